@@ -135,6 +135,10 @@ lint: toolchain ## formatting, clippy, documentation, tidy, licences, other plat
 	@xtask/check.sh platforms
 	@xtask/skips.sh
 
+.PHONY: hooks
+hooks: ## install the commit-msg hook, which checks the subject of a commit
+	@xtask/hooks.sh
+
 .PHONY: docs
 docs: toolchain ## build the documentation of the interface
 	cargo doc --package cairndb --package cairndb-env --no-deps --locked

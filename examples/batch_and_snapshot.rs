@@ -1,14 +1,14 @@
-//! Writes that belong together, and reads of one moment: `cargo run --example batch_and_snapshot`.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! Atomic batches, and reads as of one moment: `cargo run --example batch_and_snapshot`.
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use cairndb::{Db, Options, Snapshot, WriteBatch};
 
-/// What an account holds; a missing account holds nothing.
+/// The balance of an account. A missing account has none.
 fn balance(snapshot: &Snapshot, account: &[u8]) -> cairndb::Result<u64> {
     let value = snapshot.get(account)?;
     Ok(value.map_or(0, |bytes| {
         let digits = String::from_utf8_lossy(&bytes);
-        digits.parse().expect("balances are written as digits")
+        digits.parse().expect("balances are stored as digits")
     }))
 }
 
@@ -18,10 +18,10 @@ fn main() -> cairndb::Result<()> {
     db.put(b"ada", b"100")?;
     db.put(b"ben", b"20")?;
 
-    // A snapshot sees the database as it is now, for as long as it lives.
+    // A snapshot shows the database as it is now, for as long as it lives.
     let before = db.snapshot();
 
-    // Both or neither, whatever happens to the process or the power.
+    // Both writes or neither, even if the process dies or the power fails.
     let mut transfer = WriteBatch::new();
     transfer.put(b"ada", b"70");
     transfer.put(b"ben", b"50");

@@ -1,12 +1,13 @@
 //! Open, put, get, delete, close: `cargo run --example hello`.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use cairndb::{Db, Options};
 
 fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-hello-{}", std::process::id()));
 
-    // Creates the database if it is missing. A `Db` is a handle: clone it, send it to threads.
+    // Creates the database if it is missing. A `Db` is a handle: clone it and use it from any
+    // thread.
     let db = Db::open(&path)?;
     db.put(b"chalk", b"soft")?;
     db.put(b"granite", b"hard")?;
@@ -17,7 +18,7 @@ fn main() -> cairndb::Result<()> {
     }
     assert!(db.get(b"basalt")?.is_none());
 
-    // Into a buffer of your own, without an allocation for each call.
+    // Reads into your own buffer, which avoids an allocation for each call.
     let mut buffer = Vec::new();
     assert!(db.get_into(b"chalk", &mut buffer)?);
     assert_eq!(buffer, b"soft");
@@ -25,7 +26,7 @@ fn main() -> cairndb::Result<()> {
     db.delete(b"chalk")?;
     assert!(db.get(b"chalk")?.is_none());
 
-    // Closing reports errors; dropping the last handle closes too, but quietly.
+    // Closing returns errors. Dropping the last handle closes as well, but discards them.
     db.close()?;
 
     // The next opening finds what was written.

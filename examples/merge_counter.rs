@@ -1,11 +1,11 @@
-//! Counters without reading before writing: `cargo run --example merge_counter`.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! Counters that are updated without a read: `cargo run --example merge_counter`.
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use std::sync::Arc;
 
 use cairndb::{Add, MergeOperator, Options};
 
-/// Keeps the longest text. An operator of one's own needs a name, which is stored, and a fold.
+/// Keeps the longest text. A merge operator needs a name, which is stored, and a fold.
 #[derive(Debug)]
 struct Longest;
 
@@ -31,7 +31,8 @@ impl MergeOperator for Longest {
 fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-merge-{}", std::process::id()));
 
-    // `merge` stores an operand without reading. The fold happens when the key is read or compacted.
+    // `merge` stores an operand without reading. The operands are folded when the key is read or
+    // compacted.
     let db = Options::new()
         .create_if_missing(true)
         .merge_operator(Arc::new(Add))
@@ -47,7 +48,7 @@ fn main() -> cairndb::Result<()> {
     assert_eq!(db.get(b"home")?.as_deref(), Some(&3u64.to_le_bytes()[..]));
     db.close()?;
 
-    // A database keeps the operator it was made with.
+    // A database keeps the merge operator that it was first used with.
     let other = Options::new().merge_operator(Arc::new(Longest)).open(&path);
     assert!(other.is_err());
 

@@ -1,5 +1,6 @@
-//! Keys are ordered: iterators, ranges, prefixes, cursors both ways. `cargo run --example scan`.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! Keys are ordered: iterators, ranges, prefixes, cursors in both directions. `cargo run --example
+//! scan`.
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use cairndb::{Db, Options, WriteBatch};
 
@@ -7,7 +8,7 @@ fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-scan-{}", std::process::id()));
     let db = Db::open(&path)?;
 
-    // Numbers as big-endian bytes sort as numbers do.
+    // Big-endian bytes sort like the numbers they encode.
     let mut batch = WriteBatch::new();
     for year in 1990u32..2000 {
         let key = [b"year/".as_slice(), year.to_string().as_bytes()].concat();
@@ -16,11 +17,11 @@ fn main() -> cairndb::Result<()> {
     batch.put(b"zone/north", b"slow growth");
     db.write(&batch)?;
 
-    // An iterator is owned and reads one moment, like a snapshot.
+    // An iterator is owned and reads as of one moment, like a snapshot.
     assert_eq!(db.iter().try_count()?, 11);
     assert_eq!(db.prefix(b"year/").try_count()?, 10);
 
-    // A range, from behind: iterators go both ways.
+    // A range from its end: iterators work in both directions.
     for entry in db.range(b"year/1993"..b"year/1996").rev() {
         let (key, value) = entry?;
         println!(
@@ -30,7 +31,7 @@ fn main() -> cairndb::Result<()> {
         );
     }
 
-    // A cursor lends its key and value instead of handing them out: no allocation for each step.
+    // A cursor borrows its key and value, which avoids an allocation for each step.
     let mut cursor = db.cursor();
     cursor.seek(b"year/1995")?;
     let mut years = 0;
@@ -41,7 +42,7 @@ fn main() -> cairndb::Result<()> {
     }
     assert_eq!(years, 5);
 
-    // It stands at the first key behind the years now; one step back is the last year.
+    // The cursor is on the first key after the years now. One step back is the last year.
     cursor.prev()?;
     assert_eq!(cursor.key(), b"year/1999");
 

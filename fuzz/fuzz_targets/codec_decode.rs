@@ -1,4 +1,5 @@
-//! Any bytes as an encoded value: the fast decoders must give the twin's verdict and bytes.
+//! Arbitrary bytes as an encoded value: the fast decoders must return the same verdict and bytes as
+//! their portable twin.
 
 #![no_main]
 
@@ -10,7 +11,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let raw_len = usize::from(u16::from_le_bytes([low, high]));
-    // A copy of its own, so that the sanitizer sees a read past its end.
+    // An exact copy, so that the sanitizer detects a read past its end.
     let encoded: Box<[u8]> = rest.into();
     let expected = twin::decode(&encoded, raw_len);
 
@@ -24,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     let verdict = decode_into(&encoded, &mut exact);
     assert_eq!(verdict.map(|()| &*exact), expected.as_deref());
 
-    // As the values of a page that are alike.
+    // As equal values of a page.
     let twice = [&*encoded, &*encoded].concat().into_boxed_slice();
     let mut appended = b"kept".to_vec();
     let verdict = decode_each(&twice, encoded.len(), raw_len, &mut appended);
@@ -32,19 +33,19 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(verdict.map(|()| &appended[4..]), both.as_deref());
     assert!(both.is_some() || appended.len() == 4);
 
-    // As values that are not.
+    // As different values of a page.
     let stored_len = 1 + raw_len % 61;
     let row: Box<[u8]> = encoded[..encoded.len() / stored_len * stored_len].into();
     let each = row.chunks(stored_len).map(|value| twin::decode(value, raw_len));
     let each: Option<Vec<_>> = each.collect();
     let mut appended = b"kept".to_vec();
     let verdict = decode_each(&row, stored_len, raw_len, &mut appended);
-    // Of more than a value can stand for nothing is looked at.
+    // Even without a value to decode, `decode_each` may refuse a raw length that no value can have.
     if verdict.is_some() || !row.is_empty() {
         assert_eq!(verdict.map(|()| appended[4..].to_vec()), each.map(|each| each.concat()));
     }
 
-    // Against the same bytes as the dictionary.
+    // With the same bytes as the dictionary.
     let expected = twin::decode_with(&encoded, &encoded, raw_len);
     let dictionary = Dictionary::new(&encoded);
     let mut appended = b"kept".to_vec();
@@ -52,7 +53,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(verdict.map(|()| &appended[4..]), expected.as_deref());
     assert!(expected.is_some() || appended.len() == 4);
 
-    // As nearly every value of a page lies: with other bytes behind it, which the decoder may read.
+    // With other bytes after it, as most values of a page have. The decoder may read those.
     let mut page = encoded.to_vec();
     page.resize(page.len() + 64, 0xa5);
     let mut appended = b"kept".to_vec();

@@ -1,5 +1,5 @@
-//! Several values through one encoder: what an earlier value left behind must not matter. Then each
-//! against the first as its dictionary.
+//! Several values through one encoder: state left by an earlier value must not matter. Then each
+//! value with the first as its dictionary.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let mut encoder = Encoder::new();
-    // The first byte cuts the input into values of about that many bytes.
+    // The first byte cuts the input into values of about that length.
     let Some((&cut, rest)) = input.split_first() else {
         return;
     };

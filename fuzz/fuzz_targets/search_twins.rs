@@ -1,4 +1,5 @@
-//! Any bytes as a column of heads or fences, or as a filter's line: the kernels must answer as the safe twins do.
+//! Arbitrary bytes as a column of heads or fences, or as a filter line: the kernels must return the
+//! same as their safe twins.
 
 #![no_main]
 
@@ -14,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let width = 1 << (shape & 3);
-    // The key's upper bytes are cut by turns, so that narrow columns see keys in their range.
+    // Clears the key's upper bytes in some runs, so that narrow columns see keys in their range.
     let key = u64::from_le_bytes(key) >> (shape >> 2);
     let column: Box<[u8]> = rest.into();
     let count = column.len() / width;

@@ -1,58 +1,91 @@
-//! What the rules look at: the tree, its packages, and the settings.
+//! What the rules look at: the tree, its packages, its parsed sources, and the settings.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
 
-use crate::rust::modules::Modules;
+use crate::history::{self, History};
+use crate::packages::{self, Package};
 use crate::settings::{self, Settings};
+use crate::source::Source;
+use crate::source::modules::{Modules, Sources};
 use crate::tree::Tree;
-use crate::workspace::{Package, packages};
+use crate::types::{self, Types};
 
 /// What the rules look at.
-#[derive(Debug)]
 pub(crate) struct House {
     pub(crate) tree: Tree,
     pub(crate) packages: Vec<Package>,
     pub(crate) settings: Settings,
+    /// Every Rust file, parsed.
+    pub(crate) sources: Sources,
     /// The module trees of every target.
     pub(crate) targets: Vec<Target>,
+    /// The commits whose subjects are checked.
+    pub(crate) history: History,
     /// Files that belong to product targets as test code only.
     test_files: BTreeSet<String>,
 }
 
 /// One target's modules.
-#[derive(Debug)]
 pub(crate) struct Target {
     /// Name of its package.
     pub(crate) package: String,
     /// Whether it is a library or program, not a test, bench, example or build script.
     pub(crate) product: bool,
     pub(crate) modules: Modules,
+    /// The types of a product target; empty otherwise.
+    pub(crate) types: Types,
 }
 
 impl House {
-    /// Reads settings and packages out of the tree.
-    pub(crate) fn new(tree: Tree) -> Result<House, String> {
+    /// Reads tree, settings, packages and commits at `root`.
+    pub(crate) fn read(root: &Path) -> Result<House, String> {
+        let tree = Tree::read(root)?;
         let text = tree.text(settings::PATH);
-        let text = text.ok_or(format!("{} is missing", settings::PATH))?;
-        let settings = Settings::parse(text)?;
-        let packages = packages(&tree)?;
+        let settings = Settings::parse(text.ok_or(format!("{} is missing", settings::PATH))?)?;
+        let packages = packages::packages(root, &tree, &settings.workspaces)?;
+        let history = history::after(root, &settings.subjects_after)?;
+        House::new(tree, settings, packages, history)
+    }
+
+    fn new(
+        tree: Tree,
+        settings: Settings,
+        packages: Vec<Package>,
+        history: History,
+    ) -> Result<House, String> {
+        let mut sources = Sources::new();
+        for (path, text) in tree.with_suffix(".rs") {
+            let source = Source::parse(text)
+                .map_err(|(line, message)| format!("{path}:{line}: is no Rust file: {message}"))?;
+            sources.insert(path.to_owned(), Rc::new(source));
+        }
+        let traits = sources.values().flat_map(|source| &source.outline.traits);
+        let traits: BTreeSet<String> = traits.cloned().collect();
         let mut targets = Vec::new();
         for package in &packages {
             for (roots, product) in [(&package.product, true), (&package.development, false)] {
-                targets.extend(roots.iter().map(|root| Target {
-                    package: package.name.clone(),
-                    product,
-                    modules: Modules::read(&tree, root),
+                targets.extend(roots.iter().map(|root| {
+                    let modules = Modules::read(&sources, root);
+                    let types = product.then(|| types::read(&modules, &traits));
+                    Target {
+                        package: package.name.clone(),
+                        product,
+                        modules,
+                        types: types.unwrap_or_default(),
+                    }
                 }));
             }
         }
-        let test_files = test_files(&targets);
         Ok(House {
+            test_files: test_files(&targets),
             tree,
             packages,
             settings,
+            sources,
             targets,
-            test_files,
+            history,
         })
     }
 
@@ -84,15 +117,50 @@ fn test_files(targets: &[Target]) -> BTreeSet<String> {
         .collect()
 }
 
-/// A house for tests of rules: the given files beside a minimal workspace.
+/// A house for tests of rules: the given files, with a workspace around them if one of them is a
+/// manifest.
 #[cfg(test)]
 pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
-    let mut all = vec![(settings::PATH, settings)];
-    if !files.iter().any(|(path, _)| *path == "Cargo.toml") {
-        all.push(("Cargo.toml", "[workspace]\nmembers = []"));
+    let settings = Settings::parse(settings).unwrap();
+    let mut all = files.to_vec();
+    let folders: Vec<&str> = files
+        .iter()
+        .filter_map(|(path, _)| path.strip_suffix("/Cargo.toml"))
+        .collect();
+    if folders.is_empty() {
+        let history = History::Unknown(String::new());
+        return House::new(Tree::of(&all), settings, Vec::new(), history).unwrap();
     }
-    all.extend_from_slice(files);
-    House::new(Tree::of(&all)).unwrap()
+    let own = |folder: &&&str| {
+        settings
+            .workspaces
+            .contains(&format!("{folder}/Cargo.toml"))
+    };
+    let members: Vec<&&str> = folders.iter().filter(|folder| !own(folder)).collect();
+    let root = format!("[workspace]\nmembers = {members:?}\n[workspace.lints.rust]");
+    let libraries: Vec<String> = folders
+        .iter()
+        .map(|folder| format!("{folder}/src/lib.rs"))
+        .collect();
+    all.extend(
+        (!files.iter().any(|(path, _)| *path == "Cargo.toml")).then_some(("Cargo.toml", &*root)),
+    );
+    for library in &libraries {
+        let folder = library.trim_end_matches("lib.rs");
+        if !files.iter().any(|(path, _)| path.starts_with(folder)) {
+            all.push((library, "//! Empty."));
+        }
+    }
+    let disk = tempfile::tempdir().unwrap();
+    for (path, text) in &all {
+        let path = disk.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let tree = Tree::of(&all);
+    let packages = packages::packages(disk.path(), &tree, &settings.workspaces).unwrap();
+    let history = History::Unknown(String::new());
+    House::new(tree, settings, packages, history).unwrap()
 }
 
 /// The findings of a rule as text, for comparison in tests.

@@ -1,6 +1,7 @@
-//! The chores of the house: `cargo xtask tidy` checks what rustc and clippy cannot.
+//! The chores of the house: `cargo xtask tidy` checks what rustc and clippy cannot,
+//! `cargo xtask wrap` breaks comments that are too wide.
 //!
-//! Everything here reads the tree and nothing else: no build, no network. The rules stand in
+//! Both read the tree and its history and nothing else: no build, no network. The rules stand in
 //! [`tidy`], one file each; what a rule allows by exception stands with its reason in
 //! `xtask/tidy.toml`.
 
@@ -15,25 +16,35 @@
 #![forbid(unsafe_code)]
 
 mod finding;
+mod history;
 mod house;
-mod rust;
+mod packages;
 mod settings;
+mod source;
 mod tidy;
 mod tree;
-mod workspace;
+mod types;
+mod wrap;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: cargo xtask tidy [ROOT]    check the rules of the house (xtask/tidy.toml) \
-                     in this working tree, or in that at ROOT";
+const USAGE: &str =
+    "usage: cargo xtask tidy [ROOT]    check the rules of the house (xtask/tidy.toml)
+       cargo xtask tidy --lower   write counts that have gone down into xtask/tidy.toml
+       cargo xtask wrap [ROOT]    break comment lines at 100 columns
+in this working tree, or in that at ROOT";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
+    let (command, argument) = (arguments.next(), arguments.next());
+    match (command.as_deref(), argument.as_deref()) {
         (Some("tidy"), None) => run_tidy(&root()),
-        (Some("tidy"), Some(root)) => run_tidy(Path::new(&root)),
+        (Some("tidy"), Some("--lower")) => run_lower(&root()),
+        (Some("tidy"), Some(root)) => run_tidy(Path::new(root)),
+        (Some("wrap"), None) => run_wrap(&root()),
+        (Some("wrap"), Some(root)) => run_wrap(Path::new(root)),
         (Some("help" | "--help" | "-h"), None) => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -47,21 +58,53 @@ fn main() -> ExitCode {
 
 /// The root of the workspace: the parent of this package.
 fn root() -> PathBuf {
-    // As cargo says now: clones that share a target directory share the program that one of them built.
+    // As cargo says now: clones that share a target directory share the program that one of them
+    // built.
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = package.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     package.parent().unwrap_or(&package).to_path_buf()
 }
 
+fn run_wrap(root: &Path) -> ExitCode {
+    match wrap::run(root) {
+        Ok(changed) => {
+            for path in &changed {
+                println!("{path}");
+            }
+            println!("wrap: {} files changed", changed.len());
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("wrap: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_lower(root: &Path) -> ExitCode {
+    match tidy::lower(root) {
+        Ok(true) => println!("tidy: lowered the counts"),
+        Ok(false) => println!("tidy: no count has gone down"),
+        Err(message) => {
+            eprintln!("tidy: {message}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
 fn run_tidy(root: &Path) -> ExitCode {
     let started = Instant::now();
-    let findings = match tidy::check(root) {
-        Ok(findings) => findings,
+    let (findings, notes) = match tidy::check(root) {
+        Ok(checked) => checked,
         Err(message) => {
             eprintln!("tidy: {message}");
             return ExitCode::from(2);
         }
     };
+    for note in notes {
+        println!("tidy: {note}");
+    }
     for finding in &findings {
         println!("{finding}");
     }

@@ -1,156 +1,163 @@
-//! `xtask/tidy.toml`: the floors, and every exception a rule makes, with its reason.
+//! `xtask/tidy.toml`: the floors, the limits that only go down, and every exception with its
+//! reason.
 
 use std::collections::BTreeMap;
 
-use toml::{Table, Value};
+use serde::Deserialize;
 
 /// Path of the settings, relative to the root.
 pub(crate) const PATH: &str = "xtask/tidy.toml";
 
-/// An exception for one path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exception {
-    /// A file, or a folder when it ends in `/`.
-    pub(crate) path: String,
-    /// The function's name, for exceptions about functions; empty otherwise.
-    pub(crate) name: String,
-    /// The size it may have, for exceptions about sizes; 0 otherwise.
-    pub(crate) lines: usize,
-}
+/// The reason for an exception; an empty one is refused.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Why(pub(crate) String);
 
-impl Exception {
-    /// Whether the exception is about this file.
-    pub(crate) fn covers(&self, file: &str) -> bool {
-        if self.path.ends_with('/') {
-            file.starts_with(&self.path)
-        } else {
-            file == self.path
+impl TryFrom<String> for Why {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Why, &'static str> {
+        if text.trim().is_empty() {
+            return Err("`why` is empty: state the reason");
         }
+        Ok(Why(text))
     }
 }
 
 /// Crates that must not know one another although their floors would allow it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Apart {
     /// The importing crate.
+    #[serde(rename = "crate")]
     pub(crate) package: String,
     /// What it must not import.
     pub(crate) never: Vec<String>,
-    /// Why.
-    pub(crate) reason: String,
+    pub(crate) why: Why,
+}
+
+/// A file or function that may be longer than the limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Long {
+    pub(crate) path: String,
+    /// The function; empty for a file.
+    #[serde(default)]
+    pub(crate) name: String,
+    /// The size it may have.
+    pub(crate) lines: usize,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// A library file outside the environment that may use it directly.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seam {
+    pub(crate) path: String,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// A type that may have more methods or fields than the limits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LargeType {
+    #[serde(rename = "crate")]
+    pub(crate) package: String,
+    /// Its name, with as much of its path as parts it from others of that name.
+    pub(crate) name: String,
+    pub(crate) methods: Option<usize>,
+    pub(crate) fields: Option<usize>,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// A folder that may hold more source files than the limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LargeFolder {
+    pub(crate) path: String,
+    pub(crate) files: usize,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// Owners that may depend on one another in a circle.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnerCycle {
+    #[serde(rename = "crate")]
+    pub(crate) package: String,
+    pub(crate) types: Vec<String>,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// Words that are not to come back.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Word {
+    /// Words or phrases, in lower case.
+    pub(crate) words: Vec<String>,
+    /// What to write.
+    pub(crate) instead: String,
+    /// How often they still stand in the tree.
+    #[serde(default)]
+    pub(crate) count: usize,
+    /// Files, or folders when they end in `/`, where they may stay.
+    #[serde(default)]
+    pub(crate) may_stay: Vec<String>,
 }
 
 /// The settings of all rules.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
+    /// The commit after which subjects are checked.
+    pub(crate) subjects_after: String,
+    /// How many comment lines are still too wide.
+    pub(crate) comment_width: usize,
+    /// Manifests of workspaces below the root.
+    pub(crate) workspaces: Vec<String>,
+    /// Files that may hold `unsafe`, and folders, which end in `/`.
+    #[serde(rename = "unsafe")]
+    pub(crate) unsafe_files: Vec<String>,
     /// Floor of every workspace member.
     pub(crate) floors: BTreeMap<String, i64>,
     /// Bands of folders inside a crate, lowest first.
     pub(crate) bands: BTreeMap<String, Vec<String>>,
-    /// Crates kept apart.
     pub(crate) apart: Vec<Apart>,
-    /// Files that may hold `unsafe`.
-    pub(crate) unsafe_files: Vec<Exception>,
-    /// Files that may exceed the limit.
-    pub(crate) long_files: Vec<Exception>,
-    /// Functions that may exceed the limit.
-    pub(crate) long_functions: Vec<Exception>,
-    /// Library files outside the environment that may use it directly.
-    pub(crate) seams: Vec<Exception>,
+    #[serde(rename = "long-file")]
+    pub(crate) long_files: Vec<Long>,
+    #[serde(rename = "long-function")]
+    pub(crate) long_functions: Vec<Long>,
+    #[serde(rename = "seam")]
+    pub(crate) seams: Vec<Seam>,
+    #[serde(rename = "type")]
+    pub(crate) types: Vec<LargeType>,
+    #[serde(rename = "folder")]
+    pub(crate) folders: Vec<LargeFolder>,
+    #[serde(rename = "owner-cycle")]
+    pub(crate) owner_cycles: Vec<OwnerCycle>,
+    #[serde(rename = "word")]
+    pub(crate) words: Vec<Word>,
 }
 
 impl Settings {
     /// Reads the settings; an unknown key or an exception without a reason is an error.
     pub(crate) fn parse(text: &str) -> Result<Settings, String> {
-        let table: Table = text.parse().map_err(|e| format!("{PATH}: {e}"))?;
-        let mut settings = Settings::default();
-        for (key, value) in &table {
-            match key.as_str() {
-                "floors" => settings.floors = floors(value)?,
-                "bands" => settings.bands = bands(value)?,
-                "apart" => settings.apart = each(value, key, apart)?,
-                "unsafe" => settings.unsafe_files = each(value, key, exception)?,
-                "long_file" => settings.long_files = each(value, key, exception)?,
-                "long_function" => settings.long_functions = each(value, key, exception)?,
-                "seam" => settings.seams = each(value, key, exception)?,
-                other => return Err(format!("{PATH}: unknown key `{other}`")),
-            }
-        }
-        Ok(settings)
+        toml::from_str(text).map_err(|e| format!("{PATH}: {e}"))
     }
 }
 
-fn floors(value: &Value) -> Result<BTreeMap<String, i64>, String> {
-    let table = value
-        .as_table()
-        .ok_or(format!("{PATH}: floors is a table"))?;
-    table
-        .iter()
-        .map(|(name, floor)| {
-            let floor = floor.as_integer();
-            let floor = floor.ok_or(format!("{PATH}: the floor of {name} is a number"))?;
-            Ok((name.clone(), floor))
-        })
-        .collect()
-}
-
-fn bands(value: &Value) -> Result<BTreeMap<String, Vec<String>>, String> {
-    let table = value
-        .as_table()
-        .ok_or(format!("{PATH}: bands is a table"))?;
-    table
-        .iter()
-        .map(|(name, list)| Ok((name.clone(), strings(list, name)?)))
-        .collect()
-}
-
-fn strings(value: &Value, name: &str) -> Result<Vec<String>, String> {
-    value
-        .as_array()
-        .and_then(|list| list.iter().map(|v| v.as_str().map(str::to_owned)).collect())
-        .ok_or(format!("{PATH}: {name} is a list of strings"))
-}
-
-fn each<T>(
-    value: &Value,
-    key: &str,
-    read: impl Fn(&Table) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
-    let list = value
-        .as_array()
-        .ok_or(format!("{PATH}: write `[[{key}]]`, one table each"))?;
-    list.iter()
-        .map(|entry| {
-            let table = entry.as_table();
-            let table = table.ok_or(format!("{PATH}: write `[[{key}]]`, one table each"))?;
-            read(table).map_err(|e| format!("{PATH}: [[{key}]] {e}"))
-        })
-        .collect()
-}
-
-fn string(table: &Table, key: &str) -> Result<String, String> {
-    match table.get(key).and_then(Value::as_str) {
-        Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),
-        _ => Err(format!("needs `{key} = \"...\"`: {table}")),
+/// Whether an entry for a file, or for a folder when it ends in `/`, covers this file.
+pub(crate) fn covers(entry: &str, file: &str) -> bool {
+    if entry.ends_with('/') {
+        file.starts_with(entry)
+    } else {
+        file == entry
     }
-}
-
-fn apart(table: &Table) -> Result<Apart, String> {
-    Ok(Apart {
-        package: string(table, "crate")?,
-        never: strings(table.get("never").unwrap_or(&Value::Integer(0)), "never")?,
-        reason: string(table, "reason")?,
-    })
-}
-
-fn exception(table: &Table) -> Result<Exception, String> {
-    string(table, "reason")?;
-    let lines = table.get("lines").and_then(Value::as_integer).unwrap_or(0);
-    Ok(Exception {
-        path: string(table, "path")?,
-        name: string(table, "name").unwrap_or_default(),
-        lines: usize::try_from(lines).map_err(|_| "lines is not negative".to_owned())?,
-    })
 }
 
 #[cfg(test)]
@@ -159,19 +166,24 @@ mod tests {
 
     #[test]
     fn an_exception_needs_a_reason() {
-        let error = Settings::parse("[[unsafe]]\npath = \"a.rs\"").unwrap_err();
-        assert!(error.contains("needs `reason"), "{error}");
+        let entry = "[[long-file]]\npath = \"a\"\nlines = 501\n";
+        let error = Settings::parse(entry).unwrap_err();
+        assert!(error.contains("missing field `why`"), "{error}");
+        let error = Settings::parse(&format!("{entry}why = \" \"")).unwrap_err();
+        assert!(error.contains("state the reason"), "{error}");
     }
 
     #[test]
     fn unknown_keys_are_refused() {
         let error = Settings::parse("[[unsave]]\npath = \"a.rs\"").unwrap_err();
-        assert!(error.contains("unknown key `unsave`"), "{error}");
+        assert!(error.contains("unknown field `unsave`"), "{error}");
     }
 
     #[test]
     fn all_kinds_are_read() {
         let text = r#"
+            comment-width = 7
+            unsafe = ["sys/"]
             [floors]
             base = 1
             [bands]
@@ -179,22 +191,26 @@ mod tests {
             [[apart]]
             crate = "core"
             never = ["store"]
-            reason = "neutral"
-            [[long_function]]
+            why = "neutral"
+            [[long-function]]
             path = "a.rs"
             name = "f"
             lines = 70
-            reason = "a table"
-            [[unsafe]]
-            path = "sys/"
-            reason = "system calls"
+            why = "a table"
+            [[word]]
+            words = ["grok"]
+            instead = "understand"
+            count = 3
+            may-stay = ["docs/"]
         "#;
         let settings = Settings::parse(text).unwrap();
+        assert_eq!(settings.comment_width, 7);
         assert_eq!(settings.floors["base"], 1);
         assert_eq!(settings.bands["engine"], ["low", "high"]);
         assert_eq!(settings.apart[0].never, ["store"]);
         assert_eq!(settings.long_functions[0].lines, 70);
-        assert!(settings.unsafe_files[0].covers("sys/file.rs"));
-        assert!(!settings.unsafe_files[0].covers("system.rs"));
+        assert_eq!(settings.words[0].may_stay, ["docs/"]);
+        assert!(covers(&settings.unsafe_files[0], "sys/file.rs"));
+        assert!(!covers(&settings.unsafe_files[0], "system.rs"));
     }
 }

@@ -108,7 +108,8 @@ pub(crate) fn parent(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..at])
 }
 
-/// `path` seen from the folder `from`, with `.` and `..` taken away; `None` when it leaves the tree.
+/// `path` seen from the folder `from`, with `.` and `..` taken away; `None` when it leaves the
+/// tree.
 pub(crate) fn join(from: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {

@@ -1,9 +1,10 @@
 //! CairnDB: an embedded, ordered key-value store.
 //!
-//! Keys and values are byte strings; keys are ordered bytewise or by a comparator of yours. Writes
-//! go through a memory-mapped log and a memtable into sorted tables that are merged in the
-//! background; reads take no lock, but for the handle of a value file and, where tables are read with `pread`, the page
-//! cache. Batches are atomic, snapshots see one moment, and every byte read from disk is checksummed.
+//! Keys and values are byte strings. Keys are ordered bytewise or by a custom comparator. Writes go
+//! through a memory-mapped log and a memtable into sorted tables that are compacted in the
+//! background. Reads take no lock, except for the handle of a value file and, where tables are read
+//! with `pread`, the page cache. Batches are atomic, snapshots see one moment, and every byte read
+//! from disk is checksummed.
 //!
 //! ```
 //! # fn main() -> cairndb::Result<()> {
@@ -20,11 +21,11 @@
 //! ```
 //!
 //! Durability is chosen per database and per write, see [`Durability`]. Settings are few, see
-//! [`Options`]; everything else follows from the memory budget.
+//! [`Options`]; all other sizes are derived from the memory budget.
 
 #![expect(
     clippy::needless_pass_by_value,
-    reason = "ranges are given by value, as everywhere in Rust; jobs consume what they release"
+    reason = "ranges are passed by value, as is usual in Rust; jobs consume what they release"
 )]
 
 mod api;
@@ -62,7 +63,7 @@ pub use state::options::{
     MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT, WriteOptions,
 };
 
-/// The code in the documents for users is compiled and run as tests.
+/// Compiles and runs the code of the user documents as tests.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../../README.md")]

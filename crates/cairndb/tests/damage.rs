@@ -1,21 +1,24 @@
-//! Damaged files: tens of thousands, each answered rightly, refused by name, or cut and reported.
+//! Damage test: tens of thousands of damaged databases. Each must return right results, be refused
+//! with a named file, or report a cut.
 //!
-//! Small databases of every shape are made once (`images`). Each *mutant* is one of them with one
-//! damage (`mutants`); it is opened, read every way and verified, and judged (`judge`). Bytes whose
-//! checksum was repaired behind the damage (`reseal`) may say anything but must not bring down the
-//! reader. Nothing may panic, take five seconds, or answer with a value that was not written.
+//! Small databases of every shape are created once (`images`). Each *mutant* is one of them with
+//! one damage (`mutants`). It is opened, read in every way, verified, and judged (`judge`). Bytes
+//! whose checksum was repaired after the damage (`reseal`) may have any meaning but must not break
+//! the reader. No mutant may cause a panic, take five seconds, or return a value that was not
+//! written.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `CAIRN_DAMAGE` | mutants in all, 60,000 by default |
-//! | `CAIRN_SEED` | the first seed, 1 by default; alone, the only mutant that is run |
+//! | `CAIRN_DAMAGE` | number of mutants, 60,000 by default |
+//! | `CAIRN_SEED` | the first seed, 1 by default; if set alone, only that mutant runs |
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::case_sensitive_file_extension_comparisons,
-    reason = "tests fail by panicking, look at real directories of names that we chose, and say what they covered"
+    reason = "tests fail by panicking, read real directories with names of their own, and print what \
+              they covered"
 )]
 
 #[path = "damage/images.rs"]
@@ -40,10 +43,11 @@ use judge::Verdict;
 use mutants::Mutant;
 use watchdog::Watchdog;
 
-/// Damaged files of a push.
+/// Number of mutants in a push.
 const MUTANTS: u64 = 60_000;
 const THREADS: u64 = 2;
-/// Virtual memory the whole test may reach; a length believed too early would show here.
+/// Limit of the test's virtual memory. A length that is trusted before it is verified would exceed
+/// it.
 const MEMORY_KIB_MAX: u64 = 4 << 20;
 
 fn variable(name: &str) -> Option<u64> {
@@ -54,7 +58,7 @@ fn variable(name: &str) -> Option<u64> {
     )
 }
 
-/// Judges one mutant; a panic is a failure.
+/// Judges one mutant. A panic is a failure.
 fn judged(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
     let run = || judge::judge(image, mutant);
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
@@ -64,7 +68,7 @@ fn judged(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
     })
 }
 
-/// How many mutants ended how, and what went wrong with the first few.
+/// How many mutants ended in which way, and the first few failures.
 #[derive(Debug, Default)]
 struct Tally {
     verdicts: Mutex<std::collections::BTreeMap<Verdict, u64>>,
@@ -97,7 +101,7 @@ impl Tally {
     }
 }
 
-/// Every byte of everything that a small closed database consists of, each changed in one way.
+/// Changes every byte of every file that a small closed database consists of, each in one way.
 #[test]
 fn after_a_clean_close_every_changed_byte_is_noticed() {
     let image = images::tiny();

@@ -1,13 +1,14 @@
-//! The database against a `BTreeMap`: millions of operations over random settings, no difference.
+//! Model test: compares the database with a `BTreeMap` over millions of operations and random
+//! settings.
 //!
-//! A *list* is a setting drawn from a seed and some twenty thousand operations drawn from the same
-//! seed. It runs on the database and on the model, and every answer is compared. A list that fails
-//! is reduced and printed with the line that replays it.
+//! A *list* is a setting and some twenty thousand operations, all drawn from one seed. It runs on
+//! the database and on the model, and every result is compared. A failing list is reduced and
+//! printed with the command that replays it.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `CAIRN_MODEL_OPS` | operations in all, 20 million by default |
-//! | `CAIRN_SEED` | the first seed, 1 by default; alone, the only list that is run |
+//! | `CAIRN_MODEL_OPS` | total number of operations, 20 million by default |
+//! | `CAIRN_SEED` | the first seed, 1 by default; if set alone, only that list runs |
 
 #![allow(
     clippy::big_endian_bytes,
@@ -17,7 +18,7 @@
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
     clippy::unused_self,
-    reason = "keys that order as numbers do; operations of one shape"
+    reason = "big-endian keys sort as numbers; operations share one signature"
 )]
 
 #[path = "model/config.rs"]
@@ -39,9 +40,9 @@ mod upkeep;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Operations of a push: about three minutes of two cores.
+/// Number of operations in a push: about three minutes on two cores.
 const OPS: u64 = 20_000_000;
-/// Threads: one list each, so that two cores are busy.
+/// Number of threads. Each runs a list of its own, so that two cores are busy.
 const THREADS: usize = 2;
 
 fn variable(name: &str) -> Option<u64> {

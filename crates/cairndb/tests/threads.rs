@@ -1,21 +1,26 @@
-//! Real threads: writers, readers, upkeep and a close in the middle, many short rounds.
+//! Concurrency test with real threads: many short rounds of writers, readers and upkeep, with a
+//! close in the middle.
 //!
-//! Each writer numbers its writes and spreads them so that a reader can tell from what it sees
-//! which number was last, and from that what everything else must be (`story`). So every scan,
-//! `multi_get`, snapshot and checkpoint is checked whole: no hole, no torn batch, no step back.
-//! Whoever still works when the database closes gets `Closed` and nothing else; what was
-//! acknowledged before is there at the next opening, at once, while the others still unwind.
+//! Each writer numbers its writes and spreads them over its keys, so that a reader can derive the
+//! number of the last write from what it sees, and from that number the state of every other key
+//! (`story`). So every scan, `multi_get`, snapshot and checkpoint is checked completely: no missing
+//! write, no torn batch, no step backwards. When the database closes, threads that are still
+//! working must get `Closed` and no other error. Everything acknowledged before must be found by
+//! the next opening, which happens at once, while the threads of the old handle still unwind.
 //!
-//! Under a sanitizer (`xtask/check.sh tsan`) the same rounds show data races that no answer shows.
+//! Under a sanitizer (`xtask/check.sh tsan`) the same rounds reveal data races that no result
+//! shows.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `CAIRN_ROUNDS` | rounds, 24 by default |
+//! | `CAIRN_ROUNDS` | number of rounds, 24 by default |
 //! | `CAIRN_ROUND_PERCENT` | length of a round, 100 by default |
-//! | `CAIRN_SEED` | the first round's seed, 1 by default; alone, the only round that is run |
+//! | `CAIRN_SEED` | seed of the first round, 1 by default; if set alone, only that round runs |
 
-#![expect(clippy::big_endian_bytes, reason = "keys that order as numbers do")]
+#![expect(clippy::big_endian_bytes, reason = "big-endian keys sort as numbers")]
 
+#[path = "behaviour/json.rs"]
+mod json;
 #[path = "threads/readers.rs"]
 mod readers;
 #[path = "threads/round.rs"]
@@ -27,10 +32,10 @@ mod upkeep;
 #[path = "threads/values.rs"]
 mod values;
 
-/// Rounds of a push: some ten seconds of two cores.
+/// Rounds in a push: about ten seconds on two cores.
 const ROUNDS: u64 = 24;
 
-/// How long a round is, in percent of a push's.
+/// Length of a round, in percent of the length in a push.
 #[derive(Clone, Copy)]
 struct Scale(u64);
 
@@ -65,7 +70,7 @@ fn readers_see_moments_while_everything_runs_and_closes() {
     }
     println!("{rounds} rounds from seed {first}: {done:?}, nothing out of order");
     assert!(
-        done.flushes >= 4 * rounds && done.merges >= rounds,
+        done.flushes >= 4 * rounds && done.compactions >= rounds,
         "{done:?}"
     );
 }

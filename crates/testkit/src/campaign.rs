@@ -1,7 +1,7 @@
-//! A campaign: workloads, a crash at every operation of each, and the oracle on every state.
+//! A campaign: crashes workloads at every operation and runs the oracle on every state.
 //!
-//! States are counted once however often they occur, by a hash of the whole disk. A state that
-//! occurs again is checked again only if the history then allows something else.
+//! A state is counted once, however often it occurs, by a hash of the whole disk. A state that
+//! occurs again is checked again only if the history then allows other contents.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,23 +21,23 @@ use crate::setup::Setup;
 use crate::workload::{self, Step};
 use crate::{Check, Violation};
 
-/// Violations kept word for word.
+/// Number of violations that are kept verbatim.
 const VIOLATIONS_KEPT: usize = 20;
 
-/// How far each crash point is explored.
+/// How thoroughly each crash point is explored.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// States of each point under the weak profile.
     pub weak: usize,
-    /// States of each point under the ordered and the kill profile.
+    /// States of each point under the ordered profile, and under the kill profile.
     pub other: usize,
-    /// One state in so many is crashed again at every operation of its recovery.
+    /// One in this many states is crashed again at every operation of its recovery.
     pub nest_one_in: u64,
     /// States of each point inside a recovery.
     pub nested: usize,
-    /// One nested state in so many is crashed a third time.
+    /// One in this many nested states is crashed a third time.
     pub deep_one_in: u64,
-    /// One state in so many gets the costly checks too.
+    /// One in this many states also gets the costly checks.
     pub full_one_in: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct Campaign {
     kept: Mutex<Vec<String>>,
 }
 
-/// Where a state comes from: the words that lead back to it.
+/// Where a state comes from, in words that suffice to reproduce it.
 #[derive(Clone, Debug)]
 struct Origin {
     workload: String,
@@ -91,7 +91,7 @@ impl Origin {
         }
     }
 
-    /// The same workload, another crash.
+    /// The same workload with another crash.
     fn and(&self, crash: fmt::Arguments<'_>) -> Origin {
         Origin {
             workload: self.workload.clone(),
@@ -129,7 +129,7 @@ impl Campaign {
         self.nested.load(Ordering::Relaxed)
     }
 
-    /// Distinct states in whose making the log had bytes that were not synced.
+    /// Distinct states taken while the log had unsynced bytes.
     pub fn pending(&self) -> u64 {
         self.pending.load(Ordering::Relaxed)
     }
@@ -139,7 +139,7 @@ impl Campaign {
         self.violations.load(Ordering::Relaxed)
     }
 
-    /// The first violations, with what is needed to see them again.
+    /// The first violations, with what is needed to reproduce them.
     pub fn kept(&self) -> Vec<String> {
         self.kept.lock().clone()
     }
@@ -153,8 +153,8 @@ impl Campaign {
         }
     }
 
-    /// Runs one short workload and crashes it at every operation of its last step and of closing;
-    /// the earlier ones are the last ones of shorter workloads.
+    /// Runs one short workload and crashes it at every operation of its last step and of closing.
+    /// Earlier operations are covered as the last ones of shorter workloads.
     pub fn short(&self, steps: &[Step], seed: u64, effort: &Effort) {
         let origin = Origin::new(format!("short workload {steps:?}, seed {seed}"));
         let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
@@ -192,8 +192,8 @@ impl Campaign {
         self.workloads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs one long random workload with random settings, perhaps a fault, and crashes it at
-    /// `crashes` random operations.
+    /// Runs one long random workload with random settings and crashes it at `crashes` random
+    /// operations.
     pub fn long(&self, seed: u64, length: usize, crashes: usize, effort: &Effort) {
         let mut random = Random::new(seed);
         let setup = Setup::random(&mut random);
@@ -225,8 +225,8 @@ impl Campaign {
         self.workloads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs one long random workload in which one random operation fails, once or for good, bears
-    /// its errors, and crashes it at `crashes` random operations.
+    /// Runs one long random workload in which one random operation fails, once or permanently,
+    /// tolerates the errors, and crashes it at `crashes` random operations.
     pub fn faulty(&self, seed: u64, length: usize, crashes: usize, effort: &Effort) {
         let mut random = Random::new(seed);
         let setup = Setup::random(&mut random);
@@ -255,7 +255,8 @@ impl Campaign {
                     .perform(step)
                     .map_err(|violation| violation.within(format_args!("step {index} {step:?}")))?;
             }
-            // After a sync that said it was done and was not, rules are broken unknown to the engine.
+            // After a sync that reported success without syncing, the engine breaks rules
+            // unknowingly.
             if matches!(effect, Effect::SyncReportsLate | Effect::SyncLies) {
                 return Ok(());
             }
@@ -279,8 +280,8 @@ impl Campaign {
         self.workloads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs one random workload under a fault that nobody is told of, crashes it at every seventh
-    /// operation and asks for all that was promised: something must be found wrong.
+    /// Runs one random workload under a fault that is not reported, crashes it at every seventh
+    /// operation and demands everything that was promised. Something must be found wrong.
     pub fn lying(&self, seed: u64, length: usize, fault: Fault, effort: &Effort) {
         let mut random = Random::new(seed);
         let steps = workload::random(&mut random, length);
@@ -302,10 +303,10 @@ impl Campaign {
         }
     }
 
-    /// Every state of one crash point.
+    /// Checks every state of one crash point.
     ///
     /// # Errors
-    /// The first violation; it is not counted among those of the campaign.
+    /// The first violation. It is not counted among those of the campaign.
     pub fn point_of(
         &self,
         runner: &Runner,
@@ -324,7 +325,7 @@ impl Campaign {
         }
     }
 
-    /// Checks every state of a crash point up to the first violation.
+    /// Checks every state of a crash point, up to the first violation.
     fn explore(
         &self,
         runner: &Runner,
@@ -392,7 +393,7 @@ impl Campaign {
         let opened = oracle::open(image, &nest.setup);
         image.unwatch();
         let points = std::mem::take(&mut *points.lock());
-        // What it found wrong the check of the state itself reports too.
+        // An error of this opening is also reported by the check of the state itself.
         drop(opened);
         let Nest { effort, depth, .. } = *nest;
         for point in points {
@@ -419,20 +420,21 @@ impl Campaign {
         Ok(())
     }
 
-    /// Whether this state was held against the same expectation before; from now on it was.
+    /// Returns whether this state was checked against the same expectation before, and notes that
+    /// it is now.
     fn is_checked(&self, hash: u64, explained: &Explained) -> bool {
         let key = hash ^ explained.fingerprint().rotate_left(7);
         !self.checked.lock().insert(key)
     }
 }
 
-/// What a crash within recovery is held against.
+/// What a crash within a recovery is checked against.
 #[derive(Clone, Copy)]
 struct Nest<'a> {
     setup: Setup,
     explained: &'a Explained,
     effort: &'a Effort,
-    /// The number of this crash.
+    /// The number of this crash: 2 or 3.
     depth: u32,
 }
 

@@ -2,7 +2,7 @@
 
 use cairndb_env::sim::{Cause, Effect, OpKind, Short};
 
-/// Every effect an operation of this kind is tried with.
+/// Every effect that is tried on operations of this kind.
 pub fn effects(kind: OpKind) -> Vec<Effect> {
     let mut effects: Vec<Effect> = Cause::ALL.map(Effect::Fails).to_vec();
     for short in [Short::OneByte, Short::Half, Short::AllButOne] {

@@ -1,4 +1,5 @@
-//! What a manifest says, for the simulation's protocol checker and the search for leaked files.
+//! Reads which files a manifest names, for the simulation's protocol checker and the search for
+//! leaked files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use cairndb_env::{Access, Mapping, ReadFile};
 use cairndb_format::manifest::ManifestReader;
 use cairndb_format::name::{self, FileKind};
 
-/// Tables, value files and live logs that the bytes of the manifest `name` name; `None` when they
-/// are not yet a manifest.
+/// The tables, value files and live logs that the manifest `name` with contents `bytes` names.
+/// Returns `None` if the bytes are not a manifest yet.
 pub fn manifest_facts(name: &str, bytes: &[u8]) -> Option<ManifestFacts> {
     let Some(FileKind::Manifest(number)) = FileKind::parse(name) else {
         return None;
@@ -67,7 +68,7 @@ impl ReadFile for Bytes {
         let bytes = self.0.get(from..).and_then(|rest| rest.get(..out.len()));
         match bytes {
             Some(bytes) => out.copy_from_slice(bytes),
-            None => return Err(Error::corruption("the bytes end before")),
+            None => return Err(Error::corruption("a read past the end of the bytes")),
         }
         Ok(())
     }

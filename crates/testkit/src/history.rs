@@ -1,10 +1,11 @@
-//! What was asked for and what was acknowledged: the model that explains contents after a crash.
+//! The record of what was written and acknowledged: the model that explains the contents after a
+//! crash.
 //!
-//! Commits stand in the order they were made, each with its durability. After a crash the contents
-//! must equal the state after some *flush point* x and *log point* p: all commits before x, and of
-//! those from x to p the logged ones. So logged writes form a prefix, an unlogged one survives only
-//! with everything before it, and a lost one takes no later logged write with it. How early x and p
-//! may be is what was promised: [`Mark`].
+//! Commits are in the order in which they were made, each with its durability. After a crash the
+//! contents must equal the state at some *flush point* x and *log point* p: all commits before x,
+//! and the logged ones from x to p. So logged writes form a prefix, an unlogged one survives only
+//! with everything before it, and a lost unlogged one takes no later logged write with it. The
+//! promises decide how early x and p may be: [`Mark`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -12,41 +13,41 @@ use std::fmt::Write;
 use cairndb::Durability;
 use cairndb_base::hash64;
 
-/// A message shows so many.
+/// Maximum number of commits in a message.
 const COMMITS_SHOWN: usize = 12;
 
-/// The contents of a database: for each key the ids of the chunks its value consists of.
+/// The contents of a database: for each key the ids of the chunks of its value.
 pub type Contents = BTreeMap<Vec<u8>, Vec<u64>>;
 
 /// One change of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Set to one chunk of this id and length.
+    /// Sets the value to one chunk.
     Put {
         /// The chunk's id.
         id: u64,
         /// The chunk's length.
         len: usize,
     },
-    /// A chunk of this id and length appended.
+    /// Appends one chunk.
     Merge {
         /// The chunk's id.
         id: u64,
         /// The chunk's length.
         len: usize,
     },
-    /// Removed.
+    /// Removes the key.
     Delete,
 }
 
 /// How a commit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// Under way, or met a failed sync: it may be there after a crash, or not.
+    /// In progress, or met a failed sync. It may or may not survive a crash.
     Doubtful,
     /// Acknowledged.
     Acknowledged,
-    /// Refused: it must not be there, ever.
+    /// Refused. It must never be found.
     Void,
 }
 
@@ -58,33 +59,33 @@ struct Commit {
     fate: Fate,
 }
 
-/// What had been promised at one moment, as counts of commits.
+/// What had been promised at one moment, as numbers of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     /// Commits begun.
     begun: usize,
-    /// Commits whose fate was known: at most one less.
+    /// Commits whose fate was known: all that have begun, or all but the last.
     decided: usize,
-    /// The logged ones of the first so many survive a power loss.
+    /// Of this many first commits, the logged ones survive a power loss.
     synced: usize,
-    /// The logged ones of the first so many survive the death of the process.
+    /// Of this many first commits, the logged ones survive the death of the process.
     handed_over: usize,
-    /// All of the first so many, unlogged ones too, survive anything.
+    /// This many first commits, including unlogged ones, survive anything.
     flushed: usize,
 }
 
-/// What a crash took.
+/// The kind of loss in a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The machine lost power.
     Power,
     /// The process was killed.
     Process,
-    /// The medium forgot what it had acknowledged: older contents are all that can be asked for.
+    /// The medium lost what it had acknowledged. Only older contents can be expected.
     Lie,
 }
 
-/// The contents a crash may leave, by their hash.
+/// The contents that a crash may leave, by their hash.
 #[derive(Clone, Debug, Default)]
 pub struct Explained {
     /// Flush point and log point for each hash of contents.
@@ -101,7 +102,7 @@ pub struct History {
 }
 
 impl History {
-    /// A history that begins with `base` already there for good.
+    /// A history that starts with the durable contents `base`.
     pub fn new(base: Contents) -> History {
         History {
             base,
@@ -109,22 +110,22 @@ impl History {
         }
     }
 
-    /// What has been promised by now.
+    /// What has been promised so far.
     pub fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Commits begun.
+    /// Number of commits begun.
     pub fn len(&self) -> usize {
         self.commits.len()
     }
 
-    /// Whether no commit was begun.
+    /// Whether no commit has begun.
     pub fn is_empty(&self) -> bool {
         self.commits.is_empty()
     }
 
-    /// A commit is under way.
+    /// Begins a commit.
     pub fn begin(&mut self, changes: Vec<(Vec<u8>, Change)>, durability: Durability) {
         self.commits.push(Commit {
             changes,
@@ -134,7 +135,7 @@ impl History {
         self.mark.begun = self.commits.len();
     }
 
-    /// The commit under way was acknowledged.
+    /// Notes that the commit in progress was acknowledged.
     pub fn acknowledge(&mut self) {
         self.mark.decided = self.mark.begun;
         let Some(last) = self.commits.last_mut() else {
@@ -151,7 +152,7 @@ impl History {
         }
     }
 
-    /// The commit under way was refused and must not be there.
+    /// Notes that the commit in progress was refused and must not be found.
     pub fn refuse(&mut self) {
         self.mark.decided = self.mark.begun;
         if let Some(last) = self.commits.last_mut() {
@@ -159,12 +160,12 @@ impl History {
         }
     }
 
-    /// The commit under way met a failed sync: it may be there after reopening.
+    /// Notes that the commit in progress met a failed sync. It may be found after reopening.
     pub fn doubt(&mut self) {
         self.mark.decided = self.mark.begun;
     }
 
-    /// Everything acknowledged was made durable: a flush or a clean close.
+    /// Notes that everything acknowledged was made durable, by a flush or a clean close.
     pub fn flushed(&mut self) {
         let all = self.mark.begun;
         self.mark.flushed = all;
@@ -172,7 +173,7 @@ impl History {
         self.mark.handed_over = all;
     }
 
-    /// The contents a reader sees when no commit is under way.
+    /// The contents that a reader sees when no commit is in progress.
     pub fn contents(&self) -> Contents {
         let mut contents = self.base.clone();
         for commit in &self.commits {
@@ -183,7 +184,7 @@ impl History {
         contents
     }
 
-    /// Everything a crash at `mark` may leave.
+    /// Everything that a crash at `mark` may leave.
     pub fn explain(&self, mark: Mark, loss: Loss) -> Explained {
         let (flush_min, log_min) = match loss {
             Loss::Power => (mark.flushed, mark.synced),
@@ -208,10 +209,10 @@ impl History {
         explained
     }
 
-    /// All log points behind one flush point.
+    /// Adds all log points after one flush point.
     fn walk_log(&self, mut walk: Walk, x: usize, log_min: usize, explained: &mut Explained) {
         let mark = explained.mark;
-        // Before `log_min` nothing logged may be missing; unlogged commits change nothing.
+        // Before `log_min` no logged commit may be missing. Unlogged commits change nothing here.
         let logged = |p: usize| self.commits[p].durability != Durability::None;
         let due = (x..log_min).rev().find(|&p| logged(p)).map_or(0, |p| p + 1);
         for p in x..=mark.begun {
@@ -254,22 +255,22 @@ impl History {
 }
 
 impl Explained {
-    /// Flush point and log point that explain these contents.
+    /// The flush point and log point that explain these contents.
     pub fn find(&self, contents: &Contents) -> Option<(usize, usize)> {
         self.states.get(&hash(contents)).copied()
     }
 
-    /// Equal for equal sets of contents.
+    /// A hash that is equal for equal sets of contents.
     pub fn fingerprint(&self) -> u64 {
         self.states.keys().fold(0, |sum, hash| sum ^ hash)
     }
 
-    /// What was promised.
+    /// What had been promised.
     pub fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Only these contents, however far the history went.
+    /// Explains only these contents, whatever the history.
     #[must_use]
     pub fn exactly(contents: &Contents) -> Explained {
         Explained {
@@ -279,13 +280,13 @@ impl Explained {
     }
 }
 
-/// Whether a crash at `mark` can have left the commit of this index. One that was under way then
-/// can, even if it was refused later.
+/// Whether a crash at `mark` may have left the commit with this index. One that was in progress
+/// then may be left even if it was refused later.
 fn is_possible(commit: &Commit, index: usize, mark: Mark) -> bool {
     commit.fate != Fate::Void || index >= mark.decided
 }
 
-/// Contents and their hash, kept up to date.
+/// Contents and their hash, updated together.
 #[derive(Clone)]
 struct Walk {
     contents: Contents,

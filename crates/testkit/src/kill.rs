@@ -1,10 +1,11 @@
-//! The kill loop: a real process on a real disk, killed at any time, and its database opened again.
+//! The kill loop: a real process on a real disk is killed at random times, and its database opened
+//! again.
 //!
-//! The child writes with several threads at mixed durability and says on its standard error what
-//! was acknowledged; a pipe survives the death of its writer. Each thread has keys of its own and
-//! draws its commits from the seed alone, so that the parent knows them without being told: what it
-//! finds must be explained by one history for each thread. Some rounds kill a second and a third
-//! process while they recover.
+//! The child writes with several threads at mixed durability and reports on its standard error what
+//! was acknowledged, because the contents of a pipe survive the death of its writer. Each thread
+//! has keys of its own and draws its commits from the seed alone, so the parent can derive them.
+//! What the parent finds must be explained by one history for each thread. Some rounds kill a
+//! second and a third process during recovery.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -23,26 +24,27 @@ use crate::value;
 use crate::workload;
 use crate::{Check, Violation};
 
-/// The environment variable that makes a test process a child: where its database is.
+/// The environment variable that makes a test process a child. Its value is the path of the
+/// database.
 pub const CHILD_DIR: &str = "CAIRN_KILL_DIR";
 /// The seed of the child's commits.
 const CHILD_SEED: &str = "CAIRN_KILL_SEED";
-/// Writing threads; none for a child that only recovers.
+/// Number of writer threads. Zero for a child that only recovers.
 const CHILD_THREADS: &str = "CAIRN_KILL_THREADS";
 
-/// Most commits of one thread in one life.
+/// Maximum number of commits of one thread in one life.
 const COMMITS_MAX: u64 = 4000;
 /// A child is killed at most this long after its start.
 const LIFE_MS_MAX: u64 = 120;
-/// One that only recovers, at most this long after.
+/// A child that only recovers is killed at most this long after its start.
 const RECOVERY_MS_MAX: u64 = 12;
-/// Writing threads of a child.
+/// Number of writer threads of a child.
 const THREADS: u64 = 3;
 
-/// One commit of one thread: changes and durability.
+/// One commit of one thread: its changes and its durability.
 type Commit = (Vec<(Vec<u8>, Change)>, Durability);
 
-/// The commits of one thread, each the same whoever asks.
+/// The commits of one thread. Parent and child draw the same ones.
 struct Commits {
     random: Random,
     thread: u64,
@@ -52,7 +54,7 @@ struct Commits {
 impl Commits {
     fn new(seed: u64, thread: u64) -> Commits {
         let random = Random::new(seed ^ (thread << 48));
-        // Ids are never the same in two lives or two threads.
+        // Ids are unique across lives and threads.
         let next_id = (seed << 24) ^ (thread << 56);
         Commits {
             random,
@@ -112,11 +114,11 @@ fn options() -> Options {
 }
 
 fn say(line: &str) {
-    // The parent may have gone; then nobody wants to know.
+    // The parent may have ended; then nobody reads the line.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// The child's life, if this process is one. It ends by being killed, or by itself after many
+/// Runs the child, if this process is one. It ends by being killed, or by itself after many
 /// commits.
 pub fn live_as_child() {
     let Ok(dir) = std::env::var(CHILD_DIR) else {
@@ -168,7 +170,7 @@ fn write(db: &Db, seed: u64, thread: u64) -> cairndb::Result<()> {
 pub struct Totals {
     /// Processes killed.
     pub kills: u64,
-    /// Of those, killed before they had opened the database.
+    /// Processes killed before they had opened the database.
     pub while_opening: u64,
     /// Commits acknowledged.
     pub commits: u64,
@@ -176,21 +178,21 @@ pub struct Totals {
     pub openings: u64,
 }
 
-/// One database and the processes killed over it.
+/// One database, and the loop that kills its processes.
 #[derive(Debug)]
 pub struct KillLoop<'a> {
     dir: &'a Path,
     /// The name of the test that calls [`live_as_child`].
     child_test: &'a str,
     random: Random,
-    /// What every thread's keys hold.
+    /// The contents at the start of the round, of all threads.
     base: Contents,
     totals: Totals,
     env: std::sync::Arc<RealEnv>,
 }
 
 impl<'a> KillLoop<'a> {
-    /// A loop over a database in `dir`, whose children run the test `child_test` of this binary.
+    /// A loop over a database in `dir`. Its children run the test `child_test` of this binary.
     pub fn new(dir: &'a Path, child_test: &'a str, seed: u64) -> KillLoop<'a> {
         KillLoop {
             dir,
@@ -202,7 +204,7 @@ impl<'a> KillLoop<'a> {
         }
     }
 
-    /// Goes on until so many processes were killed.
+    /// Runs until `kills` processes were killed.
     ///
     /// # Errors
     /// The first violation.
@@ -226,7 +228,7 @@ impl<'a> KillLoop<'a> {
         self.check(&histories)
     }
 
-    /// Starts a child and kills it; the lines it said.
+    /// Starts a child and kills it. Returns the lines it reported.
     fn kill_one(&mut self, seed: u64, threads: u64, life: Duration) -> Check<Vec<String>> {
         let failed = |error: std::io::Error| Violation::new(format!("a child: {error}"));
         let program = std::env::current_exe().map_err(failed)?;
@@ -248,7 +250,7 @@ impl<'a> KillLoop<'a> {
         Ok(lines)
     }
 
-    /// Collects what a child says, kills it after `life`, and collects the rest.
+    /// Collects the lines of a child, kills it after `life`, and collects the rest.
     fn listen(&self, child: &mut Child, life: Duration) -> (Vec<String>, bool) {
         let (send, receive) = channel();
         let Some(pipe) = child.stderr.take() else {
@@ -269,7 +271,7 @@ impl<'a> KillLoop<'a> {
         })
     }
 
-    /// Hears lines until `life` is over; `false` when the child ended before.
+    /// Receives lines until `life` is over. Returns `false` if the child ended before.
     fn hear(&self, receive: &Receiver<String>, life: Duration, lines: &mut Vec<String>) -> bool {
         let end = self.env.now_ns() + u64::try_from(life.as_nanos()).unwrap_or(0);
         loop {
@@ -282,7 +284,7 @@ impl<'a> KillLoop<'a> {
         }
     }
 
-    /// The history of each thread, as far as it was heard of.
+    /// The history of each thread, as far as it was reported.
     fn histories(&mut self, seed: u64, lines: &[String]) -> Check<Vec<History>> {
         let mut acked = vec![0; usize::try_from(THREADS).unwrap_or(0)];
         let mut flushed = acked.clone();
@@ -304,7 +306,7 @@ impl<'a> KillLoop<'a> {
                         *slot = count;
                     }
                 }
-                _ => return Err(Violation::new(format!("a child said: {line}"))),
+                _ => return Err(Violation::new(format!("a child reported: {line}"))),
             }
         }
         self.totals.commits += acked.iter().sum::<u64>();
@@ -331,7 +333,7 @@ impl<'a> KillLoop<'a> {
         history
     }
 
-    /// Opens what the kills left and checks it; the next round begins with it.
+    /// Opens the database after the kills and checks it. The next round starts from its contents.
     fn check(&mut self, histories: &[History]) -> Check<()> {
         let failed = |error: cairndb::Error| Violation::new(format!("after a kill: {error}"));
         let db = options().open(self.dir).map_err(failed)?;

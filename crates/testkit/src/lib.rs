@@ -1,12 +1,13 @@
-//! The crash regime: a model of what may survive, workloads, and the harness that crashes them.
+//! Crash-test framework: workloads, a model of what may survive a crash, and the harness that
+//! crashes them.
 //!
-//! A [`workload`] is a list of steps. A [`runner`] performs it on a simulated machine and writes
-//! down in a [`history`] what was asked for and what was acknowledged. At every operation of the
-//! machine a [`campaign`] takes the states a crash may leave there, and the [`oracle`] opens each
-//! one and demands that the history explains what it finds. Everything follows from a seed.
+//! A [`workload`] is a list of steps. A [`runner`] performs it on a simulated machine and records
+//! in a [`history`] what was written and what was acknowledged. At every operation of the machine,
+//! a [`campaign`] takes the states that a crash may leave. The [`oracle`] opens each of them and
+//! checks that the history explains its contents. Everything follows from a seed.
 //!
-//! Nothing in the engine knows of all this: it runs with the logic of a release, single-threaded,
-//! on the simulated environment of `crates/env`.
+//! The engine knows nothing of this. It runs single-threaded, with the same code as in a release,
+//! in the simulated environment of `crates/env`.
 
 pub mod campaign;
 pub mod effects;
@@ -24,17 +25,17 @@ pub mod workload;
 
 use std::fmt;
 
-/// Something the database promised and did not keep.
+/// A promise of the database that was broken, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(pub String);
 
 impl Violation {
-    /// A violation in words.
+    /// A violation with this description.
     pub fn new(what: impl Into<String>) -> Violation {
         Violation(what.into())
     }
 
-    /// The same, said to have been found in `place`.
+    /// The same violation, with `place` prefixed to its description.
     #[must_use]
     pub fn within(self, place: impl fmt::Display) -> Violation {
         Violation(format!("{place}: {}", self.0))
@@ -49,11 +50,11 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What the regime's checks return.
+/// The result of a check.
 pub type Check<T> = Result<T, Violation>;
 
-/// A number from the environment variable `name`, or `default`: how every test is replayed
-/// (`CAIRN_SEED`) and scaled (`CAIRN_STATES`, in percent of a push).
+/// Reads a number from the environment variable `name`, or returns `default`. All tests are
+/// replayed with `CAIRN_SEED` and scaled with `CAIRN_STATES`, in percent of a push.
 pub fn setting(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).ok();
     text.and_then(|text| text.trim().parse().ok())

@@ -1,9 +1,10 @@
-//! Short random lives under faults, held against the plain list of states they may show.
+//! Short random lives under faults, checked against the list of states that they may show.
 //!
-//! A few keys, a few steps, a fault before every third: an operation that fails or is done in part,
-//! now and then a sync. The contents must at any time be those after the last acknowledged write,
-//! and at every opening those after one that is at least as new as the last durable one. There is
-//! no other model, so nothing is forgiven; and a life is short, so many fit into a second.
+//! A life has a few keys and a few steps. Before every third step a fault is injected: an operation
+//! that fails or is done in part, sometimes a sync. At any time the contents must be those after
+//! the last acknowledged write. At every opening they must be those after some write that is at
+//! least as new as the last durable one. There is no other model, so nothing is excused, and lives
+//! are short, so many fit into a second.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,13 +21,13 @@ use crate::{Check, Violation};
 
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Openings in a row that a fault may spoil; the faults end after the first.
+/// Maximum number of openings in a row. Only the first may meet a fault.
 const OPENINGS_MAX: usize = 5;
 
 /// Runs the life of `seed`.
 ///
 /// # Errors
-/// What it showed and should not have, and its story up to there.
+/// What the life showed and should not have, with its story up to that point.
 pub fn live(seed: u64) -> Check<()> {
     let mut life = Life::begin(seed)?;
     let result = life.live();
@@ -44,9 +45,10 @@ struct Life {
     db: Db,
     /// The contents after each acknowledged write, oldest first.
     states: Vec<Contents>,
-    /// The oldest of them that a loss of power may bring back.
+    /// The oldest state that a power loss may restore.
     durable: usize,
-    /// A sync of a value file may have failed: who reopens then makes room first, as the guide says.
+    /// A sync of a value file may have failed. Then room is made before reopening, as the guide
+    /// advises.
     value_sync_spoiled: bool,
     story: Vec<String>,
 }
@@ -98,7 +100,7 @@ impl Life {
         self.env.inject(fault);
     }
 
-    /// Has one operation to come fail that is no sync: those poison.
+    /// Makes a later operation fail. Never a sync, because failed syncs poison the handle.
     fn spoil_an_operation(&mut self) {
         const KINDS: [OpKind; 9] = [
             OpKind::Append,
@@ -120,10 +122,10 @@ impl Life {
             Effect::Fails(Cause::Full),
             Effect::Fails(Cause::Full),
         ][random.index(5)];
-        // Appends as often as all the others together.
+        // Appends are as likely as all the others together.
         let kinds = if random.below(2) == 0 { 1 } else { KINDS.len() };
         let kind = KINDS[random.index(kinds)];
-        // A record of which all but a byte was written may be found by the next opening.
+        // A record that was written except for one byte may be found by the next opening.
         let effect = match (kind, effect) {
             (OpKind::WriteLog, Effect::WritesPart(..)) => Effect::Fails(Cause::Full),
             (_, effect) => effect,
@@ -191,7 +193,7 @@ impl Life {
         Ok(())
     }
 
-    /// Whether the handle takes no more writes: asked with one that changes nothing.
+    /// Whether the handle refuses writes. Tries one that changes nothing.
     fn is_poisoned(&self) -> bool {
         let probed = self.db.delete(b"no such key");
         probed.is_err_and(|error| error.kind() == ErrorKind::Poisoned)
@@ -231,7 +233,7 @@ impl Life {
                     self.durable = self.newest();
                 }
             }
-            // Nobody knows.
+            // Whether the write is on disk is unknown.
             Err(error) if error.kind() == ErrorKind::Poisoned => self.states.push(next),
             Err(_) => {}
         }
@@ -246,7 +248,8 @@ impl Life {
         done
     }
 
-    /// Opens again, without faults after the first try, and takes what is there as all there is.
+    /// Reopens, without faults after the first attempt, and takes the contents found as the new
+    /// base.
     fn reopen(&mut self) -> Check<()> {
         let options = self.setup.options(self.env.clone());
         if std::mem::take(&mut self.value_sync_spoiled) {
@@ -265,7 +268,7 @@ impl Life {
                 }
             }
         }
-        Err(Violation::new("it does not open again"))
+        Err(Violation::new("the database does not open again"))
     }
 
     fn adopt(&mut self) -> Check<()> {
@@ -289,7 +292,7 @@ impl Life {
         let newest = self.newest();
         let older = self.states.iter().position(|state| state == found);
         Err(Violation::new(format!(
-            "the contents are those of no state from {least} to {newest}, but of {older:?}"
+            "the contents match no state from {least} to {newest}, but match {older:?}"
         )))
     }
 
@@ -303,7 +306,7 @@ impl Life {
         }
     }
 
-    /// Crashes in five ways and opens what is left.
+    /// Crashes in five ways and opens each result.
     fn crash(&mut self) -> Check<()> {
         let seed = self.seed;
         let weak = |seed, fill| {

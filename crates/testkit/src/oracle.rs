@@ -1,12 +1,13 @@
-//! The oracle: opens what a crash left and demands that the history explains it.
+//! The oracle: opens what a crash left and checks that the history explains it.
 //!
-//! 1. It opens, without repair and without an error.
-//! 2. The contents are among those the history allows; no value is invented or mixed.
+//! 1. The database opens, without repair and without an error.
+//! 2. The contents are among those that the history allows. No value is invented or mixed.
 //! 3. Forward scan, backward scan, gets and a snapshot agree.
 //! 4. What the opening showed is durable: a power loss right after it changes nothing.
-//! 5. It is writable; after a synced write and a clean close it opens again with the same contents.
-//! 6. Opening read-only before and after changes no byte and gives the same contents.
-//! 7. A deep verify passes; no file is leaked or missing; the protocol of syncs was kept.
+//! 5. The database is writable. After a synced write and a clean close it opens with the same
+//!    contents.
+//! 6. Opening read-only, before and after, changes no byte and shows the same contents.
+//! 7. A deep verify passes, no file is leaked or missing, and the protocol of syncs was kept.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,28 +26,29 @@ use crate::setup::Setup;
 use crate::value;
 use crate::{Check, Violation};
 
-/// Where every run keeps its database.
+/// The path of the database in every run.
 pub const PATH: &str = "/db";
-/// Spare log segments a quiet database may keep.
+/// Maximum number of spare log segments of an idle database.
 const SPARES_MAX: usize = 2;
-/// Written by the oracle itself, where no workload writes.
+/// A key that the oracle writes itself and no workload uses.
 const PROBE: &[u8] = b"~probe";
 
 /// A key and its value.
 type Entry = (Vec<u8>, Vec<u8>);
 
-/// How much of the list to go through.
+/// How many of the checks to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Opening and contents.
     Contents,
-    /// Everything but the two costly ones: read-only opening first, and power loss after opening.
+    /// Everything except the two costly checks: opening read-only first, and a power loss after
+    /// opening.
     Usual,
     /// Everything.
     Full,
 }
 
-/// Opens `image` and checks it; the contents found.
+/// Opens `image` and checks it. Returns the contents found.
 ///
 /// # Errors
 /// The first violation.
@@ -83,16 +85,16 @@ pub fn check(
 /// Opens the database in `env`.
 ///
 /// # Errors
-/// A violation when opening gives an error.
+/// A violation if opening fails.
 pub fn open(env: &Arc<SimEnv>, setup: &Setup) -> Check<Db> {
     let opened = setup.options(env.clone()).open(PATH);
     opened.map_err(|error| Violation::new(format!("opening failed: {error}")))
 }
 
-/// The contents, read in every way there is.
+/// Reads the contents in every way.
 ///
 /// # Errors
-/// A violation when a read fails, a value is not what was written, or two ways differ.
+/// A violation if a read fails, a value was never written, or two ways differ.
 pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
     let failed =
         |what: &str, error: cairndb::Error| Violation::new(format!("{what} failed: {error}"));
@@ -130,7 +132,7 @@ pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
     Ok(contents)
 }
 
-/// The first difference between two scans.
+/// Describes the first difference between two scans.
 fn differing(forward: &[Entry], backward: &[Entry]) -> Violation {
     let pairs = forward.iter().zip(backward);
     let same = pairs.take_while(|(a, b)| a == b).count();
@@ -147,10 +149,10 @@ fn differing(forward: &[Entry], backward: &[Entry]) -> Violation {
     ))
 }
 
-/// The contents by a forward scan, or the engine's error.
+/// Reads the contents with a forward scan. Returns the engine's error if the scan fails.
 ///
 /// # Errors
-/// A violation when a value is not what was written.
+/// A violation if a value was never written.
 pub fn read_or_error(db: &Db) -> Check<Result<Contents, cairndb::Error>> {
     let mut contents = Contents::new();
     for entry in db.iter() {
@@ -164,7 +166,7 @@ pub fn read_or_error(db: &Db) -> Check<Result<Contents, cairndb::Error>> {
     Ok(Ok(contents))
 }
 
-/// That no history leads to these contents.
+/// The violation that no history explains these contents.
 pub fn unexplained(contents: &Contents, explained: &Explained) -> Violation {
     let entries = contents.iter();
     let entries = entries.map(|(key, ids)| format!(" {}={ids:?}", key.escape_ascii()));
@@ -175,13 +177,13 @@ pub fn unexplained(contents: &Contents, explained: &Explained) -> Violation {
     ))
 }
 
-/// Opens read-only: same bytes before and after. The contents found.
+/// Opens read-only and checks that no byte changes. Returns the contents found.
 fn check_read_only(image: &Arc<SimEnv>, setup: &Setup) -> Check<Contents> {
     let before = image.image_hash();
     let opened = setup.options(image.clone()).read_only(true).open(PATH);
     let contents = match opened {
         Ok(db) => read_all(&db, setup)?,
-        // A database whose creation was cut short is none yet.
+        // A database whose creation was interrupted does not exist yet.
         Err(error) if error.kind() == cairndb::ErrorKind::NotFound => Contents::new(),
         Err(error) => {
             return Err(Violation::new(format!("opening read-only failed: {error}")));
@@ -193,21 +195,21 @@ fn check_read_only(image: &Arc<SimEnv>, setup: &Setup) -> Check<Contents> {
     Ok(contents)
 }
 
-/// What an opening showed must survive a power loss right behind it.
+/// Checks that what an opening showed survives a power loss right after it.
 fn check_final(image: &Arc<SimEnv>, setup: &Setup, contents: &Contents) -> Check<()> {
     let next = image.crash_image(Profile::Strict, &CrashChoice::new(Keep::None));
-    let place = "after a power loss behind the opening";
+    let place = "after a power loss right after opening";
     let db = open(&next, setup).map_err(|violation| violation.within(place))?;
     let found = read_all(&db, setup).map_err(|violation| violation.within(place))?;
     if found != *contents {
         return Err(Violation::new(format!(
-            "a power loss behind the opening changed the contents from {contents:?} to {found:?}"
+            "a power loss right after opening changed the contents from {contents:?} to {found:?}"
         )));
     }
     Ok(())
 }
 
-/// Writes, closes, verifies, opens again.
+/// Writes, closes, verifies and reopens.
 fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents) -> Check<()> {
     let failed = |what: &'static str| {
         move |error: cairndb::Error| Violation::new(format!("{what} failed: {error}"))
@@ -217,7 +219,7 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
         .map_err(failed("a write after recovery"))?;
     while db
         .step_background(Job::Compact)
-        .map_err(failed("a merge after recovery"))?
+        .map_err(failed("a compaction after recovery"))?
     {}
     db.close().map_err(failed("closing after recovery"))?;
     drop(db);
@@ -243,7 +245,7 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
     check_protocol(image)
 }
 
-/// The rules of syncs, checked by the environment all along.
+/// Checks the rules of syncs, which the environment has monitored.
 ///
 /// # Errors
 /// The first rule that was broken.
@@ -260,8 +262,8 @@ pub fn check_protocol(env: &SimEnv) -> Check<()> {
     }
 }
 
-/// After a clean close the directory holds what the manifest names, two spare logs at most, and
-/// files that a crash left without a byte to say whose they are.
+/// Checks that after a clean close the directory holds only the files that the manifest names, at
+/// most two spare logs, and files that a crash left too short to be identified.
 ///
 /// # Errors
 /// A violation that names a leaked or missing file.
@@ -270,8 +272,9 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
     let current = env.read_file(&dir.join("CURRENT")).unwrap_or_default();
     let current = String::from_utf8_lossy(&current).trim_end().to_owned();
     let manifest = env.read_file(&dir.join(&current)).unwrap_or_default();
-    let facts = manifest_facts(&current, &manifest)
-        .ok_or_else(|| Violation::new(format!("CURRENT names {current}, which is no manifest")))?;
+    let facts = manifest_facts(&current, &manifest).ok_or_else(|| {
+        Violation::new(format!("CURRENT names {current}, which is not a manifest"))
+    })?;
     let files = env.files();
     let names: BTreeSet<String> = files
         .iter()
@@ -298,7 +301,7 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
         let is_spare = is_log && !facts.logs.contains(&name);
         spares += usize::from(is_spare);
         if !is_spare || spares > SPARES_MAX {
-            return Err(Violation::new(format!("{name} is leaked after a close")));
+            return Err(Violation::new(format!("{name} is left after a close")));
         }
     }
     Ok(())

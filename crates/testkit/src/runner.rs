@@ -1,7 +1,7 @@
-//! Performs workloads on a simulated machine and writes the history.
+//! Performs workloads on a simulated machine and records the history.
 //!
-//! The history is brought up to date around every call of the engine, so that a crash point taken
-//! inside one finds the commit under way.
+//! The history is updated around every call of the engine, so that a crash point inside a call
+//! finds the commit in progress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::value;
 use crate::workload::{self, Act, Step};
 use crate::{Check, Violation};
 
-/// A crash point with what had been promised there.
+/// A crash point, with what had been promised there.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The disk.
+    /// The state of the disk.
     pub crash: CrashPoint,
-    /// Which of the runner's histories was being written.
+    /// Index of the history that was being recorded.
     pub epoch: usize,
-    /// What it had come to.
+    /// What that history had promised.
     pub mark: Mark,
 }
 
-/// Crash points as they are collected.
+/// The crash points collected so far.
 pub type Points = Arc<Mutex<Vec<Point>>>;
 
 /// A database under a workload.
@@ -39,8 +39,8 @@ pub struct Runner {
     pub env: Arc<SimEnv>,
     /// The settings.
     pub setup: Setup,
-    /// One history for each time of certainty: a new one begins when a handle that had failed was
-    /// opened again.
+    /// One history for each period of certainty. A new one begins when a handle that had failed is
+    /// reopened.
     epochs: Arc<Mutex<Vec<History>>>,
     db: Option<Db>,
     failed: bool,
@@ -53,7 +53,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A runner on `env`; nothing is opened yet.
+    /// A runner on `env`. Nothing is open yet.
     pub fn new(env: Arc<SimEnv>, setup: Setup) -> Runner {
         env.check_manifests(manifest_facts);
         Runner {
@@ -70,7 +70,7 @@ impl Runner {
         }
     }
 
-    /// Collects the crash point before every operation that changes something from now on, and
+    /// From now on, collects the crash point before every operation that changes something, with
     /// what had been promised there.
     pub fn watch(&self) -> Points {
         let points = Points::default();
@@ -89,17 +89,18 @@ impl Runner {
         self.epochs.lock().clone()
     }
 
-    /// The contents a reader should see.
+    /// The contents that a reader should see.
     pub fn contents(&self) -> Contents {
         self.with_history(|history| history.contents())
     }
 
     fn with_history<T>(&self, with: impl FnOnce(&mut History) -> T) -> T {
         let mut epochs = self.epochs.lock();
-        with(epochs.last_mut().expect("there is always one"))
+        with(epochs.last_mut().expect("there is always one history"))
     }
 
-    /// Announces the effect of a fault that may strike: some make less certain what a crash leaves.
+    /// Announces the effect of a fault that may strike. Some effects make the result of a crash
+    /// less certain.
     pub fn bear(&mut self, effect: Effect) {
         let unsure = matches!(
             effect,
@@ -119,17 +120,17 @@ impl Runner {
     /// Opens the database.
     ///
     /// # Errors
-    /// The engine's.
+    /// Those of the engine.
     pub fn open(&mut self) -> Result<(), Error> {
         self.db = Some(self.setup.options(self.env.clone()).open(PATH)?);
         self.poisoned = false;
         Ok(())
     }
 
-    /// Closes the database and forgets the handle, also when closing fails.
+    /// Closes the database and drops the handle, even if closing fails.
     ///
     /// # Errors
-    /// The engine's.
+    /// Those of the engine.
     pub fn close(&mut self) -> Result<(), Error> {
         self.snapshots.clear();
         if let Some(db) = self.db.take() {
@@ -143,8 +144,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Closes and opens. Where closing failed, what the opening shows must be what some loss
-    /// leaves, and a new history begins with it.
+    /// Closes and reopens. If closing failed, some loss must explain what the opening shows, and a
+    /// new history begins with it.
     fn reopen(&mut self, loss: Loss) -> Check<Option<Error>> {
         let closed = self.close();
         if let Err(error) = self.open() {
@@ -166,9 +167,8 @@ impl Runner {
         Ok(closed.err())
     }
 
-    /// What a power loss or a kill can have taken, given the faults so far: after a sync that
-    /// failed nobody knows what the cache of the system still holds, after one that lied nothing is
-    /// certain.
+    /// What a power loss or a kill may have lost, given the faults so far. After a failed sync the
+    /// contents of the system's cache are unknown, and after a sync that lied nothing is certain.
     pub fn loss(&self, plain: Loss) -> Loss {
         self.worst.map_or(plain, |worst| match worst {
             Effect::SyncLies | Effect::SyncReportsLate => Loss::Lie,
@@ -176,10 +176,10 @@ impl Runner {
         })
     }
 
-    /// Performs a step: `Ok(Some)` when the engine gave an error.
+    /// Performs a step. Returns `Ok(Some)` if the engine returned an error.
     ///
     /// # Errors
-    /// A violation when the engine gave a wrong answer.
+    /// A violation if the engine returned a wrong result.
     pub fn perform(&mut self, step: &Step) -> Check<Option<Error>> {
         if let Step::Reopen = step {
             return self.reopen(self.loss(Loss::Process));
@@ -207,7 +207,7 @@ impl Runner {
             }
             Step::DropSnapshot => return self.drop_snapshot(),
             Step::Background(job) => {
-                // So that what is done by the clock, giving up spare log segments, is done.
+                // Lets work that depends on the clock happen, such as giving up spare log segments.
                 self.env.advance_clock(2_000_000_000);
                 db.step_background(*job).map(drop)
             }
@@ -217,13 +217,13 @@ impl Runner {
         };
         let writes = matches!(step, Step::One(..) | Step::Batch(..));
         if done.is_ok() && writes && self.poisoned {
-            return Err(Violation::new("a poisoned handle took a write"));
+            return Err(Violation::new("a poisoned handle accepted a write"));
         }
         self.poisoned |= is_poisoned(&done);
         Ok(done.err())
     }
 
-    /// Whether the open handle has said that it is poisoned.
+    /// Whether the open handle has reported that it is poisoned.
     pub fn poisoned(&self) -> bool {
         self.poisoned
     }
@@ -308,7 +308,7 @@ impl Runner {
         result
     }
 
-    /// Compares what is read with the model; an error of the engine is given back.
+    /// Compares a scan with the model. An error of the engine is returned.
     fn read(&self, db: &Db) -> Check<Option<Error>> {
         let expected = self.contents();
         compare(db.iter(), &expected, "reading")
@@ -340,7 +340,7 @@ impl Runner {
         Ok(failed.or(destroyed.err()))
     }
 
-    /// Checks the whole contents in every way and the protocol of syncs.
+    /// Checks the whole contents in every way, and the protocol of syncs.
     ///
     /// # Errors
     /// The first violation.
@@ -351,11 +351,11 @@ impl Runner {
         if found == self.contents() {
             return Ok(());
         }
-        Err(Violation::new("the contents are not the model's"))
+        Err(Violation::new("the contents differ from the model's"))
     }
 }
 
-/// Whether a scan gives the expected contents, as far as it gives no error.
+/// Checks that a scan returns the expected contents. An error of the scan is returned.
 fn compare(
     scan: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value), Error>>,
     expected: &Contents,
@@ -373,7 +373,7 @@ fn compare(
         return Ok(None);
     }
     Err(Violation::new(format!(
-        "{what} gave {found:?} instead of {expected:?}"
+        "{what} returned {found:?} instead of {expected:?}"
     )))
 }
 

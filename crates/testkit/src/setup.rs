@@ -1,4 +1,4 @@
-//! The settings a run opens its database with.
+//! The settings with which a run opens its database.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use cairndb::{
 use cairndb_env::Env;
 use cairndb_env::random::Random;
 
-/// Settings, drawn at random or the plainest.
+/// Settings of a run, plain or drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Memory budget in bytes.
@@ -18,18 +18,18 @@ pub struct Setup {
     pub compress: bool,
     /// Filter bits per key.
     pub filter_bits: u32,
-    /// Forces or forbids mappings.
+    /// Forces mapped reads (`true`) or `pread` (`false`).
     pub mapped: Option<bool>,
     /// Verifies every page at every read.
     pub verify_always: bool,
-    /// Orders keys backwards.
+    /// Uses the reverse order of keys.
     pub reverse: bool,
     /// Length at which value files are closed.
     pub value_file: u64,
 }
 
 impl Setup {
-    /// The smallest budget, everything else as it is by default.
+    /// The smallest budget, and defaults for everything else.
     pub fn plain() -> Setup {
         Setup {
             budget: MEMORY_BUDGET_MIN,
@@ -42,7 +42,7 @@ impl Setup {
         }
     }
 
-    /// Any settings, small budgets more often than large ones.
+    /// Random settings. Small budgets are more likely than large ones.
     pub fn random(random: &mut Random) -> Setup {
         Setup {
             budget: MEMORY_BUDGET_MIN << [0, 0, 0, 1, 2][random.index(5)],
@@ -55,7 +55,7 @@ impl Setup {
         }
     }
 
-    /// Options for opening in `env`, creating what is missing.
+    /// Options for opening in `env`. Creates the database if it is missing.
     pub fn options(&self, env: Arc<dyn Env>) -> Options {
         let compression = if self.compress {
             Compression::Fast
@@ -81,7 +81,7 @@ impl Setup {
     }
 }
 
-/// Bytewise, backwards.
+/// Reverse bytewise order.
 #[derive(Debug)]
 struct Reverse;
 

@@ -1,9 +1,9 @@
 //! The fault sweep: a reference workload in which the k-th operation of the machine fails.
 //!
-//! Whatever fails, the engine answers with an error of the right kind or succeeds; what it reads
-//! stays right; a failed sync poisons the handle and nothing else does; a full disk that has room
-//! again takes writes without reopening. At the end the machine is crashed and the oracle asked,
-//! and the database is closed and opened where it is.
+//! Whatever fails, a call succeeds or returns an error of the right kind, and reads stay right.
+//! Only a failed sync poisons the handle. A disk that was full and has room again takes writes
+//! without reopening. At the end the machine is crashed and the oracle checks the states; then the
+//! database is closed and reopened in place.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -26,16 +26,16 @@ pub enum Lasts {
     Once,
     /// Every operation of its kind, to the end.
     Sticky,
-    /// As sticky, until two thirds of the workload.
+    /// Like `Sticky`, until two thirds of the workload are done.
     Healed,
 }
 
 impl Lasts {
-    /// All.
+    /// All durations.
     pub const ALL: [Lasts; 3] = [Lasts::Once, Lasts::Sticky, Lasts::Healed];
 }
 
-/// The reference workload: every kind of step, flushes, merges, a rolled manifest, a reopening.
+/// The reference workload: every kind of step, flushes, compactions, a new manifest, a reopening.
 pub fn reference() -> Vec<Step> {
     let mut random = Random::new(11);
     let put = |key, len, durability| Step::One(key, Act::Put(len), durability);
@@ -86,7 +86,7 @@ pub fn reference() -> Vec<Step> {
 /// The operations of the reference workload without any fault.
 ///
 /// # Errors
-/// A violation when it does not run through.
+/// A violation if the workload does not complete.
 pub fn operations(seed: u64) -> Check<Vec<Op>> {
     let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
     let failed = |error: Error| Violation::new(format!("without a fault: {error}"));
@@ -100,7 +100,7 @@ pub fn operations(seed: u64) -> Check<Vec<Op>> {
     Ok(runner.env.ops())
 }
 
-/// One run with a fault at operation `index`; crash states count for `campaign`.
+/// Runs the workload with a fault at operation `op`. Its crash states are counted in `campaign`.
 ///
 /// # Errors
 /// The first violation.
@@ -137,7 +137,7 @@ struct Sweep {
     runner: Runner,
     effect: Effect,
     lasts: Lasts,
-    /// The operation belongs to a checkpoint, whose failure is its own.
+    /// The operation belongs to a checkpoint, so its failure does not affect the database.
     hits_copy: bool,
 }
 
@@ -159,7 +159,7 @@ impl Sweep {
         self.check_heals()?;
         self.crash(campaign, place)?;
         self.check_reopens()?;
-        // What the second opening shows is final, whatever the first one's syncs did.
+        // What the second opening shows is final, whatever the syncs of the first handle did.
         self.crash(campaign, place)
             .map_err(|violation| violation.within("after reopening"))
     }
@@ -171,12 +171,12 @@ impl Sweep {
         self.check_error(&error)
     }
 
-    /// Faults give errors of their kind, and what they may turn into.
+    /// Checks that a fault returns an error of its own kind, or of a kind that it may turn into.
     fn check_error(&self, error: &Error) -> Check<()> {
         let struck = self.runner.env.faults_struck() > 0;
         let expected = match error.kind() {
             ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Poisoned => true,
-            // Where the system drops what it could not write, a table is short until the log is
+            // If the system drops what it could not write, a table stays too short until the log is
             // replayed.
             ErrorKind::Corruption => matches!(
                 self.effect,
@@ -192,7 +192,7 @@ impl Sweep {
         )))
     }
 
-    /// When nothing fails any more, a handle that no sync has poisoned writes again.
+    /// Checks that a handle that no sync has poisoned writes again once nothing fails any more.
     fn check_heals(&mut self) -> Check<()> {
         if self.runner.db().is_none() {
             let opened = self.runner.perform(&Step::Reopen)?;
@@ -211,7 +211,7 @@ impl Sweep {
             return Ok(());
         }
         Err(Violation::new(format!(
-            "no write once the fault was gone: {error}"
+            "a write failed after the fault was healed: {error}"
         )))
     }
 
@@ -225,7 +225,7 @@ impl Sweep {
             full_one_in: 3,
         };
         if self.runner.loss(Loss::Power) == Loss::Lie {
-            // Nothing can be promised of a medium that lies; no value may be invented.
+            // A medium that lies promises nothing, but no value may be invented.
             return Ok(());
         }
         let epochs = self.runner.epochs();
@@ -246,7 +246,7 @@ impl Sweep {
         if self.runner.db().is_none() {
             return match error {
                 Some(error) if lie => self.check_error(&error),
-                Some(error) => Err(Violation::new(format!("it does not open again: {error}"))),
+                Some(error) => Err(Violation::new(format!("reopening failed: {error}"))),
                 None => Ok(()),
             };
         }

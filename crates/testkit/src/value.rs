@@ -1,17 +1,17 @@
-//! Values that say what they are: any invented, mixed or misplaced value is noticed by itself.
+//! Self-describing values: an invented, mixed or misplaced value is detected by itself.
 //!
 //! A value is a sequence of chunks, one for the put and one for each operand appended to it. A
-//! chunk is `id u64 | key hash u64 | length u32 | checksum u32 | filler`, little-endian; the
-//! checksum covers all the rest. The filler follows from the id and compresses to about half.
+//! chunk is `id u64 | key hash u64 | length u32 | checksum u32 | filler`, little-endian. The
+//! checksum covers everything else. The filler follows from the id and compresses to about half.
 
 use cairndb_base::hash64;
 
 use crate::{Check, Violation};
 
-/// Bytes of a chunk before its filler: no value is shorter.
+/// Length of a chunk without its filler. No value is shorter.
 pub const HEAD_BYTES: usize = 24;
 
-/// The chunk of write `id` to `key`, `len` bytes or [`HEAD_BYTES`], whichever is more.
+/// The chunk of write `id` to `key`, `len` or [`HEAD_BYTES`] bytes long, whichever is more.
 pub fn chunk(id: u64, key: &[u8], len: usize) -> Vec<u8> {
     let filler = u32::try_from(len.saturating_sub(HEAD_BYTES)).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(len.max(HEAD_BYTES));
@@ -27,10 +27,10 @@ pub fn chunk(id: u64, key: &[u8], len: usize) -> Vec<u8> {
     bytes
 }
 
-/// The ids of the chunks that `value`, found under `key`, consists of.
+/// Returns the ids of the chunks in `value`, which was found under `key`.
 ///
 /// # Errors
-/// A violation when any byte is not what some write to this key put there.
+/// A violation if any byte differs from what a write to this key stored.
 pub fn ids(key: &[u8], value: &[u8]) -> Check<Vec<u64>> {
     let wrong = |what: &str, at: usize| {
         let key = key.escape_ascii();
@@ -67,7 +67,7 @@ pub fn ids(key: &[u8], value: &[u8]) -> Check<Vec<u64>> {
     Ok(ids)
 }
 
-/// Of all bytes of a chunk but the four of the checksum itself.
+/// The checksum of all bytes of a chunk except those of the checksum itself.
 fn checksum(chunk: &[u8]) -> u32 {
     let head = hash64(&chunk[..20]);
     let all = head ^ hash64(&chunk[HEAD_BYTES..]).rotate_left(1);
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_read_back_and_damage_is_noticed() {
+    fn chunks_are_read_back_and_damage_is_detected() {
         let mut value = chunk(7, b"key", 100);
         assert_eq!(value.len(), 100);
         value.extend(chunk(9, b"key", 0));

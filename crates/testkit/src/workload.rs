@@ -1,11 +1,11 @@
-//! Workloads: lists of steps, all short ones or random long ones.
+//! Workloads: lists of steps, either all short ones or random long ones.
 
 use std::ops::Range;
 
 use cairndb::{Durability, Job};
 use cairndb_env::random::Random;
 
-/// What a write does to a key; the runner hands out the ids.
+/// What a write does to a key. The runner assigns the ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Set it to a chunk of this length.
@@ -19,34 +19,34 @@ pub enum Act {
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// One entry by the call for single entries.
+    /// One entry, written by the call for single entries.
     One(u8, Act, Durability),
     /// A batch.
     Batch(Vec<(u8, Act)>, Durability),
-    /// Everything to tables, durable.
+    /// Write everything to tables and make it durable.
     Flush,
-    /// Everything in a range of keys to one run.
+    /// Compact a range of keys to one run.
     Compact(Range<u8>),
     /// Take a snapshot and keep it.
     TakeSnapshot,
-    /// Read the oldest snapshot and let it go.
+    /// Check the oldest snapshot and drop it.
     DropSnapshot,
-    /// Close and open.
+    /// Close and reopen.
     Reopen,
-    /// One background job.
+    /// Run one background job.
     Background(Job),
     /// Compare all contents with the model.
     Read,
-    /// Another database with the same contents.
+    /// Create another database with the same contents, and check it.
     Checkpoint,
 }
 
-/// Keys are numbers below this, in most workloads.
+/// In most workloads, keys are numbers below this.
 pub const KEYS: u8 = 24;
 /// The range of every key.
 pub const ALL_KEYS: Range<u8> = 0..u8::MAX;
 
-/// The bytes of a key: two groups with a common prefix each, of several lengths.
+/// The bytes of a key. Keys form two groups with a common prefix each, and have several lengths.
 pub fn key(number: u8) -> Vec<u8> {
     let group = if number.is_multiple_of(3) {
         "pebble"
@@ -78,9 +78,9 @@ fn alphabet() -> [Step; 8] {
     ]
 }
 
-/// All sequences of up to `length` steps: 584 of up to three (Mohan et al., "Finding
-/// Crash-Consistency Bugs with Bounded Black-Box Crash Testing", OSDI 2018: that many steps
-/// reproduce nearly every known bug).
+/// All sequences of up to `length` steps: 584 for three. That many steps reproduce nearly every
+/// known crash-consistency bug (Mohan et al., "Finding Crash-Consistency Bugs with Bounded
+/// Black-Box Crash Testing", OSDI 2018).
 pub fn all_short(length: usize) -> Vec<Vec<Step>> {
     let mut all: Vec<Vec<Step>> = vec![Vec::new()];
     let mut first = 0;
@@ -99,24 +99,25 @@ pub fn all_short(length: usize) -> Vec<Vec<Step>> {
     all
 }
 
-/// What random steps are like: how often each kind comes, and over how many keys.
+/// Distribution of random steps: how often each kind occurs, and over how many keys.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     keys: u8,
-    /// Weights of: one entry, batch, flush, compact, take and drop a snapshot, reopen, read,
-    /// checkpoint, and the background jobs flush, merge, idle merge, persist, reap, drop values.
+    /// Weights of: one entry, batch, flush, compaction, take and drop a snapshot, reopen, read,
+    /// checkpoint, and the background jobs flush, compact, idle compact, persist, reap, drop
+    /// values.
     weights: [u64; 15],
-    /// Most values take a kilobyte or more.
+    /// Most values have a kilobyte or more.
     large: bool,
     /// Some writes are not logged.
     unlogged: bool,
 }
 
-/// Everything, often.
+/// All steps, in a balanced mix.
 const MIXED: [u64; 15] = [44, 12, 3, 2, 2, 2, 1, 4, 1, 8, 7, 2, 7, 3, 2];
-/// Long logs of several segments, seldom flushed.
+/// Long logs of several segments, rarely flushed.
 const LOGS: [u64; 15] = [150, 30, 1, 0, 2, 2, 1, 2, 0, 4, 4, 1, 4, 2, 1];
-/// Many keys in runs of several tables, merged in parts.
+/// Many keys in runs of several tables, compacted in parts.
 const TABLES: [u64; 15] = [120, 40, 6, 6, 2, 2, 1, 2, 1, 12, 12, 1, 10, 4, 1];
 
 /// `length` random steps.
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_workloads_are_all_and_keys_differ() {
+    fn all_short_workloads_are_generated_and_keys_differ() {
         assert_eq!(all_short(2).len(), 72);
         assert_eq!(all_short(3).len(), 584);
         let keys: std::collections::BTreeSet<_> = (0..200).map(key).collect();

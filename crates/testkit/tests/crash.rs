@@ -1,10 +1,10 @@
-//! The crash regime at the size of a push: every short workload, then long random ones, until
-//! enough distinct states were found sound.
+//! The crash tests at the size of a push: every short workload, then long random ones, until enough
+//! distinct states were found correct.
 //!
-//! `CAIRN_SEED` replays: the first long workload takes it as its seed. `CAIRN_STATES` scales, in
-//! percent of a push.
+//! `CAIRN_SEED` replays a run: it is the seed of the first long workload. `CAIRN_STATES` scales the
+//! tests, in percent of a push.
 
-#![expect(clippy::print_stdout, reason = "tests say what they covered")]
+#![expect(clippy::print_stdout, reason = "tests print what they covered")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ use cairndb_testkit::workload::all_short;
 
 const THREADS: usize = 2;
 
-/// Runs `work` with ever higher numbers on all threads until it says that it is enough.
+/// Calls `work` with ascending numbers on all threads until it returns `false`.
 fn on_all_threads(work: impl Fn(u64) -> bool + Sync) {
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {

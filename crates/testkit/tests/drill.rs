@@ -1,15 +1,15 @@
-//! The regime against media that lie: a state the oracle accepts although a sync was not done would
-//! mean that it could not see the engine forgetting that sync either.
+//! Tests of the crash tests, on media that lie. If the oracle accepted a state although a sync was
+//! not done, it could not detect that the engine had forgotten that sync either.
 //!
-//! Each drill stands for a known failure of some store; the regime must find it within a few
+//! Each drill stands for a known failure of some store. The crash tests must detect it within a few
 //! workloads.
 
-#![expect(clippy::print_stdout, reason = "tests say what they found")]
+#![expect(clippy::print_stdout, reason = "tests print what they found")]
 
 use cairndb_env::sim::{Effect, Fault, OpKind};
 use cairndb_testkit::campaign::{Campaign, Effort};
 
-/// Most workloads a drill may take.
+/// Maximum number of workloads that a drill may take.
 const WORKLOADS_MAX: u64 = 40;
 
 /// Runs workloads under the fault until a violation is found.
@@ -60,7 +60,7 @@ fn an_unsynced_value_file_is_found() {
 
 #[test]
 fn one_ignored_sync_error_is_found() {
-    // The error is reported to a descriptor nobody asks again: a later sync of the file finds
+    // The error is reported to a descriptor that is not used again. A later sync of the file finds
     // nothing left to write.
     let late = |name| Fault::on(OpKind::SyncFile, name, Effect::SyncReportsLate);
     finds("one table sync fails unnoticed", &late(".tbl"));

@@ -1,8 +1,9 @@
 //! The fault sweep at the size of a push: each operation of the reference workload fails in each
-//! way, once, for good, and until healed; and short lives under random faults.
+//! way: once, permanently, and until healed. Then short lives under random faults.
 //!
-//! `CAIRN_STATES` scales in percent; `CAIRN_FAULT` runs the operation of that index alone;
-//! `CAIRN_SEED` is the seed of the first life, and with `CAIRN_STATES=0` that one lives alone.
+//! `CAIRN_STATES` scales the tests, in percent of a push. `CAIRN_FAULT` runs only the operation
+//! with that index. `CAIRN_SEED` is the seed of the first life; with `CAIRN_STATES=0` only that
+//! life runs.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,10 +17,10 @@ use cairndb_testkit::sweep::{self, Lasts};
 
 const THREADS: usize = 2;
 const SEED: u64 = 5;
-/// A run takes milliseconds; one that takes this long hangs.
+/// A run takes milliseconds. One that takes this long hangs.
 const HANG: Duration = Duration::from_mins(1);
 
-/// Ends the process, naming what ran, when nothing ends for too long.
+/// Aborts the process, naming the current runs, if no run ends for too long.
 fn watch_for_hangs(runs: &AtomicU64, current: &Mutex<Vec<String>>, done: &(Mutex<bool>, Condvar)) {
     let mut seen = u64::MAX;
     let mut finished = done.0.lock();

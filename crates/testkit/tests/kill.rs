@@ -1,12 +1,12 @@
-//! Real processes killed at any time, on a real disk.
+//! Real processes are killed at random times, on a real disk.
 //!
-//! `CAIRN_SEED` replays the kinds and times of kills, though not what the scheduler made of them;
-//! `CAIRN_KILLS` says how many.
+//! `CAIRN_SEED` replays the kinds and times of kills, but not the scheduling. `CAIRN_KILLS` is the
+//! number of kills.
 
 use cairndb_testkit::kill::{self, KillLoop};
 use cairndb_testkit::setting;
 
-/// Not a test of its own: what the processes started by the other one run.
+/// Not a test of its own: the body of the processes that the other test starts.
 #[test]
 fn child() {
     kill::live_as_child();

@@ -1,4 +1,4 @@
-//! What recovery does when reading, writing or room fails it half way, each as the smallest run.
+//! Recovery when a read, a write or lack of room interrupts it, each as the smallest run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile,
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 
-/// Large enough for a value file.
+/// Long enough for a value file.
 const LARGE: usize = 9000;
 
 fn try_open(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
@@ -19,7 +19,7 @@ fn open(env: &Arc<SimEnv>) -> Db {
     try_open(env).expect("the database opens")
 }
 
-/// What `SIGKILL` leaves: all that was handed to the system.
+/// What `SIGKILL` leaves: everything that was handed to the system.
 fn killed(env: &SimEnv) -> Arc<SimEnv> {
     env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All))
 }
@@ -29,7 +29,7 @@ fn after_power_loss(env: &SimEnv) -> Db {
     open(&env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None)))
 }
 
-/// A killed database with one small value and `count` large ones, all in the log alone.
+/// A killed database with two small values and `count` large ones, all of them only in the log.
 fn killed_with_large_values(count: u8) -> Arc<SimEnv> {
     let env = SimEnv::new(1);
     let db = open(&env);
@@ -75,8 +75,8 @@ fn bytes_of(files: &[(String, u64)]) -> u64 {
     files.iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// A value file that could not be opened or read just then counted as the log's end: all that was
-/// logged from there on was cut off, and recovery made that final.
+/// Regression: a value file that could not be opened or read at the moment was taken for the end of
+/// the log. All later records were cut off, and recovery made that permanent.
 #[test]
 fn a_passing_read_error_at_opening_loses_nothing() {
     for (kind, cause) in [
@@ -90,15 +90,20 @@ fn a_passing_read_error_at_opening_loses_nothing() {
         let error = try_open(&env).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io, "{cause:?}: {error}");
         assert_eq!(error.file_name(), Some("000003.val"), "{cause:?}: {error}");
-        assert_eq!(env.image_hash(), before, "{cause:?}: refused, so unchanged");
+        assert_eq!(
+            env.image_hash(),
+            before,
+            "{cause:?}: a refused opening changes nothing"
+        );
         env.heal();
         assert_whole(&open(&env), 2);
     }
 }
 
-/// Whatever failed while replaying was told of the log, at the record being replayed.
+/// Regression: any failure during replay was reported as one of the log, at the record being
+/// replayed.
 #[test]
-fn an_error_while_replaying_names_the_file_it_is_about() {
+fn an_error_during_replay_names_the_file_that_failed() {
     for (kind, part, cause) in [
         (OpKind::Append, ".tbl", Cause::Io),
         (OpKind::Create, ".tbl", Cause::Full),
@@ -107,7 +112,7 @@ fn an_error_while_replaying_names_the_file_it_is_about() {
     ] {
         let env = SimEnv::new(1);
         let db = open(&env);
-        // More than a part, so that tables are begun in the midst of the log.
+        // More than a memtable, so that tables are begun in the middle of the log.
         for number in 0..60_u8 {
             db.put(&[number], &[number; 2000]).unwrap();
         }
@@ -120,8 +125,8 @@ fn an_error_while_replaying_names_the_file_it_is_about() {
     }
 }
 
-/// Each opening that failed, or was killed, left its copies of large values behind until one came
-/// through: a disk without room for two of them never opened again.
+/// Regression: each opening that failed or was killed left its copies of large values until one
+/// succeeded. On a disk without room for two copies, none ever did.
 #[test]
 fn an_opening_that_fails_leaves_no_copies() {
     for fault in [
@@ -146,7 +151,7 @@ fn an_opening_that_fails_leaves_no_copies() {
 }
 
 #[test]
-fn openings_killed_again_and_again_do_not_pile_up_copies() {
+fn openings_killed_again_and_again_do_not_accumulate_copies() {
     let mut env = killed_with_large_values(8);
     // The values twice and one table.
     let once = 2 * bytes_of(&data_files(&env)) + (16 << 10);
@@ -160,7 +165,7 @@ fn openings_killed_again_and_again_do_not_pile_up_copies() {
             .map(|op| op.index - from)
             .next();
         let image = killed(&env);
-        image.crash_at(image.op_count() + rename.expect("an opening names its manifest"));
+        image.crash_at(image.op_count() + rename.expect("an opening renames its CURRENT"));
         try_open(&image).unwrap_err();
         env = killed(&image);
         let files = data_files(&env);
@@ -169,10 +174,10 @@ fn openings_killed_again_and_again_do_not_pile_up_copies() {
     assert_whole(&open(&env), 8);
 }
 
-/// Recovery filled the disk with its own copies, kept what it had of them and found no room for
-/// tables, at every opening.
+/// Regression: at every opening, recovery filled the disk with its own copies, kept them, and found
+/// no room for tables.
 #[test]
-fn a_disk_without_room_for_copies_opens_with_the_values_where_they_are() {
+fn a_disk_without_room_for_copies_opens_with_the_values_in_place() {
     for fault in [
         Fault::on(OpKind::Append, ".val", Effect::Fails(Cause::Full)).after(2),
         Fault::on(
@@ -202,7 +207,7 @@ fn a_disk_without_room_for_copies_opens_with_the_values_where_they_are() {
     }
 }
 
-/// Replaying held the whole log in memory, whatever the budget.
+/// Regression: replay held the whole log in memory, whatever the budget.
 #[test]
 fn the_log_is_read_one_segment_at_a_time() {
     let env = SimEnv::new(1);
@@ -225,14 +230,14 @@ fn the_log_is_read_one_segment_at_a_time() {
     let first_table = ops
         .iter()
         .find(|op| op.kind == OpKind::Create && is_kind(&op.name, "tbl"));
-    let first_table = first_table.expect("replaying writes tables").index;
-    let behind = reads.iter().filter(|op| op.index > first_table).count();
-    assert!(behind > 0, "all {} reads before a table", reads.len());
+    let first_table = first_table.expect("replay writes tables").index;
+    let later = reads.iter().filter(|op| op.index > first_table).count();
+    assert!(later > 0, "all {} reads before a table", reads.len());
 }
 
-/// A close that failed leaves what the next opening shows, and that stays.
+/// After a failed close, what the next opening shows is durable.
 #[test]
-fn what_an_opening_after_a_failed_close_shows_is_durable() {
+fn data_shown_after_a_failed_close_is_durable() {
     let env = SimEnv::new(1);
     let db = open(&env);
     let sync = WriteOptions::new().durability(Durability::Sync);
@@ -248,10 +253,10 @@ fn what_an_opening_after_a_failed_close_shows_is_durable() {
     assert_eq!([db.get(b"a").unwrap(), db.get(b"b").unwrap()], shown);
 }
 
-/// After an ordinary kill the report spoke of a checksum that does not match, where there was
-/// nothing but what a recycled log had held before.
+/// Regression: after an ordinary kill the report mentioned a checksum mismatch, although there was
+/// only old content of a recycled log.
 #[test]
-fn a_kill_in_a_recycled_log_is_not_told_as_damage() {
+fn a_kill_in_a_recycled_log_is_not_reported_as_damage() {
     let env = SimEnv::new(1);
     let db = open(&env);
     for round in 0..8_u8 {
@@ -265,14 +270,14 @@ fn a_kill_in_a_recycled_log_is_not_told_as_damage() {
     let db = open(&killed(&env));
     assert_eq!(db.get(b"newest").unwrap().as_deref(), Some(&b"1"[..]));
     let cut = db.open_report().log_cut.as_ref();
-    let reason = &cut.expect("something stands behind the last record").reason;
+    let reason = &cut.expect("the recycled log has old content").reason;
     assert!(
         reason.starts_with("nothing shows that a record was lost"),
         "{reason}"
     );
 }
 
-/// With segments of 256 KiB.
+/// Opens with segments of 256 KiB.
 fn try_open_larger(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
     let setup = Setup {
         budget: 1 << 20,
@@ -281,11 +286,11 @@ fn try_open_larger(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
     setup.options(env.clone()).open(PATH)
 }
 
-/// Keys of a long log, each of which is put once or twice.
+/// Number of keys in a long log. Each is put once or twice.
 const LONG_KEYS: u32 = 500;
 const LONG_PUTS: u32 = 700;
 
-/// A process killed with some ten segments of log.
+/// A killed process that leaves about ten segments of log.
 fn killed_with_a_long_log() -> Arc<SimEnv> {
     let env = SimEnv::new(11);
     let db = try_open_larger(&env).expect("the database opens");
@@ -297,7 +302,7 @@ fn killed_with_a_long_log() -> Arc<SimEnv> {
     killed(&env)
 }
 
-/// One fills a page.
+/// A value that fills a page.
 fn long_value(number: u32) -> Vec<u8> {
     let words = (0..).map(|at: u32| at.wrapping_mul(number | 1).rotate_left(9).to_le_bytes());
     words.flatten().take(3900).collect()
@@ -307,17 +312,19 @@ fn assert_long(db: &Db) {
     for number in 0..LONG_KEYS {
         let again = number + LONG_KEYS;
         let newest = if again < LONG_PUTS { again } else { number };
-        let found = db.get(&number.to_le_bytes()).expect("it is readable");
+        let found = db
+            .get(&number.to_le_bytes())
+            .expect("the value is readable");
         assert!(
             found.as_deref() == Some(&long_value(newest)[..]),
             "{number}"
         );
     }
-    let keys = db.iter().try_count().expect("all is readable");
+    let keys = db.iter().try_count().expect("every entry is readable");
     assert_eq!(keys, u64::from(LONG_KEYS));
 }
 
-/// No more than what is needed for one segment beside all that has to be kept.
+/// Leaves just enough room for one segment besides everything that has to be kept.
 fn with_little_room(env: &SimEnv, kept: u64) {
     env.set_capacity(kept + 700_000);
 }
@@ -330,7 +337,8 @@ fn bytes_but_tables(env: &SimEnv) -> u64 {
     kept.map(|(_, bytes)| *bytes).sum()
 }
 
-/// There was no room for the log and its tables, so that reopening for writing was refused.
+/// Regression: there was no room for both the log and its tables, so reopening for writing was
+/// refused.
 #[test]
 fn a_full_disk_is_replayed_a_segment_at_a_time() {
     let base = killed_with_a_long_log();
@@ -342,11 +350,11 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
     assert_long(&db);
     let renames = env.ops().into_iter().skip(usize::try_from(from).unwrap());
     let manifests = renames.filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT");
-    assert!(manifests.count() > 5, "one for each segment");
+    assert!(manifests.count() > 5, "one manifest for each segment");
     drop(db);
     let whole = env.op_count() - from;
     assert!(env.violations().is_empty(), "{:?}", env.violations());
-    // Whenever power fails meanwhile, the next opening finds all of it, on a disk as full.
+    // Whenever power fails meanwhile, the next opening finds everything, on an equally full disk.
     let mut tried = 0;
     for at in 0..whole {
         let cut_short = killed(&base);
@@ -360,7 +368,7 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
         };
         let image = cut_short.crash_image(profile, &CrashChoice::new(keep));
         if profile != Profile::Weak {
-            // There what was unlinked and came back takes room, too.
+            // Under the weak profile, unlinked files that reappear take room as well.
             with_little_room(&image, kept);
         }
         let opened = try_open_larger(&image);

@@ -1,4 +1,4 @@
-//! Every bug the regime has found, as the smallest run that shows it.
+//! Every bug that the crash tests have found, as the smallest run that shows it.
 
 use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
 use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
@@ -16,7 +16,7 @@ fn open(env: &Arc<SimEnv>) -> Db {
     opened.expect("the database opens")
 }
 
-/// Every state of every crash during `steps` satisfies the oracle.
+/// Checks that every state of every crash during `steps` satisfies the oracle.
 fn survives(steps: &[Step]) {
     let effort = Effort {
         weak: 200,
@@ -31,15 +31,16 @@ fn survives(steps: &[Step]) {
     assert_eq!(campaign.kept(), Vec::<String>::new());
 }
 
-/// The rename of CURRENT reached the disk, the manifest's name did not.
+/// Regression: the rename of `CURRENT` reached the disk, but the manifest's name did not.
 #[test]
 fn current_never_names_a_manifest_without_a_durable_name() {
     survives(&[Step::Reopen]);
 }
 
-/// A creation cut short left MANIFEST-000001; every later opening wanted to make it again.
+/// Regression: an interrupted creation left `MANIFEST-000001`, and every later opening failed to
+/// create it.
 #[test]
-fn a_creation_cut_short_can_be_done_again() {
+fn an_interrupted_creation_can_be_repeated() {
     let mut begun = false;
     for at in 1.. {
         let env = SimEnv::new(1);
@@ -51,29 +52,29 @@ fn a_creation_cut_short_can_be_done_again() {
         begun |= image.files().len() > 1;
         open(&image).put(b"k", b"v").unwrap();
     }
-    assert!(begun, "the manifest was");
+    assert!(begun, "some crash leaves a partly created database");
 }
 
-/// The edit that names a value file reached the disk, the file's name did not: every later manifest
-/// named a file that was missing.
+/// Regression: the edit that names a value file reached the disk, but the file's name did not.
+/// Every later manifest named a missing file.
 #[test]
 fn a_value_file_whose_name_was_lost_is_forgotten() {
     survives(&[Step::One(4, Act::Put(9000), Durability::Os)]);
 }
 
-/// An edit without tables synced the names of logs without a directory sync.
+/// Regression: an edit without tables synced the names of logs without a directory sync.
 #[test]
 fn a_tombstone_alone_keeps_the_order_of_syncs() {
     survives(&[Step::One(0, Act::Delete, Durability::Os), Step::Flush]);
 }
 
-/// A crash while a second handle began its manifest left that manifest behind for ever.
+/// Regression: a crash while a second handle began its manifest left that manifest for ever.
 #[test]
-fn leftovers_are_removed_also_after_a_clean_opening() {
+fn leftovers_are_also_removed_after_a_clean_opening() {
     survives(&[Step::Reopen, Step::One(0, Act::Put(1500), Durability::Os)]);
 }
 
-/// The open value file kept the length it had at its first read.
+/// Regression: the open value file kept the length it had at its first read.
 #[test]
 fn values_appended_after_the_first_read_are_read() {
     let env = SimEnv::new(1);
@@ -84,8 +85,8 @@ fn values_appended_after_the_first_read_are_read() {
     }
 }
 
-/// A page whose first entry is an older version of the last key of the page before counted as a
-/// page of single versions: scanning backward, a deleted key came back.
+/// Regression: a page whose first entry is an older version of the last key of the previous page
+/// counted as a page of single versions. In a backward scan a deleted key reappeared.
 #[test]
 fn a_deleted_key_stays_deleted_backward_across_a_page_boundary() {
     for filler in (24..4000).step_by(40) {
@@ -123,10 +124,11 @@ fn after_power_loss(env: &SimEnv) -> Db {
     open(&env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None)))
 }
 
-/// After a failed sync of a value file the system shows values that it will never write. Recovery
-/// synced that file again, believed it, and a power loss took what the opening had shown.
+/// Regression: after a failed sync of a value file the system shows values that it will never
+/// write. Recovery synced that file again, trusted it, and a power loss took what the opening had
+/// shown.
 #[test]
-fn values_shown_after_a_failed_sync_are_written_anew() {
+fn values_shown_after_a_failed_sync_are_rewritten() {
     let env = SimEnv::new(1);
     let db = open(&env);
     db.put(b"a", &[1; 9000]).unwrap();
@@ -138,13 +140,13 @@ fn values_shown_after_a_failed_sync_are_written_anew() {
     let shown = db.get(b"a").unwrap();
     assert!(
         shown.is_some(),
-        "handed to the system, and no power was lost"
+        "the value was handed to the system, and no power was lost"
     );
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"a").unwrap().as_deref(), shown.as_deref());
 }
 
-/// The next handle recycled a log whose sync had failed, and lost synced writes in it.
+/// Regression: the next handle recycled a log whose sync had failed, and lost synced writes in it.
 #[test]
 fn a_log_whose_sync_failed_is_not_recycled() {
     let env = SimEnv::new(1);
@@ -159,7 +161,7 @@ fn a_log_whose_sync_failed_is_not_recycled() {
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
-/// A full disk while CURRENT was prepared poisoned the handle.
+/// Regression: a full disk poisoned the handle while `CURRENT` was prepared.
 #[test]
 fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
     for fault in [
@@ -172,7 +174,7 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         open(&env).close().unwrap();
         let db = open(&env);
         env.inject(fault);
-        // Tried again where there was something to unlink, with one fault that has passed then.
+        // The write is retried if there was something to unlink, after a fault that strikes once.
         let refused = db.put(b"a", b"1").err();
         let kind = refused.map(|error| error.kind());
         assert!(kind.is_none_or(|kind| kind == ErrorKind::NoSpace));
@@ -182,14 +184,14 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         assert_eq!(
             applied,
             kind.is_none(),
-            "certainly not applied, or certainly"
+            "the write is applied exactly if it was acknowledged"
         );
         assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     }
 }
 
-/// A `Sync` write behind a failed append to the manifest poisoned the handle, although the edits it
-/// needed stood before that append.
+/// Regression: a `Sync` write after a failed append to the manifest poisoned the handle, although
+/// the edits it needed came before that append.
 #[test]
 fn a_sync_write_after_a_failed_manifest_append_succeeds() {
     let env = SimEnv::new(1);
@@ -202,20 +204,24 @@ fn a_sync_write_after_a_failed_manifest_append_succeeds() {
     db.put_with(b"c", b"3", &sync()).unwrap();
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
-    assert_eq!(db.get(b"b").unwrap(), None, "certainly not applied");
+    assert_eq!(
+        db.get(b"b").unwrap(),
+        None,
+        "the refused write is not applied"
+    );
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
-/// Durably, and without a look at value files.
+/// Compacts to one durable run, without examining value files.
 fn merge_to_one_run(db: &Db) {
-    db.flush().expect("a disk without faults");
+    db.flush().expect("the disk has no faults");
     for job in [Job::IdleCompact, Job::Persist] {
-        while db.step_background(job).expect("as above") {}
+        while db.step_background(job).expect("the disk has no faults") {}
     }
 }
 
-/// The log still held a pointer into a value file that was dropped once tables held nothing of it:
-/// recovery took that record, long in tables, for damage and refused to open.
+/// Regression: the log still held a pointer into a value file that was dropped because no table
+/// pointed to it. Recovery took that record, long in tables, for damage and refused to open.
 #[test]
 fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     let env = SimEnv::new(1);
@@ -233,8 +239,8 @@ fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
-/// The same where the flush was installed and not yet made durable: the kill lost every write behind
-/// the record, and a sync behind it made the next opening refuse.
+/// The same if the flush was installed but not yet durable. A kill lost every write after the
+/// record, and after a sync the next opening was refused.
 #[test]
 fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
     for synced in [false, true] {
@@ -265,11 +271,11 @@ fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
     }
 }
 
-/// A refused write may be found whole by the next opening, never in part, and never once a later
-/// write was acknowledged: that one has its sequence number, and was lost where the refused one had
-/// reached the log whole all the same.
+/// A refused write may be found whole by the next opening, but never in part, and never after a
+/// later write was acknowledged. Regression: the later write has the same sequence number, and it
+/// was lost if the refused one had reached the log whole after all.
 #[test]
-fn a_refused_write_is_there_as_a_whole_or_not_at_all() {
+fn a_refused_write_is_found_whole_or_not_at_all() {
     let mut found = [0, 0];
     for short in [Short::OneByte, Short::Half, Short::AllButOne] {
         for len in 1..60 {
@@ -296,10 +302,10 @@ fn a_refused_write_is_there_as_a_whole_or_not_at_all() {
             assert_eq!(next.get(b"b").unwrap(), None, "{short:?} {len}");
         }
     }
-    assert!(found[0] > 0 && found[1] > 0, "{found:?}: both happen");
+    assert!(found[0] > 0 && found[1] > 0, "{found:?}: both occur");
 }
 
-/// Bytewise until it turns round.
+/// Bytewise order until it is reversed.
 #[derive(Debug, Default)]
 struct Fickle {
     turned: AtomicBool,
@@ -319,9 +325,10 @@ impl Comparator for Fickle {
     }
 }
 
-/// A handle poisoned by its own tables being out of order spoke of a sync that had failed.
+/// Regression: a handle that was poisoned because its own tables were out of order reported a
+/// failed sync.
 #[test]
-fn a_handle_poisoned_without_a_failed_sync_says_so() {
+fn a_handle_poisoned_without_a_failed_sync_reports_the_cause() {
     let order = Arc::new(Fickle::default());
     let options = Setup::plain().options(SimEnv::new(1));
     let db = options.comparator(order.clone()).open(PATH).unwrap();
@@ -344,9 +351,10 @@ fn a_handle_poisoned_without_a_failed_sync_says_so() {
     }
 }
 
-/// Value files were dropped only while no memtable held anything at all: under steady writes, never.
+/// Regression: value files were dropped only while no memtable held anything, so never under steady
+/// writes.
 #[test]
-fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
+fn a_dead_value_file_is_dropped_while_pointers_to_newer_ones_are_in_memory() {
     let env = SimEnv::new(1);
     let db = open(&env);
     let next_file = || {
@@ -357,15 +365,21 @@ fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
     db.put(b"a", &[1; 9000]).unwrap();
     next_file();
     db.put(b"b", &[2; 9000]).unwrap();
-    assert!(!db.step_background(Job::DropValues).unwrap(), "a is in it");
+    assert!(
+        !db.step_background(Job::DropValues).unwrap(),
+        "the value of `a` is live"
+    );
     db.put(b"a", b"small").unwrap();
     merge_to_one_run(&db);
     next_file();
     db.put(b"c", &[3; 9000]).unwrap();
     db.put(b"b", b"small").unwrap();
-    assert!(db.step_background(Job::DropValues).unwrap(), "a's is dead");
+    assert!(
+        db.step_background(Job::DropValues).unwrap(),
+        "the value of `a` is dead"
+    );
     assert!(!db.step_background(Job::DropValues).unwrap());
-    // The pointer to b's value lies in a table still; c's waits in the memtable.
+    // A table still has the pointer to the value of `b`; that of `c` is in the memtable.
     db.put_with(b"last", b"", &sync()).unwrap();
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
@@ -373,14 +387,15 @@ fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"small"[..]));
 }
 
-/// A persist that failed at its manifest append took the mark "names not yet durable" with it: a
-/// `Sync` write behind it was acknowledged with the name of its value file still to be lost.
+/// Regression: a persist that failed at its manifest append cleared the mark "names not yet
+/// durable". A later `Sync` write was acknowledged although the name of its value file could still
+/// be lost.
 #[test]
 fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
     let env = SimEnv::new(1);
     let db = open(&env);
     db.put_with(b"a", b"1", &sync()).unwrap();
-    // A value file is begun; its edit is appended, not synced.
+    // This begins a value file. Its edit is appended but not synced.
     db.put(b"b", &[2; 9000]).unwrap();
     let full = Effect::Fails(Cause::Full);
     env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
@@ -393,7 +408,7 @@ fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
     assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"4"[..]));
 }
 
-/// A manifest whose one snapshot is longer than 4 MiB was begun anew at every step.
+/// Regression: a manifest whose single snapshot is longer than 4 MiB was begun anew at every step.
 #[test]
 fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
     let env = SimEnv::new(1);
@@ -421,10 +436,10 @@ fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
     assert!(begun < 4, "{begun} manifests for ten small flushes");
 }
 
-/// A close with more runs than readers should meet began with a merge to make room, and failed with
-/// it: what had been written without the log was gone, though its flush would have been done.
+/// Regression: a close with more runs than readers should meet began with a compaction to make
+/// room, and failed with it. Unlogged writes were lost, although their flush would have succeeded.
 #[test]
-fn a_close_flushes_without_merging_first() {
+fn a_close_flushes_without_compacting_first() {
     let env = SimEnv::new(1);
     let options = |env: &Arc<SimEnv>| {
         let setup = Setup {
@@ -438,7 +453,8 @@ fn a_close_flushes_without_merging_first() {
         db.put(b"pebble", &[number]).unwrap();
         db.flush().unwrap();
     }
-    assert!(db.get(b"slate").unwrap().is_none(), "somebody reads");
+    // This get marks the database as being read, which lowers the limit of runs.
+    assert!(db.get(b"slate").unwrap().is_none());
     let unlogged = WriteOptions::new().durability(Durability::None);
     db.put_with(b"stone", b"grey", &unlogged).unwrap();
     let unreadable = Fault::on(OpKind::OpenRead, ".tbl", Effect::Fails(Cause::Io));

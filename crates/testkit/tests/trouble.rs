@@ -1,7 +1,7 @@
-//! Bugs that reading has found, each as the smallest run that shows it: what a full or failing disk, a
-//! long key or a user's own code must not end in.
+//! Bugs found by review, each as the smallest run that shows it: what a full or failing disk, a
+//! long key or user code must not cause.
 
-#![expect(clippy::big_endian_bytes, reason = "keys that order as numbers do")]
+#![expect(clippy::big_endian_bytes, reason = "big-endian keys sort as numbers")]
 
 use cairndb::{
     Comparator, Compression, Db, Durability, ErrorKind, Job, MergeOperator, Options, WriteBatch,
@@ -37,7 +37,7 @@ fn files(env: &SimEnv, suffix: &str) -> usize {
     names.filter(|name| name.ends_with(suffix)).count()
 }
 
-/// Appends operands; `huge` makes it give more than a value may hold, `combine` included.
+/// Appends operands. With `huge`, `merge` and `combine` return more than a value may hold.
 #[derive(Debug, Default)]
 struct Join {
     huge: bool,
@@ -74,7 +74,8 @@ fn with_join(env: &Arc<SimEnv>, huge: bool) -> Db {
     joined.open(PATH).expect("the database opens")
 }
 
-/// An empty batch at `Sync`, which makes earlier writes durable in LevelDB, did nothing.
+/// Regression: an empty batch at `Sync`, which makes earlier writes durable in LevelDB, did
+/// nothing.
 #[test]
 fn an_empty_batch_at_sync_makes_earlier_writes_durable() {
     let batch: fn(&Db) = |db| {
@@ -94,7 +95,8 @@ fn an_empty_batch_at_sync_makes_earlier_writes_durable() {
     }
 }
 
-/// A folded value longer than 1 GiB failed its flush again and again, then every write and every opening.
+/// Regression: a folded value of more than 1 GiB failed its flush again and again, then every write
+/// and every opening.
 #[test]
 fn a_folded_value_that_no_table_can_hold_leaves_its_operands_alone() {
     let env = SimEnv::new(1);
@@ -115,7 +117,8 @@ fn a_folded_value_that_no_table_can_hold_leaves_its_operands_alone() {
     );
 }
 
-/// One session without the merge operator, and its name was gone: any other was taken from then on.
+/// Regression: one session without the merge operator lost its name, so any other operator was
+/// accepted afterwards.
 #[test]
 fn a_session_without_the_merge_operator_keeps_its_name() {
     let env = SimEnv::new(1);
@@ -135,9 +138,10 @@ fn a_session_without_the_merge_operator_keeps_its_name() {
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// A name that the manifest cannot hold was written into it, and nothing opened it again.
+/// Regression: a name that is too long for the manifest was written to it, and the database never
+/// opened again.
 #[test]
-fn settings_that_nothing_could_be_opened_with_are_refused() {
+fn settings_that_would_prevent_reopening_are_refused() {
     #[derive(Debug)]
     struct Named(String);
     impl MergeOperator for Named {
@@ -161,8 +165,9 @@ fn settings_that_nothing_could_be_opened_with_are_refused() {
     named(255).open(PATH).unwrap();
 }
 
-/// The manifest had to say all tables in one edit of less than 2 GiB: sixteen keys of the length allowed
-/// were too many, and nothing could be written any more. The bound is the memory budget now.
+/// Regression: the manifest had to describe all tables in one edit of less than 2 GiB. Sixteen keys
+/// of the maximum length were too many, and nothing could be written any more. Now the memory
+/// budget bounds an edit.
 #[test]
 fn bounds_of_tables_may_be_longer_than_one_edit() {
     let env = SimEnv::new(1);
@@ -186,9 +191,9 @@ fn bounds_of_tables_may_be_longer_than_one_edit() {
     }
 }
 
-/// A value file's own damage ended the flush of every key that shared a memtable with it.
+/// Regression: damage of a value file failed the flush of every key that shared a memtable with it.
 #[test]
-fn a_value_that_cannot_be_read_under_an_operand_stops_no_flush() {
+fn an_unreadable_value_under_an_operand_stops_no_flush() {
     let env = SimEnv::new(1);
     let db = with_join(&env, false);
     db.put(b"k", &[1; 9000]).unwrap();
@@ -208,9 +213,9 @@ fn a_value_that_cannot_be_read_under_an_operand_stops_no_flush() {
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&expected[..]));
 }
 
-/// Each attempt to put a large value on a full disk appended it once more.
+/// Regression: each attempt to put a large value on a full disk appended it once more.
 #[test]
-fn large_values_that_are_refused_take_no_room() {
+fn refused_large_values_take_no_room() {
     let env = SimEnv::new(1);
     let db = open(&env);
     db.put(b"a", &[1; 9000]).unwrap();
@@ -222,7 +227,7 @@ fn large_values_that_are_refused_take_no_room() {
     };
     let full = Effect::Fails(Cause::Full);
     env.inject(Fault::on(OpKind::CreateLog, ".log", full).sticky());
-    // The segment fills up, and there is no room for another.
+    // Fills the segment. There is no room for another.
     for len in [4000, 0] {
         let refused = |n: &u32| db.put(&n.to_be_bytes(), &vec![7; len]).is_err();
         let found = (0..100_000_u32).find(refused);
@@ -239,7 +244,7 @@ fn large_values_that_are_refused_take_no_room() {
     assert!(files(&env, ".val") <= 1);
 }
 
-/// Reversed, until it panics.
+/// Reverse order that panics once the flag is set.
 #[derive(Debug, Default)]
 struct Fragile(AtomicBool);
 
@@ -249,13 +254,17 @@ impl Comparator for Fragile {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        assert!(!self.0.load(Memory::Relaxed), "a comparator of bad manners");
+        assert!(
+            !self.0.load(Memory::Relaxed),
+            "the comparator was set to panic"
+        );
         b.cmp(a)
     }
 }
 
-/// A comparator that panicked in the middle of a batch left half of it behind: the next write was logged
-/// with a sequence number that recovery did not expect, and was lost with all behind it.
+/// Regression: a comparator that panicked in the middle of a batch left half of it in the memtable.
+/// The next write was logged with a sequence number that recovery did not expect, and was lost with
+/// all later ones.
 #[test]
 fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
     let env = SimEnv::new(1);
@@ -271,7 +280,7 @@ fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
     order.0.store(false, Memory::Relaxed);
     assert_eq!(db.put(b"e", b"3").unwrap_err().kind(), ErrorKind::Poisoned);
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
-    assert_eq!(db.iter().count(), 1, "nothing of the batch is seen");
+    assert_eq!(db.iter().count(), 1, "no entry of the batch is visible");
     drop(db);
     let image = after(&env, Profile::Kill, Keep::All);
     let db = options(&image).comparator(order).open(PATH).unwrap();
@@ -283,7 +292,8 @@ fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
     );
 }
 
-/// One that panicked while a flush found its place in the tree left the parts marked for ever.
+/// Regression: a panic while a flush searched its place in the tree left its memtables marked for
+/// ever.
 #[test]
 fn a_comparator_that_panics_in_a_flush_is_an_error() {
     let env = SimEnv::new(1);
@@ -302,7 +312,7 @@ fn a_comparator_that_panics_in_a_flush_is_an_error() {
     assert_eq!(db.iter().count(), 4);
 }
 
-/// A table that could not be mapped could not be read at all.
+/// Regression: a table that could not be mapped could not be read at all.
 #[test]
 fn a_table_that_cannot_be_mapped_is_read() {
     let env = SimEnv::new(1);
@@ -319,9 +329,9 @@ fn a_table_that_cannot_be_mapped_is_read() {
     assert_eq!(db.iter().count(), 1);
 }
 
-/// Writes that were never logged and had long been flushed were reported as lost.
+/// Regression: unlogged writes that had long been flushed were reported as lost.
 #[test]
-fn unlogged_writes_that_a_flush_has_saved_are_not_reported_as_lost() {
+fn flushed_unlogged_writes_are_not_reported_as_lost() {
     let env = SimEnv::new(1);
     let db = open(&env);
     let unlogged = WriteOptions::new().durability(Durability::None);
@@ -336,9 +346,10 @@ fn unlogged_writes_that_a_flush_has_saved_are_not_reported_as_lost() {
     assert_eq!(db.iter().count(), 11);
 }
 
-/// Filters were asked for an order that says that equal keys may differ, since it had not always said so.
+/// Regression: filters were used under a comparator whose equal keys may differ, because it had not
+/// declared that when the tables were written.
 #[test]
-fn filters_are_not_asked_where_equal_keys_may_differ() {
+fn filters_are_not_used_if_equal_keys_may_differ() {
     #[derive(Debug)]
     struct Caseless {
         identity: bool,
@@ -363,9 +374,9 @@ fn filters_are_not_asked_where_equal_keys_may_differ() {
     assert_eq!(db.get(b"kEY").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// A value file that was dead stood in the way of closing once the manifest had failed.
+/// Regression: a dead value file prevented closing after the manifest had failed.
 #[test]
-fn a_handle_whose_manifest_failed_closes_beside_dead_values() {
+fn a_handle_whose_manifest_failed_closes_despite_dead_values() {
     let env = SimEnv::new(1);
     let setup = Setup {
         value_file: 0,
@@ -387,16 +398,16 @@ fn a_handle_whose_manifest_failed_closes_beside_dead_values() {
     while db.step_background(Job::DropValues).unwrap() {}
 }
 
-/// Bytes of all files.
+/// Total length of all files.
 fn used(env: &SimEnv) -> u64 {
     env.files().iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// Puts of `len` bytes each until there is no room.
+/// Puts values of `len` bytes until there is no room.
 fn fill_disk(db: &Db, len: usize) {
     let keys = (0..100_u64).cycle().zip(0..);
     let refused = keys.map(|(key, n)| db.put(&key.to_be_bytes(), &noise(n, len)).err());
-    let error = refused.flatten().next().expect("it is full at some time");
+    let error = refused.flatten().next().expect("the disk fills up");
     assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
 }
 
@@ -406,11 +417,11 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
     words.take(len / 8).flatten().collect()
 }
 
-/// A disk on which a cursor keeps the tables of before, and then one page more than nothing is free.
+/// A disk that is full up to one page. A cursor keeps older tables on it.
 fn full_but_for_a_cursor(env: &Arc<SimEnv>) -> (Db, cairndb::Iter) {
     env.record_ops(false);
     let options = options(env).compression(Compression::None);
-    let db = options.open(PATH).expect("opens");
+    let db = options.open(PATH).expect("the database opens");
     let load = |round: u64| {
         for n in 0..1500_u64 {
             let value = noise(n * 100 + round, 1000);
@@ -420,16 +431,18 @@ fn full_but_for_a_cursor(env: &Arc<SimEnv>) -> (Db, cairndb::Iter) {
     };
     load(0);
     let mut iter = db.iter();
-    iter.next().expect("an entry").expect("read");
+    iter.next()
+        .expect("the database has entries")
+        .expect("the entry is readable");
     load(1);
-    while db.step_background(Job::Reap).expect("unlinked") {}
+    while db.step_background(Job::Reap).expect("unlinking succeeds") {}
     env.set_capacity(used(env) + (6 << 10));
     fill_disk(&db, 24);
     (db, iter)
 }
 
-/// The space of a cursor's tables was given back by nobody while flushes found the disk full: writes were refused until
-/// the database was opened again.
+/// Regression: while flushes found the disk full, the space of tables that a dropped cursor had
+/// kept was not reclaimed. Writes were refused until the database was reopened.
 #[test]
 fn a_dropped_cursor_makes_room_on_a_full_disk() {
     let env = SimEnv::new(1);
@@ -442,9 +455,9 @@ fn a_dropped_cursor_makes_room_on_a_full_disk() {
     db.close().unwrap();
 }
 
-/// The same beside a worker, whose flushes are held off.
+/// The same with a worker whose flushes are held off.
 #[test]
-fn a_worker_that_is_held_off_gives_back_what_a_cursor_kept() {
+fn a_worker_that_is_held_off_reclaims_what_a_cursor_kept() {
     let env = SimEnv::with(1, Background::Threads);
     let (db, iter) = full_but_for_a_cursor(&env);
     let before = used(&env);
@@ -458,9 +471,10 @@ fn a_worker_that_is_held_off_gives_back_what_a_cursor_kept() {
     db.put(b"k", b"v").unwrap();
 }
 
-/// Each left a manifest behind, on a handle that had not written yet and so had no worker.
+/// Regression: each refused write left a manifest, on a handle that had not written yet and so had
+/// no worker.
 #[test]
-fn writes_refused_by_a_full_disk_pile_up_no_manifests() {
+fn writes_refused_by_a_full_disk_leave_no_manifests() {
     for background in [Background::Stepped, Background::Threads] {
         let env = SimEnv::with(1, background);
         let db = open(&env);
@@ -482,10 +496,12 @@ fn writes_refused_by_a_full_disk_pile_up_no_manifests() {
     }
 }
 
-/// Each left a value file behind, and an edit of the manifest, until small writes had no room either.
+/// Regression: each refused write left a value file and an edit of the manifest, until small writes
+/// had no room either.
 #[test]
-fn large_values_refused_by_a_full_disk_pile_up_no_files() {
-    // The first is full then: what a failed append leaves at the end of one that is not is the file system's to cut off.
+fn large_values_refused_by_a_full_disk_leave_no_files() {
+    // With this limit the first value file is full. In a file with room, the file system must cut
+    // off what a failed append leaves at the end.
     let setup = Setup {
         value_file: 80_000,
         ..Setup::plain()
@@ -493,12 +509,12 @@ fn large_values_refused_by_a_full_disk_pile_up_no_files() {
     for background in [Background::Stepped, Background::Threads] {
         let env = SimEnv::with(1, background);
         let db = setup.options(env.clone()).open(PATH).unwrap();
-        // Its pointer is in memory: value files behind it may not be dropped.
+        // The pointer is in memory, so later value files may not be dropped.
         db.put(b"large", &noise(1, 100_000)).unwrap();
         let (before, bytes) = (env.files().len(), used(&env));
         env.set_capacity(bytes + 200_000);
         let large = noise(2, 300_000);
-        // There is room for its first value, and none for the second.
+        // There is room for its first value, but not for the second.
         let mut batch = WriteBatch::new();
         batch.put(b"first", &noise(4, 40_000));
         batch.put(b"second", &large);

@@ -1,11 +1,13 @@
 //! What code may say where: `unsafe` only in listed files, the outside world only through the
 //! environment crate, a head that says what a file is.
 
+use syn::visit::Visit;
+use syn::{Attribute, Meta};
+
 use crate::finding::Finding;
 use crate::house::House;
-use crate::rust::lexer::{Code, Token, lex};
-use crate::rust::outline::{Outline, outline};
-use crate::settings::{self, Exception};
+use crate::settings::{self, Seam, covers};
+use crate::source::Source;
 
 /// The crate through which the library reaches the world.
 const ENVIRONMENT: &str = "cairndb-env";
@@ -59,28 +61,27 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut unsafe_seen = Vec::new();
     let mut seams_used = Vec::new();
-    for (path, text) in house.tree.with_suffix(".rs") {
-        let code = lex(text);
-        if let Some(line) = unsafe_line(&code) {
-            unsafe_seen.push((path, line));
+    for (path, source) in &house.sources {
+        if let Some(word) = source.word("unsafe") {
+            unsafe_seen.push((path.as_str(), word.span().start().line));
         }
         if house.is_test(path) {
             continue;
         }
-        if !text.trim_start().starts_with("//!") && !text.trim_start().starts_with("#!/") {
+        let text = house.tree.text(path).unwrap_or_default().trim_start();
+        if !text.starts_with("//!") && !text.starts_with("#!/") {
             let message = "begins without `//!`: say in two sentences what the file is and why";
             findings.push(Finding::new(path, 1, "head", message));
         }
         if in_library(house, path) {
-            let reached = world(&code, &outline(&code));
             seams_used.extend(
-                reached
+                world(source)
                     .into_iter()
-                    .map(|(line, advice)| (path, line, advice)),
+                    .map(|(line, advice)| (path.as_str(), line, advice)),
             );
         }
     }
-    listed(&unsafe_seen, &house.settings.unsafe_files, &mut findings);
+    listed(house, &unsafe_seen, &mut findings);
     seams(&seams_used, &house.settings.seams, &mut findings);
     findings
 }
@@ -94,85 +95,83 @@ fn in_library(house: &House, path: &str) -> bool {
     })
 }
 
-fn unsafe_line(code: &Code<'_>) -> Option<usize> {
-    let token = code.tokens.iter().find(|token| token.is("unsafe"))?;
-    Some(token.line)
-}
-
-fn world(code: &Code<'_>, outline: &Outline) -> Vec<(usize, &'static str)> {
+/// The lines outside test code that name the world, and what to use instead.
+fn world(source: &Source) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
-    for (at, token) in code.tokens.iter().enumerate() {
-        if outline.test[at] {
-            continue;
-        }
-        for (path, advice) in WORLD {
-            if names(&code.tokens[at..], path) {
-                found.push((token.line, advice));
-            }
-        }
+    for import in source.imports.iter().filter(|import| !import.test) {
+        let names = |path: &&[&str]| import.path.windows(path.len()).any(|part| part == *path);
+        let reached = WORLD.iter().filter(|(path, _)| names(path));
+        found.extend(reached.map(|(_, advice)| (import.line, *advice)));
     }
     found
 }
 
-/// Whether the tokens begin with this path, its last word alone or in a group: `a::b` and `a::{c, b}`.
-fn names(tokens: &[Token<'_>], path: &[&str]) -> bool {
-    let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.is(text));
-    let Some((last, before)) = path.split_last() else {
-        return false;
-    };
-    let leads = before
-        .iter()
-        .enumerate()
-        .all(|(index, word)| is(2 * index, word) && is(2 * index + 1, "::"));
-    let at = 2 * before.len();
-    leads && (is(at, last) || is(at, "{") && in_group(&tokens[at..], last))
-}
-
-/// Whether a word begins an entry of the group that the tokens begin with.
-fn in_group(tokens: &[Token<'_>], word: &str) -> bool {
-    let mut depth = 0;
-    for pair in tokens.windows(2) {
-        depth += i32::from(pair[0].is("{")) - i32::from(pair[0].is("}"));
-        if depth == 0 {
-            return false;
-        }
-        if depth == 1 && (pair[0].is("{") || pair[0].is(",")) && pair[1].is(word) {
-            return true;
-        }
-    }
-    false
-}
-
-fn listed(seen: &[(&str, usize)], exceptions: &[Exception], findings: &mut Vec<Finding>) {
+/// Holds the files with `unsafe` against the list, and each of them against its own reason.
+fn listed(house: &House, seen: &[(&str, usize)], findings: &mut Vec<Finding>) {
+    let listed = &house.settings.unsafe_files;
     for (path, line) in seen {
-        if !exceptions.iter().any(|entry| entry.covers(path)) {
+        if !listed.iter().any(|entry| covers(entry, path)) {
             let message = format!(
-                "holds `unsafe` and is not on the list: find a safe way, or add it to [[unsafe]] \
-                 of {} with the reason",
+                "holds `unsafe` and is not on the list: find a safe way, or add the file to \
+                 `unsafe` in {}",
                 settings::PATH
             );
             findings.push(Finding::new(*path, *line, "unsafe", message));
         }
     }
-    for entry in exceptions {
-        if !seen.iter().any(|(path, _)| entry.covers(path)) {
-            let message = format!(
-                "[[unsafe]] {}: no longer needed, remove the entry",
-                entry.path
-            );
+    for entry in listed {
+        let mut held = seen
+            .iter()
+            .filter(|(path, _)| covers(entry, path))
+            .peekable();
+        if held.peek().is_none() {
+            let message = format!("unsafe: `{entry}` holds none any more, remove the entry");
             findings.push(Finding::new(settings::PATH, 0, "unsafe", message));
+        }
+        // Of a folder, one file states the reason for all.
+        let mut reasons = held.clone().filter(|(path, _)| gives_reason(house, path));
+        if let Some((path, line)) = held.next()
+            && reasons.next().is_none()
+        {
+            let message = "holds `unsafe` without its reason: write \
+                           `#![expect(unsafe_code, reason = \"...\")]` below the file's head";
+            findings.push(Finding::new(*path, *line, "unsafe", message));
         }
     }
 }
 
-fn seams(used: &[(&str, usize, &str)], exceptions: &[Exception], findings: &mut Vec<Finding>) {
+/// Whether a file allows itself `unsafe` with a reason.
+fn gives_reason(house: &House, path: &str) -> bool {
+    let Some(source) = house.sources.get(path) else {
+        return false;
+    };
+    let mut reasons = Reasons(false);
+    reasons.visit_file(&source.file);
+    reasons.0
+}
+
+/// Looks for `#[expect(unsafe_code, reason = "...")]`, or `allow`, on anything.
+struct Reasons(bool);
+
+impl<'ast> Visit<'ast> for Reasons {
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Meta::List(list) = &attribute.meta
+            && (list.path.is_ident("expect") || list.path.is_ident("allow"))
+        {
+            let said = list.tokens.to_string();
+            self.0 |= said.contains("unsafe_code") && said.contains("reason");
+        }
+    }
+}
+
+fn seams(used: &[(&str, usize, &str)], exceptions: &[Seam], findings: &mut Vec<Finding>) {
     for (path, line, advice) in used {
-        if !exceptions.iter().any(|entry| entry.covers(path)) {
+        if !exceptions.iter().any(|entry| covers(&entry.path, path)) {
             findings.push(Finding::new(*path, *line, "seam", *advice));
         }
     }
     for entry in exceptions {
-        if !used.iter().any(|(path, ..)| entry.covers(path)) {
+        if !used.iter().any(|(path, ..)| covers(&entry.path, path)) {
             let message = format!(
                 "[[seam]] {}: no longer needed, remove the entry",
                 entry.path
@@ -192,7 +191,7 @@ mod tests {
         let files: &[(&str, &str)] = &[
             (
                 "a.rs",
-                "//! A.\n#![deny(unsafe_code)]\n// unsafe\nfn f() { unsafe { g() } }",
+                "//! A.\n#![expect(unsafe_code, reason = \"r\")]\n// unsafe\nfn f() { unsafe { g() } }",
             ),
             ("b.rs", "//! B: \"unsafe\"."),
         ];
@@ -202,13 +201,25 @@ mod tests {
             found[0].starts_with("a.rs:4: unsafe: holds `unsafe`"),
             "{found:?}"
         );
-        let settings = "[[unsafe]]\npath = \"a.rs\"\nreason = \"r\"\n[[unsafe]]\npath = \"b.rs\"\nreason = \"r\"";
-        let found = lines(&check(&house(settings, files)));
+        let found = lines(&check(&house("unsafe = [\"a.rs\", \"b.rs\"]", files)));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(
-            found[0].contains("[[unsafe]] b.rs: no longer needed"),
-            "{found:?}"
-        );
+        assert!(found[0].contains("`b.rs` holds none any more"), "{found:?}");
+    }
+
+    #[test]
+    fn unsafe_needs_its_reason_in_the_file() {
+        let unsafe_code = "//! A.\nfn f() { unsafe { g() } }";
+        let found = lines(&check(&house(
+            "unsafe = [\"a.rs\"]",
+            &[("a.rs", unsafe_code)],
+        )));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let start = "a.rs:2: unsafe: holds `unsafe` without its reason";
+        assert!(found[0].starts_with(start), "{found:?}");
+        let reason = "//! B.\n#![allow(unsafe_code, reason = \"r\")]\nunsafe fn f() {}";
+        let files = [("s/a.rs", unsafe_code), ("s/b.rs", reason)];
+        let found = lines(&check(&house("unsafe = [\"s/\"]", &files)));
+        assert_eq!(found, Vec::<String>::new());
     }
 
     #[test]
@@ -217,10 +228,6 @@ mod tests {
                       use a::sync::{b::{RwLock}, Mutex};\nuse parking_lot::RwLock;\n\
                       #[cfg(test)]\nmod tests { fn g() { std::thread::sleep(d) } }";
         let files: &[(&str, &str)] = &[
-            (
-                "Cargo.toml",
-                "[workspace]\nmembers = [\"base\", \"env\", \"tool\"]",
-            ),
             ("base/Cargo.toml", "[package]\nname = \"base\""),
             ("env/Cargo.toml", "[package]\nname = \"cairndb-env\""),
             ("tool/Cargo.toml", "[package]\nname = \"tool\""),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::finding::Finding;
 use crate::house::House;
-use crate::rust::modules::{Edge, Modules};
+use crate::source::modules::{Edge, Modules};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -56,13 +56,13 @@ fn cycles(modules: &Modules, edges: &[Edge], findings: &mut Vec<Finding>) {
     for edge in edges {
         out.entry(edge.from).or_default().push(edge);
     }
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for start in 0..modules.files.len() {
-        if told.contains(&start) {
+        if reported.contains(&start) {
             continue;
         }
         if let Some(path) = shortest_cycle(start, &out) {
-            told.extend(path.iter().map(|edge| edge.from));
+            reported.extend(path.iter().map(|edge| edge.from));
             let first = path[0];
             let steps: Vec<String> = path.iter().map(|edge| step(modules, edge)).collect();
             let message = format!(
@@ -123,7 +123,7 @@ mod tests {
     const MANIFEST: (&str, &str) = ("e/Cargo.toml", "[package]\nname = \"e\"");
 
     #[test]
-    fn a_cycle_is_told_once_with_its_steps() {
+    fn a_cycle_is_reported_once_with_its_steps() {
         let house = house(
             "",
             &[

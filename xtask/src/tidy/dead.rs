@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use crate::finding::Finding;
 use crate::house::House;
-use crate::rust::lexer::lex;
 use crate::tree::{join, parent};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
@@ -31,14 +30,9 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 
 /// Files that `include!("...")` brings in.
 fn included(house: &House, path: &str) -> Vec<String> {
-    let code = lex(house.tree.text(path).unwrap_or_default());
-    let named = code.tokens.windows(4).filter_map(|four| match four {
-        [word, mark, open, name] if word.is("include") && mark.is("!") && open.is("(") => {
-            join(parent(path), name.text.trim_matches('"'))
-        }
-        _ => None,
-    });
-    named.collect()
+    let source = house.sources.get(path);
+    let named = source.into_iter().flat_map(|source| &source.included);
+    named.filter_map(|file| join(parent(path), file)).collect()
 }
 
 #[cfg(test)]
@@ -47,7 +41,7 @@ mod tests {
     use crate::house::{house, lines};
 
     #[test]
-    fn a_file_no_target_reaches_is_told() {
+    fn a_file_no_target_reaches_is_reported() {
         let house = house(
             "",
             &[

@@ -5,7 +5,6 @@
 
 use crate::finding::Finding;
 use crate::house::House;
-use crate::rust::lexer::lex;
 use crate::tree::{join, parent};
 
 /// Folders at the root whose paths, in code spans, must exist.
@@ -19,7 +18,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     for (path, text) in house.tree.with_suffix(".md") {
         let mut fenced = false;
         for (index, line) in text.lines().enumerate() {
-            let mut tell = |rule, message: String| {
+            let mut report = |rule, message: String| {
                 findings.push(Finding::new(path, index + 1, rule, message));
             };
             if line.trim_start().starts_with("```") {
@@ -28,7 +27,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             }
             for name in make_calls(line, fenced) {
                 if !targets.contains(&name) {
-                    tell("make", format!("the Makefile has no target `{name}`"));
+                    report("make", format!("the Makefile has no target `{name}`"));
                 }
             }
             if fenced {
@@ -36,14 +35,14 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             }
             for (label, target) in links(line) {
                 if let Err(message) = link(house, path, label, target) {
-                    tell("link", message);
+                    report("link", message);
                 }
             }
-            // The changelog tells what was, which may be gone.
+            // The changelog names what was, which may be gone.
             if path != "CHANGELOG.md" {
                 for span in spans(line).filter(|span| is_path(span)) {
                     if !house.tree.exists(span) {
-                        tell("path", format!("`{span}` does not exist"));
+                        report("path", format!("`{span}` does not exist"));
                     }
                 }
             }
@@ -76,7 +75,8 @@ fn link(house: &House, from: &str, label: &str, target: &str) -> Result<(), Stri
     if let (Some(code), true) = (spans(label).next(), file.ends_with(".rs")) {
         let name = last_word(code);
         let is_the_file = file.ends_with(&format!("/{name}.rs"));
-        if !is_the_file && !lex(text).tokens.iter().any(|token| token.is(name)) {
+        let source = house.sources.get(&file);
+        if !is_the_file && source.is_none_or(|source| source.word(name).is_none()) {
             return Err(format!("`{file}` has nothing called `{name}`"));
         }
     }
@@ -144,7 +144,7 @@ fn make_targets(makefile: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The targets that a line tells the reader to make.
+/// The targets that a line asks the reader to make.
 fn make_calls(line: &str, fenced: bool) -> Vec<&str> {
     let commands: Vec<&str> = if fenced {
         vec![line.trim_start().trim_start_matches("$ ")]
@@ -191,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_told() {
-        let told = found(
+    fn what_does_not_exist_is_reported() {
+        let reported = found(
             "[a](docs/b.md)\n[a](docs/a.md#x)\n[`Db::get`](crates/e/src/db.rs)\n`docs/c.md`\n\
              `make fly`\n[a](../x)\n```\nmake jump\n```",
         );
@@ -205,6 +205,6 @@ mod tests {
             "README.md:6: link: the link `../x` leaves the repository",
             "README.md:8: make: the Makefile has no target `jump`",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 }

@@ -2,17 +2,19 @@
 //!
 //! rustc refuses cycles between crates but not a crate that reaches past its place: a format crate
 //! that knows the engine, a benchmark core that knows one of its engines. Dependencies of tests are
-//! exempt. Every member stands on a floor and inherits the workspace's lints.
+//! exempt. Every member stands on a floor and inherits the workspace's lints. Every manifest of the
+//! tree belongs to the workspace or to one that the settings list, so that no package is skipped.
 
 use crate::finding::Finding;
 use crate::house::House;
+use crate::packages::{self, Package};
 use crate::settings;
-use crate::workspace::Package;
 
 const RULE: &str = "floors";
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
+    unknown(house, &mut findings);
     for package in house.packages.iter().filter(|package| package.member) {
         imports(house, package, &mut findings);
         if !package.lints {
@@ -28,6 +30,28 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Refuses a manifest that cargo does not report as a package of a known workspace.
+fn unknown(house: &House, findings: &mut Vec<Finding>) {
+    for (path, text) in house.tree.with_suffix("Cargo.toml") {
+        let begins = |line: &str| line.trim() == "[package]";
+        let known = house
+            .packages
+            .iter()
+            .any(|package| package.manifest == path);
+        if let Some(line) = text.lines().position(begins)
+            && !known
+        {
+            let message = format!(
+                "belongs to no known workspace, so that no rule sees it: add it to the members in \
+                 {}, or to `workspaces` in {}",
+                packages::ROOT,
+                settings::PATH
+            );
+            findings.push(Finding::new(path, line + 1, RULE, message));
+        }
+    }
 }
 
 fn imports(house: &House, package: &Package, findings: &mut Vec<Finding>) {
@@ -58,11 +82,8 @@ fn imports(house: &House, package: &Package, findings: &mut Vec<Finding>) {
         }
         for apart in &house.settings.apart {
             if apart.package == package.name && apart.never.contains(name) {
-                let reason = &apart.reason;
-                refuse(format!(
-                    "`{}` must not know `{name}`: {reason}",
-                    package.name
-                ));
+                let why = &apart.why.0;
+                refuse(format!("`{}` must not know `{name}`: {why}", package.name));
             }
         }
     }
@@ -74,7 +95,7 @@ mod tests {
     use crate::house::{house, lines};
 
     const SETTINGS: &str = "[floors]\nlow = 1\nhigh = 2\nside = 2\n[[apart]]\ncrate = \"side\"\n\
-                            never = [\"low\"]\nreason = \"it is neutral\"";
+                            never = [\"low\"]\nwhy = \"it is neutral\"";
 
     fn check_with(low: &str, side: &str) -> Vec<String> {
         let manifest = |name: &str, rest: &str| {
@@ -88,10 +109,6 @@ mod tests {
         let house = house(
             SETTINGS,
             &[
-                (
-                    "Cargo.toml",
-                    "[workspace]\nmembers = [\"low\", \"high\", \"side\"]",
-                ),
                 ("low/Cargo.toml", &low),
                 ("high/Cargo.toml", &high),
                 ("side/Cargo.toml", &side),
@@ -130,12 +147,22 @@ mod tests {
     fn a_member_without_floor_or_lints_is_refused() {
         let house = house(
             "[floors]\ngone = 1",
-            &[
-                ("Cargo.toml", "[workspace]\nmembers = [\"a\"]"),
-                ("a/Cargo.toml", "[package]\nname = \"a\""),
-            ],
+            &[("a/Cargo.toml", "[package]\nname = \"a\"")],
         );
         let found = lines(&check(&house));
         assert_eq!(found.len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn a_package_that_no_workspace_lists_is_refused() {
+        let files = &[
+            ("Cargo.toml", "[workspace]\nexclude = [\"b\", \"c\"]"),
+            ("b/Cargo.toml", "[package]\nname = \"b\"\n[workspace]"),
+            ("c/Cargo.toml", "[package]\nname = \"c\"\n[workspace]"),
+        ];
+        let found = lines(&check(&house("workspaces = [\"b/Cargo.toml\"]", files)));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let start = "c/Cargo.toml:1: floors: belongs to no known workspace";
+        assert!(found[0].starts_with(start), "{found:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Every page of `docs/format/` that tells bytes names its golden file; every golden file is named
-//! by a page and read by a test. A format can then not change without its document.
+//! Every page of `docs/format/` that describes bytes names its golden file; every golden file is
+//! named by a page and read by a test. A format can then not change without its document.
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -73,7 +73,7 @@ mod tests {
                 ("testdata/golden/log-old.hex", "00"),
                 (
                     "a/src/tests.rs",
-                    "golden(\"log.hex\"); f(\"testdata/golden/log-{name}.hex\")",
+                    "fn f() { golden(\"log.hex\"); f(\"testdata/golden/log-{name}.hex\") }",
                 ),
             ],
         );

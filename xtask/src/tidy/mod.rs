@@ -4,46 +4,84 @@
 //! |---|---|
 //! | `floors` | a crate imports only lower floors; every member has a floor and the shared lints |
 //! | `cycles` | no import cycle between the modules of a crate; bands are not imported upwards |
+//! | `owners` | types that hold state do not depend on one another in a circle |
 //! | `sizes` | files of at most 500 lines, functions of at most 60 |
+//! | `limits` | types of at most 30 methods and 15 fields, folders of at most 15 source files |
 //! | `code` | `unsafe` only where listed; files, clocks and threads only through the environment; a head on every file |
 //! | `dead` | every source file belongs to a target |
 //! | `docs` | links, paths and `make` targets named in documents exist |
 //! | `formats` | every format page has its golden file and every golden file its page and test |
-//! | `words` | nothing left open without an issue number; no path of one machine |
+//! | `width` | comments of at most 100 columns |
+//! | `words` | words that are not to come back |
+//! | `subjects` | commits are called `area: imperative summary` |
+//! | `open` | nothing left open without an issue number; no path of one machine |
 //!
 //! A rule is a function from the [`House`] to findings. It reads nothing else, so that its tests
 //! hand it a tree of a few lines.
 
 mod code;
+mod counted;
 mod cycles;
 mod dead;
 mod docs;
 mod floors;
 mod formats;
+mod limits;
+mod open;
+mod owners;
 mod sizes;
+mod subjects;
+mod width;
 mod words;
 
 use std::path::Path;
 
 use crate::finding::Finding;
+use crate::history::History;
 use crate::house::House;
-use crate::tree::Tree;
+use crate::settings;
 
-/// Runs every rule over the tree below `root`.
-pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
-    let house = House::new(Tree::read(root)?)?;
+/// Writes counts that have gone down into the settings of the tree at `root`; returns whether any
+/// has.
+pub(crate) fn lower(root: &Path) -> Result<bool, String> {
+    let house = House::read(root)?;
+    let text = house.tree.text(settings::PATH).unwrap_or_default();
+    let words = words::counted(&house);
+    let words: Vec<usize> = words.iter().map(|word| word.places.len()).collect();
+    let width = width::counted(&house).places.len();
+    let lowered = counted::lowered(text, width, &words);
+    if lowered != text {
+        let written = std::fs::write(root.join(settings::PATH), &lowered);
+        written.map_err(|e| format!("{}: {e}", settings::PATH))?;
+    }
+    Ok(lowered != text)
+}
+
+/// Runs every rule over the tree below `root`; returns the findings, and notes on what could not be
+/// checked.
+pub(crate) fn check(root: &Path) -> Result<(Vec<Finding>, Vec<String>), String> {
+    let house = House::read(root)?;
     let rules = [
         floors::check,
         cycles::check,
+        owners::check,
         sizes::check,
+        limits::check,
         code::check,
         dead::check,
         docs::check,
         formats::check,
+        open::check,
+        subjects::check,
+        width::check,
         words::check,
     ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&house)).collect();
     findings.sort();
     findings.dedup();
-    Ok(findings)
+    let mut notes = Vec::new();
+    if let History::Unknown(reason) = &house.history {
+        notes.push(format!("the subjects of commits are not checked: {reason}"));
+    }
+    Ok((findings, notes))
 }

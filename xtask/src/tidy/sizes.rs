@@ -5,9 +5,7 @@
 
 use crate::finding::Finding;
 use crate::house::House;
-use crate::rust::lexer::lex;
-use crate::rust::outline::outline;
-use crate::settings::{self, Exception};
+use crate::settings::{self, Long};
 
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 60;
@@ -16,35 +14,28 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut files = Vec::new();
     let mut functions = Vec::new();
-    for (path, text) in house.tree.with_suffix(".rs") {
+    for (path, source) in &house.sources {
         if house.is_test(path) {
             continue;
         }
-        files.push((path, "", 0, text.lines().count()));
-        let code = lex(text);
-        for function in outline(&code).functions {
-            if !function.test {
-                functions.push((path, function.name, function.line, function.lines));
-            }
-        }
+        let text = house.tree.text(path).unwrap_or_default();
+        files.push((path.as_str(), "", 0, text.lines().count()));
+        let product = source.outline.functions.iter().filter(|f| !f.test);
+        functions.extend(product.map(|f| (path.as_str(), f.name.as_str(), f.line, f.lines)));
     }
-    let functions: Vec<_> = functions
-        .iter()
-        .map(|(path, name, line, lines)| (*path, name.as_str(), *line, *lines))
-        .collect();
-    let settings = &house.settings;
+    let (long_files, long_functions) = (&house.settings.long_files, &house.settings.long_functions);
     ratchet(
         &files,
         FILE_LINES_MAX,
-        &settings.long_files,
-        "long_file",
+        long_files,
+        "long-file",
         &mut findings,
     );
     ratchet(
         &functions,
         FUNCTION_LINES_MAX,
-        &settings.long_functions,
-        "long_function",
+        long_functions,
+        "long-function",
         &mut findings,
     );
     findings
@@ -54,12 +45,11 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 fn ratchet(
     measured: &[(&str, &str, usize, usize)],
     limit: usize,
-    exceptions: &[Exception],
+    exceptions: &[Long],
     key: &'static str,
     findings: &mut Vec<Finding>,
 ) {
-    let covers =
-        |entry: &Exception, path: &str, name: &str| entry.path == path && entry.name == name;
+    let covers = |entry: &Long, path: &str, name: &str| entry.path == path && entry.name == name;
     for (path, name, line, lines) in measured {
         let entry = exceptions.iter().find(|entry| covers(entry, path, name));
         let granted = entry.map_or(limit, |entry| entry.lines);
@@ -108,13 +98,13 @@ mod tests {
         let file: &[(&str, &str)] = &[("a.rs", &long)];
         let entry = |lines: usize| {
             format!(
-                "[[long_function]]\npath = \"a.rs\"\nname = \"f\"\nlines = {lines}\nreason = \"r\""
+                "[[long-function]]\npath = \"a.rs\"\nname = \"f\"\nlines = {lines}\nwhy = \"r\""
             )
         };
         let found = lines(&check(&house("", file)));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].starts_with("a.rs:1: long_function: `f` has 61 lines"),
+            found[0].starts_with("a.rs:1: long-function: `f` has 61 lines"),
             "{found:?}"
         );
         assert!(check(&house(&entry(61), file)).is_empty());
@@ -124,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn long_files_are_told_and_tests_exempt() {
+    fn long_files_are_reported_and_tests_exempt() {
         let long = "//! x\n".repeat(501);
         let found = lines(&check(&house(
             "",
@@ -132,7 +122,7 @@ mod tests {
         )));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].starts_with("a.rs: long_file: the file has 501 lines"),
+            found[0].starts_with("a.rs: long-file: the file has 501 lines"),
             "{found:?}"
         );
     }

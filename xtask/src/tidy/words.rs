@@ -1,78 +1,130 @@
-//! Nothing left open without an issue number, and no path of one machine.
+//! Words that are not to come back: each has a better one in the field.
+//!
+//! Looked for in comments, string literals and Markdown, in any case, as whole words; a phrase may
+//! be broken between two lines. Identifiers are not prose. The settings say how often each still
+//! stands in the tree: the number only goes down.
 
+use super::counted::Counted;
 use crate::finding::Finding;
 use crate::house::House;
+use crate::settings::{Word, covers};
+use crate::source::Source;
+use crate::source::prose::Kind;
 
-/// Marks that may stand only with an issue number behind them.
-const WITH_ISSUE: [&str; 1] = [concat!("TO", "DO")];
-/// Marks that may not stand at all.
-const NEVER: [&str; 3] = [
-    concat!("FIX", "ME"),
-    concat!("X", "XX"),
-    concat!("HA", "CK"),
-];
-/// Beginnings of paths that exist on somebody's machine only.
-const MACHINE: [&str; 5] = [
-    concat!("/wo", "rk/"),
-    concat!("/ro", "ot/"),
-    concat!("/fa", "rm/"),
-    concat!("/ho", "me/"),
-    concat!("/Us", "ers/"),
-];
-/// Files whose text is not ours.
-const FOREIGN: [&str; 3] = ["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT"];
+const RULE: &str = "words";
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (path, text) in house.tree.files() {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        if FOREIGN.contains(&name) || path.starts_with("testdata/") {
-            continue;
-        }
-        for (index, line) in text.lines().enumerate() {
-            let mut tell = |rule, message: String| {
-                findings.push(Finding::new(path, index + 1, rule, message));
-            };
-            for mark in NEVER.iter().filter(|mark| has_word(line, mark)) {
-                tell(
-                    "open",
-                    format!("{mark} cannot be merged: mend it or open an issue"),
-                );
-            }
-            for mark in WITH_ISSUE {
-                if has_word(line, mark) && !line.contains(&format!("{mark}(#")) {
-                    tell(
-                        "open",
-                        format!("{mark} needs an issue number: write {mark}(#12)"),
-                    );
-                }
-            }
-            for place in MACHINE.iter().filter(|place| line.contains(*place)) {
-                tell(
-                    "machine",
-                    format!("`{place}` is a path of one machine: make it relative"),
-                );
-            }
-        }
-    }
-    if !house
-        .tree
-        .text("CHANGELOG.md")
-        .is_some_and(|text| text.contains("## Unreleased"))
-    {
-        let message = "needs a section `## Unreleased` that says what changes for users";
-        findings.push(Finding::new("CHANGELOG.md", 0, "changelog", message));
-    }
-    findings
+    let counted = counted(house).into_iter();
+    counted.flat_map(|word| word.findings(RULE)).collect()
 }
 
-/// Whether `line` holds `word` with no letter, digit or `_` beside it.
-fn has_word(line: &str, word: &str) -> bool {
-    let beside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        let behind = line[at + word.len()..].chars().next();
-        !beside(before) && !beside(behind)
+/// All places of each entry of the settings, in their order.
+pub(super) fn counted(house: &House) -> Vec<Counted> {
+    let mut files: Vec<(&str, Vec<Spoken<'_>>)> = Vec::new();
+    for (path, source) in &house.sources {
+        let text = house.tree.text(path).unwrap_or_default();
+        files.push((path, of_source(text, source)));
+    }
+    for (path, text) in house.tree.with_suffix(".md") {
+        let mut spoken = Vec::new();
+        split(text, 1, false, &mut spoken);
+        files.push((path, spoken));
+    }
+    let words = house.settings.words.iter();
+    words.map(|word| find(word, &files)).collect()
+}
+
+/// All places of one entry of the settings.
+fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Counted {
+    let mut places = Vec::new();
+    for (path, spoken) in files {
+        if word.may_stay.iter().any(|entry| covers(entry, path)) {
+            continue;
+        }
+        for phrase in &word.words {
+            let message = format!("`{phrase}`: write {}", word.instead);
+            let lines = lines_with(phrase, spoken);
+            places.extend(lines.map(|line| Finding::new(*path, line, RULE, message.clone())));
+        }
+    }
+    Counted {
+        name: format!("[[word]] {}: count", word.words.join(", ")),
+        granted: word.count,
+        places,
+    }
+}
+
+/// One word of prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spoken<'a> {
+    word: &'a str,
+    line: usize,
+    /// Whether nothing but space parts it from the word before.
+    joined: bool,
+}
+
+fn of_source<'a>(text: &'a str, source: &Source) -> Vec<Spoken<'a>> {
+    let mut found = Vec::new();
+    let mut line = 1;
+    let mut end = 0;
+    let mut after_comment = false;
+    for piece in &source.prose {
+        let between = &text[end..piece.range.start];
+        line += between.matches('\n').count();
+        let piece_text = &text[piece.range.clone()];
+        let comment = piece.kind == Kind::Line;
+        // A line of comment goes on with the next one.
+        let joined = after_comment && comment && between.trim().is_empty();
+        let body = if comment {
+            piece_text.trim_start_matches('/').trim_start_matches('!')
+        } else {
+            piece_text
+        };
+        split(body, line, joined, &mut found);
+        line += piece_text.matches('\n').count();
+        end = piece.range.end;
+        after_comment = comment;
+    }
+    found
+}
+
+/// Splits a text into words; `joined` says whether the first goes on from the word before.
+fn split<'a>(text: &'a str, first_line: usize, joined: bool, found: &mut Vec<Spoken<'a>>) {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut line = first_line;
+    let mut joined = joined;
+    let mut rest = text;
+    while let Some(start) = rest.find(part) {
+        let before = &rest[..start];
+        line += before.matches('\n').count();
+        joined &= before.chars().all(char::is_whitespace);
+        let escaped = before.ends_with('\\');
+        let len = rest[start..]
+            .find(|c| !part(c))
+            .unwrap_or(rest.len() - start);
+        let mut word = &rest[start..start + len];
+        if escaped {
+            // `\n` begins no word.
+            word = &word[word.chars().next().map_or(0, char::len_utf8)..];
+        }
+        if !word.is_empty() {
+            found.push(Spoken { word, line, joined });
+            joined = true;
+        }
+        rest = &rest[start + len..];
+    }
+}
+
+/// The lines where a phrase begins.
+fn lines_with<'a>(phrase: &'a str, spoken: &'a [Spoken<'a>]) -> impl Iterator<Item = usize> + 'a {
+    let wanted: Vec<&str> = phrase.split(' ').collect();
+    spoken.windows(wanted.len()).filter_map(move |window| {
+        let fits = window
+            .iter()
+            .zip(&wanted)
+            .all(|(said, wanted)| said.word.eq_ignore_ascii_case(wanted));
+        let whole = window[1..].iter().all(|said| said.joined);
+        (fits && whole).then_some(window[0].line)
     })
 }
 
@@ -81,33 +133,62 @@ mod tests {
     use super::*;
     use crate::house::{house, lines};
 
-    fn found(text: &str) -> Vec<String> {
-        let files = [("a.sh", text), ("CHANGELOG.md", "## Unreleased")];
-        lines(&check(&house("", &files)))
+    const SOURCE: &str = "//! A wug, and Wugs.\n\n// It is at\n// ease; at, ease.\nfn wug() { wug_b(\"\\nwug\", a) }\n\
+                          /* a\n wug */\nfn f() {} // at\n\"ease\"";
+
+    fn found(settings: &str) -> Vec<String> {
+        let source = SOURCE.replace("\n\"ease\"", "\nconst A: &str = \"ease\";");
+        let files = [
+            ("a.rs", source.as_str()),
+            ("b.md", "# One\n\nA `wug` at\nease.\n"),
+            ("c/d.md", "wug"),
+            ("e.sh", "# wug"),
+        ];
+        lines(&check(&house(settings, &files)))
+    }
+
+    fn entry(words: &str, count: usize) -> String {
+        format!(
+            "[[word]]\nwords = {words}\ninstead = \"cat\"\ncount = {count}\nmay-stay = [\"c/\"]"
+        )
     }
 
     #[test]
-    fn open_marks_need_an_issue() {
-        let mark = WITH_ISSUE[0];
+    fn words_are_found_where_they_are_prose() {
+        let words = found(&entry("[\"wug\"]", 0));
+        let places: Vec<&str> = words
+            .iter()
+            .filter_map(|line| line.split(": ").next())
+            .collect();
         assert_eq!(
-            found(&format!("# {mark}(#7): later\n# {mark}S")),
+            places,
+            ["a.rs:1", "a.rs:5", "a.rs:7", "b.md:3", "xtask/tidy.toml"]
+        );
+        assert!(words[0].ends_with("words: `wug`: write cat"), "{words:?}");
+        assert!(words[4].contains("count = 0, but 4 stand"), "{words:?}");
+    }
+
+    #[test]
+    fn phrases_go_on_in_the_next_line() {
+        let words = found(&entry("[\"at ease\"]", 0));
+        let places: Vec<&str> = words
+            .iter()
+            .filter_map(|line| line.split(": ").next())
+            .collect();
+        assert_eq!(places, ["a.rs:3", "b.md:3", "xtask/tidy.toml"]);
+    }
+
+    #[test]
+    fn a_count_only_goes_down() {
+        assert_eq!(
+            found(&entry("[\"wug\", \"wugs\"]", 5)),
             Vec::<String>::new()
         );
-        let told = found(&format!("x\n# {mark}: later"));
-        assert!(told[0].starts_with("a.sh:2: open:"), "{told:?}");
-        assert_eq!(found(NEVER[0]).len(), 1);
-    }
-
-    #[test]
-    fn paths_of_a_machine_are_told() {
-        let told = found(&format!("cd {}me/x", MACHINE[3]));
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("a.sh:1: machine:"), "{told:?}");
-    }
-
-    #[test]
-    fn the_changelog_is_kept() {
-        let told = lines(&check(&house("", &[("CHANGELOG.md", "# Changes")])));
-        assert!(told[0].starts_with("CHANGELOG.md: changelog:"), "{told:?}");
+        let below = found(&entry("[\"wug\"]", 5));
+        assert_eq!(below.len(), 1, "{below:?}");
+        assert!(
+            below[0].contains("but 4 stand in the tree: set it to 4,"),
+            "{below:?}"
+        );
     }
 }

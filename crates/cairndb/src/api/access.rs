@@ -1,4 +1,4 @@
-//! How every handle reads: through the engine's view, at a sequence number.
+//! Point reads shared by all handles: each loads the engine's view and reads at a sequence number.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::read::view::View;
 use crate::read::view_guard::HeldView;
 
 thread_local! {
-    /// Where `get` decodes before it makes a [`Value`].
+    /// The buffer in which `get` decodes before it makes a [`Value`].
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A thread's buffer above this size is given back after use.
+/// A thread frees its buffer after use if the buffer has grown beyond this size.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
 /// Replaces `out` by the value of `key`.
@@ -38,7 +38,7 @@ pub(crate) fn get_into(
     }
 }
 
-/// What a get says that has failed.
+/// Retries a failed get in a newer view.
 #[cold]
 fn get_again(
     core: &Core,
@@ -53,16 +53,19 @@ fn get_again(
     core.shared.context.with_directory(got)
 }
 
-/// Where a read that has failed in `view` may do better; its error where it may not.
+/// Returns the view and sequence number for a retry of a read that failed in `view`. Returns the
+/// read's error if there is no newer view.
 #[cold]
 fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<View>>, SeqNo)> {
-    // What a closed handle did not open yet may be gone.
+    // A closed handle may fail to open a file that has been removed since. `Closed` is the right
+    // error then.
     core.shared.health.check_read()?;
     if Arc::ptr_eq(view, &core.versions.view()) {
         return Err(core.shared.context.add_directory(error));
     }
-    // A pointer written since may lead to a value file that the older view does not know. At a
-    // moment there is no such pair, however often views change meanwhile.
+    // A pointer written since then may lead to a value file that the older view does not know.
+    // `moment` returns a pair for which this cannot happen, however often the view changes
+    // meanwhile.
     Ok(moment(core))
 }
 
@@ -78,7 +81,8 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
     })
 }
 
-/// The value of `key`, lent where its file is mapped, else made of what is read into `scratch`.
+/// Returns the value of `key`: borrowed if its file is mapped, otherwise made from the bytes read
+/// into `scratch`.
 #[inline]
 fn value_at(
     core: &Core,
@@ -100,11 +104,11 @@ fn value_at(
     )
 }
 
-/// Keys that [`for_each`] requests at once: a processor waits for some dozens of lines at a time,
-/// and what is requested has to stay in the nearest cache until it is read.
+/// Number of keys that [`for_each`] prefetches at once. A processor waits for a few dozen cache
+/// lines at a time, and a prefetched line must stay in the first-level cache until it is read.
 const KEYS_REQUESTED: usize = 16;
 
-/// The values of `keys` at one moment: now, or that of a snapshot.
+/// Returns the values of `keys`, all as of one moment: now, or that of a snapshot.
 pub(crate) fn multi_get<K: AsRef<[u8]>>(
     core: &Core,
     keys: &[K],
@@ -118,7 +122,7 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
     Ok(values)
 }
 
-/// As [`multi_get`], with the error of a key in its place.
+/// Like [`multi_get`], but puts the error of a key in the place of its value.
 pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
     core: &Core,
     keys: &[K],
@@ -132,11 +136,11 @@ pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
     Ok(values)
 }
 
-/// Hands the value of each of `keys` at one moment to `take`, whose error ends the loop. An error
-/// of a key names it.
+/// Passes the value of each of `keys`, all as of one moment, to `take`. An error of `take` ends the
+/// loop. An error of a read names its key.
 ///
 /// # Errors
-/// That of `take`; `Closed`.
+/// Those of `take`; `Closed`.
 #[inline]
 fn for_each<K: AsRef<[u8]>>(
     core: &Core,
@@ -162,8 +166,9 @@ fn for_each<K: AsRef<[u8]>>(
     Ok(())
 }
 
-/// Hands out the thread's buffer. It is taken for that long and not borrowed: a merge operator may
-/// read the database too, and then works in a buffer of its own. A thread that is ending has none.
+/// Runs `read` with the thread's buffer. The buffer is taken out of its place and not borrowed,
+/// because a merge operator may read the database as well; that nested read then allocates a buffer
+/// of its own. So does a read on a thread whose thread-local storage is already destroyed.
 fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     let result = read(&mut scratch);
@@ -173,15 +178,17 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     result
 }
 
-/// A view and the number to read all of it at. The newest before and after: a pointer visible at
-/// this number leads to a value file that the view knows. Asked by its number: to borrow the newest once more
-/// for a comparison took two locked operations.
+/// Returns a view and the sequence number at which to read all of it. The view is the newest both
+/// before and after the number is loaded, so a pointer visible at this number leads to a value file
+/// that the view knows. Views are compared by number first, because loading the newest view again
+/// takes two locked operations.
 pub(crate) fn moment(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
         let view = core.versions.view();
         let newest = core.versions.published();
         let newest_view = core.versions.newest_view();
-        // The second, where a newer one is announced and not shown yet: its maker may have been set aside.
+        // The second test holds if a newer view is announced but not stored yet. The thread that
+        // publishes it may have been descheduled, and a reader does not wait for it.
         if newest_view == view.number || Arc::ptr_eq(&view, &core.versions.view()) {
             return (view, newest);
         }

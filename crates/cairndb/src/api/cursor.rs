@@ -1,4 +1,4 @@
-//! The cursor: a place in the order of keys that moves.
+//! The cursor: a position in the ordered keys of one view, movable both ways.
 
 use cairndb_base::{Result, SeqNo};
 
@@ -7,18 +7,27 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 
-/// A place in the database as it was when the cursor was made.
+/// A position in the ordered entries of the database, as it was when the cursor was made.
 ///
-/// Steps reuse the cursor's buffers and allocate only to let them grow, or where merge operands are folded. The first
-/// placing makes a source for each memtable part and run, or takes over those that the thread's last cursor has left.
+/// A new cursor is on no entry: call [`seek`](Cursor::seek),
+/// [`seek_for_prev`](Cursor::seek_for_prev), [`seek_to_first`](Cursor::seek_to_first) or
+/// [`seek_to_last`](Cursor::seek_to_last) first. Writes made after the cursor do not appear in it.
 ///
-/// Key and value are valid until the next move. After an error the cursor is not valid; after one of
-/// the merge operator `next` and `prev` go on behind the key it is about, after any other the cursor
-/// has to be placed anew.
+/// [`key`](Cursor::key) and [`value`](Cursor::value) borrow from the cursor and are valid until its
+/// next move. For entries that outlive a move use [`Iter`](crate::Iter), which copies them.
 ///
-/// A cursor does not keep the database open: once it was closed, or the last [`Db`](crate::Db) was
-/// dropped, every move gives `Closed`. It keeps the memory of what it may show, beyond the memory
-/// budget: see `pinned` in the property `cairndb.memory`.
+/// **Cost.** The first positioning opens a source for each memtable and each run, or reuses the
+/// sources that the thread's previous cursor left. Moves reuse the cursor's buffers: they allocate
+/// only if a buffer must grow or merge operands are folded.
+///
+/// **Errors.** After an error the cursor is not valid. If the error came from the merge operator,
+/// [`next`](Cursor::next) and [`prev`](Cursor::prev) continue past the key that the error names.
+/// After any other error the cursor must be positioned again.
+///
+/// **Lifetime.** A cursor does not keep the database open: once the database has been closed, or
+/// the last [`Db`](crate::Db) dropped, every move returns `Closed`. A cursor keeps the memtables of
+/// its view in memory, beyond the memory budget; the property `cairndb.memory` reports them as
+/// `pinned`.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -34,7 +43,7 @@ use crate::read::cursor::ViewCursor;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-#[must_use = "a cursor reads nothing until it is placed"]
+#[must_use = "a cursor reads nothing until it is positioned"]
 pub struct Cursor {
     inner: ViewCursor,
 }
@@ -46,14 +55,14 @@ impl Cursor {
         }
     }
 
-    /// Another cursor over the same moment, not yet placed.
+    /// Returns another cursor over the same view and sequence number, not yet positioned.
     pub(crate) fn fork(&self) -> Cursor {
         Cursor {
             inner: self.inner.fork(),
         }
     }
 
-    /// Of an open database; otherwise the cursor is on nothing any more.
+    /// Checks that the database is open. If it is not, the cursor leaves its entry.
     #[inline]
     fn check_read(&mut self) -> Result<()> {
         let open = self.inner.check_read();
@@ -63,7 +72,7 @@ impl Cursor {
         open
     }
 
-    /// The key the cursor is at, also when the merge operator failed for it.
+    /// The key of the cursor's position, which it keeps when the merge operator fails for that key.
     pub(crate) fn place(&self) -> Option<&[u8]> {
         self.inner.place()
     }
@@ -74,13 +83,13 @@ impl Cursor {
         self.inner.valid()
     }
 
-    /// The key, empty when the cursor is not valid.
+    /// The key of the entry. Empty if the cursor is not valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.inner.key()
     }
 
-    /// The value as one that outlives the next move.
+    /// The value of the entry, in a form that outlives the next move.
     pub(crate) fn owned_value(&self) -> Value {
         match self.inner.lent_value() {
             Some(lent) => Value::lent(lent.clone()),
@@ -88,61 +97,66 @@ impl Cursor {
         }
     }
 
-    /// The value, empty when the cursor is not valid.
+    /// The value of the entry. Empty if the cursor is not valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.inner.value()
     }
 
-    /// Goes to the first entry whose key is not before `key`.
+    /// Moves to the first entry whose key is at or after `key`. If there is none, the cursor is not
+    /// valid.
     ///
     /// # Errors
-    /// `Corruption` with file and offset, `Io`, `Closed`; that of the merge operator, or `InvalidArgument` for a key with
-    /// operands where there is no operator.
+    /// - `Corruption`, with file and offset, and `Io`.
+    /// - `Closed`.
+    /// - For a key with merge operands: the error of the merge operator, or `InvalidArgument` if
+    ///   the database was opened without one.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek(key);
         self.inner.context().with_directory(moved)
     }
 
-    /// Goes to the last entry whose key is not behind `key`.
+    /// Moves to the last entry whose key is at or before `key`. If there is none, the cursor is not
+    /// valid.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Same as [`Cursor::seek`].
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek_for_prev(key);
         self.inner.context().with_directory(moved)
     }
 
-    /// Goes to the first entry.
+    /// Moves to the first entry. In an empty database the cursor is not valid afterwards.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Same as [`Cursor::seek`].
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.first();
         self.inner.context().with_directory(moved)
     }
 
-    /// Goes to the last entry.
+    /// Moves to the last entry. In an empty database the cursor is not valid afterwards.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Same as [`Cursor::seek`].
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.last();
         self.inner.context().with_directory(moved)
     }
 
-    /// Goes to the next entry; nothing happens when the cursor is not valid.
+    /// Moves to the next entry. After the last entry the cursor is not valid. Does nothing if the
+    /// cursor is not valid.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Same as [`Cursor::seek`].
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "a cursor is no iterator: it lends"
+        reason = "no iterator: key and value are borrowed until the next move"
     )]
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;
@@ -150,10 +164,11 @@ impl Cursor {
         self.inner.context().with_directory(moved)
     }
 
-    /// Goes to the entry before; nothing happens when the cursor is not valid.
+    /// Moves to the previous entry. Before the first entry the cursor is not valid. Does nothing if
+    /// the cursor is not valid.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Same as [`Cursor::seek`].
     #[inline]
     pub fn prev(&mut self) -> Result<()> {
         self.check_read()?;

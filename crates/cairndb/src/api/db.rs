@@ -1,4 +1,4 @@
-//! The database handle.
+//! The database handle, and opening through [`Options`].
 
 use std::ops::Bound;
 use std::path::Path;
@@ -20,23 +20,26 @@ use crate::scheduler::steps::Job;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
-/// Closes the engine when the last handle goes.
+/// Closes the engine when the last handle is dropped.
 #[derive(Debug)]
 struct Owner(Arc<Core>);
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Errors are for `Db::close`; whoever drops the handle has said not to care.
+        // A caller that wants the error calls `Db::close`.
         let _ = self.0.close();
     }
 }
 
-/// An open database. Cheap to clone; clones share everything and may be used from any thread, but not from
-/// another process: a child made by `fork` must open the database anew. What it writes through its parent's
-/// handle is refused as `Forked`, and what it reads may be `Corruption`, for the parent goes on writing.
+/// A handle of an open database. Clones are cheap, share everything and may be used from any
+/// thread.
 ///
-/// Dropping the last clone closes the database as [`Db::close`] does, but its errors are lost: call `close` to be
-/// told.
+/// **Closing.** Dropping the last clone closes the database as [`Db::close`] does, but discards its
+/// error. Call `close` to receive it.
+///
+/// **`fork`.** A handle must not be used in a child process: the child has to open the database
+/// anew. Writes through the parent's handle return `Forked`. Reads through it may return
+/// `Corruption`, because the parent continues to write.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -57,20 +60,27 @@ pub struct Db {
 impl Options {
     /// Opens the database at `path` with these settings.
     ///
-    /// After a clean close a handle that only reads writes nothing, unless the close left more dead
-    /// space than an idle database keeps, or its reads have to look into several runs: after 65,536
-    /// such looks, or one for each 50 bytes of tables where that is more, the worker begins, and
-    /// does what it would do behind writes; closing may then fail as behind writes. A read-only one
-    /// never writes.
+    /// If the last handle did not close the database, opening replays the log first.
+    ///
+    /// After a clean close, a handle that only reads does not write to the directory either, with
+    /// two exceptions: the close left more dead space than an idle database keeps, or reads have to
+    /// look into several runs so often that compacting them pays. The threshold is 65,536 such
+    /// lookups, or one for each 50 bytes of tables, whichever is more. Then the worker starts and
+    /// does the same as after writes, and closing may fail as it may after writes. A read-only
+    /// handle never writes.
     ///
     /// # Errors
-    /// `NotFound` when there is none and none is to be created; `InvalidArgument` when the
-    /// directory holds something else (LevelDB's database too), the comparator or merge operator differ, the
-    /// database exists and `error_if_exists` is set, or a setting is out of its range (memory below 256 KiB,
-    /// more filter bits than [`FILTER_BITS_MAX`](crate::FILTER_BITS_MAX), names above 255 bytes); `Locked` when
-    /// another handle has it; `Corruption` with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
-    /// A refused opening changes nothing on disk; one that fails in the middle, on a full disk say, may leave
-    /// files behind that the next one removes.
+    /// - `NotFound` if there is no database and `create_if_missing` is not set.
+    /// - `InvalidArgument` if the directory holds something else (for example a LevelDB database),
+    ///   if the comparator or the merge operator differs from the stored name, if the database
+    ///   exists and `error_if_exists` is set, or if a setting is out of range: less than 256 KiB of
+    ///   memory, more filter bits than [`FILTER_BITS_MAX`](crate::FILTER_BITS_MAX), a name of more
+    ///   than 255 bytes.
+    /// - `Locked` if another handle has the database open.
+    /// - `Corruption`, with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
+    ///
+    /// An opening that is refused changes nothing on disk. One that fails halfway, for example on a
+    /// full disk, may leave files that the next opening removes.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Db> {
         Ok(Db {
             owner: Arc::new(Owner(Core::open(self, path.as_ref())?)),
@@ -79,10 +89,10 @@ impl Options {
 }
 
 impl Db {
-    /// Opens the database at `path` with default settings, creating it if missing.
+    /// Opens the database at `path` with default settings. Creates it if it is missing.
     ///
     /// # Errors
-    /// As [`Options::open`].
+    /// Same as [`Options::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Db> {
         Options::new().create_if_missing(true).open(path)
     }
@@ -92,24 +102,29 @@ impl Db {
         &self.owner.0
     }
 
-    /// The directory of the database, as it was given when it was opened.
+    /// The directory of the database, as given when it was opened.
     pub fn path(&self) -> &Path {
         &self.core().shared.context.path
     }
 
-    /// What opening found: created, clean, replayed, cut, skipped. The first call looks at the
-    /// files that no manifest names, of which there are few.
+    /// Reports what opening found: whether the database was created, closed cleanly, replayed or
+    /// cut, and which files it skipped. The first call examines the files that no manifest names,
+    /// of which there are normally few.
     pub fn open_report(&self) -> &OpenReport {
         self.core().open_report()
     }
 
-    /// Sets `key` to `value` at the database's durability. Both are bytes: of a text `text.as_bytes()`, or `b"..."`.
+    /// Sets `key` (at most 64 MiB) to `value` (at most 1 GiB), at the durability of the database.
+    /// Both are bytes: pass `text.as_bytes()` or `b"..."`.
     ///
     /// # Errors
-    /// `InvalidArgument` above the limits (keys 64 MiB, values 1 GiB), `NoSpace`, `Poisoned`,
-    /// `ReadOnly`, `Closed`, `Forked`, `Io`. After an error this handle has not applied the write, but with
-    /// `Poisoned` nobody knows what the disk has, and a write refused as the process died may be
-    /// found, whole, by the next opening.
+    /// - `InvalidArgument` if the key or the value is too long.
+    /// - `Poisoned` after a failed sync or a panic in the comparator.
+    /// - `NoSpace`, `Io`, `ReadOnly`, `Closed`, `Forked`.
+    ///
+    /// After an error the write is not visible through this handle. With `Poisoned` it is unknown
+    /// whether the write is on disk. If the process dies while a write is being refused, the next
+    /// opening may find that write, whole.
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
@@ -121,10 +136,10 @@ impl Db {
         ))
     }
 
-    /// Removes `key`; removing what is not there is no error.
+    /// Removes `key`. Removing an absent key is not an error.
     ///
     /// # Errors
-    /// As [`Db::put`].
+    /// Same as [`Db::put`].
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let core = self.core();
@@ -136,13 +151,14 @@ impl Db {
         ))
     }
 
-    /// Applies `operand` to `key` with the database's merge operator, without reading: nothing says
-    /// here that the value becomes longer than 1 GiB, and reads of the key are refused then (see
-    /// [`MergeOperator`](crate::MergeOperator)).
+    /// Appends `operand` to `key`, to be folded with the database's merge operator when `key` is
+    /// read or compacted. Does not read the old value, so it also succeeds if the folded value
+    /// becomes longer than 1 GiB; reads of the key fail from then on. See
+    /// [`MergeOperator`](crate::MergeOperator).
     ///
     /// # Errors
-    /// As [`Db::put`]; `InvalidArgument` when the database was opened without an operator; that of
-    /// [`MergeOperator::check`](crate::MergeOperator::check).
+    /// Same as [`Db::put`]; `InvalidArgument` if the database was opened without a merge operator;
+    /// the error of [`MergeOperator::check`](crate::MergeOperator::check).
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
         core.shared.context.with_directory(core.write_operand(
@@ -152,19 +168,20 @@ impl Db {
         ))
     }
 
-    /// Applies a batch atomically.
+    /// Applies `batch` atomically, at the durability of the database.
     ///
     /// # Errors
-    /// As [`Db::put`], and `InvalidArgument` for a batch above 2 GiB as encoded; as [`Db::merge`] where it holds
-    /// operands. One error refuses all of it.
+    /// Same as [`Db::put`]; `InvalidArgument` if the encoded batch is longer than 2 GiB; same as
+    /// [`Db::merge`] if the batch holds operands. An error refuses the whole batch.
     pub fn write(&self, batch: &WriteBatch) -> Result<()> {
         self.write_with(batch, &WriteOptions::new())
     }
 
-    /// Applies a batch atomically with its own settings. An empty one at `Sync` does what [`Db::sync`] does.
+    /// Like [`Db::write`], with the settings of `options`. An empty batch at `Sync` does the same
+    /// as [`Db::sync`].
     ///
     /// # Errors
-    /// As [`Db::write`].
+    /// Same as [`Db::write`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = core.shared.settings.durability_of(*options);
@@ -173,10 +190,10 @@ impl Db {
             .with_directory(core.write_batch(batch, durability))
     }
 
-    /// [`Db::put`] with its own settings.
+    /// Like [`Db::put`], with the settings of `options`.
     ///
     /// # Errors
-    /// As [`Db::put`].
+    /// Same as [`Db::put`].
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = core.shared.settings.durability_of(*options);
@@ -185,10 +202,10 @@ impl Db {
             .with_directory(core.write_one(Kind::Put, key, value, durability))
     }
 
-    /// [`Db::delete`] with its own settings.
+    /// Like [`Db::delete`], with the settings of `options`.
     ///
     /// # Errors
-    /// As [`Db::put`].
+    /// Same as [`Db::put`].
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = core.shared.settings.durability_of(*options);
@@ -197,10 +214,10 @@ impl Db {
             .with_directory(core.write_one(Kind::Delete, key, b"", durability))
     }
 
-    /// [`Db::merge`] with its own settings.
+    /// Like [`Db::merge`], with the settings of `options`.
     ///
     /// # Errors
-    /// As [`Db::merge`].
+    /// Same as [`Db::merge`].
     pub fn merge_with(&self, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = core.shared.settings.durability_of(*options);
@@ -209,34 +226,39 @@ impl Db {
             .with_directory(core.write_operand(key, operand, durability))
     }
 
-    /// The value of `key`. One of 64 KiB or more that is stored as it is, in a value file that is mapped, is not copied: see
-    /// [`Value`].
+    /// Returns the value of `key`, or `None` if there is none.
+    ///
+    /// The value is a copy, unless it has 64 KiB or more and is stored uncompressed in a mapped
+    /// value file: then it is borrowed from that file (see [`Value`]).
     ///
     /// # Errors
-    /// `Corruption` with file and offset, `Io`, `Closed`. Of a key with merge operands, which the
-    /// error names: that of its merge operator; `InvalidArgument` when the database was opened
-    /// without one, and where they are more, or make a longer value, than 1 GiB.
+    /// - `Corruption`, with file and offset; `Io`; `Closed`.
+    /// - For a key with merge operands, an error that names the key: the error of the merge
+    ///   operator; `InvalidArgument` if the database was opened without one, or if the operands or
+    ///   the folded value exceed 1 GiB.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         get_value(self.core(), key, None)
     }
 
-    /// Replaces `out` by the value of `key`; `false` (and an empty `out`) when there is none.
-    /// Allocates only when `out` must grow; a value folded of operands is the operator's allocation.
+    /// Replaces the contents of `out` by the value of `key` and returns `true`. If there is no
+    /// value, clears `out` and returns `false`. Allocates only if `out` must grow, or to fold merge
+    /// operands.
     ///
     /// # Errors
-    /// As [`Db::get`].
+    /// Same as [`Db::get`].
     #[inline]
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         get_into(self.core(), key, None, out).map(Presence::is_there)
     }
 
-    /// The values of `keys`, all at one moment, in the order asked, and an error in the place of a
-    /// key whose value cannot be read: use this form where one unreadable key must not cost the
-    /// others. From a database larger than the processor's caches some sixteen keys wait for memory
-    /// together: a sixth less time than as many gets take. Large values are as of [`Db::get`].
+    /// Returns the values of `keys`, all as of one moment, in the order of `keys`. If a value
+    /// cannot be read, its place holds the error; [`Db::multi_get`] returns that error instead.
+    ///
+    /// Gets of up to sixteen keys wait for memory together, so in a database larger than the
+    /// processor's caches this is faster than single gets. For large values see [`Db::get`].
     ///
     /// # Errors
-    /// `Closed`. Of a single key: as [`Db::get`], and the error names the key.
+    /// `Closed`. The errors of a single key are those of [`Db::get`]; they name the key.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
@@ -256,51 +278,57 @@ impl Db {
         multi_get_each(self.core(), keys, None)
     }
 
-    /// As [`Db::multi_get_each`], which returns the values of the other keys where one cannot be
-    /// read; this form returns an error then, and no value.
+    /// Returns the values of `keys`, all as of one moment, in the order of `keys`, or the first
+    /// error. Use [`Db::multi_get_each`] to receive the other values even if one cannot be read.
     ///
     /// # Errors
-    /// As [`Db::get`], of the first key that gives one; the error names the key.
+    /// Same as [`Db::get`]; the error names the key.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         multi_get(self.core(), keys, None)
     }
 
-    /// Whether `key` has a value. A large value is not read, and operands are not folded.
+    /// Returns whether `key` has a value. Does not read large values and does not fold merge
+    /// operands.
     ///
     /// # Errors
-    /// As [`Db::get`].
+    /// Same as [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
         contains(self.core(), key, None)
     }
 
-    /// A cursor over the database as it is now, not yet placed.
+    /// Returns a cursor over the database as it is now, not yet positioned.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(self.core(), None)
     }
 
-    /// All entries, in order, from both ends. Each is copied: [`Db::cursor`] is several times as fast.
+    /// Iterates over all entries in order, from either end. Copies each entry; a [`Db::cursor`]
+    /// borrows them and is several times as fast.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }
 
-    /// The entries with keys in `range`, in order, from both ends.
+    /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> Iter {
         Iter::over_range(self.cursor(), &self.core().shared.context.order, &range)
     }
 
-    /// The entries whose keys begin with `prefix`; under a custom comparator, those of them that
-    /// stand together from the prefix itself on. An order that puts the prefix behind them, as a reverse one does,
-    /// finds the prefix alone: use [`Db::range`].
+    /// Iterates over the entries whose keys begin with `prefix`, in order, from either end.
+    ///
+    /// With a custom comparator it yields the keys that begin with `prefix` and follow `prefix`
+    /// itself without a gap. An order that puts such keys before the prefix, for example reverse
+    /// order, yields at most the prefix itself: use [`Db::range`] there.
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
         Iter::over_prefix(self.cursor(), &self.core().shared.context.order, prefix)
     }
 
-    /// A snapshot of everything written so far. While it lives, merges keep what it sees.
+    /// Takes a snapshot of everything written so far. While it lives, flushes and compactions keep
+    /// the versions that it sees.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(Arc::clone(self.core()))
     }
 
-    /// Writes everything to tables and makes it durable, unlogged writes included.
+    /// Writes all memtables to tables and makes them durable, including writes at
+    /// [`Durability::None`](crate::Durability::None).
     ///
     /// # Errors
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`, `Forked`.
@@ -309,12 +337,13 @@ impl Db {
         core.shared.context.with_directory(core.flush_all())
     }
 
-    /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
-    /// and then costs one sync for all of them. Where everything logged is durable already, it does nothing.
+    /// Makes every logged write so far durable, as a write at `Sync` would. To write many times at
+    /// `Os` and then call this costs one sync for all of them. Does nothing if all logged writes
+    /// are durable already.
     ///
     /// # Errors
-    /// `Poisoned`, with the system's error as source where it is this call's sync that fails; `ReadOnly`, `Closed`,
-    /// `Forked`.
+    /// `Poisoned`, with the system's error as its source if the sync of this call failed;
+    /// `ReadOnly`, `Closed`, `Forked`.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
@@ -331,13 +360,14 @@ impl Db {
         core.shared.context.with_directory(core.sync_written())
     }
 
-    /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
-    /// sees, and makes the result durable. `compact_range(..)` compacts everything, gives back dead space in
-    /// value files until a sixth of them is dead at most, and encodes large values that shrink, as a database at rest
-    /// does by itself.
+    /// Compacts everything that overlaps `range` into one sorted run, drops the versions that no
+    /// snapshot sees, and makes the result durable. `compact_range(..)` also does what an idle
+    /// database does by itself: it reclaims dead space in value files until at most a sixth of
+    /// their bytes is dead, and compresses the large values that shrink.
     ///
     /// # Errors
-    /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
+    /// Same as [`Db::flush`]; `Corruption` if an input is damaged. After an error the inputs stay
+    /// in place.
     pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
         let core = self.core();
         core.shared
@@ -345,16 +375,16 @@ impl Db {
             .with_directory(core.compact_range(range.key_bounds()))
     }
 
-    /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
-    /// `leveldb.approximate-memory-usage`, and as JSON `cairndb.memory`, `cairndb.stalls`,
-    /// `cairndb.stats`. `None` for other names. `docs/guide/properties.md` tells each field's unit and
-    /// meaning, and which levels there are.
+    /// Returns a property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
+    /// `leveldb.approximate-memory-usage`, or, as JSON, `cairndb.memory`, `cairndb.stalls`,
+    /// `cairndb.stats`. Returns `None` for other names. `docs/guide/properties.md` defines
+    /// their fields, units and levels.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
     }
 
-    /// About how many bytes on disk hold keys in `range`, large values included; memtables are not
-    /// counted.
+    /// Returns about how many bytes on disk hold the keys in `range`: exact to about a page in
+    /// tables, plus a share of the large values. Memtables are not counted.
     ///
     /// # Errors
     /// `Corruption`, `Io`, `Closed`.
@@ -374,13 +404,13 @@ impl Db {
             .with_directory(core.approximate_size(from, to))
     }
 
-    /// Makes `path`, which must be missing or empty, a database of its own with everything written
-    /// so far. Tables are shared by hard links where the file system can.
+    /// Copies everything written so far into a new database at `path`, which must be missing or
+    /// empty. Tables are hard links if the file system supports them, copies otherwise.
     ///
     /// # Errors
-    /// As [`Db::flush`]; `InvalidArgument` when the directory is not empty. What was linked before a
-    /// failure is removed again, so that the call can be repeated; where the last sync is what failed, a
-    /// database stands there that loss of power may take.
+    /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty. A failed call
+    /// removes what it had linked, so it can be repeated. If only the last sync failed, the new
+    /// database stays, but a power loss may destroy it.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let core = self.core();
         core.shared
@@ -388,18 +418,18 @@ impl Db {
             .with_directory(core.checkpoint(path.as_ref()))
     }
 
-    /// Waits until the background work that is there at the call is done: full memtables are
-    /// flushed, their tables and those that were there are merged as an idle database merges them,
-    /// dead space is given back, and all of it is durable. Work that other threads' writes make
-    /// meanwhile is not waited for.
+    /// Waits until the background work that is due at the call is done: full memtables are flushed,
+    /// the tables are compacted as an idle database compacts them, dead space is reclaimed, and all
+    /// of it is durable. Does not wait for work that later writes of other threads cause.
     ///
-    /// What is in the mutable memtable stays there: [`Db::flush`] writes that to a table. The wait
-    /// may be as long as merging all of the database takes; [`Db::wait_idle_for`] bounds it.
+    /// The mutable memtable stays as it is; [`Db::flush`] writes it to a table. The wait may take
+    /// as long as a compaction of the whole database; [`Db::wait_idle_for`] bounds it.
     ///
     /// # Errors
-    /// `Poisoned`, `Closed`, `Forked`; the error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
-    /// read and merges have left alone since, until `compact_range` or a reopening finds it readable. What is not
-    /// damaged goes on being written and merged.
+    /// - `Poisoned`, `Closed`, `Forked`; the error that stopped background work.
+    /// - The `Corruption` or `Io` of a table that a compaction could not read. Compactions leave
+    ///   such a table alone until `compact_range` or an opening finds it readable; everything else
+    ///   continues to be written and compacted.
     pub fn wait_idle(&self) -> Result<()> {
         let core = self.core();
         core.shared
@@ -407,12 +437,12 @@ impl Db {
             .with_directory(core.wait_idle(None).map(drop))
     }
 
-    /// As [`Db::wait_idle`], but for no longer than about `limit`; whether all of the work was
-    /// done. The time may be exceeded by what cannot be interrupted: a sync, or a piece of some 64
-    /// MB of large values.
+    /// Like [`Db::wait_idle`], for at most about `limit`. Returns whether all of the work was done.
+    /// A step that cannot be interrupted may exceed the limit: a sync, or copying about 64 MB of
+    /// large values.
     ///
     /// # Errors
-    /// As [`Db::wait_idle`].
+    /// Same as [`Db::wait_idle`].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -421,7 +451,7 @@ impl Db {
     /// let db = cairndb::Db::open(&dir)?;
     /// db.put(b"granite", b"grey")?;
     /// if !db.wait_idle_for(Duration::from_secs(60))? {
-    ///     eprintln!("still merging after a minute");
+    ///     eprintln!("still compacting after a minute");
     /// }
     /// # Ok(()) }
     /// ```
@@ -432,26 +462,28 @@ impl Db {
             .with_directory(core.wait_idle(Some(limit)))
     }
 
-    /// Runs one background job here, for environments without threads and for tests; whether there was anything to do,
-    /// which in a read-only handle there never is.
+    /// Runs one background job on the calling thread and returns whether there was anything to do,
+    /// which in a read-only handle there never is. For environments without threads, and for tests.
     ///
     /// # Errors
-    /// The job's; `Forked`.
+    /// The errors of the job; `Forked`.
     pub fn step_background(&self, job: Job) -> Result<bool> {
         let core = self.core();
         core.shared.context.with_directory(core.step(job))
     }
 
-    /// Closes the database for every clone of this handle: flushes, makes everything durable, so
-    /// that the next opening has nothing to do. Other calls, from other threads too, then give
-    /// `Closed`, writes already while this one runs. When it returns, by whichever clone it was
-    /// called, the directory is free. Closing again does nothing and gives what the first call gave. Snapshots, cursors
-    /// and clones that are kept keep the memory they read.
+    /// Closes the database for every clone of this handle: flushes and makes everything durable, so
+    /// that the next opening has nothing to replay.
+    ///
+    /// Once close has begun, writes return `Closed`; once it has returned, all other calls do, on
+    /// any thread. When any clone's `close` returns, the directory is unlocked. Closing again does
+    /// nothing and returns the result of the first close. Snapshots, cursors and clones that still
+    /// exist keep the memory that they read.
     ///
     /// # Errors
-    /// The first failure; the handle has ended all the same. `Forked`, which ends nothing. What was
-    /// acknowledged at `Os` or `Sync` is found by the next opening; of unlogged writes what was not yet in
-    /// tables is lost.
+    /// The first failure; the handle is closed nevertheless. `Forked`, which closes nothing. After
+    /// a failure the next opening finds every write acknowledged at `Os` or `Sync`. Unlogged writes
+    /// that were not yet in tables are lost.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
         core.shared.context.with_directory(core.close())

@@ -1,4 +1,4 @@
-//! Iterators: owned entries, from both ends, over a range.
+//! Iterators: owned entries of a range, in order, from either end.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -9,18 +9,22 @@ use crate::api::cursor::Cursor;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 
-/// Entries of a range, `(key, value)`, in order; `rev` and `next_back` come from the other end.
-/// Owned and storable: it borrows nothing. It does not keep the database open: once it was closed, or
-/// the last [`Db`](crate::Db) was dropped, it gives `Closed`.
+/// An iterator over the entries of a range, as `(key, value)`, in order. `rev` and `next_back` take
+/// entries from the other end.
 ///
-/// Each entry costs an allocation for its key and one for its value: for a scan over short entries
-/// a [`Cursor`](crate::Cursor), which lends both, takes about a seventh of the time.
-/// [`Iter::try_count`], `count`, `nth`, `nth_back` and `skip` copy nothing of the entries that they
-/// pass. All but the first pass over an error as well, after which nothing follows: `count` does
-/// not say that it is not exact then.
+/// An `Iter` is owned: it borrows nothing and can be stored. It reads the database as it was when
+/// the iterator was made. It does not keep the database open: once the database has been closed, or
+/// the last [`Db`](crate::Db) dropped, it yields `Closed`.
 ///
-/// An error ends the iterator, but for one of the merge operator: that stands in the place of the entry
-/// it is about, and the next entries follow.
+/// **Cost.** Each entry is copied, which may take one allocation for the key and one for the value.
+/// A scan over short entries is several times as fast with a [`Cursor`](crate::Cursor), which
+/// borrows both. [`Iter::try_count`], `count`, `nth`, `nth_back` and `skip` do not copy the entries
+/// they pass.
+///
+/// **Errors.** An error of the merge operator takes the place of the entry that it names, and the
+/// iterator continues. Any other error ends the iterator. `count`, `nth`, `nth_back` and `skip`
+/// pass over errors silently, so a result of `count` may be too small; [`Iter::try_count`] returns
+/// the first error.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -36,22 +40,22 @@ use crate::api::value::Value;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-#[must_use = "iterators are lazy: this one reads nothing until it is asked"]
+#[must_use = "iterators are lazy: they read nothing unless consumed"]
 pub struct Iter {
     front: Cursor,
-    /// An entry was asked of the front.
+    /// `front` has been asked for an entry.
     front_placed: bool,
-    /// Made once an entry is asked of the back.
+    /// Made when the back is first asked for an entry.
     back: Option<Cursor>,
     order: Order,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
-    /// What keys must begin with, where the order leaves that to be looked at.
+    /// The prefix that keys must have, if the bounds do not ensure it because the order is custom.
     prefix: Option<Vec<u8>>,
     done: bool,
 }
 
-/// What an iterator yields.
+/// The item of an iterator, unless it is an error.
 type Entry = (Value, Value);
 
 impl Iter {
@@ -90,12 +94,15 @@ impl Iter {
         }
     }
 
-    /// Counts the entries that are left, without copying them. A large value is read, where it is
-    /// in a value file that is not mapped, and operands are folded, as by a scan.
+    /// Counts the remaining entries without copying them. As in any scan, merge operands are
+    /// folded, and a large value is read if its value file is not mapped.
     ///
     /// # Errors
-    /// The first that an entry gives: `Corruption` with file and offset, `Io`, `Closed`; that of
-    /// the merge operator, or `InvalidArgument` for a key with operands where there is no operator.
+    /// The first error that an entry yields:
+    /// - `Corruption`, with file and offset, and `Io`.
+    /// - `Closed`.
+    /// - For a key with merge operands: the error of the merge operator, or `InvalidArgument` if
+    ///   the database was opened without one.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
@@ -143,7 +150,7 @@ impl Iter {
 
     fn place_last(&self, cursor: &mut Cursor) -> Result<()> {
         if let (Some(prefix), Bound::Included(from)) = (&self.prefix, &self.from) {
-            // Where the keys with a prefix end is not known to another order than bytewise.
+            // A custom order does not define where the keys with a prefix end.
             let mut moved = cursor.seek(from);
             while cursor.place().is_some_and(|at| at.starts_with(prefix)) {
                 moved = cursor.next();
@@ -199,8 +206,9 @@ impl Iter {
         }
     }
 
-    /// What a cursor shows after it `moved`, as long as it is before the `other` one, which came from
-    /// the other end and has said all it was at; `toward` is where the other one lies.
+    /// Returns what `make` reads from `cursor` after the cursor `moved`, unless the cursor has met
+    /// the `other` one, which came from the other end and has yielded every entry it was on.
+    /// `toward` is the direction in which the other cursor lies.
     fn shown<T>(
         &self,
         moved: Result<()>,
@@ -263,16 +271,16 @@ impl Iterator for Iter {
 
     fn nth(&mut self, n: usize) -> Option<Self::Item> {
         for _ in 0..n {
-            // An error counts as one, as it does where each is asked for.
+            // An error takes the place of an entry and counts as one.
             let _passed = self.step_front(|_| ())?;
         }
         self.next()
     }
 
-    /// The entries that are left. An error is not counted, and ends the iterator, but for one of
-    /// the merge operator: where there is one, the number is smaller than that of the entries.
-    /// [`Iter::try_count`] returns the error instead. The `count` of an adapter, such as `rev`, is
-    /// Rust's own: it copies each entry and counts an error as well.
+    /// Counts the remaining entries. An error is not counted; unless it came from the merge
+    /// operator, it also ends the iterator. So after an error the count is too small:
+    /// [`Iter::try_count`] returns the error instead. The `count` of an adapter such as `rev` is
+    /// the standard library's: it copies each entry and counts errors as well.
     fn count(mut self) -> usize {
         let passed = std::iter::from_fn(|| self.step_front(|_| ()));
         passed.flatten().count()
@@ -292,12 +300,13 @@ impl DoubleEndedIterator for Iter {
     }
 }
 
-/// Copies of what a cursor shows; a large value that is mapped is lent.
+/// Copies the cursor's entry. A large value in a mapped file is borrowed.
 fn entry(cursor: &Cursor) -> Entry {
     (Value::from(cursor.key()), cursor.owned_value())
 }
 
-/// The first byte string behind every one that begins with `prefix`; `None` when there is none.
+/// Returns the smallest byte string after all those that begin with `prefix`, or `None` if there is
+/// none.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let end = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut next = prefix[..=end].to_vec();

@@ -1,4 +1,4 @@
-//! Band f: the public face. Thin handles over the engine.
+//! Band f: the public API, thin handles over the engine.
 
 pub(crate) mod access;
 pub(crate) mod cursor;

@@ -1,4 +1,4 @@
-//! Work on a database that nobody has open: verify, destroy.
+//! Operations on a database that no handle has open: verify and destroy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,29 +16,44 @@ use crate::recovery::leftovers::{Whose, whose};
 use crate::state::options::Options;
 use crate::state::value_handle::ValueHandle;
 
-/// What [`verify`] read.
+/// What [`verify`] read. Counters of data that was found correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Tables read whole.
+    /// Tables, each read completely.
     pub tables: u64,
-    /// Entries in them.
+    /// Entries in the tables.
     pub entries: u64,
-    /// Their bytes.
+    /// Bytes of the tables.
     pub bytes: u64,
     /// Large values read through their pointers.
     pub values: u64,
-    /// Entries found in the log.
+    /// Entries in the log that the next opening would replay.
     pub log_entries: u64,
 }
 
-/// Reads the database at `path` and checks it: of tables and manifest every byte, of the log what would be
-/// replayed, of large values those that are alive and all that the last clean close found; checksums, order,
-/// bounds, references. Changes nothing. `error_if_exists` of `options` is not heeded.
+/// Reads the database at `path` and checks all of it, without changing anything.
+///
+/// Reads every byte of the tables and of the manifest, the records of the log that an opening would
+/// replay, and in value files the live values and all that the last clean close found. Checks
+/// checksums, key order, bounds and references. `options` must name the database's comparator and
+/// merge operator, as for opening; its `error_if_exists` is ignored.
 ///
 /// # Errors
-/// The first damage found, with file and offset; `Locked` while a handle that writes has it open; as
-/// [`Options::open`] otherwise.
+/// - The first damage found: `Corruption`, with file and offset.
+/// - `Locked` while a handle has the database open for writing.
+/// - Otherwise the same as [`Options::open`].
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = cairndb::Db::open(&dir)?;
+/// db.put(b"granite", b"grey")?;
+/// db.close()?;
+/// let report = cairndb::verify(&dir, &cairndb::Options::new())?;
+/// assert_eq!(report.entries, 1);
+/// # Ok(()) }
+/// ```
 pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport> {
     let options = options.clone().error_if_exists(false);
     let path = path.as_ref();
@@ -49,20 +64,33 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
     Ok(report)
 }
 
-/// Removes the database at `path`: LOCK, CURRENT and every file whose bytes say that it is of this
-/// format, then the directory if that leaves it empty. A missing database is no error. Of `options`
-/// only the environment counts.
+/// Removes the database at `path`: `LOCK`, `CURRENT` and every file whose contents identify it as a
+/// file of this format, then the directory, if that leaves it empty. A missing database is no
+/// error. Of `options` only the environment is used.
 ///
-/// Files that merely have such a name stay, and so does the directory then: links, pipes, folders,
-/// files of somebody else, and files that a crash left without contents. The directory stays,
-/// empty, also where `path` is a symbolic link to it, a mount point or `.`, or its parent may not
-/// be written.
+/// Other files stay, even if their names are of this format: links, pipes, folders, foreign files,
+/// and files that a crash left without contents. Then the directory stays as well. It also stays,
+/// empty, if `path` is a symbolic link to it, a mount point or `.`, or if its parent is not
+/// writable.
 ///
 /// # Errors
-/// `Locked` while a handle has it open; `InvalidArgument` when no file there is of this format, which
-/// names alone do not say (LevelDB's are the same), and there is more than LOCK and files without
-/// contents; `Io` when a file cannot be looked at, or CURRENT is no regular file. Nothing is
-/// removed then. `Io` of removing a file; the call can be repeated.
+/// With these, nothing is removed:
+/// - `Locked` while a handle has the database open.
+/// - `InvalidArgument` if the directory holds no file of this format, but holds more than `LOCK`
+///   and files without contents. Names are not enough, because LevelDB uses the same.
+/// - `Io` if a file cannot be examined, or `CURRENT` is not a regular file.
+///
+/// `Io` while removing a file leaves the others; the call can be repeated.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let parent = tempfile::tempdir().unwrap();
+/// # let path = parent.path().join("stones");
+/// cairndb::Db::open(&path)?.close()?;
+/// cairndb::destroy(&path, &cairndb::Options::new())?;
+/// assert!(!path.exists());
+/// # Ok(()) }
+/// ```
 pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     let path = path.as_ref();
     destroy_here(path, options).map_err(|error| error.directory(path))
@@ -78,8 +106,9 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing, and what is
-    // seen before that may be half of what another call removes.
+    // Checked before `LOCK` is created, so that a refusal leaves the directory as it was. If `LOCK`
+    // is there, locking creates nothing, and another call may be halfway through removing these
+    // files.
     let names = dir.list()?;
     if !names.is_empty() && !names.iter().any(|found| found == name::LOCK) {
         doomed(&*dir, &names)?;
@@ -90,16 +119,17 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    // What was there before somebody else closed it may be gone, and more have come.
+    // Listed again under the lock: another process may have changed the files before it let go of
+    // the lock.
     let doomed = doomed(&*dir, &dir.list()?)?;
-    // CURRENT first: from then on a crash leaves a directory that cannot be taken for a database
-    // with half its tables.
+    // `CURRENT` goes first. A crash after this leaves a directory that cannot be mistaken for a
+    // database, although half of its tables are missing.
     if dir.size_of(name::CURRENT)?.is_some() {
         dir.unlink(name::CURRENT)?;
         dir.sync()?;
     }
-    // Manifests last: they are marked from the first byte on, so that a call that was cut short can be
-    // repeated.
+    // Manifests go last. They can be identified from their first byte, so an interrupted call can
+    // be repeated.
     let is_manifest = |found: &&String| found.starts_with(name::MANIFEST_PREFIX);
     let (manifests, others): (Vec<&String>, Vec<&String>) = doomed.iter().partition(is_manifest);
     for found in others.into_iter().chain(manifests) {
@@ -107,7 +137,8 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     }
     dir.unlink(name::LOCK)?;
     dir.sync()?;
-    // From here on others may begin a database: nothing is touched but a directory that is empty.
+    // From here on another process may create a database here, so only an empty directory is
+    // removed.
     if dir.list()?.is_empty()
         && let Err(error) = dir.remove()
         && dir.list().is_ok_and(|names| names.is_empty())
@@ -118,14 +149,13 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The files among `names` that are ours, but for LOCK and CURRENT.
+/// Returns the files among `names` that are this format's, without `LOCK` and `CURRENT`.
 ///
 /// # Errors
-/// `InvalidArgument` where there is none and the directory holds more than what a creation or a removal
-/// that was cut short leaves behind: LOCK, and files that are empty or hold zeros; of looking at a
-/// file.
+/// `InvalidArgument` if there is none and the directory holds more than an interrupted creation or
+/// removal leaves: `LOCK`, and files that are empty or hold zeros. The errors of examining a file.
 fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
-    // One that is no regular file is an error: what it stands for is not ours to decide.
+    // Fails if `CURRENT` is not a regular file: what it stands for is not ours to decide.
     let mut foreign = dir.size_of(name::CURRENT)?.is_some();
     let mut ours = Vec::new();
     for found in names {
@@ -135,7 +165,7 @@ fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
             Some(_) => match whose(dir, found)? {
                 Whose::Ours => ours.push(found.clone()),
                 Whose::Other(evidence, _) => foreign |= evidence == Evidence::Foreign,
-                // Somebody else may be removing it.
+                // Another process may be removing it.
                 Whose::Gone => {}
             },
         }
@@ -150,7 +180,7 @@ fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     Ok(ours)
 }
 
-/// Reads every table and every value behind a pointer.
+/// Reads every table and every value that a pointer leads to.
 fn verify_all(core: &Core) -> Result<VerifyReport> {
     let (view, _) = core.versions.read_point();
     let mut report = VerifyReport {
@@ -186,7 +216,7 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
     Ok(report)
 }
 
-/// Reads every record that the last clean close found, dead ones too.
+/// Reads every record that the last clean close found, dead ones included.
 fn verify_value_file(handle: &ValueHandle) -> Result<()> {
     let whole = handle.whole.load(Ordering::Relaxed);
     if whole == 0 {

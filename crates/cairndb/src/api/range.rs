@@ -1,15 +1,17 @@
-//! Ranges of keys, as Rust writes them.
+//! Ranges of keys, written as Rust's range expressions.
 
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-/// A range of keys: `a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`, or a pair of bounds, over anything
-/// that is bytes.
+/// A range of keys: `a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`, or a pair of
+/// [`Bound`](std::ops::Bound)s. The ends may be of any type that is `AsRef<[u8]>`.
 ///
-/// A trait of our own, because `std::ops::RangeBounds` leaves the key's type open for `a..b` over
-/// references and for `..`, and every call would have to spell it out.
+/// A range whose end comes before its start, in the order of the database, holds no key.
 ///
-/// Both ends are of one type, and literals of different lengths are not: of `b"a"..b"bc"` the first has to be written as
-/// `b"a".as_slice()`. A range that ends before it begins holds no key.
+/// Both ends must have the same type. Byte string literals of different lengths have different
+/// types, so write the first end of `b"a"..b"bc"` as `b"a".as_slice()`.
+///
+/// The trait exists because `std::ops::RangeBounds` leaves the type of the key open for `a..b` over
+/// references and for `..`, so that every call would have to spell it out.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -24,7 +26,7 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// # Ok(()) }
 /// ```
 pub trait KeyRange {
-    /// Lower and upper bound.
+    /// The lower and the upper bound.
     fn key_bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>);
 }
 

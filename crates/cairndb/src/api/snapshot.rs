@@ -1,4 +1,4 @@
-//! Snapshots: reads at one moment.
+//! Snapshots: consistent reads as of one moment.
 
 use std::sync::Arc;
 
@@ -12,12 +12,15 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::presence::Presence;
 
-/// The database as it was when the snapshot was taken, whatever is written later.
+/// The database as it was when the snapshot was taken. Later writes do not change what it reads.
 ///
-/// Costs a number; but merges must keep every version it can see, so do not keep it
-/// for ever. It does not keep the database open: once that was closed, or the last [`Db`](crate::Db)
-/// was dropped, reads give `Closed`. What the handle had in memory is freed with the last of its snapshots,
-/// cursors and clones.
+/// **Cost.** A snapshot is one sequence number: taking and dropping it do no I/O. While it lives,
+/// flushes and compactions keep every version that it sees, so a snapshot that is kept for long
+/// costs disk space.
+///
+/// **Lifetime.** A snapshot does not keep the database open: once the database has been closed, or
+/// the last [`Db`](crate::Db) dropped, reads return `Closed`. The memory of a handle is freed when
+/// the last of its clones, snapshots, cursors and iterators is dropped.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -30,7 +33,7 @@ use crate::read::presence::Presence;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-#[must_use = "a snapshot that is dropped keeps nothing"]
+#[must_use = "dropping a snapshot releases it at once"]
 pub struct Snapshot {
     core: Arc<Core>,
     seq: SeqNo,
@@ -42,64 +45,68 @@ impl Snapshot {
         Snapshot { core, seq }
     }
 
-    /// The value `key` had.
+    /// Returns the value of `key`, or `None` if there was none.
     ///
     /// # Errors
-    /// As [`crate::Db::get`].
+    /// Same as [`Db::get`](crate::Db::get).
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         get_value(&self.core, key, Some(self.seq))
     }
 
-    /// Replaces `out` by the value `key` had; `false` when it had none.
+    /// Replaces the contents of `out` by the value of `key` and returns `true`. If there was no
+    /// value, clears `out` and returns `false`.
     ///
     /// # Errors
-    /// As [`crate::Db::get`].
+    /// Same as [`Db::get`](crate::Db::get).
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         get_into(&self.core, key, Some(self.seq), out).map(Presence::is_there)
     }
 
-    /// The values `keys` had, in the order asked, and an error in the place of a key whose value
-    /// cannot be read.
+    /// Returns the values of `keys`, in the order of `keys`. If a value cannot be read, its place
+    /// holds the error.
     ///
     /// # Errors
-    /// As [`crate::Db::multi_get_each`].
+    /// Same as [`Db::multi_get_each`](crate::Db::multi_get_each).
     pub fn multi_get_each<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Result<Option<Value>>>> {
         multi_get_each(&self.core, keys, Some(self.seq))
     }
 
-    /// The values `keys` had, in the order asked, or the error of one: see
+    /// Returns the values of `keys`, in the order of `keys`, or the first error. See also
     /// [`Snapshot::multi_get_each`].
     ///
     /// # Errors
-    /// As [`crate::Db::multi_get`].
+    /// Same as [`Db::multi_get`](crate::Db::multi_get).
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         multi_get(&self.core, keys, Some(self.seq))
     }
 
-    /// Whether `key` had a value. A large value is not read, and operands are not folded.
+    /// Returns whether `key` had a value. Does not read large values and does not fold merge
+    /// operands.
     ///
     /// # Errors
-    /// As [`crate::Db::get`].
+    /// Same as [`Db::get`](crate::Db::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
         contains(&self.core, key, Some(self.seq))
     }
 
-    /// A cursor over the snapshot, not yet placed.
+    /// Returns a cursor over the snapshot, not yet positioned.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(&self.core, Some(self.seq))
     }
 
-    /// All entries, in order, from both ends.
+    /// Iterates over all entries in order, from either end. Copies each entry; a
+    /// [`Snapshot::cursor`] borrows them and is several times as fast.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }
 
-    /// The entries with keys in `range`.
+    /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> Iter {
         Iter::over_range(self.cursor(), &self.core.shared.context.order, &range)
     }
 
-    /// The entries whose keys begin with `prefix`.
+    /// Iterates over the entries whose keys begin with `prefix`. For databases with a comparator
+    /// see [`Db::prefix`](crate::Db::prefix).
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
         Iter::over_prefix(self.cursor(), &self.core.shared.context.order, prefix)
     }

@@ -1,6 +1,7 @@
-//! A value, or an iterator's key, handed to the caller.
+//! An owned value, or an iterator's key, as the caller receives it.
 //!
-//! Invariant: it compares, orders and hashes as its bytes do, wherever they lie: maps are asked with bytes.
+//! Invariant: a value compares, orders and hashes as its bytes do, wherever they are stored,
+//! because maps with values as keys are searched by bytes.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -10,7 +11,7 @@ use std::ops::Deref;
 
 use cairndb_env::Mapping;
 
-/// Values up to this length live inside the handle, without an allocation.
+/// Values up to this length are stored in the handle itself, without an allocation.
 const INLINE_BYTES_MAX: usize = 119;
 
 enum Repr {
@@ -19,21 +20,31 @@ enum Repr {
         bytes: [u8; INLINE_BYTES_MAX],
     },
     Heap(Vec<u8>),
-    /// A part of a mapped value file.
+    /// Part of a mapped value file.
     Lent(Mapping),
 }
 
-/// A value, or a key of an [`Iter`](crate::Iter): derefs to its bytes, and stays valid when the key is overwritten, its file
-/// removed or the database closed. Compared, ordered and hashed as its bytes are, it can be a map's key.
+/// A value, or a key of an [`Iter`](crate::Iter). Dereferences to its bytes.
 ///
-/// Short ones (up to 119 bytes) are inside of it. One of 64 KiB or more that is stored as it is, in a value file that is
-/// mapped, is lent: it is not copied, its bytes are the file's.
+/// A `Value` stays valid when its key is overwritten, its file removed, or the database closed. It
+/// compares, orders and hashes as its bytes do, so it can be the key of a map that is searched by
+/// `&[u8]`.
 ///
-/// While a lent value lives, the whole file keeps its space, even if the database has removed it
-/// ([`Options::value_file_bytes`](crate::Options::value_file_bytes)); the property `cairndb.memory` counts it in `mapped_values`. As
-/// with any mapped file, the process ends when reading the bytes meets an I/O error, or when somebody has shortened the file
-/// after the database was closed, and the bytes change when somebody overwrites it ([`Options::mapped`](crate::Options::mapped)).
-/// [`Value::into_vec`] makes a copy: use it for what is kept for long.
+/// Where the bytes are:
+///
+/// - Up to 119 bytes: in the `Value` itself, without an allocation.
+/// - 64 KiB or more, stored uncompressed in a mapped value file: borrowed from the mapping, without
+///   a copy. Cloning such a value copies nothing either.
+/// - Everything else: on the heap.
+///
+/// **Borrowed values.** As long as a borrowed value lives, its whole file keeps its disk space,
+/// even if the database has removed the file (its size is
+/// [`Options::value_file_bytes`](crate::Options::value_file_bytes)). The property `cairndb.memory`
+/// counts such mappings in `mapped_values`. The usual caveats of a mapped file apply: an I/O error
+/// while the bytes are read ends the process, and so does truncation of the file by someone else
+/// after the database was closed; if someone overwrites the file, the bytes change (see
+/// [`Options::mapped`](crate::Options::mapped)). If you keep values for long, copy them with
+/// [`Value::into_vec`].
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -51,8 +62,8 @@ enum Repr {
 pub struct Value(Repr);
 
 impl Value {
-    /// The value `fill` puts into an empty buffer, kept inline when it is short. One buffer a
-    /// thread is reused, so a short value costs a copy and no allocation.
+    /// Makes a value of the contents of `scratch`. A short value is copied into the handle, and the
+    /// buffer stays for the next read, so it costs no allocation; a longer one takes the buffer.
     pub(crate) fn from_scratch(scratch: &mut Vec<u8>) -> Value {
         Value::inline(scratch).unwrap_or_else(|| Value(Repr::Heap(std::mem::take(scratch))))
     }
@@ -64,12 +75,13 @@ impl Value {
         Some(Value(Repr::Inline { len, bytes }))
     }
 
-    /// A value where it lies in its file.
+    /// A value borrowed from its mapped file.
     pub(crate) fn lent(bytes: Mapping) -> Value {
         Value(Repr::Lent(bytes))
     }
 
-    /// The bytes as a vector: a copy of one that is short or lent.
+    /// Returns the bytes as a vector. Copies values of up to 119 bytes and borrowed values; the
+    /// others are moved.
     pub fn into_vec(self) -> Vec<u8> {
         match self.0 {
             Repr::Inline { len, bytes } => bytes[..usize::from(len)].to_vec(),
@@ -86,7 +98,7 @@ impl From<&[u8]> for Value {
 }
 
 impl From<Value> for Vec<u8> {
-    /// As [`Value::into_vec`].
+    /// Same as [`Value::into_vec`].
     fn from(value: Value) -> Vec<u8> {
         value.into_vec()
     }
@@ -146,7 +158,7 @@ impl PartialOrd for Value {
 }
 
 impl Ord for Value {
-    /// Bytewise, whatever the order of the database is.
+    /// Bytewise, also in a database with another comparator.
     fn cmp(&self, other: &Value) -> Ordering {
         (**self).cmp(&**other)
     }
@@ -168,14 +180,14 @@ mod tests {
     use super::{INLINE_BYTES_MAX, Value};
 
     #[test]
-    fn a_value_goes_anywhere() {
+    fn a_value_may_be_sent_anywhere() {
         fn goes<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
         goes::<Value>();
     }
 
-    /// What `Borrow` demands: a map is asked with bytes for what it has as values.
+    /// The contract of `Borrow`: a map with values as keys is searched by bytes.
     #[test]
-    fn hashes_and_orders_as_its_bytes_do() {
+    fn a_value_hashes_and_orders_like_its_bytes() {
         let texts = [
             &b""[..],
             b"a",
@@ -198,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_have_values_as_keys_and_are_asked_with_bytes() {
+    fn maps_with_values_as_keys_are_searched_by_bytes() {
         let stones = [(&b"slate"[..], 1), (&[9; 1000], 2)];
         let entries = || stones.map(|(stone, n)| (Value::from(stone), n));
         let (tree, table) = (BTreeMap::from(entries()), HashMap::from(entries()));

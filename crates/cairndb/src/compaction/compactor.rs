@@ -1,13 +1,15 @@
-//! Merging: by the picker's choice, when idle, or because the user asked.
+//! `Compactor`: runs compactions.
 //!
-//! The worker, or a caller of `compact_range`, steps a merge and flushes between steps. Runs newer than all
-//! that are being merged are free for another: a writer with too many runs before it merges the newest of
-//! them, while the merge of everything, which takes seconds where the store is large, goes on.
+//! * `run`: the steps of one compaction, by one thread or two
+//! * `deferred`: compressing what flushes have left uncompressed
 //!
-//! How a merge is carried out is in `merging`.
+//! The worker and callers of `compact_range` run a compaction in steps and flush between them. Runs
+//! that are newer than all of its inputs are free for a second compaction: a writer that stalls on
+//! too many runs compacts the newest while the compaction of everything, which may take seconds,
+//! goes on.
 //!
-//! The worker merging these newer runs between the steps of the large merge lost: the large one starved,
-//! and what had come since was merged again and again (six times the bytes in a random load).
+//! Alternative that lost: the worker compacts those newer runs between the steps of the large
+//! compaction. The large one starved, and new data was rewritten again and again.
 
 use std::sync::{Arc, Weak};
 
@@ -31,11 +33,11 @@ use crate::versions::version_set::{VersionSet, damaged_table};
 mod deferred;
 mod run;
 
-/// A table that could not be read so often is no more looked into than a damaged one: bad sectors give
-/// errors and not other bytes.
+/// A table that could not be read this often is treated as damaged: bad sectors return errors, not
+/// other bytes.
 const READ_FAILURES_MAX: u32 = 3;
 
-/// Remembers which of a merge's inputs is damaged; `false` when none of them is.
+/// Records which input of a compaction is damaged. Returns `false` if none of them is.
 fn note_damage(state: &mut State, plan: &CompactionPlan, error: &Error) -> bool {
     let Some(file) = damaged_table(error) else {
         return false;
@@ -45,17 +47,16 @@ fn note_damage(state: &mut State, plan: &CompactionPlan, error: &Error) -> bool 
         return false;
     }
     if error.kind() == ErrorKind::Io {
-        let failures = state.unreadable.entry(file).or_insert(0);
+        let failures = state.compactions.unreadable.entry(file).or_insert(0);
         *failures += 1;
         if *failures < READ_FAILURES_MAX {
             return false;
         }
     }
-    state.damaged.insert(file, error.clone());
+    state.compactions.damaged.insert(file, error.clone());
     true
 }
 
-/// Runs compactions.
 pub(crate) struct Compactor {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -94,19 +95,20 @@ impl Compactor {
         })
     }
 
-    /// The state, once no merge is under way: a merge that runs out of space holds that space until
-    /// it fails and removes its output.
+    /// Returns the state once no compaction is running: one that runs out of space occupies it
+    /// until it fails and removes its output.
     pub(crate) fn wait_for_compactions(&self) -> MutexGuard<'_, State> {
         let over = |state: &State| state.closing || !state.is_compacting();
         self.versions.wait(self.versions.lock(), over)
     }
 
-    /// Picks and runs one merge to its end; `false` when there is nothing to do.
+    /// Runs one compaction that the picker chooses. Returns `false` if there is none.
     pub(crate) fn compact_once(&self) -> Result<bool> {
         self.compact_picked(false, |state| self.schedule.compaction_wanted(state, false))
     }
 
-    /// As [`Compactor::compact_once`], idle merges included; where nothing is to be merged, what waits is encoded.
+    /// As [`Compactor::compact_once`], including idle compactions. If there is none, compresses
+    /// what flushes have left uncompressed.
     pub(crate) fn compact_idle(&self) -> Result<bool> {
         Ok(
             self.compact_picked(true, |state| self.schedule.compaction_wanted(state, true))?
@@ -114,7 +116,7 @@ impl Compactor {
         )
     }
 
-    /// As [`Compactor::compact_once`], for a writer that waits for its end.
+    /// As [`Compactor::compact_once`], for a stalled writer.
     pub(crate) fn compact_for_room(&self) -> Result<bool> {
         self.compact_picked(false, |state| {
             self.schedule.compaction_for_room_wanted(state)
@@ -139,8 +141,8 @@ impl Compactor {
         Ok(true)
     }
 
-    /// Runs a merge whose slot the caller has taken. Flushes that fall due between steps are done
-    /// in between, so that writers never wait for a merge.
+    /// Runs the compaction `plan`, whose runs the caller has reserved. Due flushes run between its
+    /// steps, so that writers never wait for a compaction.
     pub(crate) fn compact(&self, plan: &CompactionPlan) -> Result<()> {
         let begun = self.shared.env.now_ns();
         let result = guarded(|| self.carry_out(plan));
@@ -153,8 +155,9 @@ impl Compactor {
         let mut state = self.versions.lock();
         state.end_compaction(plan);
         if result.is_err() {
-            // Whoever found nothing to do while it ran would rest beside what is due still.
-            state.idle.disturb();
+            // A thread that found nothing to do while this ran would otherwise become idle although
+            // the work is still due.
+            state.background.idle.disturb();
         }
         let result = result.and_then(|outcome| {
             Stats::add(&self.shared.stats.compactions, 1);
@@ -165,8 +168,8 @@ impl Compactor {
             let install = || {
                 self.installer.install_compaction(&mut state, plan, outcome);
                 for table in plan.inputs.iter().flat_map(Run::tables) {
-                    state.unreadable.remove(&table.record.file);
-                    state.damaged.remove(&table.record.file);
+                    state.compactions.unreadable.remove(&table.record.file);
+                    state.compactions.damaged.remove(&table.record.file);
                 }
                 Ok(())
             };
@@ -175,7 +178,7 @@ impl Compactor {
         if let Err(error) = &result
             && note_damage(&mut state, plan, error)
         {
-            // Not tried again, so nothing is held off.
+            // It is not tried again, so there is no pause.
         } else {
             self.versions.note_background(&mut state, &result);
         }

@@ -1,48 +1,54 @@
-//! Choosing what to merge: lazy levelling, as a pure function of the runs' sizes.
+//! The picker: chooses what to compact, as a pure function of the runs' sizes.
 //!
-//! Runs of similar size are merged `FAN_IN` at a time, so that an entry is rewritten once per
-//! factor of `FAN_IN` that the database grows; everything is merged into one sorted run only when
-//! the upper runs together have outgrown it, or when nothing else is going on. Classic levelling
-//! with small files rewrites each entry four to eight times on the way down; pure tiering leaves a
-//! dozen runs to every read.
+//! The policy is lazy levelling. Runs of similar size are compacted `FAN_IN` at a time, so an entry
+//! is rewritten once for each factor of `FAN_IN` by which the database grows. Everything is
+//! compacted into one run only when the upper runs together have outgrown the last, or when the
+//! database is idle.
+//!
+//! Alternatives that lost: levelling with small files rewrites each entry four to eight times on
+//! the way down; tiering alone leaves a dozen runs for every read.
+//!
+//! Rules, in order: runs that have outgrown the last, or runs of one tier (`outgrown`, `alike`);
+//! too many runs (`crowded`); idle (`pick_idle`).
 
-/// Runs of one tier that are merged together.
+/// Runs of one tier that are compacted together.
 pub(crate) const FAN_IN: usize = 8;
-/// More runs than this hold up writers until a merge is done, if nobody reads.
+/// If nobody reads, more runs than this stall writers until a compaction ends.
 pub(crate) const RUNS_STALL: usize = 48;
-/// A writer merges so many runs at most before it goes on. Eight made room so slowly that the merge below
-/// began with too many runs to leave any; all of them held it up for a second.
+/// A stalled writer compacts at most this many runs. With eight, it made room so slowly that the
+/// large compaction ended up with too many runs, and all of them stalled the writer.
 const ROOM_RUNS_MAX: usize = 2 * FAN_IN;
-/// Below this size an idle database is merged to one run.
+/// An idle database below this size is compacted to one run.
 const IDLE_BYTES_MAX: u64 = 256 << 20;
 
-/// What the picker knows of a run.
+/// What the picker knows about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunSize {
     /// Bytes of its tables.
     pub(crate) bytes: u64,
-    /// Entries and, among them, tombstones.
+    /// Entries, and how many of them are tombstones.
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
-    /// One of its tables cannot be read: it is left as it is, and merges stop at it.
+    /// One of its tables cannot be read. The run stays as it is, and compactions do not extend over
+    /// it.
     pub(crate) damaged: bool,
 }
 
-/// To be rid of tombstones a merge may rewrite at most this many times the bytes of the runs that hold them. Tombstones of
-/// values of some hundred bytes take a tenth or a fiftieth of what they delete.
+/// To get rid of tombstones, a compaction may rewrite at most this many times the bytes of the runs
+/// that hold them. Tombstones take a tenth to a fiftieth of the bytes of what they delete.
 const BURIED_BYTES_RATIO: u64 = 64;
 
-/// A contiguous group of runs, by index, newest first: `first..last + 1`.
+/// Adjacent runs by index, newest first: `first..=last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) first: usize,
     pub(crate) last: usize,
 }
 
-/// The tier of a run: how many times a flush of `unit` bytes grew by `FAN_IN` to make it.
+/// Returns the tier of a run: how often a flush of `unit` bytes has grown by `FAN_IN`.
 fn tier(bytes: u64, unit: u64) -> u32 {
     let mut tier = 0;
-    // A merged group is a little smaller than its inputs together, hence the half.
+    // The output of a compaction is a little smaller than its inputs, hence the half.
     let mut limit = unit.max(1).saturating_mul(FAN_IN as u64) / 2;
     while bytes > limit {
         tier += 1;
@@ -51,7 +57,7 @@ fn tier(bytes: u64, unit: u64) -> u32 {
     tier
 }
 
-/// The stretches of runs without damage, and where each begins.
+/// Returns the sequences of undamaged runs, with the index of each.
 fn stretches(runs: &[RunSize]) -> impl Iterator<Item = (usize, &[RunSize])> {
     let mut from = 0;
     runs.split(|run| run.damaged).map(move |stretch| {
@@ -70,14 +76,14 @@ impl Group {
     }
 }
 
-/// The group to merge while writes go on, newest runs first; `None` when the shape is fine. More than
-/// `runs_max` runs hold up writers.
+/// Returns what to compact while writes go on; `None` if nothing is due. More than `runs_max` runs
+/// stall writers.
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option<Group> {
     let group = |(first, stretch)| {
         let (outgrown, alike) = (outgrown(stretch, flush_unit), alike(stretch, flush_unit));
-        // A writer that is quicker than merges leaves some that are alike at any time, so that what has outgrown the
-        // last run would have to wait for ever: not where readers have more runs than they like. But where flushes have
-        // no room beside it, writers would wait for its end.
+        // A writer that is faster than compactions always leaves some runs of one tier, and an
+        // outgrown last run would wait for ever. So the outgrown run goes first if readers have too
+        // many runs, unless flushes have no room beside it: then writers would wait for its end.
         let among = if runs_max < RUNS_STALL && runs.len() + FAN_IN <= RUNS_STALL {
             outgrown.or(alike)
         } else {
@@ -90,7 +96,8 @@ pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option
         .or_else(|| crowded(runs, runs_max))
 }
 
-/// The group that makes room for a writer, of the `free` newest runs; the others are being merged.
+/// Returns what a stalled writer compacts: some of the `free` newest runs. The others are being
+/// compacted.
 pub(crate) fn pick_for_room(
     runs: &[RunSize],
     free: usize,
@@ -100,8 +107,8 @@ pub(crate) fn pick_for_room(
     if free == runs.len() {
         return crowded(runs, runs_max);
     }
-    // Flushes alone: merging them again with what was made of them a moment ago would cost more than to
-    // wait for the merge below.
+    // Flushes alone: compacting them once more with the output of the last such compaction would
+    // cost more than waiting.
     let flushes = runs[..free]
         .iter()
         .take_while(|run| !run.damaged && tier(run.bytes, flush_unit) == 0)
@@ -112,14 +119,14 @@ pub(crate) fn pick_for_room(
     })
 }
 
-/// The cheapest neighbours, where there are too many runs of unlike sizes for any other rule: some
-/// sooner than at `runs_max`, so that writers are never held up by runs that no rule wants to merge.
+/// Returns the cheapest adjacent runs when there are too many for any other rule. Begins before
+/// `runs_max`, so that runs of unlike sizes do not stall writers.
 fn crowded(runs: &[RunSize], runs_max: usize) -> Option<Group> {
     if runs.len() <= runs_max - runs_max / 6 {
         return None;
     }
     let groups = stretches(runs).flat_map(|(first, stretch)| {
-        // Fewer than there are: all of them would be with the last run, however large that is.
+        // Fewer than there are. Otherwise the last run would always be among them, however large.
         let width = stretch.len().clamp(2, FAN_IN.min(runs_max - 1));
         let bytes = |group: &[RunSize]| group.iter().map(|run| run.bytes).sum::<u64>();
         stretch.windows(width).enumerate().map(move |(at, group)| {
@@ -139,12 +146,13 @@ fn crowded(runs: &[RunSize], runs_max: usize) -> Option<Group> {
         .map(|(_, group)| group)
 }
 
-/// The newest runs of one tier that are enough to be merged.
+/// Returns the newest runs of one tier, if there are enough to compact.
 fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let tiers: Vec<u32> = runs.iter().map(|run| tier(run.bytes, flush_unit)).collect();
     let mut first = 0;
     while first < runs.len() {
-        // A smaller run between two larger ones belongs to their tier: age order must hold.
+        // A smaller run between two larger ones counts to their tier, because runs stay in the
+        // order of their age.
         let mut end = first + 1;
         while end < runs.len() && tiers[end] <= tiers[first] {
             end += 1;
@@ -164,11 +172,11 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     None
 }
 
-/// Everything, once the upper runs together are larger than the last twice over: space and reads would
-/// otherwise grow with every overwrite. They are worth it when they are many, or two of them more than flushes:
-/// of overwrites in key order each pass is one run.
-/// Beside a writer of operands, which only the last run ends, 1.5 GB piled up above 60 MB while flushes went first, and a read
-/// took 12 us; a load of 25 million entries, which nobody reads, took a fifth longer when they did not.
+/// Returns all runs, once the upper runs together are larger than twice the last: space and reads
+/// would grow with every overwrite. There have to be many upper runs, or two that are larger than
+/// flushes: overwrites in key order leave one run for each pass. Without this rule, merge operands
+/// piled up above a small last run, because only the last run ends them; but a load that nobody
+/// reads took longer with it.
 fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let everything = Group {
@@ -186,10 +194,10 @@ fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     (upper > last.bytes.saturating_mul(2) && last.bytes > 0).then_some(everything)
 }
 
-/// Whether several runs have more tombstones than the last has entries: merging all gets rid of more entries than it writes again,
-/// unless they delete what is not there.
-/// By bytes alone the tombstones of a queue, a tenth of what its entries take, were two dozen times as many as those by
-/// then: a turn of sixteen queues of a thousand took 13 us under 4 MB, and more the longer it went on, instead of 4.7.
+/// Whether several runs have more tombstones than the last run has entries. Compacting all then
+/// removes more entries than it rewrites, unless the tombstones delete what is not there. Judged by
+/// bytes alone, the tombstones of a queue would be many times its entries before they were removed,
+/// because each takes so few bytes.
 fn buried(last: &RunSize, upper: &[RunSize]) -> bool {
     let deletes: u64 = upper.iter().map(|run| run.deletes).sum();
     let bytes: u64 = upper.iter().map(|run| run.bytes).sum();
@@ -198,7 +206,7 @@ fn buried(last: &RunSize, upper: &[RunSize]) -> bool {
         && last.bytes <= bytes.saturating_mul(BURIED_BYTES_RATIO)
 }
 
-/// The group to merge when nothing else is going on: everything, where it pays.
+/// Returns what an idle database compacts: everything, if that is worth it.
 pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
     let group = |(first, stretch): (usize, &[RunSize])| {
         let bottom = first + stretch.len() == runs.len();
@@ -207,7 +215,7 @@ pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
     stretches(runs).find_map(group)
 }
 
-/// Tombstones go only where nothing older lies below: at the `bottom`.
+/// Tombstones are dropped only at the `bottom`, where no older run is below.
 fn pick_idle_among(runs: &[RunSize], bottom: bool) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let total: u64 = runs.iter().map(|run| run.bytes).sum();
@@ -237,7 +245,7 @@ mod tests {
 
     #[test]
     fn runs_that_no_rule_wants_are_merged_before_they_hold_up_writers() {
-        // Each tier one short, again and again, above a run that outweighs them all.
+        // Each tier lacks one run, again and again, above a run that outweighs them all.
         let mut runs = Vec::new();
         for _ in 0..6 {
             runs.push(run(100 << 10));
@@ -262,7 +270,7 @@ mod tests {
             for newer in runs_max..runs_max + 3 {
                 let mut runs = vec![run(4 << 20); newer];
                 runs.push(run(10 << 30));
-                // Runs of one tier that are enough for a merge are taken by another rule.
+                // Another rule takes runs of one tier that are enough for a compaction.
                 let unit = 16 << 20;
                 let groups = [
                     pick(&runs, unit, runs_max),
@@ -296,7 +304,7 @@ mod tests {
         assert_eq!(
             pick_for_room(&runs, runs.len(), 100, RUNS_STALL),
             None,
-            "no merge and no crowd"
+            "nothing is due"
         );
         runs[15].damaged = true;
         let group = pick_for_room(&runs, free, 100, RUNS_STALL).unwrap();
@@ -336,7 +344,7 @@ mod tests {
         );
     }
 
-    /// Tombstones above a damaged run stay, however often the runs there are merged.
+    /// Tombstones above a damaged run stay, however often the runs above it are compacted.
     #[test]
     fn tombstones_above_a_damaged_run_are_no_reason_to_merge_a_run_alone() {
         let mut runs = vec![run(100), run(6000), run(100)];
@@ -402,20 +410,20 @@ mod tests {
             pick(&runs, 1000, RUNS_STALL),
             Some(Group { first: 0, last: 3 })
         );
-        // Of a third of the keys, too.
+        // The same for a pass over a third of the keys.
         let mut thirds = vec![run(30_000); 6];
         thirds.push(pass);
         assert_eq!(pick(&thirds, 1000, RUNS_STALL), None);
         thirds.insert(0, run(30_000));
         let all = Group { first: 0, last: 7 };
         assert_eq!(pick(&thirds, 1000, RUNS_STALL), Some(all));
-        // Flushes alone are not worth it so soon, nor one large run.
+        // Flushes alone, or one large run, are not worth it so soon.
         assert_eq!(pick(&[run(1000); 4], 1000, RUNS_STALL), None);
         let merged = [run(1000), run(1000), run(100_000), run(10_000)];
         assert_eq!(pick(&merged, 1000, RUNS_STALL), None);
     }
 
-    /// The queue: a few live entries, below what deletes the others.
+    /// A queue: a few live entries below the tombstones of all others.
     #[test]
     fn tombstones_that_outnumber_the_last_run_are_merged_with_it() {
         let last = run(60_000);
@@ -430,7 +438,7 @@ mod tests {
         runs.insert(0, taken);
         let all = Group { first: 0, last: 3 };
         assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(all));
-        // What is left of them when something below is damaged is not merged again and again.
+        // After damage below, the remaining runs are not compacted again and again.
         let left = RunSize {
             deletes: 1200,
             entries: 2200,
@@ -446,7 +454,7 @@ mod tests {
 
     #[test]
     fn for_readers_what_outweighs_the_last_run_is_merged_before_what_is_alike() {
-        // A quick writer has left eight flushes again by the time that a merge is done.
+        // By the end of a compaction a fast writer has left eight flushes again.
         let mut runs = vec![run(1000); 8];
         runs.extend(vec![run(50_000); 3]);
         runs.push(run(70_000));
@@ -460,7 +468,7 @@ mod tests {
             last: many.len() - 5,
         };
         assert_eq!(pick(&many, 1000, 10), Some(newest), "no room beside it");
-        // Below twice the last run's weight flushes are merged among themselves.
+        // Below twice the weight of the last run, flushes are compacted with each other.
         runs.remove(8);
         assert_eq!(pick(&runs, 1000, 10), Some(flushes));
     }

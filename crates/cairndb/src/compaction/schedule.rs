@@ -1,4 +1,4 @@
-//! Decides what is compacted next.
+//! `Schedule`: decides what is compacted next, and when too many runs stall writers.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -13,7 +13,7 @@ use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// The bounds of a key range as a compaction sees them.
+/// The bounds of a key range.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
@@ -29,7 +29,8 @@ fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
     version.runs.iter().map(size).collect()
 }
 
-/// The range's ends as keys, open ones taken from the version; `None` when nothing lies between.
+/// Returns the ends of the range as keys, replacing open ends by the version's. `None` if no key is
+/// between them.
 fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
     let low = match range.0 {
         Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
@@ -48,11 +49,12 @@ fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(V
     order.compare(&low, &high).is_le().then_some((low, high))
 }
 
-/// Bytes that are encoded in one job, at least a table.
+/// Bytes of tables that one job compresses, but at least one table.
 const STRETCH_BYTES: u64 = 32 << 20;
 
-/// The first tables of `run` that wait, with those between them that are encoded while these are no more: to copy
-/// them costs less than a job, and a version, for every few tables.
+/// Returns the first tables of `run` that wait for compression. Tables between them that are
+/// compressed already are included while they are fewer: copying them costs less than another job,
+/// and another version.
 fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHandle>>> {
     let whole = |table: &TableHandle| !damaged.contains_key(&table.record.file);
     let waits = |table: &Arc<TableHandle>| table.record.deferred && whole(table);
@@ -72,7 +74,6 @@ fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHan
     Some(tables[..count].to_vec())
 }
 
-/// Decides what is compacted next.
 pub(crate) struct Schedule {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -103,11 +104,13 @@ impl Schedule {
         })
     }
 
-    /// More runs than this hold up writers until a merge is done: fewer where somebody reads.
+    /// Returns the number of runs above which writers stall until a compaction ends. It is lower if
+    /// somebody reads.
     pub(crate) fn runs_max(&self) -> usize {
         let view = self.versions.view();
         let readers = view.runs_for_readers().unwrap_or(RUNS_STALL);
-        // While a view has no more, nobody waits for it, and nothing is merged sooner than for a load.
+        // While there are no more runs than readers want, writers do not stall and nothing is
+        // compacted earlier.
         if view.version.runs.len() > readers {
             readers
         } else {
@@ -115,21 +118,21 @@ impl Schedule {
         }
     }
 
-    /// Whether the picker finds something to merge, idle merges included when `idle`.
+    /// Returns what the picker chooses, including idle compactions if `idle`.
     pub(crate) fn compaction_wanted(&self, state: &State, idle: bool) -> Option<Group> {
         if state.is_compacting() || !state.may_compact() {
             return None;
         }
-        let sizes = sizes(&state.version, &state.damaged);
+        let sizes = sizes(&state.version, &state.compactions.damaged);
         pick(&sizes, self.flush_unit(), self.runs_max()).or_else(|| {
             let group = pick_idle(&sizes).filter(|_| idle)?;
             (group.first < group.last || self.sheds_tombstones(state, group.last)).then_some(group)
         })
     }
 
-    /// Whether runs numbered below `below` are left that an idle database merges with each other.
+    /// Whether an idle database would compact runs numbered below `below` with each other.
     pub(crate) fn compaction_left(&self, state: &State, below: u64) -> bool {
-        let sizes = sizes(&state.version, &state.damaged);
+        let sizes = sizes(&state.version, &state.compactions.damaged);
         let runs = state.version.runs.iter().enumerate();
         let old: Vec<usize> = runs
             .filter(|(_, run)| run.id < below)
@@ -141,8 +144,8 @@ impl Schedule {
         })
     }
 
-    /// Whether a writer has to make room first, because there are too many runs. For readers it does what
-    /// it can, but does not wait for the end of a large merge, which may take seconds.
+    /// Whether a writer has to stall on too many runs. For the sake of readers it compacts what it
+    /// can, but does not wait for the end of a large compaction, which may take seconds.
     pub(crate) fn runs_hold_up(&self, state: &State) -> bool {
         let runs = state.version.runs.len();
         runs > self.runs_max()
@@ -153,12 +156,12 @@ impl Schedule {
             }
     }
 
-    /// What a writer with too many runs before it merges.
+    /// Returns what a writer compacts that stalls on too many runs.
     pub(crate) fn compaction_for_room_wanted(&self, state: &State) -> Option<Group> {
         if !state.may_compact() {
             return None;
         }
-        let sizes = sizes(&state.version, &state.damaged);
+        let sizes = sizes(&state.version, &state.compactions.damaged);
         pick_for_room(
             &sizes,
             state.free_runs(),
@@ -167,20 +170,21 @@ impl Schedule {
         )
     }
 
-    /// The size of a run that one flush makes, about.
+    /// Returns about the size of a run that one flush makes.
     fn flush_unit(&self) -> u64 {
         self.shared.settings.budget.run as u64 / 2
     }
 
-    /// Whether merging a run with itself would drop its tombstones: not while a snapshot may still
-    /// look below them, and then it would be merged for ever.
+    /// Whether compacting a run alone would drop its tombstones. A snapshot that may still read
+    /// below them prevents that; the run would then be compacted for ever.
     fn sheds_tombstones(&self, state: &State, run: usize) -> bool {
         let tables = state.version.runs[run].tables();
         let newest = tables.iter().map(|table| table.record.seq_max).max();
         self.versions.readable_at().first() >= newest.as_ref()
     }
 
-    /// The tables of every run that share keys with `range`, closed under overlap.
+    /// Returns a plan for the tables of every run that share keys with `range`, closed under
+    /// overlap.
     pub(crate) fn range_plan(
         &self,
         state: &mut State,
@@ -218,7 +222,7 @@ impl Schedule {
                 .zip(&version.runs)
                 .all(|(chosen, run)| chosen.tables().len() == run.tables().len())
                 && chosen.len() == version.runs.len();
-            // The output belongs into the last run: nothing below it holds these keys.
+            // The output belongs into the last run: no older run holds these keys.
             if !whole && chosen.last().is_none_or(|run| run.id != last) {
                 chosen.push(Run::new(last, Vec::new(), order));
             }
@@ -236,7 +240,8 @@ impl Schedule {
         })
     }
 
-    /// A single run without tombstones, old versions and values to be encoded is already what a merge would make of it.
+    /// Whether a compaction would change `chosen`. A single run without tombstones, old versions
+    /// and uncompressed values stays as it is.
     fn worth_compacting(&self, chosen: &[Run]) -> bool {
         let encodes = self.shared.encodes();
         match chosen {
@@ -249,17 +254,17 @@ impl Schedule {
         }
     }
 
-    /// The next stretch of tables to be encoded, oldest run first.
+    /// Returns the next tables to be compressed, from the oldest run.
     pub(crate) fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
         if !self.shared.encodes() || state.is_compacting() || !state.may_compact() {
             return None;
         }
         let runs = state.version.runs.iter().enumerate().rev();
         let mut runs = runs.filter(|(_, run)| run.deferred_bytes() > 0);
-        runs.find_map(|(at, run)| Some((at, stretch(run, &state.damaged)?)))
+        runs.find_map(|(at, run)| Some((at, stretch(run, &state.compactions.damaged)?)))
     }
 
-    /// Whether there is something to encode.
+    /// Whether there are tables to be compressed.
     pub(crate) fn encoding_wanted(&self, state: &State) -> bool {
         self.deferred_stretch(state).is_some()
     }

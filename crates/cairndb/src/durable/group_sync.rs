@@ -1,4 +1,7 @@
-//! Syncs of the log that concurrent writers share.
+//! `GroupSync`: syncs of the log that concurrent writers share.
+//!
+//! One writer runs a pass for everything appended so far. Writers that arrive meanwhile wait, and
+//! one of them runs the next pass for all of them.
 
 use std::sync::Arc;
 
@@ -13,7 +16,6 @@ use crate::state::stats::Stats;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// Syncs of the log that concurrent writers share.
 pub(crate) struct GroupSync {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -39,7 +41,7 @@ impl GroupSync {
         }
     }
 
-    /// Makes every logged write so far durable: what a `Sync` write does for those before it.
+    /// Makes every logged write so far durable, as a `Sync` write does for those before it.
     pub(crate) fn sync_written(&self) -> Result<()> {
         self.shared.check_writable()?;
         let commit = self.log.lock();
@@ -77,7 +79,7 @@ impl GroupSync {
             commit = self.log.lock();
             commit.syncing = false;
             let result = result.map_err(|error| self.versions.poison(error));
-            // Poisoned meanwhile by a comparator that panicked, the part may hold half of a batch.
+            // A comparator may have panicked meanwhile: the memtable may then hold half of a batch.
             if result.is_ok() && !self.shared.health.is_poisoned() {
                 commit.synced_seq = commit.synced_seq.max(target);
                 while commit
@@ -98,14 +100,15 @@ impl GroupSync {
         Ok(())
     }
 
-    /// Makes everything appended before the call durable: values, names, segments, in this order.
+    /// Makes everything appended before the call durable: value files, then names, then segments.
     pub(crate) fn sync_pass(&self) -> Result<()> {
         let plan = {
             let _turn = self.manifests.take_sync_turn()?;
-            // Planned first: a record in the plan has its value in a file synced next. Planned
-            // later, one that came in between would be durable without it.
+            // Planned first: a record in the plan has its value in a file that is synced next. If
+            // the segments were planned later, a record that came in between would be durable
+            // without its value.
             let plan = self.log.segments().plan_sync();
-            // Within the turn: what was claimed and is lost nobody else may find clean.
+            // Within the turn: nobody else may find clean what was claimed and lost.
             let poison = |error| self.versions.poison(error);
             let files = self.value_files.values().sync().map_err(poison)?;
             Stats::add(&self.shared.stats.file_syncs, files);

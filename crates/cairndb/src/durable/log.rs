@@ -1,4 +1,4 @@
-//! The commit lock, the log segments, and what they need of the manifest.
+//! `Log`: the commit lock, the log segments, and what both need of the manifest.
 
 use std::sync::Arc;
 
@@ -18,10 +18,9 @@ use crate::recovery::report::OpenReport;
 use crate::state::new_files::create_unused;
 use crate::state::stats::Stats;
 use crate::versions::shared::Shared;
-use crate::versions::state::Part;
+use crate::versions::state::ImmutableMemtable;
 use crate::versions::version_set::VersionSet;
 
-/// The commit lock, the log segments, and what they need of the manifest.
 pub(crate) struct Log {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -30,10 +29,10 @@ pub(crate) struct Log {
     commit: Mutex<Commit>,
     committed: Condvar,
     segments: Segments,
-    /// Files found at opening that no manifest names; those that are ours go once this handle
-    /// writes.
+    /// Files found at opening that no manifest names. Those of this format are reused or removed
+    /// with the first write.
     leftovers: Leftovers,
-    /// All but the files that were skipped.
+    /// Without the skipped files.
     report: OpenReport,
 }
 
@@ -75,7 +74,7 @@ impl Log {
         self.committed.wait(commit);
     }
 
-    /// Wakes whoever waits for the end of a sync pass.
+    /// Wakes the writers that wait for the end of a sync pass.
     pub(crate) fn notify(&self) {
         self.committed.notify_all();
     }
@@ -89,23 +88,23 @@ impl Log {
         &self.leftovers
     }
 
-    /// What opening found, but for the files that were skipped.
+    /// Returns what opening found, without the skipped files.
     pub(crate) fn report(&self) -> &OpenReport {
         &self.report
     }
 
-    /// Makes sure that edits can be appended: begins a manifest at this handle's first write, after
-    /// a failed append, and when the old one has grown long.
+    /// Makes sure that edits can be appended: begins a manifest with the first write of this
+    /// handle, after a failed append, and when the open one has grown long.
     pub(crate) fn ensure_manifest(&self, commit: &mut Commit) -> Result<()> {
         let first = !self.manifests.is_open();
         if !first && !self.manifests.is_broken() && !self.manifests.is_long() {
             return Ok(());
         }
-        // An edit that the syncer has appended and not yet taken into `durable` would stand in the
-        // old manifest alone. No new pass can begin: that takes the commit lock.
+        // The syncer may have appended an edit that is not in `durable` yet; a manifest begun now
+        // would lack it. No new pass can begin, because that takes the commit lock.
         drop(
             self.versions
-                .wait(self.versions.lock(), |state| !state.persisting),
+                .wait(self.versions.lock(), |state| !state.durable.persisting),
         );
         self.roll_manifest(commit)?;
         if first {
@@ -115,7 +114,7 @@ impl Log {
     }
 
     /// Writes the durable state as one edit into a new manifest and points CURRENT to it. The
-    /// commit lock is held, so no segment can be named meanwhile.
+    /// caller holds the commit lock, so no segment can be added meanwhile.
     fn roll_manifest(&self, _commit: &mut Commit) -> Result<()> {
         let mut edit = self.manifests.durable_edit();
         edit.added_segments = self
@@ -127,8 +126,8 @@ impl Log {
         self.manifests.begin_manifest(edit)
     }
 
-    /// A new log file of `bytes`, marked as ours: one that was left without a mark nobody could
-    /// remove.
+    /// Creates a log file of `bytes` and marks it: nobody could remove one that a crash left
+    /// without a mark.
     pub(crate) fn create_log(&self, bytes: u64) -> Result<(FileNumber, Arc<dyn LogRegion>)> {
         let created = create_unused(
             || self.shared.new_file(),
@@ -143,9 +142,9 @@ impl Log {
         Ok((number, region))
     }
 
-    /// Takes log files of ours that no manifest names as spares, and removes what else an earlier
-    /// handle has left. One that was not closed may have met a failed sync, after which nobody
-    /// knows what of a file reaches the disk: none of its logs is used again.
+    /// Takes leftover log files of this format as spares and removes all other leftovers. After an
+    /// unclean close an earlier sync may have failed, and nobody knows which bytes of a log reach
+    /// the disk: then no log is reused.
     fn adopt_leftovers(&self) -> Result<()> {
         let regular = self.shared.settings.budget.segment;
         for found in self.leftovers.take_ours(&*self.shared.dir) {
@@ -168,7 +167,7 @@ impl Log {
         Ok(())
     }
 
-    /// Gives back what a busy log kept in reserve.
+    /// Unlinks spare log files that only a busy log needs.
     pub(crate) fn trim_spares(&self) {
         self.sweeper.reap_with(|| {
             let spares = self.segments.trim_spares().into_iter();
@@ -176,25 +175,27 @@ impl Log {
         });
     }
 
-    /// The first segment still needed by parts that no table holds.
+    /// Returns the first segment that an unflushed memtable still needs.
     pub(crate) fn segment_floor<'a>(
         &self,
         commit: &Commit,
-        sealed: impl IntoIterator<Item = &'a Part>,
+        sealed: impl IntoIterator<Item = &'a ImmutableMemtable>,
     ) -> u64 {
-        let parts = sealed.into_iter().filter_map(|part| part.first_segment);
+        let immutables = sealed
+            .into_iter()
+            .filter_map(|immutable| immutable.first_segment);
         let current = commit.segment.as_ref().map(|segment| segment.number);
-        parts
+        immutables
             .chain(commit.memtable_segment)
             .chain(current)
             .min()
             .unwrap_or_else(|| self.segments.next_number())
     }
 
-    /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.
+    /// Keeps one spare segment ready, so that no commit waits for zeros to be written.
     pub(crate) fn prepare_spare(&self) {
         let bytes = self.shared.settings.budget.segment;
-        // With a log at its limit it would not be kept.
+        // A log at its limit would not keep it.
         let full =
             self.segments.retained_bytes() + bytes > self.shared.settings.budget.retained_log;
         if full || self.segments.has_spare() || self.shared.health.check_write().is_err() {
@@ -215,18 +216,18 @@ impl Log {
         }
     }
 
-    /// Whether flushing or syncing anything could free a segment.
+    /// Whether a flush or a sync could free a segment.
     pub(crate) fn can_shrink(&self, commit: &Commit) -> bool {
         let state = self.versions.lock();
         !commit.mutable.is_empty()
             || !state.immutables.is_empty()
-            || state.pending.is_some()
+            || state.durable.pending.is_some()
             || state.flushing()
-            || state.persisting
+            || state.durable.persisting
     }
 
-    /// Removes the spare logs of an earlier handle, and its reserve, where this handle has not
-    /// adopted them.
+    /// Removes the spare logs and the reserve of an earlier handle, unless this handle has adopted
+    /// them.
     pub(crate) fn give_up_leftovers(&self) {
         // Held, so that nobody adopts them meanwhile.
         let commit = self.commit.lock();
@@ -237,16 +238,16 @@ impl Log {
         drop(commit);
     }
 
-    /// Whether this handle has anything that the manifest does not say.
+    /// Whether this handle has anything that the manifest does not describe.
     pub(crate) fn has_written(&self) -> bool {
         let state = self.versions.lock();
         self.manifests.is_open()
             || !state.mutable.is_empty()
             || !state.immutables.is_empty()
-            || state.pending.is_some()
+            || state.durable.pending.is_some()
     }
 
-    /// What opening found, skipped files included: those are looked for at the first call.
+    /// Returns what opening found. The first call looks for skipped files.
     pub(crate) fn open_report(&self) -> &OpenReport {
         let dir = (!self.shared.health.is_closed()).then_some(&*self.shared.dir);
         self.leftovers.report(&self.report, dir)

@@ -1,5 +1,4 @@
-//! Keeping the directory in order: beginning a new manifest, adopting spare log files, unlinking
-//! what is obsolete.
+//! `Manifests`: the manifest that edits are appended to, and its replacement by a new one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,16 +14,16 @@ use crate::state::new_files::{create_unused, is_taken};
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// The manifest that edits are appended to, and its replacement by a new one.
 pub(crate) struct Manifests {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
     sweeper: Arc<Sweeper>,
     manifest: Manifest,
-    /// The manifest mentions a log or value file whose own name may not be durable yet.
+    /// The manifest names a log or value file whose directory entry may not be durable yet.
     names_dirty: AtomicBool,
-    /// Held from claiming dirty values, names and edits until their syncs are done: whoever finds
-    /// nothing to claim must not acknowledge before the one who claimed it has finished.
+    /// Held from claiming unsynced values, names and edits until they are synced. A thread that
+    /// finds nothing to claim must not acknowledge its write before the thread that claimed it is
+    /// done.
     sync_turn: Mutex<()>,
 }
 
@@ -49,12 +48,12 @@ impl Manifests {
         self.manifest.is_open()
     }
 
-    /// Whether another manifest has to be begun before the next edit.
+    /// Whether a new manifest has to be begun before the next edit.
     pub(crate) fn is_broken(&self) -> bool {
         self.manifest.is_broken()
     }
 
-    /// Whether another manifest would be a good deal shorter.
+    /// Whether a new manifest would be much shorter.
     pub(crate) fn is_long(&self) -> bool {
         self.manifest.is_long()
     }
@@ -64,35 +63,36 @@ impl Manifests {
         self.manifest.bytes()
     }
 
-    /// Has nothing more appended to the open manifest.
+    /// Stops appending to the open manifest.
     pub(crate) fn give_up(&self) {
         self.manifest.give_up();
     }
 
-    /// Appends `edit`; the operating system has it when this returns.
+    /// Appends `edit`. It survives the death of the process when this returns.
     ///
     /// # Errors
-    /// Of the file; the manifest is broken then.
+    /// From the file. The manifest is broken then.
     pub(crate) fn append(&self, edit: &VersionEdit) -> Result<()> {
         self.manifest.append(edit, &self.shared.stats)
     }
 
-    /// As [`Manifests::append`], of an edit that names a file whose own name may not be durable.
+    /// As [`Manifests::append`], for an edit that names a file whose directory entry may not be
+    /// durable.
     pub(crate) fn append_naming(&self, edit: &VersionEdit) -> Result<()> {
         self.names_dirty.store(true, Ordering::Release);
         let appended = self.append(edit);
-        // Again: a sync pass may have taken the mark before the edit was there.
+        // Again: a sync pass may have claimed the names before the edit was appended.
         self.names_dirty.store(true, Ordering::Release);
         appended
     }
 
-    /// Claims the names that are not durable, for a sync of the directory; whether there are any.
-    /// With the sync turn.
+    /// Claims the names that are not durable and returns whether there are any. The caller holds
+    /// the sync turn and syncs the directory.
     pub(crate) fn take_names(&self) -> bool {
         self.names_dirty.swap(false, Ordering::AcqRel)
     }
 
-    /// Gives a claim of names back that was not followed by a sync of the manifest.
+    /// Returns a claim of names, if the manifest was not synced.
     pub(crate) fn give_back_names(&self) {
         self.names_dirty.store(true, Ordering::Release);
     }
@@ -100,26 +100,29 @@ impl Manifests {
     /// Makes every appended edit durable.
     ///
     /// # Errors
-    /// Of the sync, which the caller poisons the handle for.
+    /// From the sync. The caller poisons the handle.
     pub(crate) fn sync(&self) -> Result<()> {
         self.manifest.sync(&self.shared.stats)
     }
 
-    /// The edit that makes the durable version from nothing, without a log.
+    /// Returns the edit that makes the durable version from nothing, without a log.
     pub(crate) fn durable_edit(&self) -> VersionEdit {
         let state = self.versions.lock();
-        let dead = state.durable_dead.iter();
+        let dead = state.durable.dead.iter();
         let value_dead = dead.map(|(file, dead)| (*file, *dead)).collect();
         VersionEdit {
             value_dead,
-            ..self.shared.snapshot_edit(&state.durable, state.durable_seq)
+            ..self
+                .shared
+                .snapshot_edit(&state.durable.version, state.durable.seq)
         }
     }
 
-    /// Writes `edit`, which says everything, into a new manifest and points CURRENT to it. Only a base
-    /// can be several edits: one that is appended must be there or not.
+    /// Writes `edit`, which describes everything, into a new manifest and points CURRENT to it.
+    /// Only this first edit may be divided into several: an appended edit must be there as a whole
+    /// or not at all.
     pub(crate) fn begin_manifest(&self, edit: VersionEdit) -> Result<()> {
-        let old = self.versions.lock().manifest;
+        let old = self.versions.lock().durable.manifest;
         let salt = self.shared.env.random_u64();
         let base = edit.divided(self.shared.settings.budget.edit);
         let mut begun_number = 0;
@@ -132,7 +135,7 @@ impl Manifests {
                 let writer = ManifestWriter::create(&*self.shared.dir, number, salt, &base)?;
                 let prepared = prepare_current(&*self.shared.dir, number);
                 if prepared.as_ref().is_err_and(is_taken) {
-                    // Another number is taken for both.
+                    // Both names have to be free.
                     self.sweeper.reaper().add(name::manifest(number));
                 }
                 prepared.map(|()| writer)
@@ -142,9 +145,9 @@ impl Manifests {
             Ok(begun) => begun,
             Err(error) if is_taken(&error) => return Err(error),
             Err(error) => {
-                // CURRENT is as it was, and nothing will ever need these two. But no durable record
-                // says that the number is taken: its file stays as a sign for the next opening,
-                // until a later attempt leaves another or succeeds.
+                // CURRENT is unchanged and nothing needs these two files. But no durable record
+                // says that the number is taken, so the manifest stays as a mark for the next
+                // opening, until a later attempt succeeds or leaves another.
                 self.sweeper
                     .reaper()
                     .add(name::temp(FileNumber(begun_number)));
@@ -155,8 +158,8 @@ impl Manifests {
         self.forget_failed_manifest(0);
         let poison = |error| self.versions.poison(error);
         self.shared.dir.sync().map_err(poison)?;
-        // A failed rename may have been done on some file systems: both manifests stay, and nothing that the
-        // new one does not know may be appended to the old one.
+        // Some file systems rename although they report a failure. Both manifests stay, and nothing
+        // is appended to the old one that the new one lacks.
         self.shared
             .dir
             .rename(&name::temp(number), name::CURRENT)
@@ -164,7 +167,7 @@ impl Manifests {
         self.shared.dir.sync().map_err(poison)?;
         self.manifest.replace(writer);
         let mut state = self.versions.lock();
-        state.manifest = number.0;
+        state.durable.manifest = number.0;
         drop(state);
         if old != 0 {
             self.sweeper.reaper().add(name::manifest(FileNumber(old)));
@@ -172,10 +175,10 @@ impl Manifests {
         Ok(())
     }
 
-    /// Lets go of the manifest that could not be begun before; `next` is one that could not be
-    /// begun now, or 0.
+    /// Removes the manifest that an earlier attempt left. `next` is the one that this attempt
+    /// leaves, or 0.
     fn forget_failed_manifest(&self, next: u64) {
-        let earlier = std::mem::replace(&mut self.versions.lock().failed_manifest, next);
+        let earlier = std::mem::replace(&mut self.versions.lock().durable.failed_manifest, next);
         if earlier != 0 {
             self.sweeper
                 .reaper()
@@ -183,9 +186,9 @@ impl Manifests {
         }
     }
 
-    /// The turn to claim what waits for a sync and to sync it. Whoever claims and fails has poisoned the
-    /// handle before he gives the turn up: whoever has it next finds nothing to claim, and must not take for
-    /// durable what was lost.
+    /// Takes the turn to claim what waits for a sync and to sync it. A thread whose sync fails
+    /// poisons the handle before it releases the turn: the next one finds nothing to claim and must
+    /// not take for durable what was lost.
     ///
     /// # Errors
     /// `Poisoned`, `Closed`.

@@ -1,9 +1,12 @@
-//! The syncer's job: making installed versions durable, then freeing what they supersede.
+//! `Persister`: makes installed versions durable, then frees what they replace.
 //!
-//! Everything pending is taken together and only the difference between the durable version and
-//! the newest is written: a table that was flushed and merged away meanwhile is never synced. The
-//! order is what keeps a crash harmless - tables, value files, directory, then the manifest edit,
-//! then its sync; log segments and input tables only after that.
+//! One pass takes everything that was installed since the last and writes only the difference to
+//! the durable version: a table that was flushed and compacted away in between is never synced. The
+//! order of steps is what makes a crash at any point harmless:
+//!
+//! 1. sync tables, value files, directory;
+//! 2. append the edit to the manifest and sync it;
+//! 3. free log segments and input tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,24 +28,26 @@ use crate::versions::shared::Shared;
 use crate::versions::state::Pending;
 use crate::versions::version_set::VersionSet;
 
-/// Segments that are warmed when a pass retires them: about as many as a writer takes until the next.
+/// Segments that a pass faults in when it retires them: about as many as a writer uses until the
+/// next pass.
 const SPARES_WARMED: usize = 8;
 
 /// Everything one pass makes durable.
 struct Batch<'a> {
-    /// Held to the end where an edit would be too long and a whole manifest is written: neither segments nor
-    /// value files may be begun meanwhile, and who waits for the end of a pass holds it, too.
+    /// Held to the end of a pass that writes a whole manifest, because its edit would be too long.
+    /// No segment and no value file may be begun meanwhile, and callers that wait for the end of a
+    /// pass hold it too.
     whole: Option<MutexGuard<'a, Commit>>,
     pending: Pending,
-    /// Versions installed when it was taken.
+    /// Versions installed when the pass began.
     installed: u64,
     from: Arc<Version>,
     last_seq: SeqNo,
-    /// Segments before this one hold nothing that is not in `to`.
+    /// Segments before this one hold nothing that the version lacks.
     floor: u64,
 }
 
-/// The edit that turns `from` into `to`.
+/// Returns the edit that turns `from` into `to`.
 fn difference(from: &Version, to: &Version) -> VersionEdit {
     let old: BTreeMap<u64, u64> = from
         .tables()
@@ -74,7 +79,6 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
     edit
 }
 
-/// Makes installed versions durable.
 pub(crate) struct Persister {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -103,11 +107,11 @@ impl Persister {
         }
     }
 
-    /// Makes what is pending durable; `false` when nothing is or another thread is at it.
+    /// Makes pending versions durable. Returns `false` if there are none or another thread does it.
     ///
     /// # Errors
-    /// A failed sync poisons the handle. A failed append leaves it pending and the next
-    /// attempt begins a new manifest.
+    /// A failed sync poisons the handle. After a failed append the versions stay pending, and the
+    /// next attempt begins a new manifest.
     pub(crate) fn persist(&self) -> Result<bool> {
         let taken = self.take_batch();
         let result = match taken {
@@ -126,23 +130,24 @@ impl Persister {
     fn persist_taken(&self, batch: Batch<'_>) -> Result<bool> {
         let result = self.persist_batch(&batch);
         let mut state = self.versions.lock();
-        // Value files begun meanwhile stand in the manifest already.
+        // The manifest names value files that were begun meanwhile.
         let values = Arc::clone(&state.version.values);
         match result {
             Ok(edit) => {
                 let runs = batch.pending.version.runs.clone();
-                state.durable = Arc::new(Version { runs, values });
-                state.durable_seq = state.durable_seq.max(batch.last_seq);
+                state.durable.version = Arc::new(Version { runs, values });
+                state.durable.seq = state.durable.seq.max(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
-                    *state.durable_dead.entry(*file).or_insert(0) += dead;
+                    *state.durable.dead.entry(*file).or_insert(0) += dead;
                 }
                 drop(state);
                 let installed = batch.installed;
-                // Before `persisting` falls: who waits for quiet finds the segments given back.
+                // Before `persisting` is cleared: a caller that waits for idle finds the segments
+                // freed.
                 self.release(batch);
                 let mut state = self.versions.lock();
-                state.persisting = false;
-                state.durable_installed = installed;
+                state.durable.persisting = false;
+                state.durable.persisted = installed;
                 Ok(true)
             }
             Err(error) => {
@@ -151,11 +156,11 @@ impl Persister {
                     runs: pending.version.runs.clone(),
                     values,
                 });
-                state.pending = Some(match state.pending.take() {
+                state.durable.pending = Some(match state.durable.pending.take() {
                     Some(newer) => pending.then(newer),
                     None => pending,
                 });
-                state.persisting = false;
+                state.durable.persisting = false;
                 Err(error)
             }
         }
@@ -167,23 +172,23 @@ impl Persister {
         self.shared.health.check_write()?;
         {
             let state = self.versions.lock();
-            if state.persisting || state.pending.is_none() {
+            if state.durable.persisting || state.durable.pending.is_none() {
                 return Ok(None);
             }
         }
         self.log.ensure_manifest(&mut commit)?;
         let mut state = self.versions.lock();
         let floor = self.log.segment_floor(&commit, &state.immutables);
-        let Some(pending) = state.pending.take() else {
+        let Some(pending) = state.durable.pending.take() else {
             return Ok(None);
         };
-        state.persisting = true;
-        // Those merged away meanwhile included: more than the edit would have.
+        state.durable.persisting = true;
+        // Includes those that were compacted away meanwhile, which the edit would not have.
         let added = pending.added.iter().map(|added| &added.table.record);
         let bytes: usize = added.map(TableRecord::variable_bytes).sum();
-        let from = Arc::clone(&state.durable);
-        let last_seq = pending.last_seq.max(state.durable_seq);
-        let installed = state.installed;
+        let from = Arc::clone(&state.durable.version);
+        let last_seq = pending.last_seq.max(state.durable.seq);
+        let installed = state.durable.installed;
         drop(state);
         Ok(Some(Batch {
             whole: (bytes > self.shared.settings.budget.edit).then_some(commit),
@@ -202,8 +207,7 @@ impl Persister {
         let new = batch.pending.added.iter();
         let new = new.filter(|new| added.contains(&new.table.record.file));
         let syncs: Vec<_> = new.filter_map(|new| new.sync.as_ref()).collect();
-        // All of them begun before the first is waited for: the disk then has work while each sync
-        // brings its file's metadata along.
+        // Begins all syncs before it waits for the first, so that the disk works on them together.
         for sync in &syncs {
             sync.begin();
         }
@@ -211,13 +215,13 @@ impl Persister {
             sync.sync().map_err(poison)?;
             Stats::add(&self.shared.stats.file_syncs, 1);
         }
-        // Before the turn, which writers that sync wait for.
+        // Before the turn, which `Sync` writers wait for.
         let files = self.value_files.moved().sync().map_err(poison)?;
         Stats::add(&self.shared.stats.file_syncs, files);
         let _turn = self.manifests.take_sync_turn()?;
         self.value_files.values().sync().map_err(poison)?;
-        // Also for the names of logs and value files that earlier edits mention: this edit's sync
-        // makes those durable too.
+        // Also for the names of logs and value files in earlier edits: this sync of the manifest
+        // makes those edits durable too.
         if self.manifests.take_names() || !added.is_empty() {
             self.shared.dir.sync().map_err(poison)?;
             Stats::add(&self.shared.stats.file_syncs, 1);
@@ -228,7 +232,7 @@ impl Persister {
         edit.value_dead = self.newly_dead(&batch.pending.version);
         let written = if batch.whole.is_some() {
             let whole = self.whole_edit(batch, &edit.value_dead);
-            // Where it fails nobody knows which of the two manifests a crash would find.
+            // After a failure nobody knows which of the two manifests a crash would leave.
             self.manifests
                 .begin_manifest(whole)
                 .inspect_err(|_| self.manifests.give_up())
@@ -236,8 +240,7 @@ impl Persister {
             self.manifests.append(&edit)
         };
         if let Err(error) = written {
-            // The claim is given back: earlier edits, which name files that records written from now
-            // on need, are not durable yet.
+            // Earlier edits are not durable yet, and later records need the files that they name.
             self.manifests.give_back_names();
             return Err(error);
         }
@@ -245,9 +248,9 @@ impl Persister {
         Ok(edit)
     }
 
-    /// The edit that makes what `batch` makes durable from nothing.
+    /// Returns the edit that makes the version of `batch` from nothing.
     fn whole_edit(&self, batch: &Batch<'_>, newly_dead: &[(u64, u64)]) -> VersionEdit {
-        let mut dead = self.versions.lock().durable_dead.clone();
+        let mut dead = self.versions.lock().durable.dead.clone();
         for (file, bytes) in newly_dead {
             *dead.entry(*file).or_insert(0) += bytes;
         }
@@ -264,7 +267,7 @@ impl Persister {
 
     fn newly_dead(&self, version: &Version) -> Vec<(u64, u64)> {
         let state = self.versions.lock();
-        let known = |file: u64| state.durable_dead.get(&file).copied().unwrap_or(0);
+        let known = |file: u64| state.durable.dead.get(&file).copied().unwrap_or(0);
         version
             .values
             .values()
@@ -276,7 +279,7 @@ impl Persister {
             .collect()
     }
 
-    /// Frees what the durable manifest no longer names.
+    /// Frees what the durable manifest does not name any more.
     fn release(&self, batch: Batch<'_>) {
         let kept: BTreeSet<u64> = batch
             .pending
@@ -295,7 +298,8 @@ impl Persister {
             self.sweeper.reaper().add(name::log(FileNumber(file)));
         }
         let retired = self.log.segments().retire_before(batch.floor);
-        // The next are taken from the end; to warm a whole log holds up those who wait for this pass.
+        // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
+        // this pass.
         let cold = retired.len().saturating_sub(SPARES_WARMED);
         for (index, segment) in retired.into_iter().enumerate() {
             let spare = segment.region.size() == self.shared.settings.budget.segment;
@@ -312,16 +316,16 @@ impl Persister {
         }
     }
 
-    /// Makes everything durable that is installed when it is called.
+    /// Makes everything durable that was installed before the call.
     pub(crate) fn persist_all(&self) -> Result<()> {
         loop {
-            // A pass takes all there is; what comes after it is not waited for.
+            // A pass takes everything that is pending; versions installed later are not waited for.
             if self.persist()? {
                 return Ok(());
             }
             let state = self.versions.lock();
-            let state = self.versions.wait(state, |state| !state.persisting);
-            if state.pending.is_none() {
+            let state = self.versions.wait(state, |state| !state.durable.persisting);
+            if state.durable.pending.is_none() {
                 return Ok(());
             }
             drop(state);

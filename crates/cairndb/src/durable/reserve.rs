@@ -1,20 +1,18 @@
-//! A reserve of disk space that is kept for making room: deletions, flushes and merges that free
-//! more than they take.
+//! `DiskReserve`: disk space that is kept for deletions, flushes and compactions on a nearly full
+//! file system.
 //!
-//! On a full disk nothing can be deleted without it: a tombstone has to be logged, flushed to a
-//! table and merged before one byte is free. So while a file system is nearly full the database
-//! keeps files there for nothing, and gives them up when it finds no room
-//! ([`crate::engine::full_disk`]). They are log files that are no segment yet, so that an opening
-//! uses or removes them as it does with spare ones.
+//! On a full disk nothing could be deleted without it: a tombstone has to be logged, flushed and
+//! compacted before one byte is freed. So while a file system is nearly full, the database keeps
+//! unused log files and removes them when it finds no room ([`crate::space::make_room`]). An
+//! opening reuses or removes them like spare logs.
 //!
-//! Not always: the reserve is larger than all that a small idle database takes. If other programs
-//! fill the disk between two checks, there is no reserve and the remaining free space has to
-//! suffice.
+//! There is no reserve on a file system with room: it would be larger than a small idle database.
+//! If other programs fill the disk between two checks, the remaining free space has to suffice.
 //!
-//! Invariant: while the reserve is given up (`short`) no put begins a memtable or a segment.
+//! Invariant: while the reserve is given up (`short`), no put begins a memtable or a segment.
 //!
-//! Locks: `turn`, across the creation of files, so that one thread at a time does it; `held`, inside
-//! all others, never across I/O.
+//! Locks: `turn`, while files are created, so that one thread does it; `held`, inside all others,
+//! never across I/O.
 
 use std::sync::Arc;
 
@@ -31,7 +29,6 @@ use crate::state::version::Run;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// Disk space that is kept for deletions on a nearly full file system.
 pub(crate) struct DiskReserve {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -56,22 +53,22 @@ impl DiskReserve {
         }
     }
 
-    /// It was given up, and there is no room for another.
+    /// Whether it was given up and there is no room for another.
     pub(crate) fn is_short(&self) -> bool {
         self.reserve.is_short()
     }
 
-    /// The file system is nearly full, or was at the last look.
+    /// Whether the file system is nearly full, or was at the last check.
     pub(crate) fn is_near(&self) -> bool {
         self.reserve.is_near()
     }
 
-    /// Whether it is to be taken or given back, by whoever asks.
+    /// Returns, once, whether the reserve is to be taken or given back.
     pub(crate) fn take_due(&self) -> bool {
         self.reserve.take_due()
     }
 
-    /// How much room there is, and what is kept of it; `None` where nothing is known.
+    /// Returns the free space and the plan for it; `None` if the file system does not report it.
     pub(crate) fn space(&self) -> Option<(Space, Plan)> {
         let space = self.shared.dir.space().ok().flatten()?;
         Some((space, Plan::new(&self.shared.settings.budget, space.total)))
@@ -83,16 +80,16 @@ impl DiskReserve {
             .is_some_and(|(space, plan)| space.free < plan.near)
     }
 
-    /// Looks at the free space, and takes or gives back the reserve, unless it was given up. About
-    /// a microsecond where nothing is to be done; else as long as its files take to be written.
+    /// Checks the free space and takes or gives back the reserve, unless it was given up. Costs a
+    /// system call, or the creation of its files.
     pub(crate) fn tend_reserve(&self) {
         if !self.reserve.is_short() {
             self.tend(self.reserve.turn.try_lock());
         }
     }
 
-    /// Takes a reserve that was given up again, if there is room; whether there is one now, or no
-    /// need.
+    /// Takes a reserve again that was given up, if there is room. Returns whether there is one, or
+    /// no need for one.
     pub(crate) fn retake_reserve(&self) -> bool {
         if self.reserve.is_short() {
             self.tend(self.reserve.turn.try_lock());
@@ -100,9 +97,8 @@ impl DiskReserve {
         !self.reserve.is_short()
     }
 
-    /// Has the worker tend the reserve if there is anything to be done, for a writer holds
-    /// everybody up meanwhile; tends it here if half of the room until the disk is full is gone
-    /// already.
+    /// Asks the worker to take or give back the reserve, because a writer would delay everybody
+    /// meanwhile. Does it here if half of the room until the disk is full is used up.
     pub(crate) fn ask_for_reserve(&self) {
         let Some((space, plan)) = self.space() else {
             return;
@@ -115,19 +111,20 @@ impl DiskReserve {
         if held.short || !missing && !surplus {
             return;
         }
-        // Where it cannot wait: the worker is slower than a writer.
+        // The writer may be faster than the worker.
         let urgent = missing && space.free < plan.bytes + (plan.near - plan.bytes) / 2;
         held.due = !urgent;
         drop(held);
         if urgent {
-            // Waits for a worker that is at it: a writer that went on filled the disk meanwhile.
+            // Waits for a worker that is taking it: a writer that went on would fill the disk
+            // meanwhile.
             self.tend(Some(self.reserve.turn.lock()));
         } else {
             self.versions.notify_work();
         }
     }
 
-    /// The same, once enough large values were appended since.
+    /// As [`DiskReserve::ask_for_reserve`], if enough large values were appended since.
     pub(crate) fn ask_for_reserve_after(&self, appended: u64) {
         let mut held = self.reserve.held.lock();
         held.appended += appended;
@@ -138,7 +135,7 @@ impl DiskReserve {
         }
     }
 
-    /// With the turn to create files; nothing where another thread has it.
+    /// Takes or gives back the reserve. Does nothing if another thread has the turn.
     fn tend(&self, turn: Option<MutexGuard<'_, ()>>) {
         let (Some(_turn), Some((space, plan))) = (turn, self.space()) else {
             return;
@@ -149,7 +146,8 @@ impl DiskReserve {
             held.table_bytes = small.then_some(plan.table_bytes);
             if space.free >= plan.near {
                 held.short = false;
-                // Some way above, so that it is not taken and given back in turns.
+                // The threshold is higher than that for taking it, so that the two do not
+                // alternate.
                 if space.free >= plan.near + plan.bytes {
                     for file in held.files.drain(..) {
                         self.sweeper.reaper().add(name::log(FileNumber(file)));
@@ -158,14 +156,14 @@ impl DiskReserve {
                 return;
             }
             let missing = plan.files.saturating_sub(held.files.len());
-            // A quarter more, for what is begun before the next look.
+            // A quarter more, for what is begun before the next check.
             let room = missing as u64 * self.shared.settings.budget.segment / 4 * 5;
             if held.short && space.free < room {
                 return;
             }
             missing
         };
-        // Without the lock: writers ask whether there is a reserve.
+        // Without the lock, because writers ask whether there is a reserve.
         let create = |_| {
             self.log
                 .create_log(self.shared.settings.budget.segment)
@@ -177,7 +175,7 @@ impl DiskReserve {
         held.files.extend(made);
     }
 
-    /// Gives the reserve up; whether there was any.
+    /// Gives up the reserve. Returns whether there was any.
     pub(crate) fn give_up_reserve(&self) -> bool {
         let mut held = self.reserve.held.lock();
         held.short = true;
@@ -189,15 +187,15 @@ impl DiskReserve {
         !files.is_empty() && self.sweeper.reap()
     }
 
-    /// Where tables are to be cut.
+    /// Returns the length at which tables are cut.
     pub(crate) fn table_bytes(&self) -> u64 {
         let small = self.reserve.table_bytes();
         small.unwrap_or(self.shared.settings.budget.table)
     }
 
-    /// Rejects a merge whose estimated output, net of tombstones and the entries they hide, exceeds
-    /// the free space: it would write until the disk is full, and keep others from the little there
-    /// is.
+    /// Refuses a compaction whose estimated output, without tombstones and the entries that they
+    /// hide, exceeds the free space. It would write until the disk is full and take the remaining
+    /// space from others.
     ///
     /// # Errors
     /// `NoSpace`.
@@ -214,7 +212,7 @@ impl DiskReserve {
         match self.space() {
             Some((space, _)) if space.free < written => Err(Error::new(
                 ErrorKind::NoSpace,
-                "too little room on the disk to merge tables",
+                "the disk has too little room to compact tables",
             )
             .path(self.shared.dir.path())),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Unlinks obsolete files while this handle holds the directory lock.
+//! `Sweeper`: unlinks obsolete files while this handle holds the directory lock.
 
 use std::sync::Arc;
 
@@ -8,10 +8,9 @@ use cairndb_env::sync::Mutex;
 use crate::state::reaper::Reaper;
 use crate::versions::shared::Shared;
 
-/// Unlinks obsolete files while this handle holds the directory lock.
 pub(crate) struct Sweeper {
     shared: Arc<Shared>,
-    /// The directory's lock, given up by closing; held while obsolete files are unlinked.
+    /// Released by closing. Held while files are unlinked.
     lock: Mutex<Option<Box<dyn DirLock>>>,
     reaper: Arc<Reaper>,
 }
@@ -27,32 +26,33 @@ impl Sweeper {
         }
     }
 
-    /// The names of files that are obsolete, and how many were unlinked.
+    /// Returns the list of obsolete files.
     pub(crate) fn reaper(&self) -> &Reaper {
         &self.reaper
     }
 
-    /// Gives the directory up: nothing is unlinked from here on.
+    /// Releases the directory lock. Nothing is unlinked afterwards.
     pub(crate) fn release_lock(&self) {
         *self.lock.lock() = None;
     }
 
-    /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
+    /// Unlinks obsolete files and returns whether there were any. A poisoned handle unlinks
+    /// nothing.
     pub(crate) fn reap(&self) -> bool {
         self.reap_with(Vec::new)
     }
 
-    /// As [`Sweeper::reap`], and those whose names `more` gives.
+    /// As [`Sweeper::reap`], and unlinks the files that `more` names.
     pub(crate) fn reap_with(&self, more: impl FnOnce() -> Vec<String>) -> bool {
         if self.shared.origin.check().is_err() {
             return false;
         }
-        // Held meanwhile: once it is given up, the names may be another handle's.
+        // Held meanwhile: after its release the names may belong to another handle.
         let lock = self.lock.lock();
         if lock.is_none() || self.shared.health.is_poisoned() {
             return false;
         }
-        // A file that will not go now is swept at the next opening.
+        // A file that cannot be unlinked now is removed by the next opening.
         self.reaper
             .reap(more, |obsolete| self.shared.dir.unlink(obsolete).is_ok())
     }

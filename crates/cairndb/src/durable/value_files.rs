@@ -1,4 +1,4 @@
-//! The value files that writers and value garbage collection append to.
+//! `ValueFiles`: the value files that writers and value garbage collection append to.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use crate::state::value_handle::ValueHandle;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// The value files that writers and value garbage collection append to.
 pub(crate) struct ValueFiles {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -27,7 +26,7 @@ pub(crate) struct ValueFiles {
     manifests: Arc<Manifests>,
     log: Arc<Log>,
     values: ValueLog,
-    /// Where values go that are copied out of files that are mostly dead.
+    /// For values that are copied out of files that are mostly dead.
     moved: Arc<ValueLog>,
 }
 
@@ -50,12 +49,12 @@ impl ValueFiles {
         }
     }
 
-    /// Where writers put large values.
+    /// The file that writers append to.
     pub(crate) fn values(&self) -> &ValueLog {
         &self.values
     }
 
-    /// Where values go that are copied out of files that are mostly dead.
+    /// The file that value garbage collection appends to.
     pub(crate) fn moved(&self) -> &Arc<ValueLog> {
         &self.moved
     }
@@ -65,7 +64,7 @@ impl ValueFiles {
         [self.values.active(), self.moved.active()].contains(&Some(file))
     }
 
-    /// Has no more values appended to `files`, but where a merge is under way.
+    /// Closes `files` for appending, unless a compaction is running.
     pub(crate) fn close_value_files(&self, files: &BTreeSet<u64>) {
         if files.iter().any(|file| self.is_filled(*file)) {
             let commit = self.log.lock();
@@ -75,8 +74,8 @@ impl ValueFiles {
         }
     }
 
-    /// Has no more values appended to `files`, while no merge is under way. One that a writer has just appended to
-    /// stays open.
+    /// Closes `files` for appending while no compaction is running. A file that a writer has just
+    /// appended to stays open.
     pub(crate) fn close_files(&self, commit: &Commit, files: &BTreeSet<u64>) {
         for file in files {
             if commit.first_values().is_none_or(|first| first > *file) {
@@ -86,10 +85,10 @@ impl ValueFiles {
         }
     }
 
-    /// Sees that there is a file with room for copies. Before each step of a relocation.
+    /// Makes room for copies, before each step of a relocation.
     ///
     /// # Errors
-    /// Of the file or the manifest.
+    /// From the file or the manifest.
     pub(crate) fn room_for_copies(&self) -> Result<()> {
         self.moved.begin_sync();
         if self.moved.unsynced_files() > UNSYNCED_FILES_MAX {
@@ -106,17 +105,18 @@ impl ValueFiles {
         let (begun, ()) = self.begin_value_file(&mut commit, self.shared.encodes(), |_| Ok(()))?;
         let mut state = self.versions.lock();
         state.relocating.first_copies.get_or_insert(begun.number());
-        // Under the commit lock: who looks for dead files finds it being filled.
+        // Under the commit lock: a search for dead files then finds it open for appending.
         self.moved.begin(begun);
         Ok(())
     }
 
-    /// A new value file with what `fill` appends to it, which the manifest names then; `settled` if nothing in it will be
-    /// left to be encoded. Filled first: named before, each write that found no room for its value left a file behind
-    /// that had none, and an edit.
+    /// Creates a value file, lets `fill` append to it, and names it in the manifest. `settled` says
+    /// that its values need no compression later. It is filled before it is named: otherwise each
+    /// write that found no room for its value would leave an empty file and an edit.
     ///
     /// # Errors
-    /// Of the file or the manifest; nothing is left then but a file to unlink, and that the next opening sweeps.
+    /// From the file or the manifest. At most a file is left, which is unlinked soon or by the next
+    /// opening.
     pub(crate) fn begin_value_file<T>(
         &self,
         commit: &mut Commit,
@@ -124,8 +124,8 @@ impl ValueFiles {
         fill: impl FnOnce(&mut ValueWriter) -> Result<T>,
     ) -> Result<(Active, T)> {
         self.log.ensure_manifest(commit)?;
-        // Of no use to anybody where one of the steps fails. An edit that got there all the same names a
-        // file that is missing, which the next opening takes for one whose name was lost.
+        // The file is useless after a failed step. If its edit reached the disk all the same, the
+        // next opening finds the file missing and treats it as one whose name was not durable.
         let given_up = |number, error| {
             self.sweeper.reaper().add(name::value(FileNumber(number)));
             error
@@ -156,9 +156,13 @@ impl ValueFiles {
         let handle = ValueHandle::begun(number, &self.shared.opener);
         handle.settled.store(settled, Ordering::Relaxed);
         let handle = Arc::new(handle);
-        // The manifest names the file already, so both versions know it from now on.
-        let pending = state.pending.as_mut().map(|pending| &mut pending.version);
-        let versions = [&mut state.version, &mut state.durable];
+        // The manifest already names the file, so both versions get it.
+        let pending = state
+            .durable
+            .pending
+            .as_mut()
+            .map(|pending| &mut pending.version);
+        let versions = [&mut state.version, &mut state.durable.version];
         for version in versions.into_iter().chain(pending) {
             let mut next = (**version).clone();
             let mut values = (*next.values).clone();

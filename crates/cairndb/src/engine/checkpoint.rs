@@ -1,4 +1,4 @@
-//! Checkpoints: a second directory that shares the tables by hard links.
+//! `Checkpoints`: copies of a database in another directory, which share its files by hard links.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
 
-/// Writes checkpoints.
 pub(crate) struct Checkpoints {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -38,7 +37,7 @@ impl Checkpoints {
     /// Makes `path`, which must be missing or empty, a database with everything written so far.
     ///
     /// # Errors
-    /// `InvalidArgument` when the directory holds something; of flushing, linking, syncing.
+    /// `InvalidArgument` if the directory is not empty; from flushing, linking, syncing.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
         if self.shared.settings.read_only {
             return Err(Error::new(
@@ -56,8 +55,9 @@ impl Checkpoints {
         let mut made = Vec::new();
         let result = self.copy_into(&*target, &mut made);
         if result.is_err() && matches!(target.size_of(name::CURRENT), Ok(None)) {
-            // Tried again it needs an empty directory. With CURRENT it is a database, all but for a sync; and
-            // what this call has not made is another's, of a second checkpoint maybe.
+            // The next attempt needs an empty directory. With CURRENT it is a database that only
+            // lacks a sync. Files that this call has not made belong to another, perhaps to a
+            // second checkpoint.
             for named in made {
                 let _ = target.unlink(&named);
             }
@@ -65,13 +65,13 @@ impl Checkpoints {
         result
     }
 
-    /// Links and writes everything, and notes what was made.
+    /// Links and writes everything, and records what it made.
     fn copy_into(&self, target: &dyn Dir, made: &mut Vec<String>) -> Result<()> {
         self.writer.flush_all()?;
-        // The version's handles keep its files from being unlinked while they are linked.
+        // The handles of the version keep its files from being unlinked meanwhile.
         let (version, last_seq) = {
             let state = self.versions.lock();
-            (Arc::clone(&state.durable), state.durable_seq)
+            (Arc::clone(&state.durable.version), state.durable.seq)
         };
         let tables = version.tables().map(|table| table.record.file);
         let tables = tables.map(|number| name::table(FileNumber(number)));
@@ -82,25 +82,25 @@ impl Checkpoints {
             self.link_into(target, &named)?;
             made.push(named);
         }
-        // What the format has to say of a file names no directory, and is about this one.
+        // An error of the format names no directory; this one is about the target.
         self.describe(target, &version, last_seq, made)
             .map_err(|error| error.directory(target.path()))
     }
 
-    /// Makes one of the database's files appear in `target`.
+    /// Makes a file of this database appear in `target`.
     ///
     /// # Errors
-    /// `Corruption` where it is missing here; of linking.
+    /// `Corruption` if it is missing here; from linking.
     fn link_into(&self, target: &dyn Dir, named: &str) -> Result<()> {
         let linked = self.shared.dir.link(named, target, named);
-        // It may be the target that does not exist any more.
+        // The target may be what does not exist any more.
         if linked.is_ok() || self.shared.dir.size_of(named)?.is_some() {
             return linked;
         }
         needed(named, linked)
     }
 
-    /// Makes what was linked a database.
+    /// Makes the linked files a database.
     fn describe(
         &self,
         target: &dyn Dir,
@@ -121,7 +121,8 @@ impl Checkpoints {
         made.push(name::manifest(number));
         let salt = self.shared.env.random_u64();
         drop(ManifestWriter::new(manifest, number, salt, &edits)?);
-        // Before it is made: one that is half written has to go as well. One of another under this name it takes over.
+        // Recorded before it is made, because a partial file has to be removed as well. An existing
+        // file of this name is replaced.
         made.push(name::temp(number));
         install_current(target, number)
     }

@@ -1,9 +1,9 @@
-//! Closing: flush, persist, say so in the manifest, release the lock.
+//! `Closer`: flushes, persists, writes a clean manifest and releases the lock.
 //!
-//! Closing writes a new manifest: one record, covered to its end by the header, that names every
-//! file and its length, the last sequence number and no log. So the next opening replays nothing,
-//! and a byte missing from the manifest itself is noticed, which the end of one that was appended
-//! to could not be. A handle that wrote and merged nothing writes nothing.
+//! Closing writes a new manifest of one record, which its header covers to the end: every file with
+//! its length, the last sequence number, and no log. So the next opening replays nothing and
+//! notices a missing byte of the manifest, which it could not in one that was appended to. A handle
+//! that wrote and compacted nothing writes nothing.
 
 use std::sync::Arc;
 
@@ -26,7 +26,6 @@ use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
 
-/// Closes the handle.
 pub(crate) struct Closer {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -40,7 +39,7 @@ pub(crate) struct Closer {
     space: Arc<SpaceMaker>,
     writer: Arc<Writer>,
     scheduler: Arc<Scheduler>,
-    /// Held by whoever closes, from beginning to end: what a failed close failed with.
+    /// Held by the thread that closes, from beginning to end. Holds the failure of a failed close.
     close_turn: Mutex<Option<Error>>,
 }
 
@@ -80,17 +79,16 @@ impl Closer {
         }
     }
 
-    /// Ends the handle. Reports the first failure; the lock is released in any case. Whoever calls
-    /// second returns when the first is done, with the same failure: the directory is free then, too.
+    /// Ends the handle and returns the first failure. The lock is released in any case. A second
+    /// call returns after the first, with the same failure: the directory is free then.
     pub(crate) fn close(&self) -> Result<()> {
-        // What a fork has is the other process's: its files, and threads that are not here to be joined.
+        // In a forked child, the files and threads belong to the parent.
         self.shared.origin.check()?;
         let mut failure = self.close_turn.lock();
         if self.shared.health.is_closed() {
             return failure.clone().map_or(Ok(()), Err);
         }
-        // From here on writes are refused: coming as fast as they are written out they would keep the
-        // handle open for ever.
+        // Writes are refused from here on: fast writers would keep the handle open for ever.
         self.log.lock().closing = true;
         let flushed = self.flush_before_close();
         self.stop_threads();
@@ -105,8 +103,8 @@ impl Closer {
         result
     }
 
-    /// Refuses calls from here on and waits for those on the way: nothing of this handle may reach
-    /// the directory once the lock is released.
+    /// Refuses calls and waits for those in progress: nothing of this handle may touch the
+    /// directory after the lock is released.
     fn stop_calls(&self) {
         let mut commit = self.log.lock();
         while commit.syncing {
@@ -188,20 +186,20 @@ impl Closer {
             }
         }
         commit.leave_segment();
-        // Under the commit lock: no write may follow what the clean record says.
+        // Under the commit lock: no write may follow the clean record.
         self.shared.health.close();
         Ok(())
     }
 
-    /// The commit lock at a moment when tables hold everything, the manifest all tables, and no
-    /// caller is at work on more.
+    /// Returns the commit lock at a moment when tables hold everything, the manifest names all
+    /// tables, and no job runs.
     fn lock_when_written_out(&self) -> Result<MutexGuard<'_, Commit>> {
         loop {
             self.persister.persist_all()?;
             while self.dead_files.drop_dead_values()? {}
             let mut commit = self.log.lock();
-            // What a pass under way fails to sync must poison the handle first: a second sync of the same might succeed,
-            // of pages that the system has dropped.
+            // A sync pass that fails must poison the handle first: a second sync might succeed, of
+            // pages that the system has dropped.
             while commit.syncing {
                 self.log.wait(&mut commit);
             }
@@ -210,7 +208,7 @@ impl Closer {
             let done = commit.mutable.is_empty()
                 && commit.awaiting_sync.is_empty()
                 && state.immutables.is_empty()
-                && state.pending.is_none()
+                && state.durable.pending.is_none()
                 && !state.at_work();
             drop(state);
             if done {
@@ -223,11 +221,11 @@ impl Closer {
         }
     }
 
-    /// Lets go of versions that only this handle still holds, so that their files can go now.
+    /// Drops versions that only this handle still holds, so that their files can be unlinked now.
     fn drop_old_view(&self) {
         let mut state = self.versions.lock();
-        state.pending = None;
-        state.durable = Arc::clone(&state.version);
+        state.durable.pending = None;
+        state.durable.version = Arc::clone(&state.version);
         self.versions.publish_view(&state);
     }
 }

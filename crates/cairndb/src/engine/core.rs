@@ -1,7 +1,7 @@
-//! One open database: the parts it is made of, and the calls of its users.
+//! `Core`: one open database, its parts and the calls of its users.
 //!
-//! Each part owns what it changes and is given the parts it needs, those below it alone: see
-//! `ARCHITECTURE.md`. The lock order is in [`crate::versions::state`].
+//! Each part changes its own state alone and uses only parts below it: see `ARCHITECTURE.md`.
+//! [`crate::versions::state`] has the order of locks.
 
 use std::fmt;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) struct Core {
     pub(super) checkpoints: Checkpoints,
     pub(super) properties: Properties,
     pub(super) closer: Closer,
-    /// What only tests reach into.
+    /// For tests alone.
     #[cfg(test)]
     pub(crate) parts: crate::engine::assemble::Parts,
 }
@@ -84,7 +84,7 @@ impl Core {
         self.writer.write_one(kind, key, value, durability)
     }
 
-    /// Writes one operand that the merge operator takes.
+    /// Writes an operand that the merge operator accepts.
     pub(crate) fn write_operand(
         &self,
         key: &[u8],
@@ -122,7 +122,7 @@ impl Core {
         self.waiting.wait_idle(limit)
     }
 
-    /// Runs one job here and now.
+    /// Runs one job.
     pub(crate) fn step(&self, job: Job) -> Result<bool> {
         self.steps.step(job)
     }
@@ -132,17 +132,17 @@ impl Core {
         self.checkpoints.checkpoint(path)
     }
 
-    /// The property `name`.
+    /// Returns the property `name`.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         self.properties.property(name)
     }
 
-    /// Bytes on disk that hold keys in `[from, to)`.
+    /// Returns the bytes on disk that hold keys in `[from, to)`.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         self.properties.approximate_size(from, to)
     }
 
-    /// What opening found.
+    /// Returns what opening found.
     pub(crate) fn open_report(&self) -> &OpenReport {
         self.log.open_report()
     }

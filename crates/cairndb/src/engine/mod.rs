@@ -7,3 +7,4 @@ pub(crate) mod core;
 mod first_state;
 pub(crate) mod open;
 pub(crate) mod properties;
+mod stages;

@@ -1,8 +1,10 @@
-//! Opening: the steps, in order.
+//! Opening, step by step.
 //!
 //! look -> lock -> CURRENT -> manifest -> names -> (sizes -> replay -> new manifest -> sweep) ->
-//! ready. Nothing on disk changes before the last doubt is gone: every refusal leaves the directory
-//! as it was.
+//! ready
+//!
+//! Nothing on disk changes before everything was found good: a refusal leaves the directory as it
+//! was.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -36,15 +38,15 @@ use crate::state::version::Version;
 use crate::value_gc::run::ValueGc;
 use crate::versions::shared::Settings;
 
-/// Openings that copy the large values of the log before one leaves them where they are. Two,
-/// because room may have been made meanwhile, and leaving them is the lesser promise.
+/// Attempts that copy the large values of the log before one leaves them in place. Two, because
+/// room may have been made meanwhile, and leaving them in place promises less.
 const COPYING_TRIES: usize = 2;
 
-/// What stands in the directory.
+/// Contents of the directory.
 enum Found {
-    /// Nothing, or nothing but a LOCK.
+    /// Nothing, or only a LOCK.
     Empty,
-    /// A database: the number of its manifest.
+    /// A database, with the number of its manifest.
     Database(FileNumber),
 }
 
@@ -72,7 +74,7 @@ fn validate(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn context(options: &Options, path: &Path) -> ReadContext {
+pub(super) fn context(options: &Options, path: &Path) -> ReadContext {
     ReadContext {
         path: path.into(),
         order: options.order.clone(),
@@ -81,7 +83,7 @@ fn context(options: &Options, path: &Path) -> ReadContext {
     }
 }
 
-fn opener(
+pub(super) fn opener(
     options: &Options,
     env: &dyn Env,
     dir: &Arc<dyn Dir>,
@@ -105,7 +107,7 @@ fn opener(
     })
 }
 
-fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings {
+pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings {
     Settings {
         budget,
         durability: options.durability,
@@ -123,7 +125,7 @@ fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings
     }
 }
 
-/// The error of reading manifest `number`, or that it is another store's.
+/// Turns the error of reading manifest `number` into a clear one if another store wrote it.
 #[cold]
 fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
     if error.kind() != ErrorKind::Corruption || !is_leveldb(dir, number) {
@@ -133,7 +135,7 @@ fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
         .file(name::manifest(number))
 }
 
-/// The directory, made if need be and allowed, unless what it holds cannot be opened.
+/// Opens the directory, or creates it if allowed. Refuses one whose contents cannot be opened.
 fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Dir>> {
     let create = options.create_if_missing && !options.read_only;
     let (dir, made) = match env.open_dir(path, false) {
@@ -142,19 +144,19 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
         }
         opened => (opened?, false),
     };
-    // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing.
+    // Before LOCK is created: a refusal leaves nothing. If LOCK exists, locking creates nothing.
     if options.read_only || dir.size_of(name::LOCK)?.is_none() {
         let found = look(&*dir, options)?;
         if create && !made && matches!(found, Found::Empty) {
-            // Who made it may have died before its own name was durable. Asked only here: to be found empty
-            // it has to be listed.
+            // Its creator may have died before its name was durable. Checked only here, because an
+            // empty directory has to be listed.
             return env.open_dir(path, true);
         }
     }
     Ok(dir)
 }
 
-/// Whether a creation that was cut short may have left the file.
+/// Whether an interrupted creation may have left the file.
 fn is_begun(dir: &dyn Dir, name: &str) -> bool {
     match FileKind::parse(name) {
         Some(FileKind::Manifest(number)) => !is_leveldb(dir, number),
@@ -163,7 +165,7 @@ fn is_begun(dir: &dyn Dir, name: &str) -> bool {
     }
 }
 
-/// Says what the directory holds, or why it cannot be opened; changes nothing.
+/// Returns what the directory holds, or why it cannot be opened. Changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
@@ -187,8 +189,8 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
             Some(_) => {}
         }
         match whose(dir, found)? {
-            // A creation cut short leaves the first manifest, in whatever state, and no CURRENT; it
-            // holds nothing.
+            // An interrupted creation leaves the first manifest, complete or not, and no CURRENT.
+            // It holds nothing.
             _ if is_begun(dir, found) => {}
             Whose::Ours => {
                 return Err(Error::corruption(
@@ -197,7 +199,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
                 .file(found.clone()));
             }
             Whose::Other(Evidence::Foreign, _) => return Err(foreign(found)),
-            // Nothing is lost with what is empty. It stays where it is.
+            // An empty file holds nothing. It stays.
             Whose::Other(..) | Whose::Gone => {}
         }
     }
@@ -213,7 +215,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
 }
 
 impl Recovered {
-    fn created(next_file: u64) -> Recovered {
+    pub(super) fn created(next_file: u64) -> Recovered {
         Recovered {
             version: Version::default(),
             sealed: Vec::new(),
@@ -253,7 +255,8 @@ impl Core {
             };
             match Self::open_once(options, path, &large) {
                 Err(error) if error.kind() == ErrorKind::NoSpace => {
-                    // Recovery may have filled the disk with its own copies, which are gone again.
+                    // The copies that recovery made, which may have filled the disk, are removed
+                    // again.
                     if !copies && (!large.freed() || tries > 2 * COPYING_TRIES) {
                         return Err(error);
                     }
@@ -282,7 +285,7 @@ impl Core {
         let opener = opener(options, &*env, &dir, &cache, &reaper);
         let settings = settings(options, budget, &opener);
         let context = context(options, path);
-        // For the next attempt, while the directory is locked.
+        // Makes room for the next attempt, while the directory is locked.
         let freed_if_full = |error: Error, dir: &dyn Dir| {
             let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
             if full && remove_unused_logs(dir).unwrap_or(false) {
@@ -290,9 +293,9 @@ impl Core {
             }
             error
         };
-        // Looked at again under the lock: another process may have created it meanwhile.
+        // Checked again under the lock: another process may have created the database meanwhile.
         let mut recovered = match look(&*dir, options)? {
-            // Not 1: a creation cut short may have left files, and numbers are never used twice.
+            // Not 1: an interrupted creation may have left files, and a number is never used twice.
             Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
             Found::Database(number) => {
                 let recovery = Recovery {
@@ -323,7 +326,7 @@ impl Core {
         Ok(core)
     }
 
-    /// Makes what recovery found durable, and sweeps what it superseded.
+    /// Makes durable what recovery found, and removes what it replaced.
     fn after_open(
         &self,
         sweeper: &Sweeper,
@@ -335,7 +338,7 @@ impl Core {
         let listed = listed.map_or_else(|| self.shared.dir.list(), Ok)?;
         let (version, manifest) = {
             let state = self.versions.lock();
-            (Arc::clone(&state.version), state.manifest)
+            (Arc::clone(&state.version), state.durable.manifest)
         };
         self.log
             .leftovers()
@@ -344,7 +347,7 @@ impl Core {
             return Ok(());
         }
         self.scheduler.start_when_reads_paid();
-        // After a clean close nothing is written before the first write or merge, and nothing
+        // After a clean close nothing is written before the first write or compaction, and nothing
         // removed.
         if !self.log.report().clean || self.log.report().created {
             let mut commit = self.log.lock();
@@ -352,9 +355,9 @@ impl Core {
             drop(commit);
             sweeper.reap();
         }
-        // Last: threads keep the engine, and with it the lock.
+        // Last, because threads keep the engine and its lock alive.
         if value_gc.space_wanted(&self.versions.lock()) {
-            // Closing had no time for it. Without a thread it stays until the first write.
+            // Closing had no time for it. Without a thread the space stays until the first write.
             let _ = self.scheduler.start_threads();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Properties: LevelDB's four names, and our own as JSON.
+//! `Properties`: LevelDB's four properties, and ours as JSON.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use cairndb_mem::ChunkPool;
 use crate::durable::log::Log;
 use crate::durable::sweeper::Sweeper;
 use crate::state::stats::Stats;
+use crate::state::version::Version;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// Whole units of `per` in `amount`, rounded: LevelDB prints these columns without fraction.
+/// Returns `amount` in units of `per`, rounded: LevelDB prints these columns without fractions.
 fn rounded(amount: u64, per: u64) -> u64 {
     (amount + per / 2) / per
 }
@@ -21,7 +22,6 @@ fn rounded(amount: u64, per: u64) -> u64 {
 const MIB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Answers `Db::property`.
 pub(crate) struct Properties {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -50,7 +50,7 @@ impl Properties {
         }
     }
 
-    /// The property `name`, or `None` for a name that does not exist.
+    /// Returns the property `name`, or `None` if there is none.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         if let Some(level) = name.strip_prefix("leveldb.num-files-at-level") {
             return self.files_at_level(level);
@@ -66,8 +66,7 @@ impl Properties {
         }
     }
 
-    /// LevelDB's levels as far as they mean anything here: 0 holds every run but the last, 1 the
-    /// last.
+    /// Maps LevelDB's levels: level 1 is the last run, level 0 all others.
     fn files_at_level(&self, level: &str) -> Option<String> {
         let level: usize = level.parse().ok()?;
         let version = Arc::clone(&self.versions.view().version);
@@ -149,7 +148,7 @@ impl Properties {
         out
     }
 
-    /// Anonymous memory by owner.
+    /// Returns anonymous memory by its owner.
     fn memory_by_owner(&self) -> [(&'static str, u64); 6] {
         let pinned = self.versions.pinned_bytes();
         let state = self.versions.lock();
@@ -216,20 +215,23 @@ impl Properties {
         out
     }
 
+    /// Returns the newest version, the number of pending versions, of immutable memtables, and of
+    /// damaged tables.
+    fn counted(&self) -> (Arc<Version>, u64, usize, usize) {
+        let state = self.versions.lock();
+        let pending = state.durable.pending.as_ref();
+        (
+            Arc::clone(&state.version),
+            pending.map_or(0, |pending| pending.installed),
+            state.immutables.len(),
+            state.compactions.damaged.len(),
+        )
+    }
+
     fn stats_json(&self) -> String {
         let counters = &self.shared.stats;
         let log = self.log.lock().logged_bytes;
-        let (version, pending, sealed, damaged) = {
-            let state = self.versions.lock();
-            let pending = state.pending.as_ref().map_or(0, |p| p.installed);
-            let version = Arc::clone(&state.version);
-            (
-                version,
-                pending,
-                state.immutables.len(),
-                state.damaged.len(),
-            )
-        };
+        let (version, pending, sealed, damaged) = self.counted();
         let values = version.values.values();
         let dead = values.map(|file| file.dead.load(Ordering::Relaxed)).sum();
         let numbers = [
@@ -242,10 +244,10 @@ impl Properties {
             ("flush_ns", Stats::get(&counters.flush_nanos)),
             ("merges", Stats::get(&counters.compactions)),
             (
-                "compaction_read_bytes",
+                "merge_read_bytes",
                 Stats::get(&counters.compaction_read_bytes),
             ),
-            ("compaction_bytes", Stats::get(&counters.compaction_bytes)),
+            ("merge_bytes", Stats::get(&counters.compaction_bytes)),
             ("merge_ns", Stats::get(&counters.compaction_nanos)),
             ("moves", Stats::get(&counters.moves)),
             ("value_bytes", Stats::get(&counters.value_bytes)),
@@ -283,15 +285,16 @@ impl Properties {
         out
     }
 
-    /// Bytes on disk that hold keys in `[from, to)`, about a page exact in tables; of the large values
-    /// that a table points to, the share that its pages in the range are of all its pages.
+    /// Returns the bytes on disk that hold keys in `[from, to)`, exact to about a page in tables.
+    /// Of the large values that a table points to, counts the share of its pages that are in the
+    /// range.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         self.shared.health.check_read()?;
         let order = &self.shared.context.order;
         let version = Arc::clone(&self.versions.view().version);
         let mut total = 0u128;
         for table in version.tables() {
-            // Tables are opened when they are first asked, and closing may have come between.
+            // Tables are opened when first used, and closing may come between.
             self.shared.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
@@ -313,7 +316,7 @@ impl Properties {
             };
             let large: u64 = table.record.value_refs.iter().map(|(_, bytes)| bytes).sum();
             let (large, bytes) = (u128::from(large), u128::from(table.record.bytes.max(1)));
-            // Up to a place, and not of a stretch: the parts of a range add up to the whole.
+            // Computed up to a position, so that the sizes of adjacent ranges add up to the whole.
             let up_to = |place: u64| u128::from(place) + large * u128::from(place) / bytes;
             total += up_to(end).saturating_sub(up_to(start));
         }

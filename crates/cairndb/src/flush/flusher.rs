@@ -1,12 +1,11 @@
-//! Flushing: every sealed part, merged into one run of tables.
+//! `Flusher`: writes immutable memtables to tables.
 //!
-//! Whoever finds parts to flush may do it: the worker, or a writer with a full queue, at the same
-//! time. Each takes parts that lie side by side; runs are installed in the order of their parts.
-//! The new run is visible to readers as soon as its files are written; the log keeps what it holds
-//! until they are durable too.
+//! The worker and a stalled writer may flush at the same time. Each takes memtables that are next
+//! to each other in the queue, and their runs are installed in the order of the queue. Readers see
+//! a run as soon as its files are written; the log keeps its entries until the files are durable.
 //!
-//! One flush at a time, the writer waiting for it, lost: with two cores a sequential load spent a
-//! quarter of its time asleep.
+//! Alternative that lost: one flush at a time, for which the writer waits. With two cores, a
+//! sequential load slept a quarter of its time.
 
 use std::sync::Arc;
 
@@ -23,22 +22,22 @@ use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::install::Installer;
 use crate::versions::shared::Shared;
-use crate::versions::state::{Flush, Part, State};
+use crate::versions::state::{Flush, ImmutableMemtable, State};
 use crate::versions::version_set::VersionSet;
 use cairndb_format::table::Compression;
 
-/// Memtable parts over one range of keys, oldest first, and the range.
+/// Memtables whose key ranges overlap, oldest first, and their common range.
 struct Span {
     smallest: Vec<u8>,
     largest: Vec<u8>,
-    parts: Vec<Arc<Memtable>>,
+    immutables: Vec<Arc<Memtable>>,
 }
 
-/// The parts, oldest first, as those that share a range of keys, in the order of the ranges.
-fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
+/// Groups memtables by overlapping ranges and returns the groups in key order.
+fn spans(immutables: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for part in parts {
-        let (mut first, mut last) = (part.mem.cursor(), part.mem.cursor());
+    for immutable in immutables {
+        let (mut first, mut last) = (immutable.mem.cursor(), immutable.mem.cursor());
         first.seek_to_first();
         last.seek_to_last();
         if !first.valid() {
@@ -47,7 +46,7 @@ fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
         let mut span = Span {
             smallest: first.key().to_vec(),
             largest: last.key().to_vec(),
-            parts: Vec::new(),
+            immutables: Vec::new(),
         };
         spans.retain_mut(|older| {
             let apart = order.compare(&older.largest, &span.smallest).is_lt()
@@ -57,7 +56,7 @@ fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
             }
             apart
         });
-        span.parts.push(Arc::clone(&part.mem));
+        span.immutables.push(Arc::clone(&immutable.mem));
         spans.push(span);
     }
     spans.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
@@ -66,25 +65,25 @@ fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
 
 impl Span {
     fn inputs(&self, order: &Order) -> Inputs {
-        let newest_first = self.parts.iter().rev();
+        let newest_first = self.immutables.iter().rev();
         let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
         Inputs::new(sources, order.clone())
     }
 
-    /// Whether it is one part, no key of which lies among those of a table.
+    /// Whether it is one memtable, and no table overlaps it.
     fn is_apart(&self, version: &Version, order: &Order) -> bool {
         let mut runs = version.runs.iter();
-        self.parts.len() == 1
+        self.immutables.len() == 1
             && runs.all(|run| {
                 run.overlapping(order, &self.smallest, &self.largest)
                     .is_empty()
             })
     }
 
-    /// Takes over the parts and the range of `before`. Parts with keys in common stay in the order of
-    /// their age; it means nothing between others.
+    /// Adds the memtables and the range of `before`, which is older. The order matters only between
+    /// memtables that share keys.
     fn join(&mut self, before: &mut Span, order: &Order) {
-        self.parts.append(&mut before.parts);
+        self.immutables.append(&mut before.immutables);
         if order.compare(&before.smallest, &self.smallest).is_lt() {
             std::mem::swap(&mut self.smallest, &mut before.smallest);
         }
@@ -94,23 +93,22 @@ impl Span {
     }
 }
 
-/// Bytes of tables that may wait for their encoding, however small the database: so many an idle database is
-/// merged for as well.
+/// Bytes of tables that may wait for compression, however small the database. An idle database is
+/// compacted for as much.
 const DEFERRED_BYTES_MAX: u64 = 256 << 20;
-/// The same as a share of all tables: as much again as upper runs may be before an idle database is merged.
+/// The same, as a share of all tables.
 const DEFERRED_SHARE: u64 = 10;
-/// Parts that one flush has taken, oldest first.
+/// Memtables that one flush has taken, oldest first.
 struct Taken {
     number: u64,
-    parts: Vec<Part>,
+    immutables: Vec<ImmutableMemtable>,
     version: Arc<Version>,
-    /// No older entry can exist.
+    /// No older entry of any key can exist.
     bottom: bool,
-    /// Values that shrink only together may be left raw where they are in order.
+    /// Values that compress only together may be stored uncompressed.
     defers: bool,
 }
 
-/// Writes immutable memtables to tables.
 pub(crate) struct Flusher {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -133,32 +131,33 @@ impl Flusher {
         }
     }
 
-    /// Whether a flush should begin: `due` bytes of parts wait, or where somebody reads two thirds of the parts that
-    /// hold up writers. Parts, not bytes: one whose long values are in the log is sealed with few bytes, and at the
-    /// limit a writer had every flush to itself.
+    /// Whether a flush should begin: `due` bytes of memtables wait, or, if somebody reads, two
+    /// thirds of the memtables that stall writers. Counted in memtables as well, because one whose
+    /// values are in the log is sealed with few bytes: counted in bytes alone, writers would do all
+    /// flushes at their limit.
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
         let readers = self.versions.view().memtables_for_readers();
         state.flush_due(due, &self.shared.settings)
-            || readers.is_some_and(|parts| state.can_flush() && state.waiting() >= parts / 3 * 2)
+            || readers.is_some_and(|max| state.can_flush() && state.waiting() >= max / 3 * 2)
     }
 
-    /// Whether more parts wait than whoever reads should have to look into.
+    /// Whether more memtables wait than readers should have to search.
     pub(crate) fn memtables_hold_up(&self, state: &State) -> bool {
         let readers = self.versions.view().memtables_for_readers();
-        readers.is_some_and(|parts| state.immutables.len() >= parts)
+        readers.is_some_and(|max| state.immutables.len() >= max)
     }
 
-    /// Flushes sealed parts that wait, as one run; `false` when there are none or enough threads
-    /// are at it.
+    /// Flushes all waiting memtables as one run. Returns `false` if there are none or enough
+    /// threads flush.
     ///
     /// # Errors
-    /// Of reading or writing; the parts stay queued and can be flushed again.
+    /// From reading or writing. The memtables stay queued and can be flushed again.
     pub(crate) fn flush_once(&self) -> Result<bool> {
         self.flush_up_to(usize::MAX)
     }
 
-    /// Flushes parts of about `bytes`, at least one. Neither the worker nor a writer that helps takes all: while
-    /// the writer is at it no new ones come, and the worker should not run out of them.
+    /// Flushes memtables of about `bytes`, at least one. Neither the worker nor a stalled writer
+    /// takes all: while the writer flushes no new ones come, and the worker should have work left.
     pub(crate) fn flush_up_to(&self, bytes: usize) -> Result<bool> {
         let Some(mut taken) = self.take_memtables(bytes) else {
             return Ok(false);
@@ -175,17 +174,17 @@ impl Flusher {
             self.shared.env.now_ns().saturating_sub(begun),
         );
 
-        // Before they leave the queue: a writer that finds room there takes the memory of these parts
-        // from the pool, not new memory beside it.
-        taken.parts.clear();
+        // Before they leave the queue: a writer that finds room there then reuses their memory
+        // instead of allocating more.
+        taken.immutables.clear();
         let mut state = self.versions.lock();
-        state.last_flush = (begun, self.shared.env.now_ns().saturating_sub(begun));
+        state.flushes.last = (begun, self.shared.env.now_ns().saturating_sub(begun));
         let result = match result {
             Ok(outcome) => {
                 Stats::add(&self.shared.stats.flushes, 1);
                 let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
                 Stats::add(&self.shared.stats.flush_bytes, bytes);
-                // Asks the order where the tables belong.
+                // Calls the comparator.
                 let install = || {
                     self.install_in_order(&mut state, taken.number, outcome);
                     Ok(true)
@@ -193,10 +192,13 @@ impl Flusher {
                 guarded(install).map_err(|error| self.shared.health.poison(error))
             }
             Err(error) => {
-                state.flushes.retain(|flush| flush.number != taken.number);
-                for part in &mut state.immutables {
-                    if part.flush == Some(taken.number) {
-                        part.flush = None;
+                state
+                    .flushes
+                    .running
+                    .retain(|flush| flush.number != taken.number);
+                for immutable in &mut state.immutables {
+                    if immutable.flush == Some(taken.number) {
+                        immutable.flush = None;
                     }
                 }
                 Err(error)
@@ -209,7 +211,7 @@ impl Flusher {
         result
     }
 
-    /// Takes the oldest parts that wait and lie side by side.
+    /// Takes the oldest waiting memtables that are next to each other.
     fn take_memtables(&self, bytes_max: usize) -> Option<Taken> {
         let mut guard = self.versions.lock();
         let state = &mut *guard;
@@ -217,31 +219,31 @@ impl Flusher {
             return None;
         }
         let defers = self.may_defer(state);
-        let number = state.next_flush;
-        state.next_flush += 1;
+        let number = state.flushes.next;
+        state.flushes.next += 1;
         let first = state
             .immutables
             .iter()
-            .position(|part| part.flush.is_none())?;
-        let mut parts = Vec::new();
+            .position(|immutable| immutable.flush.is_none())?;
+        let mut immutables = Vec::new();
         let (mut bytes, mut logged) = (0, 0);
-        for part in state.immutables.iter_mut().skip(first) {
-            bytes += part.mem.allocated_bytes();
-            logged += part.logged;
+        for immutable in state.immutables.iter_mut().skip(first) {
+            bytes += immutable.mem.allocated_bytes();
+            logged += immutable.logged;
             let enough = bytes > bytes_max || logged > self.shared.settings.budget.flush_logged;
-            if part.flush.is_some() || enough && !parts.is_empty() {
+            if immutable.flush.is_some() || enough && !immutables.is_empty() {
                 break;
             }
-            part.flush = Some(number);
-            parts.push(part.clone());
+            immutable.flush = Some(number);
+            immutables.push(immutable.clone());
         }
-        state.flushes.push(Flush {
+        state.flushes.running.push(Flush {
             number,
             outcome: None,
         });
         Some(Taken {
             number,
-            parts,
+            immutables,
             bottom: first == 0 && state.version.runs.is_empty(),
             version: Arc::clone(&state.version),
             defers,
@@ -257,7 +259,7 @@ impl Flusher {
             end: None,
         };
         let order = &self.shared.context.order;
-        let spans = spans(&taken.parts, order);
+        let spans = spans(&taken.immutables, order);
         let mut output = self.shared.settings.output.clone();
         output.table_bytes = self.reserve.table_bytes();
         if taken.defers
@@ -267,7 +269,7 @@ impl Flusher {
         {
             output.compression = Compression::Deferred;
         }
-        // The parts of a sequential load share no range: each is copied out without a comparison.
+        // The memtables of a sequential load do not overlap: each is written without a comparison.
         let inputs = spans.iter().map(|span| span.inputs(order)).collect();
         let mut outcome =
             Job::chained(inputs, rules, output).run(&*self.shared.dir, &self.shared.next_file)?;
@@ -275,43 +277,50 @@ impl Flusher {
         Ok(outcome)
     }
 
-    /// Keeps what flush `number` wrote until every older part is in tables, then installs it and
-    /// what waited for it: a newer run must never lie below an older one.
+    /// Keeps the outcome of flush `number` until all older memtables are in tables, then installs
+    /// it and those that waited for it: a newer run must never be below an older one.
     fn install_in_order(&self, state: &mut State, number: u64, outcome: Outcome) {
         let done = state
             .flushes
+            .running
             .iter_mut()
             .find(|flush| flush.number == number);
-        done.expect("a flush is listed until it is installed")
+        done.expect("a flush stays listed until it is installed")
             .outcome = Some(outcome);
-        while let Some(oldest) = state.immutables.front().and_then(|part| part.flush)
+        while let Some(oldest) = state
+            .immutables
+            .front()
+            .and_then(|immutable| immutable.flush)
             && let Some(at) = state
                 .flushes
+                .running
                 .iter()
                 .position(|flush| flush.number == oldest && flush.outcome.is_some())
         {
-            let parts = state.immutables.iter();
-            let parts = parts.take_while(|part| part.flush == Some(oldest)).count();
-            if let Some(outcome) = state.flushes.swap_remove(at).outcome {
-                self.installer.install_flush(state, parts, outcome);
+            let immutables = state.immutables.iter();
+            let immutables = immutables
+                .take_while(|immutable| immutable.flush == Some(oldest))
+                .count();
+            if let Some(outcome) = state.flushes.running.swap_remove(at).outcome {
+                self.installer.install_flush(state, immutables, outcome);
             }
         }
     }
 
-    /// Whether a flush that begins now may leave values raw that shrink only together.
+    /// Whether a flush that begins now may store values uncompressed that compress only together.
     pub(crate) fn may_defer(&self, state: &State) -> bool {
         let version = &state.version;
         let bytes_max = DEFERRED_BYTES_MAX.max(version.bytes() / DEFERRED_SHARE);
         self.shared.encodes()
             && (state.is_crowded(&self.shared.settings.budget) || self.flushes_keep_busy(state))
-            // After a failure the disk may be full, and half as much may fit.
-            && state.retry_ns == 0
+            // After a failure the disk may be full, and only half as much may fit.
+            && state.background.retry_ns == 0
             && version.deferred_bytes() < bytes_max
     }
 
-    /// Whether half of the time since the last flush began went by in it.
+    /// Whether flushing took half of the time since the last flush began.
     fn flushes_keep_busy(&self, state: &State) -> bool {
-        let (begun, took) = state.last_flush;
+        let (begun, took) = state.flushes.last;
         took > 0 && self.shared.env.now_ns().saturating_sub(begun) <= 2 * took
     }
 }

@@ -1,8 +1,8 @@
-//! The versions of one key with merge operands, as a flush or merge gathers them.
+//! Versions of one key with merge operands, as a flush or compaction gathers them.
 //!
 //! Invariants:
 //! 1. `versions` are operands of one stripe, newest first.
-//! 2. Values of `kept` stand in `bytes` before those of `versions`, each in their order.
+//! 2. In `bytes` the values of `kept` precede those of `versions`, each in order.
 
 use std::mem;
 use std::ops::Range;
@@ -16,43 +16,43 @@ pub(super) const OPERANDS_GATHERED: usize = 1024;
 
 #[derive(Clone, Debug)]
 pub(super) struct Version {
-    /// Its key as it was written, where equal keys may differ.
+    /// The key as it was written, if equal keys may differ in bytes.
     pub(super) key: Option<Vec<u8>>,
     pub(super) seq: SeqNo,
     pub(super) kind: Kind,
-    /// Where its value stands in [`Gathered::bytes`].
+    /// Position of the value in [`Gathered::bytes`].
     pub(super) value: Range<usize>,
 }
 
 impl Version {
-    /// Bytes of memory it takes.
+    /// Bytes of memory that the version takes.
     pub(super) fn weight(&self) -> usize {
         size_of::<Version>() + self.key.as_ref().map_or(0, Vec::len) + self.value.len()
     }
 }
 
-/// The versions of a key with operands, and those of them that are to be written. Used again for
-/// the next key: vectors of each version's own were a quarter of a merge of operands.
+/// The versions of a key with operands, and those of them that are to be written. Reused for the
+/// next key: allocations for each version were a considerable part of a compaction of operands.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) versions: Vec<Version>,
     pub(super) kept: Vec<Version>,
     pub(super) bytes: Vec<u8>,
-    /// A base that is read from a value file.
+    /// Base value read from a value file.
     pub(super) base: Vec<u8>,
-    /// The weight of `versions`.
+    /// Weight of `versions`.
     pub(super) weight: usize,
     pub(super) kept_weight: usize,
-    /// The stripe of `versions`.
+    /// Stripe of `versions`.
     pub(super) stripe: usize,
-    /// A stripe of which no older version counts.
+    /// Stripe whose older versions are irrelevant.
     pub(super) settled: Option<usize>,
-    /// Those at the end of `versions` that were not tried to be joined.
+    /// Number of the last `versions` for which joining was not tried yet.
     pub(super) alike: usize,
 }
 
 impl Gathered {
-    /// Values above this size are given back after their key.
+    /// Buffers above this size are freed after their key.
     const BYTES_KEPT: usize = 64 << 10;
 
     pub(super) fn clear(&mut self) {
@@ -72,7 +72,7 @@ impl Gathered {
         &self.bytes[version.value.clone()]
     }
 
-    /// Puts a value after the others.
+    /// Appends a value to `bytes`; returns its position.
     pub(super) fn put(&mut self, value: &[u8]) -> Range<usize> {
         let start = self.bytes.len();
         append(&mut self.bytes, value);
@@ -85,7 +85,7 @@ impl Gathered {
         self.alike += 1;
     }
 
-    /// Takes away the versions from `first` on, and their values.
+    /// Removes the versions from `first` on, and their values.
     pub(super) fn pop(&mut self, first: usize) {
         let popped = &self.versions[first..];
         self.weight = match first {
@@ -97,14 +97,15 @@ impl Gathered {
         self.versions.truncate(first);
     }
 
-    /// Keeps all versions as they are, and begins another stripe.
+    /// Keeps all versions as they are, before another stripe begins.
     pub(super) fn keep_all(&mut self) {
         self.kept.append(&mut self.versions);
         self.kept_weight += mem::take(&mut self.weight);
         self.alike = 0;
     }
 
-    /// Keeps the newest versions as they are, until the others weigh `left` at most, or are one.
+    /// Keeps the newest versions as they are, until the others weigh at most `left` or only one is
+    /// left.
     pub(super) fn keep_newest(&mut self, left: usize) {
         let mut newest = 0;
         while self.weight > left && newest + 1 < self.versions.len() {
@@ -117,14 +118,14 @@ impl Gathered {
         self.alike = self.alike.min(self.versions.len());
     }
 
-    /// Keeps `value` in the place of all versions, with the number of the newest.
+    /// Keeps `value` instead of all versions, with the sequence number of the newest.
     pub(super) fn keep_instead(&mut self, kind: Kind, value: Vec<u8>) {
         let Some(newest) = self.versions.first().cloned() else {
             return;
         };
         self.pop(0);
         let value = if self.bytes.is_empty() && value.len() > Self::BYTES_KEPT {
-            // Not copied: it may be as long as the longest.
+            // Not copied: it may have the maximum length.
             self.bytes = value;
             0..self.bytes.len()
         } else {
@@ -140,7 +141,7 @@ impl Gathered {
         self.alike = 0;
     }
 
-    /// Forgets the first `written` of `kept`; the others are tombstones.
+    /// Removes the first `written` of `kept`; the others are tombstones.
     pub(super) fn forget_written(&mut self, written: usize) {
         for version in self.kept.drain(..written) {
             self.kept_weight -= version.weight();

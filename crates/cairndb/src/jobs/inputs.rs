@@ -1,21 +1,26 @@
-//! The sources of a flush or merge as one stream of entries, forward only.
+//! Sources of a flush or compaction, merged into one stream of entries, forward only.
 //!
-//! Readers merge with a heap ([`crate::read::merging_iter`]), which costs nothing where one source has what they
-//! ask for, and goes both ways. A job sees every entry of every source, and where keys are random the next one is of
-//! another source each time. So here a [loser tree](LoserTree) says which is next; the heads of a run's keys are taken for
-//! a page at a time; and the match for the entry after the current one is played before that is used: who moves the
-//! current one knows that its key has no other version, where the heads before and behind it differ, and need not
-//! keep a copy of it. With the readers' heap a fifth of a random load's processor time was spent on finding
-//! what is next.
-//! Where one source runs on, as of keys that came in order, nothing is played from a page's beginning up to where the
-//! nearest other key would stand in it.
+//! Readers merge with a heap ([`crate::read::merging_iter`]). It costs nothing while one source has
+//! all requested entries, and works in both directions. A job sees every entry of every source, and
+//! with random keys each entry is in another source than the last. With the readers' heap, finding
+//! the next entry took a considerable part of a random load. Jobs therefore work differently:
+//! - A [loser tree](LoserTree) finds the next entry.
+//! - The heads of a run's keys are computed for a page at a time.
+//! - The match for the next entry is played before the current one is used. If the head of the
+//!   current entry differs from the heads before and after it, its key has no other version, and
+//!   need not be copied.
+//!   from the heads before and after it, the key has no other version, and need not be copied.
+//! - If one source runs on, as with sequential keys, no match is played from the beginning of a
+//!   page up to the position of the nearest other key.
 //!
-//! Equal keys come newest source first: sources are given newest first, and over one key a newer source's entries
-//! are all newer, so sequence numbers need not be compared across sources - they may be elided in tables.
+//! Of equal keys the newest source comes first. Sources are ordered newest first, and for one key
+//! all entries of a newer source are newer, so sequence numbers are not compared across sources;
+//! tables may have elided them.
 //!
 //! Invariants:
-//! 1. The tree's winner is `next`, where that is known by a match, else the current entry; all other sources stand in it.
-//! 2. Heads are all of one kind, so that two can be compared.
+//! 1. The winner of the tree is `next` if a match determined that, else the current entry. All
+//!    other sources are in the tree.
+//! 2. All heads are of one kind, so that any two are comparable.
 
 use std::cmp::Ordering;
 
@@ -26,48 +31,48 @@ use cairndb_mem::MemCursor;
 use crate::jobs::loser_tree::{LoserTree, Place};
 use crate::read::source::Source;
 
-/// Most heads of a run's page that are taken at once: a page of classic values has half as many, and one of many runs
-/// is to take no more than a kilobyte or two for them.
+/// Most heads of a run's page that are taken at a time: twice as many as a page of classic values
+/// has, and in a compaction of many runs each should take only one or two kilobytes for them.
 const HEADS_AHEAD: usize = 128;
 
-/// Where heads come from.
+/// Origin of the heads.
 #[derive(Debug)]
 enum Heads {
-    /// The entries: memtables of one hint keep heads that order among each other.
+    /// Taken from the entries: memtables with one prefix hint keep comparable heads.
     Kept,
-    /// The keys.
+    /// Computed from the keys.
     Taken(HeadRule),
-    /// Nowhere: in a custom order they would say nothing.
+    /// None: they are meaningless in a custom order.
     None,
 }
 
-/// Heads of a run's page, and which of them is the current entry's.
+/// Heads of a run's page, and the index of the current entry's head.
 #[derive(Debug, Default)]
 struct PageHeads {
     heads: Vec<u64>,
     at: usize,
-    /// The length of their keys, where the heads hold all of them that is not the prefix; else 0.
+    /// Length of the keys, if the heads hold all bytes after the prefix; else 0.
     key_len: usize,
 }
 
-/// What is known of a key and of the one before it.
+/// Relation of a key to the key before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// They are the same.
+    /// The keys are equal.
     None,
-    /// They differ.
+    /// The keys differ.
     Sure,
-    /// Whole keys have to be compared.
+    /// The whole keys have to be compared.
     Unknown,
 }
 
-/// Who is next of two sources of equal heads.
+/// Decides between two sources with equal heads.
 #[derive(Clone, Copy)]
 struct Ties<'a> {
     sources: &'a [Source],
     ahead: &'a [PageHeads],
     order: &'a Order,
-    /// The source that plays for the entry behind the one it is at.
+    /// The source that plays for the entry after its current one.
     peeking: Option<usize>,
 }
 
@@ -103,15 +108,15 @@ pub(crate) struct Inputs {
     ahead: Vec<PageHeads>,
     tree: LoserTree,
     current: Place,
-    /// The entry behind the current one, where it is known without a step.
+    /// The entry after the current one, if it is known without a step.
     next: Option<Place>,
-    /// That one is sure to have another key than the current one.
+    /// `next` is sure to have another key than the current entry.
     changes: bool,
     /// Steps that are sure to stay before all other sources.
     free: usize,
-    /// The current key, beside the one before the last step.
+    /// Relation of the current key to the key before the last step.
     change: Change,
-    /// The first so many sources only hide entries of the others.
+    /// Number of leading sources that only hide entries of the others.
     hiders: usize,
 }
 
@@ -140,10 +145,13 @@ impl Inputs {
         }
     }
 
-    /// The same, of which the first `hiders` sources only say what is hidden: their entries stay
-    /// where they are.
+    /// Makes the first `hiders` sources only hide entries of the others; their own entries are not
+    /// moved.
     pub(crate) fn hidden_by(self, hiders: usize) -> Inputs {
-        assert!(hiders < self.sources.len(), "something is to be hidden");
+        assert!(
+            hiders < self.sources.len(),
+            "at least one source has entries to move"
+        );
         Inputs { hiders, ..self }
     }
 
@@ -153,13 +161,13 @@ impl Inputs {
         self.hiders > 0
     }
 
-    /// Whether the current entry is one that only hides.
+    /// Whether the current entry belongs to a source that only hides.
     #[inline]
     pub(crate) fn only_hides(&self) -> bool {
         self.current.source < self.hiders
     }
 
-    /// Goes to the first entry of all.
+    /// Moves to the first entry.
     pub(crate) fn first(&mut self) -> Result<()> {
         for source in &mut self.sources {
             source.first()?;
@@ -168,7 +176,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Goes to the first entry not before `(key, seq)`.
+    /// Moves to the first entry at or after `(key, seq)`.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         for source in &mut self.sources {
             source.seek(key, seq)?;
@@ -191,7 +199,7 @@ impl Inputs {
         self.look_behind();
     }
 
-    /// Where a source is that was moved to what may be another page.
+    /// Returns the position of a source that has possibly entered another page.
     fn arrive(&mut self, at: usize) -> Place {
         let source = &self.sources[at];
         if !source.valid() {
@@ -210,7 +218,7 @@ impl Inputs {
         Place { head, source: at }
     }
 
-    /// Plays the match for the entry behind the current one, where its source knows that entry.
+    /// Plays the match for the entry after the current one, if its source knows that entry.
     #[inline]
     fn look_behind(&mut self) {
         (self.next, self.changes) = (None, false);
@@ -240,7 +248,7 @@ impl Inputs {
         (self.next, self.changes) = (Some(next), next.head != self.current.head);
     }
 
-    /// Lets the source `at` play again, at `place`.
+    /// Lets the source `at` play again with `place`.
     #[inline]
     fn play(&mut self, place: Place, at: usize, peeking: Option<usize>) -> Place {
         let ties = Ties {
@@ -252,7 +260,7 @@ impl Inputs {
         self.tree.replay(at, place, |a, b| ties.before(a, b))
     }
 
-    /// Goes one entry on.
+    /// Moves to the next entry.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<()> {
         let left = self.current;
@@ -309,20 +317,20 @@ impl Inputs {
         !self.current.is_end()
     }
 
-    /// Whether the current key is another than the one that the last step has left.
+    /// Relation of the current key to the key before the last step.
     #[inline]
     pub(crate) fn change(&self) -> Change {
         self.change
     }
 
-    /// Whether the entry behind the current one is sure to have another key.
+    /// Whether the entry after the current one is sure to have another key.
     #[inline]
     pub(crate) fn changes(&self) -> bool {
         self.changes
     }
 
-    /// The memtable that all entries are of, where there is only one, in bytewise order. Whoever has moved it calls
-    /// [`Inputs::note_moved`].
+    /// Returns the memtable that is the only source, in bytewise order. After moving it the caller
+    /// calls [`Inputs::note_moved`].
     #[inline]
     pub(crate) fn lone_memtable(&mut self) -> Option<&mut MemCursor> {
         match self.sources.as_mut_slice() {
@@ -331,7 +339,7 @@ impl Inputs {
         }
     }
 
-    /// What there is to be known after [`Inputs::lone_memtable`] was moved.
+    /// Updates the state after [`Inputs::lone_memtable`] was moved.
     pub(crate) fn note_moved(&mut self) {
         self.current = self.arrive(0);
         self.change = Change::Unknown;
@@ -358,7 +366,7 @@ impl Inputs {
         self.source().map_or(Kind::Delete, Source::kind)
     }
 
-    /// The current entry, its value verbatim where it can be copied so.
+    /// Returns the current entry, its value as stored if it can be copied verbatim.
     #[inline]
     pub(crate) fn entry(&mut self) -> Result<EntryIn<'_>> {
         match self.sources.get_mut(self.current.source) {
@@ -367,7 +375,7 @@ impl Inputs {
         }
     }
 
-    /// The current value, decoded.
+    /// Returns the current value, decoded.
     #[inline]
     pub(crate) fn value(&mut self) -> Result<&[u8]> {
         let Some(source) = self.sources.get_mut(self.current.source) else {
@@ -378,10 +386,12 @@ impl Inputs {
     }
 }
 
-/// What all keys have in common, as far as the sources tell. A prefix that some keys do not have costs comparisons,
-/// never order.
+/// Returns the prefix that all keys share, as far as the sources determine it. A prefix that some
+/// keys lack costs comparisons, never the order.
 fn shared_prefix(sources: &[Source]) -> &[u8] {
     let shared = |a: &'_ [u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let told = sources.iter().map(Source::prefix);
-    told.reduce(|a, b| &a[..shared(a, b)]).unwrap_or_default()
+    let prefixes = sources.iter().map(Source::prefix);
+    prefixes
+        .reduce(|a, b| &a[..shared(a, b)])
+        .unwrap_or_default()
 }

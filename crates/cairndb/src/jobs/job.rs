@@ -1,4 +1,4 @@
-//! A flush or merge under way: steps of bounded work between which it can be set aside.
+//! A flush or compaction in progress: steps of bounded work, between which it can be suspended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
@@ -12,10 +12,10 @@ use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::jobs::rules::{Progress, Rules};
 use crate::state::guard::guarded;
 
-/// Entries a step moves: about a quarter of a millisecond, so that a flush never waits long.
+/// Entries moved per step: few enough that a flush never waits long.
 pub(crate) const STEP_ENTRIES: u64 = 4096;
 
-/// What a finished job leaves to be installed.
+/// Results of a finished job, to be installed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) tables: Vec<Written>,
@@ -24,13 +24,13 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// With what a job over the keys behind these has left.
-    pub(crate) fn and(mut self, behind: Outcome) -> Outcome {
-        self.tables.extend(behind.tables);
-        self.with_dead(behind.dead)
+    /// Adds the outcome of a job over the keys after these.
+    pub(crate) fn and(mut self, next: Outcome) -> Outcome {
+        self.tables.extend(next.tables);
+        self.with_dead(next.dead)
     }
 
-    /// With more that became dead.
+    /// Adds bytes that became dead.
     fn with_dead(mut self, dead: BTreeMap<u64, u64>) -> Outcome {
         for (file, bytes) in dead {
             *self.dead.entry(file).or_insert(0) += bytes;
@@ -38,7 +38,7 @@ impl Outcome {
         self
     }
 
-    /// Removes the tables, which nothing names.
+    /// Removes the tables, which no version names.
     pub(crate) fn discard(&self, dir: &dyn Dir) {
         let names = self
             .tables
@@ -48,17 +48,17 @@ impl Outcome {
     }
 }
 
-/// A job over merged sources.
+/// A job over sorted sources.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// One behind the other: every key of one is above those of the ones before it.
+    /// Inputs in key order: every key of one is after all keys of the one before.
     inputs: VecDeque<Inputs>,
     rules: Rules,
     settings: OutputSettings,
     progress: Progress,
     parts: OutputParts,
     begun: bool,
-    /// The first inputs begin at this key, not at their first.
+    /// Start of the first inputs, if not their first key.
     from: Option<Vec<u8>>,
 }
 
@@ -67,14 +67,14 @@ impl Job {
         Job::chained(VecDeque::from([inputs]), rules, settings)
     }
 
-    /// The same job over keys from `key` on.
+    /// Restricts the job to keys from `key` on.
     pub(crate) fn beginning_at(mut self, key: Vec<u8>) -> Job {
         assert!(!self.begun, "a job begins once");
         self.from = Some(key);
         self
     }
 
-    /// A job over inputs whose keys share no range and ascend from one to the next.
+    /// Returns a job over inputs whose key ranges are disjoint and ascend from one to the next.
     pub(crate) fn chained(inputs: VecDeque<Inputs>, rules: Rules, settings: OutputSettings) -> Job {
         Job {
             inputs,
@@ -87,11 +87,10 @@ impl Job {
         }
     }
 
-    /// Moves up to `entries` entries; `true` when more are left.
+    /// Moves up to `entries` entries; returns `true` while more are left.
     ///
     /// # Errors
-    /// The first error of a source or of the output; the job must then be given to
-    /// [`Job::abandon`].
+    /// The first error of a source or of the output; the caller must then call [`Job::abandon`].
     pub(crate) fn step(
         &mut self,
         dir: &dyn Dir,
@@ -105,7 +104,8 @@ impl Job {
         let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
         let (rules, progress, begun) = (&self.rules, &mut self.progress, &mut self.begun);
         let from = &mut self.from;
-        // Within: what was written before a comparator panicked is removed as after any error.
+        // Caught here, so that files written before a comparator panicked are removed as after any
+        // error.
         let result = guarded(|| {
             if !*begun {
                 match from.take() {
@@ -125,10 +125,10 @@ impl Job {
         result
     }
 
-    /// Runs to the end in one go.
+    /// Runs to the end without a break.
     ///
     /// # Errors
-    /// The first error of a source or of the output; nothing is left then.
+    /// The first error of a source or of the output, after which no file is left.
     pub(crate) fn run(mut self, dir: &dyn Dir, next_file: &AtomicU64) -> Result<Outcome> {
         loop {
             match self.step(dir, next_file, u64::MAX / 2) {
@@ -142,7 +142,7 @@ impl Job {
         }
     }
 
-    /// Finishes the last table.
+    /// Finishes the last table and returns the outcome.
     pub(crate) fn finish(self, dir: &dyn Dir, next_file: &AtomicU64) -> Result<Outcome> {
         let relocation = self.settings.relocation.as_ref();
         let copied = relocation.map(|relocation| relocation.dead());
@@ -162,7 +162,7 @@ impl Job {
         }
     }
 
-    /// Removes what was written so far.
+    /// Removes the files written so far.
     pub(crate) fn abandon(self, dir: &dyn Dir, next_file: &AtomicU64) {
         let output = Output::from_parts(dir, next_file, self.settings, self.parts);
         let names = output.names();
@@ -171,7 +171,7 @@ impl Job {
     }
 }
 
-/// Unlinks files that nothing names; what cannot be removed now is swept at the next opening.
+/// Unlinks files that no version names; the next opening removes those that cannot be removed now.
 fn remove_all(dir: &dyn Dir, names: &[String]) {
     for name in names {
         let _ = dir.unlink(name);

@@ -1,18 +1,19 @@
-//! Which of several sorted sources comes next: a tournament of their heads.
+//! Loser tree: a tournament of heads that finds the next of several sorted sources.
 //!
-//! Each source's next entry plays against the others' in a binary tree, whose inner nodes keep who lost there; the
-//! winner of all is the next entry. When a source moves on, only the matches on its way to the root are played again:
-//! one comparison of two numbers for each level, and the loser is stored by conditional moves, since which of two
-//! random keys is smaller cannot be predicted. (A heap compares twice a level, and branches by what it finds.)
+//! The next entries of the sources play against each other in a binary tree. Its inner nodes hold
+//! the losers of their matches; the overall winner is the next entry. When a source moves on, only
+//! the matches on its path to the root are replayed: one comparison of two numbers per level. The
+//! loser is stored with conditional moves, since the order of two random keys is unpredictable. (A
+//! heap compares twice per level, and branches on the results.)
 //!
-//! Equal heads say nothing, and the caller is asked. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
+//! If heads are equal, the caller decides. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
 //!
-//! Invariant: `losers` has each source but the winner once, on the way from its leaf to the root; those that have ended
-//! lose to all others.
+//! Invariant: `losers` holds each source except the winner once, on the path from its leaf to the
+//! root. Sources that have ended lose to all others.
 
 use std::hint::select_unpredictable;
 
-/// Where a source is: the head of its next entry's key, and which source.
+/// Position of a source: the head of its next entry's key, and the index of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) head: u64,
@@ -20,7 +21,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Of a source that has ended.
+    /// Position of a source that has ended.
     pub(crate) const END: Place = Place {
         head: u64::MAX,
         source: usize::MAX,
@@ -31,7 +32,7 @@ impl Place {
         self.source == usize::MAX
     }
 
-    /// Which of two random keys is smaller no processor predicts.
+    /// Exchanges both if `condition` holds, without a branch: it is unpredictable for random keys.
     #[inline]
     fn exchange_if(&mut self, condition: bool, other: &mut Place) {
         let (mine, theirs) = (*self, *other);
@@ -45,13 +46,14 @@ impl Place {
 /// The matches of some sources.
 #[derive(Debug, Default)]
 pub(crate) struct LoserTree {
-    /// Inner node `n` has the children `2n` and `2n + 1`; leaf `s` is node `losers.len() + s`. The first is not used.
+    /// Inner node `n` has the children `2n` and `2n + 1`; leaf `s` is node `losers.len() + s`. Node
+    /// 0 is unused.
     losers: Vec<Place>,
 }
 
 impl LoserTree {
-    /// Lets all sources play, each at its place, or [`Place::END`]; who wins. `before` orders two places of equal heads,
-    /// neither of which has ended.
+    /// Plays all matches, each source with its place or [`Place::END`]; returns the winner.
+    /// `before` orders two places with equal heads, neither of which has ended.
     pub(crate) fn begin(
         &mut self,
         places: &[Place],
@@ -74,7 +76,8 @@ impl LoserTree {
         winners.get(1).copied().unwrap_or(Place::END)
     }
 
-    /// Lets the source that won last play again, at `place`; who wins now. `before` as in [`LoserTree::begin`].
+    /// Replays the matches of the last winner, `source`, with `place`; returns the new winner.
+    /// `before` as in [`LoserTree::begin`].
     #[inline]
     pub(crate) fn replay(
         &mut self,
@@ -87,7 +90,8 @@ impl LoserTree {
         let mut node = (self.losers.len() + source) >> 1;
         while node > 0 {
             let loser = &mut self.losers[node];
-            // Apart: where one answer came from two branches, the compiler had both exchange for themselves.
+            // Two separate branches: when both led to one condition, the compiler emitted the
+            // exchange twice.
             if loser.head == winner.head {
                 if is_before(*loser, winner, &before) {
                     std::mem::swap(loser, &mut winner);
@@ -100,7 +104,7 @@ impl LoserTree {
         winner
     }
 
-    /// Who would have won if the winner, of `source`, had not played.
+    /// Returns the source that would win if the winner, `source`, did not play.
     pub(crate) fn second(&self, source: usize, before: impl Fn(Place, Place) -> bool) -> Place {
         let mut second = Place::END;
         let mut node = (self.losers.len() + source) >> 1;
@@ -126,7 +130,7 @@ fn is_before(a: Place, b: Place, before: impl Fn(Place, Place) -> bool) -> bool 
 mod tests {
     use super::*;
 
-    /// Sources of ascending numbers, merged by the tree, `ties` telling who of two equal heads comes first.
+    /// Merges sources of ascending numbers with the tree; `ties` orders equal heads.
     fn merged(sources: &[Vec<u64>], ties: impl Fn(Place, Place) -> bool) -> Vec<(u64, usize)> {
         let mut at = vec![0; sources.len()];
         let place = |source: usize, at: usize| {
@@ -164,7 +168,7 @@ mod tests {
                 .map(|_| {
                     let mut source: Vec<u64> = (0..draw(30)).map(|_| draw(50)).collect();
                     if draw(3) == 0 {
-                        // As large as a head that has ended.
+                        // As large as the head of a source that has ended.
                         source.push(u64::MAX);
                     }
                     source.sort_unstable();

@@ -1,19 +1,19 @@
-//! A key with merge operands in a flush or merge: its operands are folded, joined or kept.
+//! Keys with merge operands in a flush or compaction: their operands are folded, joined or kept.
 //!
-//! The versions of a key arrive newest first, stripe by stripe ([`rules`](crate::jobs::rules)). Of
-//! a stripe the operands down to the first other version, their base, count; they are folded where
-//! the base is in the same stripe or cannot exist, and joined into one where the operator knows how
-//! and a stripe holds several.
+//! The versions of a key arrive newest first, stripe by stripe ([`rules`](crate::jobs::rules)). In
+//! a stripe only the operands down to the first other version, their base, are relevant. They are
+//! folded if the base is in the same stripe or cannot exist. They are joined into one if the
+//! operator can do that and a stripe holds several.
 //!
 //! Memory is bounded, however many operands a key has
-//! ([`FoldLimits::held`](crate::state::fold_limits::FoldLimits::held)): where those of a stripe are
-//! more, the newest are written as they are, with their own numbers, and the rest is gathered on,
-//! so that there is something to fold with the base when it comes. One operand at least is held; so
-//! a key has fewer operands after every merge that has its base, as long as they make a value that
-//! is short enough. To give up folding such a key was rejected: its operands would become more
-//! until no read could fold them. So was to read the operands several times and to fold them from
-//! the oldest on: a job would read a key of gigabytes three times, and later jobs do the same at no
-//! extra cost.
+//! ([`FoldLimits::held`](crate::state::fold_limits::FoldLimits::held)). If a stripe has more, the
+//! newest are written as they are, with their own numbers, and gathering goes on, so that there are
+//! operands to fold with the base when it comes. At least one operand is held. Every compaction
+//! that meets the base thus leaves fewer operands, as long as the folded value is short enough.
+//!
+//! Two alternatives were rejected. Not folding such a key would let its operands grow until no read
+//! could fold them. Reading the operands several times and folding from the oldest on would read a
+//! key of gigabytes three times; later jobs do the same work at no extra cost.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -31,7 +31,7 @@ use crate::state::guard::guarded;
 #[cfg(test)]
 mod tests;
 
-/// How much of the key was seen.
+/// How much of the key was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     /// Older versions follow.
@@ -41,8 +41,8 @@ enum Seen {
 }
 
 impl Rules {
-    /// Takes the remaining versions of a key whose next one is an operand, as far as anybody may
-    /// see them.
+    /// Handles the remaining versions of a key whose next one is an operand, as far as any reader
+    /// may see them.
     pub(super) fn merge_group(
         &self,
         inputs: &mut Inputs,
@@ -50,23 +50,23 @@ impl Rules {
         progress: &mut Progress,
     ) -> Result<()> {
         let mut gathered = mem::take(&mut progress.gathered);
-        // A newer version of this key may already stand in the first of these stripes.
+        // A newer version of this key may have been kept in the first of these stripes.
         gathered.settled = (progress.kept > 0).then_some(progress.stripe);
-        let done = self
+        let handled = self
             .gather(inputs, output, progress, &mut gathered)
             .and_then(|()| self.emit(&mut gathered, output, progress, Seen::All));
         gathered.clear();
         progress.gathered = gathered;
         progress.done = true;
-        done
+        handled
     }
 
     fn is_at(&self, inputs: &Inputs, key: &[u8]) -> bool {
         inputs.valid() && self.order().compare(inputs.key(), key).is_eq()
     }
 
-    /// Steps over the versions of a key, up to the one that ends it; those that are to be written,
-    /// and were not yet, are in `gathered.kept`.
+    /// Moves past the versions of a key, up to the one that ends it. The versions that are to be
+    /// written, and were not yet, are then in `gathered.kept`.
     fn gather(
         &self,
         inputs: &mut Inputs,
@@ -75,7 +75,8 @@ impl Rules {
         gathered: &mut Gathered,
     ) -> Result<()> {
         let (oldest, held) = (self.oldest(), self.context.fold_limits.held(self.bottom));
-        // The first is taken whatever the order says of it and itself: a flush never ended.
+        // The first is taken even if the comparator finds its key unequal to itself; otherwise a
+        // flush would not end.
         loop {
             let (seq, kind) = (inputs.seq(), inputs.kind());
             let stripe = self.stripe(seq);
@@ -119,7 +120,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Joins the operands from `first` on, if that can be done.
+    /// Joins the operands from `first` on, if the operator can.
     fn join_from(&self, key: &[u8], gathered: &mut Gathered, first: usize) {
         if let Some(joined) = self.join(key, gathered, first) {
             let newest = gathered.versions[first].clone();
@@ -146,8 +147,8 @@ impl Rules {
         }
     }
 
-    /// Folds or keeps the versions of a stripe with their `base`, which is no operand. Its value
-    /// was the last that was put.
+    /// Folds or keeps the versions of a stripe with their `base`, which is no operand. Its value is
+    /// the last in `gathered.bytes`.
     fn settle(
         &self,
         key: &[u8],
@@ -170,8 +171,8 @@ impl Rules {
         gathered.kept.push(base);
     }
 
-    /// Writes the kept versions, and the newest of the operands, if they cannot be joined: until
-    /// the others take half of the room, or only the oldest is left.
+    /// Writes the kept versions, and the newest operands if they cannot be joined, until the others
+    /// take half of the allowed memory or only the oldest is left.
     #[cold]
     fn relieve(
         &self,
@@ -186,8 +187,8 @@ impl Rules {
         self.emit(gathered, output, progress, Seen::Part)
     }
 
-    /// Writes the kept versions. Tombstones at their end wait until something older is kept: where
-    /// no older run can hold the key, they have nothing to hide otherwise.
+    /// Writes the kept versions. Tombstones at their end are deferred until an older version is
+    /// kept: if no older run can hold the key, they would have nothing to hide.
     fn emit(
         &self,
         gathered: &mut Gathered,
@@ -202,7 +203,7 @@ impl Rules {
         }
         let kept = &gathered.kept[..written];
         let oldest = self.oldest();
-        // An operand keeps its number: older ones may follow it when runs are merged.
+        // An operand keeps its number: older ones may follow it when runs are compacted.
         let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
         let alone = progress.kept == 0 && matches!(kept, [only] if ends(only));
         for version in kept {
@@ -221,7 +222,7 @@ impl Rules {
         Ok(())
     }
 
-    /// The operand that does the same as the operands from `first` on.
+    /// Returns the operand that has the same effect as the operands from `first` on.
     fn join(&self, key: &[u8], gathered: &Gathered, first: usize) -> Option<Vec<u8>> {
         let operator = self.context.merge_operator.as_ref()?;
         let values = gathered.versions[first..].iter().rev();
@@ -230,9 +231,9 @@ impl Rules {
         joined.filter(|joined| joined.len() <= self.context.fold_limits.value)
     }
 
-    /// The value that all operands make of their base, or `None` when there is no operator, it
-    /// refuses or panics, the value below cannot be read, or the result is longer than a value may
-    /// be: the operands stay, and reads go on folding them.
+    /// Folds all operands over their base. Returns `None` if there is no operator, it refuses or
+    /// panics, the base cannot be read, or the result is too long: the operands are kept, and reads
+    /// continue to fold them.
     fn fold<'g>(
         &self,
         key: &[u8],
@@ -250,7 +251,7 @@ impl Rules {
             Some(base) if base.kind == Kind::Pointer => {
                 let (order, values) = (self.order(), &self.values);
                 let stored = &bytes[base.value.clone()];
-                // Who reads the key gets the error; the job, and with it every other key, goes on.
+                // The readers of the key get the error; the job, with all other keys, goes on.
                 resolve(order, values, key, base.kind, stored, read).ok()?;
                 Some(read.as_slice())
             }

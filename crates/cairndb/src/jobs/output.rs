@@ -1,7 +1,8 @@
-//! From a stream of entries to table files: cut at a target size, never inside a key.
+//! Output of a job: writes a stream of entries to table files that are cut at a target size, never
+//! within the versions of a key.
 //!
-//! Flush, merge and recovery all write through here. Files are written but not
-//! synced; the handles to sync them travel with the outcome.
+//! Flush, compaction and recovery all write through here. Files are written but not synced; the
+//! outcome carries the handles to sync them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,14 +28,16 @@ pub(crate) struct OutputSettings {
     pub(crate) filter_bits_per_key: u32,
     pub(crate) table_bytes: u64,
     pub(crate) dictionaries: Arc<Dictionaries>,
-    /// The disk begins with each table as soon as it is finished: somebody waits until all are durable.
+    /// Whether each table is written to the disk as soon as it is finished, because a caller waits
+    /// until all are durable.
     pub(crate) begin_syncs: bool,
-    /// Values to be copied elsewhere.
+    /// Values to be copied to another value file.
     pub(crate) relocation: Option<Arc<Relocation>>,
 }
 
-/// A builder keeps four bytes of filter hash an entry: a table of tombstones, five bytes each, would
-/// hold far more of them than its size says. Cut where entries of 32 bytes would have been.
+/// Bytes per entry that count at least. A builder keeps four bytes of filter hash per entry, so a
+/// table of tombstones, five bytes each, would hold far more of them than its size suggests. Tables
+/// are cut where entries of 32 bytes would have filled them.
 const ENTRY_BYTES_MIN: u64 = 32;
 
 impl OutputSettings {
@@ -49,7 +52,7 @@ impl OutputSettings {
 pub(crate) struct Written {
     pub(crate) record: TableRecord,
     pub(crate) sync: Arc<dyn FileSync>,
-    /// Its handle, where the table was opened before it is installed.
+    /// Handle of the table, if it was opened before it is installed.
     pub(crate) opened: Option<TableHandle>,
 }
 
@@ -58,22 +61,22 @@ struct Open {
     number: u64,
     builder: TableBuilder,
     sync: Arc<dyn FileSync>,
-    /// One of its pointers leads to an encoded value.
+    /// Whether one of its pointers leads to an encoded value.
     large_encoded: bool,
-    /// Pages written when it was last asked whether the table is full.
+    /// Number of pages when `has_grown` was called last.
     pages: u32,
 }
 
 impl Open {
-    /// Whether pages were written since this was asked last. A table may be full then; to look at each entry
-    /// whether it is took 60 instructions.
+    /// Whether pages were written since the last call. Only then can the table have become full,
+    /// and to check this for each entry lost.
     #[inline]
     fn has_grown(&mut self) -> bool {
         let before = std::mem::replace(&mut self.pages, self.builder.pages());
         before != self.pages
     }
 
-    /// Appends a pointer, to a copy of its value where that is to be elsewhere.
+    /// Appends a pointer, or the pointer to a copy if its value is to be relocated.
     #[cold]
     fn add_pointer(
         &mut self,
@@ -92,7 +95,7 @@ impl Open {
     }
 }
 
-/// Writes entries in order into as many tables as they need.
+/// Writes entries in order to as many tables as they need.
 #[derive(Debug)]
 pub(crate) struct Output<'a> {
     dir: &'a dyn Dir,
@@ -103,8 +106,8 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Appends an entry. `new_key` says that the key differs from the last one, so that a file may
-    /// be cut before it.
+    /// Appends an entry. `new_key`: the key differs from the last one, so that a file may be cut
+    /// before it.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -125,8 +128,8 @@ impl<'a> Output<'a> {
             self.begin_table()?;
         }
         let open = self.open.as_mut().expect("a table was begun above");
-        // 0 says that a key has no other version here. One that an earlier merge had left alone is
-        // below a newer one now; 1 is as old as any number that is told apart.
+        // 0 means that a key has no other version here. A version that an earlier compaction wrote
+        // with 0 is now below a newer one; 1 is as old as any number that is compared.
         let seq = if new_key { seq } else { seq.max(1) };
         if kind == Kind::Pointer
             && let Ok(pointer) = Pointer::decode(value.bytes())
@@ -136,7 +139,7 @@ impl<'a> Output<'a> {
         open.builder.add(key, seq, kind, *value)
     }
 
-    /// What was copied of large values since this was asked last, as so many entries.
+    /// Returns the weight of the large values copied since the last call, as a number of entries.
     pub(crate) fn take_weight(&self) -> u64 {
         let relocation = self.settings.relocation.as_ref();
         relocation.map_or(0, |relocation| relocation.take_weight())
@@ -172,9 +175,10 @@ impl<'a> Output<'a> {
         };
         let made = open.builder.trained().cloned();
         let deferred = open.builder.is_deferred();
-        // The order is asked, which may be the user's and panic.
+        // The comparator runs here; a custom one may panic.
         let summary = guarded(|| open.builder.finish()).inspect_err(|_| {
-            // Of the files to be removed after a failure this one is no more: it has no record.
+            // This file is not among those that are removed after a failure any more: it has no
+            // record.
             let _ = self.dir.unlink(&name::table(FileNumber(open.number)));
         })?;
         if let Some(made) = made {
@@ -208,22 +212,23 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Finishes the last table; all of them, in key order.
+    /// Finishes the last table; returns all of them in key order.
     pub(crate) fn finish(mut self) -> Result<Vec<Written>> {
         self.finish_table()?;
         Ok(std::mem::take(&mut self.written))
     }
 
-    /// Names of every file begun, for removal after a failure.
+    /// Returns the names of all files begun, for their removal after a failure.
     pub(crate) fn names(&self) -> Vec<String> {
         let open = self.open.as_ref().map(|open| open.number);
-        let done = self.written.iter().map(|written| written.record.file);
-        done.chain(open)
+        let finished = self.written.iter().map(|written| written.record.file);
+        finished
+            .chain(open)
             .map(|file| name::table(FileNumber(file)))
             .collect()
     }
 
-    /// Suspends the output, so that a stepped job owns no borrow between steps.
+    /// Suspends the output, so that a stepped job holds no borrow between steps.
     pub(crate) fn into_parts(self) -> OutputParts {
         OutputParts {
             open: self.open,

@@ -1,10 +1,11 @@
-//! The short ways of entries about which nothing is to be decided: each its key's newest version, seen by everybody,
-//! and where there are several inputs the only one. Most entries of most jobs are. So is an operand that has no other
-//! version in the inputs, where its key may have older ones below: it stays what it is, and keeps its number.
+//! Fast paths of a job for entries that need no decision: each is the newest version of its key,
+//! visible to everybody, and, with several inputs, the only one. Most entries of most jobs are. An
+//! operand without another version in the inputs, whose key may have older ones below, is kept as
+//! well, with its number.
 //!
-//! The general way ([`Rules::run`]) keeps a copy of the key to tell its other versions by, and asks the inputs for every
-//! field; it took 200 instructions an entry more, of some 1,900 that flushing one takes. One short way is for
-//! all inputs; the other, for a memtable alone, is what sequential loads are flushed by: 3 % of their time less.
+//! The general path ([`Rules::run`]) keeps a copy of the key to recognise its other versions, and
+//! asks the inputs for every field, which costs more instructions per entry. One fast path is for
+//! any inputs; the other, for a single memtable, flushes sequential loads.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::ValueIn;
@@ -15,9 +16,10 @@ use crate::jobs::output::Output;
 use crate::jobs::rules::{Progress, Rules};
 
 impl Rules {
-    /// Moves entries from `inputs`, whose current one has a new key, to `output`, up to the first that it
-    /// has to leave to [`Rules::run`]: an operand to be folded, a version that a snapshot is older than, or, of several
-    /// inputs, what may have another version behind it. Whether it moved any.
+    /// Moves entries from `inputs`, whose current entry has a new key, to `output`, up to the first
+    /// that needs [`Rules::run`]: an operand to be folded, a version newer than the oldest
+    /// snapshot, or, with several inputs, an entry that may be followed by another version. Returns
+    /// whether it moved any.
     #[inline]
     pub(super) fn copy_plain(
         &self,
@@ -58,7 +60,7 @@ impl Rules {
                 let value = ValueIn::Raw(memtable.value());
                 output.add(true, memtable.key(), kept_number(kind, seq), kind, &value)?;
             }
-            // Different heads are never of equal keys; equal ones may be of different keys.
+            // Different heads belong to different keys; equal heads may belong to different keys.
             if may_go_on {
                 progress.settle(memtable.key());
                 memtable.next();
@@ -86,8 +88,8 @@ impl Rules {
             }
             progress.entries_in += 1;
             if kind != Kind::Delete || !self.bottom {
-                // By reference, where it was put: a copy read whole right after its parts were stored waits for
-                // every store before them.
+                // By reference, where it was written: loading a copy whole right after its parts
+                // were stored would wait for every earlier store.
                 match &inputs.entry() {
                     Ok(entry) => {
                         output.add(true, entry.key, kept_number(kind, seq), kind, &entry.value)?;
@@ -105,7 +107,8 @@ impl Rules {
     }
 }
 
-/// The number that a version everybody sees is written with: none, but that operands which meet have to be told apart.
+/// Returns the number with which a version visible to everybody is written: 0, except that operands
+/// keep theirs, since several may meet.
 #[inline]
 fn kept_number(kind: Kind, seq: SeqNo) -> SeqNo {
     if kind == Kind::Merge { seq } else { 0 }
@@ -134,7 +137,7 @@ mod tests {
 
     type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 
-    /// Small numbers from a seed.
+    /// Random small numbers from a seed.
     struct Dice(u64);
 
     impl Dice {
@@ -147,7 +150,8 @@ mod tests {
         }
     }
 
-    /// The bytewise order, but nobody knows: its heads say nothing, so that all goes the general way.
+    /// Bytewise order disguised as a custom one: heads are meaningless, so that all entries take
+    /// the general path.
     #[derive(Debug)]
     struct Bytes;
 
@@ -174,7 +178,7 @@ mod tests {
         Source::Mem(table.cursor())
     }
 
-    /// What a job over `sources` writes, in steps of `step` entries.
+    /// Returns the entries that a job over `sources` writes, in steps of `step` entries.
     fn written(dir: &dyn Dir, rules: Rules, sources: Vec<Source>, step: u64) -> Vec<Entry> {
         let order = rules.context.order.clone();
         let settings = OutputSettings {
@@ -218,7 +222,7 @@ mod tests {
             let keys = 1 + dice.below(40);
             let entries: Vec<Entry> = (1..=1 + dice.below(300))
                 .map(|seq| {
-                    // Most share their heads with others; some end within.
+                    // Most keys share their heads with others; some are shorter than that.
                     let key = format!("user{:03}/{:09}", dice.below(keys), dice.below(3));
                     let len = if dice.below(4) == 0 { 9 } else { key.len() };
                     let kind = match dice.below(8) {
@@ -243,7 +247,8 @@ mod tests {
             let bottom = dice.below(2) == 0;
             let at = usize::try_from(dice.below(newest)).unwrap();
             let end = (dice.below(4) == 0).then(|| entries[at].0.clone());
-            // Of one hint for all, of several; some that not all keys begin with, and that no key does.
+            // One hint for all memtables or different ones; some are prefixes of only some keys, or
+            // of none.
             let alike = dice.below(2);
             let hints = ["user", "user00", "user011/", "", "zero", "user"];
             let hint = usize::try_from(dice.below(5)).unwrap();
@@ -253,14 +258,14 @@ mod tests {
                 context: ReadContext {
                     path: Path::new("db").into(),
                     order: order.clone(),
-                    // `Append` joins operands, and without an operator they stay.
+                    // `Append` joins operands; without an operator they are kept.
                     merge_operator: (seed % 2 == 1).then(|| Arc::new(Append) as _),
                     fold_limits: FoldLimits::default(),
                 },
                 values: Arc::default(),
                 end: end.clone(),
             };
-            // Newest first; of one memtable, or of several of disjoint sequence numbers.
+            // Newest first: one memtable, or several with disjoint sequence numbers.
             let parts = 1 + usize::try_from(dice.below(4)).unwrap();
             let (in_order, step) = (dice.below(2) == 0, 1 + dice.below(50));
             let written = |order: &Order| {
@@ -280,7 +285,7 @@ mod tests {
         }
     }
 
-    /// More than are gathered before they are joined, with operands of other keys around them.
+    /// More operands than are gathered before they are joined, next to operands of other keys.
     #[test]
     fn a_key_of_thousands_of_operands_becomes_one() {
         let env = MemEnv::new(Background::Stepped);
@@ -312,7 +317,7 @@ mod tests {
                 (b"counter".to_vec(), 3000, Kind::Merge, sum),
                 operand("last", 3002),
             ];
-            // Folded they are values, which everybody sees.
+            // Folded operands are values, visible to everybody.
             let expected = expected.map(|(key, seq, kind, value)| {
                 if bottom {
                     (key, 0, Kind::Put, value)

@@ -1,46 +1,49 @@
-//! What a compaction reads and where its tables go.
+//! Plan of a compaction: its input tables and its target run.
 
 use std::sync::Arc;
 
 use crate::jobs::relocation::Relocation;
 use crate::state::version::Run;
 
-/// Where a merge's tables go.
+/// Inputs and target of a compaction.
 #[derive(Clone, Debug)]
 pub(crate) struct CompactionPlan {
     /// Input tables by run, newest run first.
     pub(crate) inputs: Vec<Run>,
-    /// The run that takes the output, at the place of the oldest input run. A new number when
-    /// whole runs are merged, the oldest run's own when only part of it is.
+    /// The run that takes the output, at the position of the oldest input run. A new number if
+    /// whole runs are compacted, the number of the oldest run if only part of it is.
     pub(crate) target: u64,
-    /// No older run holds any of the inputs' keys.
+    /// No older run holds any key of the inputs.
     pub(crate) bottom: bool,
-    /// Somebody waits until it is durable: two threads share it, and the disk begins with each table at once.
+    /// A caller waits until the output is durable: two threads share the compaction, and each table
+    /// is written to the disk as soon as it is finished.
     pub(crate) waited_for: bool,
-    /// There is nothing else to do: what it makes is checked before it is shown, and mapped, for who reads next.
+    /// An idle compaction: its output is verified before it is published, and mapped for the next
+    /// readers.
     pub(crate) when_idle: bool,
-    /// Values to be copied elsewhere.
+    /// Values to be copied to another value file.
     pub(crate) relocation: Option<Arc<Relocation>>,
-    /// Newer runs, newest first: what they hide is dropped, and they stay as they are.
+    /// Newer runs, newest first. Entries that they hide are dropped; the runs themselves stay as
+    /// they are.
     pub(crate) hiders: Vec<Run>,
 }
 
 impl CompactionPlan {
-    /// A key with about as much before it as behind: where a table in the middle of the largest run of several
-    /// begins. `None` where no run has two tables.
+    /// Returns a key with about as many bytes before as after it: the first key of a table in the
+    /// middle of the largest run with several tables. Returns `None` if no run has two tables.
     pub(crate) fn middle(&self) -> Option<Vec<u8>> {
         let several = self.inputs.iter().filter(|run| run.tables().len() > 1);
         let tables = several.max_by_key(|run| run.bytes())?.tables();
         Some(tables[tables.len() / 2].record.smallest.clone())
     }
 
-    /// The runs that it takes tables of.
+    /// Returns the runs of the input tables.
     pub(crate) fn runs(&self) -> Vec<u64> {
         self.inputs.iter().map(|run| run.id).collect()
     }
 }
 
-/// `of * part / all`, and no more than `of`.
+/// Returns `of * part / all`, at most `of`.
 pub(crate) fn share(of: u64, part: u64, all: u64) -> u64 {
     let share = u128::from(of) * u128::from(part) / u128::from(all.max(1));
     u64::try_from(share).map_or(of, |share| share.min(of))

@@ -1,11 +1,14 @@
-//! Copying large values out of value files that are mostly dead, as a merge rewrites the pointers to them.
+//! Relocation: copies large values out of value files that are mostly dead, while a compaction
+//! rewrites the pointers to them.
 //!
-//! A value file goes when nothing refers to it any more; one live value keeps the whole. So a merge is given a set of
-//! such files, the victims, and where it meets a pointer to one, it copies the value to the file being filled and
-//! writes the pointer to the copy. What saves an eighth by it is encoded then, for good. A value that cannot be read
-//! keeps its pointer: who asks for it is told what is wrong, as before, and its file stays.
+//! A value file is removed once nothing refers to it; one live value keeps all of it. A compaction
+//! is therefore given a set of such files, the victims. For each pointer to a victim it copies the
+//! value to the file being filled, and writes the pointer to the copy. A value that compression
+//! shrinks by an eighth is then stored compressed, for good. A value that cannot be read keeps its
+//! pointer and its file, and its readers get the error, as before.
 //!
-//! One merge at a time has a relocation, on one thread; the lock is for the type's sake.
+//! At most one compaction at a time has a relocation, on one thread; the lock only makes the type
+//! `Sync`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,40 +20,41 @@ use cairndb_format::value_file::{CODEC_RAW, Pointer, ValueEncoder, read_stored};
 use crate::log::values::ValueLog;
 use crate::state::version::Values;
 
-/// A buffer above this size is given back after its value.
+/// A buffer above this size is freed after its value.
 const BUFFER_BYTES_KEPT: usize = 1 << 20;
-/// A copy of so many bytes takes about as long as moving an entry: a step of a merge is bounded by both.
+/// Bytes whose copy takes about as long as moving an entry: both limit a step of a compaction.
 const BYTES_AN_ENTRY: u64 = 1 << 10;
 
-/// What is remembered of relocations.
+/// State of value garbage collection.
 #[derive(Debug, Default)]
 pub(crate) struct Relocating {
     /// The files that are being emptied.
     pub(crate) victims: BTreeSet<u64>,
-    /// Files with a value that could not be read, or that a damaged table points to: none is tried again by this handle.
+    /// Files with a value that could not be read, or that a damaged table points to; this handle
+    /// does not try them again.
     pub(crate) unmovable: BTreeSet<u64>,
-    /// While a job is at it: no file from this one on may be called dead.
+    /// During a relocation: no file from this number on may be considered dead.
     pub(crate) first_copies: Option<u64>,
-    /// The length of all files when they were last looked at under load.
+    /// Total length of all value files when they were last examined under load.
     pub(crate) looked_at: u64,
-    /// What of the mutable memtable was looked at, and what it hides.
+    /// The examined part of the mutable memtable, and the values it hides.
     pub(crate) hidden: Hidden,
 }
 
-/// Large values that entries of the mutable memtable have overwritten or deleted, as far as these
-/// were looked at.
+/// Large values that entries of the mutable memtable have overwritten or deleted, as far as it was
+/// examined.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hidden {
-    /// The memtable, by its first sequence number.
+    /// The memtable, identified by its first sequence number.
     pub(crate) memtable: SeqNo,
-    /// Entries up to here were looked at.
+    /// Entries up to here were examined.
     pub(crate) seen: SeqNo,
-    /// Stored bytes of the values.
+    /// Stored bytes of the hidden values.
     pub(crate) bytes: u64,
 }
 
 impl Relocating {
-    /// Notes that the job with `relocation` is installed or given up.
+    /// Records that the job with `relocation` was installed or given up.
     pub(crate) fn end(&mut self, relocation: &Relocation) {
         self.first_copies = None;
         for file in relocation.unmovable() {
@@ -60,25 +64,25 @@ impl Relocating {
     }
 }
 
-/// What has been done so far.
+/// Results of a relocation so far.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Stored bytes of the values copied, by the file they were in.
+    /// Stored bytes of the copied values, by their former file.
     dead: BTreeMap<u64, u64>,
     /// Files with a value that could not be read.
     unmovable: BTreeSet<u64>,
-    /// Bytes read since [`Relocation::take_weight`] was asked last, and bytes written altogether.
+    /// Bytes read since the last [`Relocation::take_weight`], and bytes written in total.
     recent: u64,
     copied: u64,
     buffer: Vec<u8>,
     encoder: ValueEncoder,
 }
 
-/// The victims of one merge, and where their values go.
+/// The victims of a compaction, and the target of their values.
 #[derive(Debug)]
 pub(crate) struct Relocation {
     victims: BTreeSet<u64>,
-    /// Files are read through these; the victims are among them.
+    /// The value files, including the victims.
     values: Arc<Values>,
     moved: Arc<ValueLog>,
     encodes: bool,
@@ -101,10 +105,10 @@ impl Relocation {
         }
     }
 
-    /// The pointer to write for `pointer`, which `key` has: to a copy, where its file is a victim.
+    /// Copies the value of `key` if `pointer` leads to a victim; returns the pointer to write.
     ///
     /// # Errors
-    /// Of writing the copy; the file it was to go to is closed then.
+    /// Errors of writing the copy; the target file is then closed.
     pub(crate) fn follow(&self, order: &Order, key: &[u8], pointer: Pointer) -> Result<Pointer> {
         let FileNumber(file) = pointer.file;
         let Some(handle) = self
@@ -137,7 +141,7 @@ impl Relocation {
             Some(encoded) => file.append_encoded(hash, encoded, raw_len),
             None => file.append(hash, &[stored]),
         })?;
-        assert_eq!(copy.raw_len, pointer.raw_len, "a copy is as long");
+        assert_eq!(copy.raw_len, pointer.raw_len, "a copy keeps its length");
         tally.buffer.clear();
         tally.buffer.shrink_to(BUFFER_BYTES_KEPT);
         tally.encoder.shrink_to(BUFFER_BYTES_KEPT);
@@ -148,12 +152,12 @@ impl Relocation {
         Ok(copy)
     }
 
-    /// What was copied since this was asked last, as so many entries.
+    /// Returns the weight of the values copied since the last call, as a number of entries.
     pub(crate) fn take_weight(&self) -> u64 {
         std::mem::take(&mut self.tally.lock().recent) / BYTES_AN_ENTRY
     }
 
-    /// Stored bytes of the values copied, by the file they were in.
+    /// Stored bytes of the copied values, by their former file.
     pub(crate) fn dead(&self) -> BTreeMap<u64, u64> {
         self.tally.lock().dead.clone()
     }

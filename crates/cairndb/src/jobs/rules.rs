@@ -1,12 +1,12 @@
-//! What a flush or merge keeps of each key: the newest version visible to every open snapshot and
-//! to readers of now, nothing else.
+//! Rules of a flush or compaction: it keeps the newest version of each key that is visible to each
+//! open snapshot and to current readers, and nothing else.
 //!
-//! Versions of a key arrive newest first. Snapshots cut the sequence numbers into stripes; of each
-//! stripe only the newest version can ever be seen. A version at or below the oldest snapshot ends
-//! its key: whatever is older is invisible for ever. When such a version is the only one kept, its
-//! sequence number is written as 0, which every reader sees and which costs no byte. Where no older
-//! run can hold the key (`bottom`), a final tombstone has nothing left to hide and is dropped.
-//! A key with merge operands goes another way ([`operands`](crate::jobs::operands)).
+//! Versions of a key arrive newest first. Snapshots divide the sequence numbers into stripes; of
+//! each stripe only the newest version can ever be seen. A version at or below the oldest snapshot
+//! is the last that is kept: older ones are invisible for ever. If it is the only version kept, its
+//! sequence number is rewritten to 0, which every reader sees and which takes no byte. If no older
+//! run can hold the key (`bottom`), a final tombstone has nothing left to hide and is dropped. Keys
+//! with merge operands are handled by [`operands`](crate::jobs::operands).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::jobs::output::Output;
 use crate::state::context::ReadContext;
 use crate::state::version::Values;
 
-/// What keeping and dropping depends on.
+/// The facts that decide which versions are kept.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// Sequence numbers somebody may read at, ascending, the published one included.
+    /// Sequence numbers at which readers may read, ascending, including the published one.
     pub(crate) snapshots: Vec<SeqNo>,
     /// No older run holds any of these keys.
     pub(crate) bottom: bool,
     pub(crate) context: ReadContext,
     pub(crate) values: Arc<Values>,
-    /// Keys from this one on are another's.
+    /// Keys from this one on belong to another job.
     pub(crate) end: Option<Vec<u8>>,
 }
 
@@ -38,18 +38,19 @@ pub(crate) struct Rules {
 pub(crate) struct Progress {
     pub(super) key: Vec<u8>,
     has_key: bool,
-    /// The key is settled: older versions are dropped.
+    /// All that can be seen of the key was handled: older versions are dropped.
     pub(super) done: bool,
     pub(super) kept: usize,
     pub(super) stripe: usize,
-    /// Stored bytes of dropped pointers, by value file.
+    /// Stored bytes of the values whose pointers were dropped, by value file.
     pub(crate) dead: BTreeMap<u64, u64>,
     pub(crate) entries_in: u64,
     pub(super) gathered: Gathered,
 }
 
 impl Progress {
-    /// Notes that what everybody sees of `key` was dealt with: its older versions are dropped.
+    /// Records that the newest version of `key` visible to everybody was handled: older versions
+    /// are dropped.
     pub(crate) fn settle(&mut self, key: &[u8]) {
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -58,7 +59,7 @@ impl Progress {
         self.kept = 1;
     }
 
-    /// Notes that no entry to come has the last key.
+    /// Records that no later entry has the last key.
     pub(crate) fn forget(&mut self) {
         self.has_key = false;
     }
@@ -69,7 +70,7 @@ impl Rules {
         self.snapshots.partition_point(|snapshot| *snapshot < seq)
     }
 
-    /// What is as old as this everybody sees.
+    /// Sequence number up to which versions are visible to everybody.
     #[inline]
     pub(super) fn oldest(&self) -> SeqNo {
         self.snapshots.first().copied().unwrap_or(SeqNo::MAX)
@@ -85,7 +86,7 @@ impl Rules {
         end.is_some_and(|end| self.order().compare(inputs.key(), end).is_ge())
     }
 
-    /// Moves up to `entries_max` entries from `inputs` to `output`; whether any are left.
+    /// Moves up to `entries_max` entries from `inputs` to `output`; returns whether any are left.
     pub(crate) fn run(
         &self,
         inputs: &mut Inputs,
@@ -122,12 +123,12 @@ impl Rules {
                 inputs.step()?;
                 continue;
             } else if !self.order().can_hash() {
-                // Equal keys may differ, and a snapshot sees them as they were written.
+                // Equal keys may differ in bytes, and a snapshot sees them as they were written.
                 progress.key.clear();
                 progress.key.extend_from_slice(inputs.key());
             }
             if inputs.only_hides() {
-                // An operand hides nothing, nor does what a snapshot is older than.
+                // An operand hides nothing, nor does a version newer than the oldest snapshot.
                 progress.done = inputs.kind() != Kind::Merge && inputs.seq() <= oldest;
                 inputs.step()?;
                 continue;
@@ -183,8 +184,8 @@ impl Rules {
     ) -> Result<()> {
         let first = progress.kept == 0;
         progress.kept += 1;
-        // By reference, where it was put: a copy read whole right after its parts were stored waits for
-        // every store before them.
+        // By reference, where it was written: loading a copy whole right after its parts were
+        // stored would wait for every earlier store.
         match &inputs.entry() {
             Ok(entry) => output.add(first, &progress.key, seq, kind, &entry.value),
             Err(error) => Err(error.clone()),
@@ -199,7 +200,7 @@ impl Rules {
     }
 }
 
-/// Counts the value behind an encoded pointer as dropped.
+/// Counts the value of an encoded pointer as dropped.
 pub(super) fn count_dead(dead: &mut BTreeMap<u64, u64>, encoded: &[u8]) {
     if let Ok(pointer) = Pointer::decode(encoded) {
         *dead.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);

@@ -1,11 +1,13 @@
-//! The commit state: one writer at a time appends to the log and the memtable.
+//! The commit state, through which one writer at a time appends to the log and the memtable.
 //!
-//! Sequence numbers are handed out under the commit lock and *published* in order. A write becomes
-//! visible when it is published; an `Os` write at once, a `Sync` write only after its sync, and
-//! whatever was appended behind it then too. Syncs are shared: whoever finds no sync under way runs
-//! one for everything appended so far, and writers that arrive meanwhile wait for the next. A queue
-//! of batches that a leader writes for its followers (LevelDB's) saves nothing here, because an
-//! append is a copy of a hundred nanoseconds; what must be shared is the sync.
+//! Sequence numbers are assigned under the commit lock and *published* in order. A write becomes
+//! visible when it is published: an `Os` write at once, a `Sync` write only after its sync. A write
+//! appended after a `Sync` write is not published before it.
+//!
+//! Syncs are shared: a writer that finds no sync in progress runs one for everything appended so
+//! far, and writers that arrive meanwhile wait for the next. LevelDB's queue of batches, which a
+//! leader writes for its followers, would save nothing here: an append is a short copy, and only
+//! the sync is worth sharing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,99 +21,102 @@ use cairndb_mem::{Borrowed, MemWriter, Memtable};
 
 use crate::log::segments::Segment;
 
-/// What the mutable part leaves in the log.
+/// Values of the mutable memtable that stay in the log.
 #[derive(Debug)]
 struct LeftInLog {
     /// The segment can be read in place, so values need not be copied out of it.
     lends: bool,
-    /// Bytes that the part's records take.
+    /// Bytes of the memtable's log records.
     bytes: u64,
-    /// Most of them.
+    /// Limit of `bytes`.
     bytes_max: u64,
 }
 
-/// What a part's pointers lead to.
+/// Value files that the pointers of a memtable lead to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MemtableValues {
-    /// The first value file.
+    /// Number of the first such file.
     pub(crate) first: Option<u64>,
     /// Bytes of the values.
     pub(crate) bytes: u64,
 }
 
-/// About what a batch's entry takes in a memtable beside what it takes in the batch: a node's fixed part, the place of its
-/// value, and in the tree 23 bytes, as keys in random order do. Where a batch takes more, its part has a chunk more,
-/// which is counted.
+/// Approximate memtable bytes of a batch entry in addition to its encoded bytes: the fixed part of
+/// a node, the position of its value, and 23 bytes in the tree if keys arrive in random order. If a
+/// batch takes more, its memtable has an additional chunk, which is counted.
 const NODE_BYTES: usize = 76;
 
-/// What the commit lock guards.
-#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
+/// State that the commit lock guards.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the flags are independent of each other"
+)]
 #[derive(Debug)]
 pub(crate) struct Commit {
     pub(crate) mutable: Arc<Memtable>,
     writer: MemWriter,
-    /// The newest live segment, none before the first logged write.
+    /// The newest live segment; `None` before the first logged write.
     pub(crate) segment: Option<Arc<Segment>>,
-    /// Where the next record goes.
+    /// Offset of the next record.
     at: u64,
     left: LeftInLog,
-    /// The first segment that holds a record of the mutable part.
+    /// The first segment that holds a record of the mutable memtable.
     pub(crate) memtable_segment: Option<u64>,
-    /// What the mutable part's pointers lead to.
+    /// Value files that the pointers of the mutable memtable lead to.
     memtable_values: MemtableValues,
-    /// Values appended whose pointers are not in the memtable yet, counted by file.
+    /// Number of appended values whose pointers are not in the memtable yet, by file.
     values_in_flight: BTreeMap<u64, u64>,
-    /// Last sequence number handed out.
+    /// Last sequence number assigned.
     pub(crate) last_seq: SeqNo,
-    /// Sequence numbers handed out since the last logged record, all of `None` writes.
+    /// Sequence numbers assigned since the last logged record, all to writes at `None`.
     gap: u32,
-    /// Last sequence numbers of `Sync` writes that are not yet synced.
+    /// Last sequence numbers of `Sync` writes that are not synced yet.
     pub(crate) awaiting_sync: VecDeque<SeqNo>,
-    /// Everything up to here is synced.
+    /// Everything up to this number is synced.
     pub(crate) synced_seq: SeqNo,
     /// A thread is running a sync pass.
     pub(crate) syncing: bool,
-    /// The worker waits for the next write: what it overwrites or deletes may be large.
+    /// The worker waits for the next write, which may overwrite or delete large values.
     pub(crate) wakes_worker: bool,
-    /// The worker has met writes that are not published yet, and wants to know when they are.
+    /// The worker found writes that are not published yet, and is to be woken when they are.
     pub(crate) look_again: bool,
-    /// The handle is being closed: what is written is written out, nothing new is taken.
+    /// The handle is being closed: pending writes are completed, new ones are refused.
     pub(crate) closing: bool,
-    /// Where records are put together.
+    /// Buffer in which records are assembled.
     scratch: Vec<u8>,
     /// Bytes of log records written by this handle.
     pub(crate) logged_bytes: u64,
     can_hash: bool,
 }
 
-/// A memtable part that takes no more entries.
+/// A memtable that takes no more entries.
 #[derive(Debug)]
 pub(crate) struct Filled {
     pub(crate) mem: Arc<Memtable>,
-    /// Bytes of the log that its records take.
+    /// Bytes of its log records.
     pub(crate) logged: u64,
-    /// The first segment that holds one of its records, none if it was not logged.
+    /// The first segment that holds one of its records; `None` if it was not logged.
     pub(crate) first_segment: Option<u64>,
-    /// What its pointers lead to.
+    /// Value files that its pointers lead to.
     pub(crate) values: MemtableValues,
 }
 
 /// A payload that was appended to the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Appended {
-    /// Length of its record.
+    /// Length of the record.
     pub(crate) bytes: u64,
-    /// Where in the segment the payload ends.
+    /// Offset in the segment at which the payload ends.
     end: u64,
 }
 
-/// The `len` bytes before `end`, where a region can be read in place.
+/// Borrows the `len` bytes before `end`, if the region can be read in place.
 fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Borrowed<'_>> {
     let (region, end) = region.zip(end)?;
     Borrowed::by(region, end - len as u64, len)
 }
 
-/// What an insert changes of a [`Commit`], beside the segment that lends its values.
+/// Fields of a [`Commit`] that an insert changes, apart from the segment that holds its values.
 struct Part<'a> {
     writer: &'a mut MemWriter,
     last_seq: &'a mut SeqNo,
@@ -120,11 +125,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Inserts an entry whose value the segment has `lent`, if it does.
-    #[expect(
-        clippy::inline_always,
-        reason = "of a batch's loop it is a part; the call took 12 instructions an entry"
-    )]
+    /// Inserts an entry; `lent` is its value in the log segment, if it stays there.
+    #[expect(clippy::inline_always, reason = "it is part of a batch's inner loop")]
     #[inline(always)]
     fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Borrowed<'_>>) {
         *self.last_seq += 1;
@@ -140,14 +142,15 @@ impl Part<'_> {
 
     #[cold]
     fn note_pointer(&mut self, pointer: &[u8]) {
-        let (file, bytes) = Pointer::decode(pointer).map_or((0, 0), |it| (it.file.0, it.len));
+        let (file, bytes) =
+            Pointer::decode(pointer).map_or((0, 0), |pointer| (pointer.file.0, pointer.len));
         let first = self.values.first.map_or(file, |first| first.min(file));
         self.values.first = Some(first);
         self.values.bytes += u64::from(bytes);
     }
 }
 
-/// One write as the commit sees it.
+/// A write as the commit sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Payload<'a> {
     /// A single entry.
@@ -168,15 +171,15 @@ impl Payload<'_> {
         }
     }
 
-    /// Whether it deletes, and nothing else.
+    /// Whether the write consists only of deletions.
     pub(crate) fn only_deletes(&self) -> bool {
         match self {
             Payload::One { kind, .. } => *kind == Kind::Delete,
-            Payload::Many(batch) => batch.own_entries().all(|it| it.kind == Kind::Delete),
+            Payload::Many(batch) => batch.own_entries().all(|entry| entry.kind == Kind::Delete),
         }
     }
 
-    /// Length of the log record, header and padding included.
+    /// Length of the log record, including header and padding.
     pub(crate) fn record_bytes(&self) -> u64 {
         match self {
             Payload::One { kind, key, value } => {
@@ -194,7 +197,8 @@ pub(crate) fn closing() -> Error {
 }
 
 impl Commit {
-    /// `memtable_logged_max` bounds the bytes of the log that a part leaves values in.
+    /// Returns the state before the first write of a handle; `memtable_logged_max` limits the log
+    /// bytes in which a memtable leaves values.
     pub(crate) fn new(
         (mutable, writer): (Arc<Memtable>, MemWriter),
         last_seq: SeqNo,
@@ -229,7 +233,8 @@ impl Commit {
         }
     }
 
-    /// Whether the mutable part takes `payload`, which will be `logged`; an empty one takes anything.
+    /// Whether the mutable memtable has room for `payload`, which is written to the log if
+    /// `logged`. An empty memtable has room for anything.
     pub(crate) fn memtable_has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
         if self.mutable.is_empty() {
             return true;
@@ -247,7 +252,8 @@ impl Commit {
                 };
                 self.writer.has_room(key.len(), room)
             }
-            // The entries' own encoding is at most a few bytes an entry smaller than the nodes.
+            // Estimate: each entry takes about its encoded bytes and `NODE_BYTES`, except for a
+            // value that stays in the log.
             Payload::Many(batch) => {
                 let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
                 let apart = if logged { batch.long_value_bytes() } else { 0 };
@@ -258,23 +264,22 @@ impl Commit {
         }
     }
 
-    /// Whether the segment takes a record of `bytes`.
+    /// Whether the segment has room for a record of `bytes`.
     pub(crate) fn segment_has_room(&self, bytes: u64) -> bool {
         self.segment
             .as_ref()
             .is_some_and(|segment| self.at + bytes <= segment.region.size())
     }
 
-    /// Continues in `segment`.
+    /// Continues the log in `segment`.
     pub(crate) fn enter_segment(&mut self, segment: Arc<Segment>) {
         self.at = segment.written();
         self.left.lends = segment.region.bytes(0, 0).is_some();
         self.segment = Some(segment);
     }
 
-    /// Whether flushing the mutable memtable gives back more than `max` bytes of the log's earlier
-    /// segments, or a segment that was made for a long record. `regular` is the length of all
-    /// others.
+    /// Whether flushing the mutable memtable frees more than `max` bytes of earlier log segments,
+    /// or a segment that was made for a long record. `regular` is the length of all other segments.
     pub(crate) fn keeps_long_log(&self, regular: u64, max: u64) -> bool {
         let Some(current) = &self.segment else {
             return false;
@@ -284,13 +289,14 @@ impl Commit {
         earlier.saturating_mul(regular) > max || current.region.size() > regular
     }
 
-    /// Forgets the segment, so that the next logged write begins another.
+    /// Leaves the segment, so that the next logged write begins another.
     pub(crate) fn leave_segment(&mut self) {
         self.segment = None;
         self.at = 0;
     }
 
-    /// Replaces the mutable part; returns the old one, to be flushed, whose writer is gone.
+    /// Replaces the mutable memtable; returns the old one, which no longer has a writer, to be
+    /// flushed.
     pub(crate) fn replace_memtable(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
         self.writer = writer;
         Filled {
@@ -301,23 +307,23 @@ impl Commit {
         }
     }
 
-    /// Notes that a value was appended to `file` and its pointer is on its way to the memtable: until
-    /// it is there, or given up, the file may not be called dead.
+    /// Records that a value was appended to `file` whose pointer is not in the memtable yet. Until
+    /// [`Commit::value_arrives`] is called, the file may not be considered dead.
     pub(crate) fn value_sets_out(&mut self, file: u64) {
         *self.values_in_flight.entry(file).or_insert(0) += 1;
     }
 
-    /// Notes that a pointer to `file` has arrived or was given up.
+    /// Records that the pointer to `file` is in the memtable, or that the write was given up.
     pub(crate) fn value_arrives(&mut self, file: u64) {
         let count = self.values_in_flight.get_mut(&file);
-        let count = count.expect("what arrives has set out");
+        let count = count.expect("every arriving value was announced");
         *count -= 1;
         if *count == 0 {
             self.values_in_flight.remove(&file);
         }
     }
 
-    /// The first value file that a pointer leads to which no sealed part holds.
+    /// Returns the first value file that a pointer in flight or in the mutable memtable leads to.
     pub(crate) fn first_values(&self) -> Option<u64> {
         let in_flight = self.values_in_flight.keys().next().copied();
         in_flight
@@ -326,13 +332,13 @@ impl Commit {
             .min()
     }
 
-    /// Bytes of the large values that the mutable part has pointers to.
+    /// Bytes of the large values that the mutable memtable points to.
     pub(crate) fn value_bytes(&self) -> u64 {
         self.memtable_values.bytes
     }
 
-    /// Appends `payload` to the log. On an error nothing was applied; the segment is left, so that
-    /// its last good byte stays its end.
+    /// Appends `payload` to the log. After an error nothing was applied, and the segment is left,
+    /// so that it ends after its last good record.
     pub(crate) fn log(&mut self, payload: &Payload<'_>, sync_next: bool) -> Result<Appended> {
         let seq = self.last_seq + 1;
         let segment = self.segment.as_ref().expect("the caller entered a segment");
@@ -376,8 +382,8 @@ impl Commit {
         }
     }
 
-    /// Notes that `count` sequence numbers will not stand in the log. `false` when the gap field
-    /// is full and a logged record must come first.
+    /// Records that `count` sequence numbers will not be in the log. Returns `false` if the gap
+    /// field is full and a logged record must come first.
     pub(crate) fn skip_log(&mut self, count: u64) -> bool {
         match u32::try_from(u64::from(self.gap) + count) {
             Ok(gap) => {
@@ -388,8 +394,8 @@ impl Commit {
         }
     }
 
-    /// Inserts `payload` into the mutable part; returns its last sequence number. Values that were
-    /// `appended` to the log are left there where it can be read in place.
+    /// Inserts `payload` into the mutable memtable; returns its last sequence number. Values that
+    /// were `appended` to the log stay there if it can be read in place.
     pub(crate) fn apply(&mut self, payload: &Payload<'_>, appended: Option<Appended>) -> SeqNo {
         assert!(
             self.last_seq + payload.count() < SEQ_MAX,
@@ -400,7 +406,7 @@ impl Commit {
             .map(|appended| appended.end);
         let segment = self.segment.as_ref().filter(|_| end.is_some());
         let region = segment.map(|segment| &segment.region);
-        let mut part = Part {
+        let mut inserts = Part {
             writer: &mut self.writer,
             last_seq: &mut self.last_seq,
             values: &mut self.memtable_values,
@@ -409,9 +415,9 @@ impl Commit {
         match payload {
             Payload::One { kind, key, value } => {
                 let value = if *kind == Kind::Delete { &[] } else { *value };
-                // Nothing follows the only value.
+                // The only value is at the end of the payload.
                 let region = region.filter(|_| MemWriter::stays_apart(value.len()));
-                part.insert(*kind, key, value, lend(region, end, value.len()));
+                inserts.insert(*kind, key, value, lend(region, end, value.len()));
             }
             Payload::Many(batch) => {
                 let entries = batch.entries();
@@ -419,22 +425,26 @@ impl Commit {
                 let mut count = 0;
                 for Entry { kind, key, value } in batch.own_entries() {
                     count += 1;
-                    // An empty one need not be a piece of the batch.
+                    // An empty value need not point into the batch.
                     let piece = lent.filter(|_| !value.is_empty());
                     let piece = piece.and_then(|lent| {
                         let at = value.as_ptr().addr() - entries.as_ptr().addr();
                         lent.piece(at, value.len())
                     });
-                    part.insert(kind, key, value, piece);
+                    inserts.insert(kind, key, value, piece);
                 }
-                assert_eq!(count, batch.count(), "a batch holds what it counts");
+                assert_eq!(
+                    count,
+                    batch.count(),
+                    "the count of a batch matches its entries"
+                );
             }
         }
         self.last_seq
     }
 
-    /// The largest sequence number that may be published now: everything, unless a `Sync` write
-    /// still waits, then what is synced. Publishing never goes back.
+    /// Returns the largest sequence number that may be published now: the last one, or the last
+    /// synced one while a `Sync` write waits. The published number never decreases.
     pub(crate) fn publishable(&self) -> SeqNo {
         if self.awaiting_sync.is_empty() {
             self.last_seq

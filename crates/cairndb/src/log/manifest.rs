@@ -1,8 +1,8 @@
-//! The manifest's tail: edits are appended by commits (new segments) and by the syncer (tables).
+//! The end of the manifest, to which commits (new segments) and the syncer (tables) append edits.
 //!
-//! Appending holds the lock; syncing does not, so that a commit that names a new segment never
-//! waits for a disk flush. After a failed append the file's end is unknown: nothing more is
-//! appended to it, and the next edit must go into a new manifest ([`Manifest::is_broken`]).
+//! Appending holds the lock. Syncing does not, so that a commit that names a new segment never
+//! waits for the disk. After a failed append the end of the file is unknown: nothing more is
+//! appended to it, and the next edit must go to a new manifest ([`Manifest::is_broken`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,21 +16,23 @@ use crate::state::stats::Stats;
 struct Tail {
     writer: ManifestWriter,
     sync: ManifestSyncer,
-    /// Nothing may be appended any more, since an append failed in this way.
+    /// Kind of the error after which nothing may be appended any more.
     broken: Option<ErrorKind>,
+    /// Edits were appended since the last sync.
     dirty: bool,
-    /// Bytes it was begun with.
+    /// Initial length in bytes.
     begun: u64,
 }
 
-/// A manifest longer than this, and than twice what it began with, is begun anew at the next chance.
+/// A manifest longer than this, and more than twice its initial length, is replaced at the next
+/// opportunity.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// The open manifest, or none while nothing has been written by this handle.
+/// The open manifest; `None` until this handle has written one.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     tail: Mutex<Option<Tail>>,
-    /// Its length, for those who must not wait for an append.
+    /// Length of the manifest, for callers that must not wait for an append.
     bytes: AtomicU64,
 }
 
@@ -48,9 +50,9 @@ impl Manifest {
         });
     }
 
-    /// Bytes of the open manifest.
+    /// Length of the open manifest in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        // Relaxed: a measure.
+        // Relaxed: an approximate measure.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -66,14 +68,14 @@ impl Manifest {
             .is_some_and(|tail| tail.broken.is_some())
     }
 
-    /// Appends nothing more to it: a new one must be begun.
+    /// Marks the manifest as broken, so that a new one must be begun.
     pub(crate) fn give_up(&self) {
         if let Some(tail) = self.tail.lock().as_mut() {
             tail.broken = Some(ErrorKind::Io);
         }
     }
 
-    /// Whether a new one would be a good deal shorter.
+    /// Whether a new manifest would be considerably shorter.
     pub(crate) fn is_long(&self) -> bool {
         let long = |tail: &Tail| tail.writer.bytes() >= BYTES_MAX.max(2 * tail.begun);
         self.tail.lock().as_ref().is_some_and(long)
@@ -110,7 +112,7 @@ impl Manifest {
             let Some(tail) = tail.as_mut() else {
                 return Ok(());
             };
-            // After a failed append too: the edits before it name segments that are in use.
+            // After a failed append too: earlier edits name segments that are in use.
             if !tail.dirty {
                 return Ok(());
             }

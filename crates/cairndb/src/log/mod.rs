@@ -1,4 +1,4 @@
-//! What a commit appends to: log segments, value files, the end of the manifest.
+//! Files that a commit appends to: log segments, value files, the end of the manifest.
 
 pub(crate) mod commit;
 pub(crate) mod manifest;

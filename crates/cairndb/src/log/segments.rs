@@ -1,11 +1,11 @@
-//! The log's segments: live ones in order, and spares kept warm for recycling.
+//! Segments of the log: live ones in order, and spares for recycling.
 //!
-//! A segment is *live* from the manifest edit that names it until the edit that retires it; only
-//! when that second edit is durable may its file be overwritten under a new number and salt, and only
-//! when no memtable keeps its region any more: values are read where they were logged. Only the commit
+//! A segment is *live* from the manifest edit that names it until the edit that retires it. Its
+//! file may be overwritten under a new number and salt only when the second edit is durable, and
+//! when no memtable keeps its region, since values are read where they were logged. Only the commit
 //! leader appends; any thread may sync.
 //!
-//! Locks: the set's own mutex, taken at rotation, retirement and sync, never held across a sync.
+//! Locks: the mutex of the set, taken at rotation, retirement and sync, never held across a sync.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,33 +17,35 @@ use cairndb_env::sync::Mutex;
 use cairndb_format::log::{self, Binding, RecordHead, SegmentHeader};
 use cairndb_format::manifest::SegmentRecord;
 
-/// Segments kept when the database is quiet, the live ones included. With a spare beside the live one a small database
-/// took a tenth more of the disk than LevelDB's; 100,000 overwrites after a rest took 3 % less, as one was ready.
+/// Segments kept while the database is idle, including live ones. With a spare beside the live
+/// segment a small database took more disk space than LevelDB's, for a small gain of writes after
+/// an idle phase.
 const QUIET_SEGMENTS_MAX: usize = 1;
-/// Spares that a busy one keeps in any case.
+/// Spares that a busy database always keeps.
 const BUSY_SPARES_MIN: usize = 2;
-/// How long nobody may have needed a spare that is given up.
+/// A spare is given up if it was not needed for this long.
 const SHED_AFTER_NS: u64 = 1_000_000_000;
 
-/// Records up to this size are put together before they are copied into the log.
+/// Records up to this size are assembled before they are copied to the log.
 const ONE_PIECE_BYTES_MAX: usize = 4096;
 
 /// One live segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
+    /// Number in the order of the log; a recycled file gets a new one.
     pub(crate) number: u64,
     pub(crate) file: u64,
     pub(crate) salt: u64,
     pub(crate) start_seq: SeqNo,
     pub(crate) region: Arc<dyn LogRegion>,
     binding: Binding,
-    /// End of the last record handed to the region.
+    /// End of the last record written to the region.
     written: AtomicU64,
     /// Bytes known to be durable.
     synced: AtomicU64,
-    /// The manifest edit and directory entry that name it are durable.
+    /// The manifest edit and the directory entry that name the segment are durable.
     named: AtomicBool,
-    /// That edit has been appended; before, no sync pass may take it for named.
+    /// That edit was appended; before, no sync pass may consider the segment named.
     appended: AtomicBool,
 }
 
@@ -58,12 +60,12 @@ impl Segment {
         }
     }
 
-    /// Bytes of this segment that a crash of the machine cannot take.
+    /// Bytes of this segment that survive a power failure.
     pub(crate) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// The edit that names this segment stands in the manifest.
+    /// Records that the edit which names this segment is in the manifest.
     pub(crate) fn mark_appended(&self) {
         self.appended.store(true, Ordering::Release);
     }
@@ -73,10 +75,11 @@ impl Segment {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one record")]
-    /// Appends one record at `at`; returns the offset behind it. `scratch` is the leader's buffer.
+    /// Appends one record at `at`; returns the offset after it. `scratch` is the buffer of the
+    /// commit leader.
     ///
-    /// Only the commit leader calls this. By the number of parts, so that the loops over them are none: 30
-    /// instructions of a single put.
+    /// Only the commit leader calls this. Generic over the number of parts, so that the loops over
+    /// them are unrolled.
     pub(crate) fn append<const PARTS: usize>(
         &self,
         at: u64,
@@ -90,7 +93,7 @@ impl Segment {
         let end = at + log::record_bytes(payload_len as u64);
         assert!(
             end <= self.region.size(),
-            "the segment has room for the record"
+            "the caller checked that the record fits"
         );
         let synced = u32::try_from(self.synced()).unwrap_or(u32::MAX);
         let offset = u32::try_from(at).expect("segments are below 4 GiB");
@@ -101,7 +104,7 @@ impl Segment {
             gap,
         };
         if payload_len <= ONE_PIECE_BYTES_MAX {
-            // One checksum pass over bytes that lie together saves more than the copy costs.
+            // One checksum pass over contiguous bytes saves more than the copy costs.
             log::encode_record(self.binding, &head, payload, scratch);
             self.region.write(at, &[scratch], sync_next)?;
         } else {
@@ -120,9 +123,9 @@ impl Segment {
 struct Sets {
     live: VecDeque<Arc<Segment>>,
     spares: Vec<(u64, Arc<dyn LogRegion>)>,
-    /// The fewest spares there were since `shed_ns`.
+    /// Least number of spares since `shed_ns`.
     spares_unused: usize,
-    /// When surplus spares were last looked for.
+    /// Time at which surplus spares were last shed.
     shed_ns: u64,
     next_number: u64,
 }
@@ -131,16 +134,16 @@ struct Sets {
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     sets: Mutex<Sets>,
-    /// Bytes of live segments and spares together, beyond which none is kept for recycling: as many as there
-    /// may be live ones, so that recycling, not zero-filling, feeds the log behind a sync pass that retires
-    /// most of them at a time.
+    /// Most bytes of live segments and spares together: no spare is kept beyond it. As many bytes
+    /// as live segments may have, so that after a sync pass, which retires most segments at a time,
+    /// the log continues in recycled files instead of zero-filled ones.
     bytes_max: u64,
 }
 
-/// What a sync pass has to do, in this order.
+/// Work of a sync pass, in this order.
 #[derive(Debug)]
 pub(crate) struct SyncPlan {
-    /// Some segment's name is not durable yet: the directory and the manifest first.
+    /// The name of some segment is not durable yet: sync the directory and the manifest first.
     pub(crate) name_first: bool,
     /// Segments with unsynced bytes, oldest first, and their ends when the plan was made.
     pub(crate) segments: Vec<(Arc<Segment>, u64)>,
@@ -148,7 +151,7 @@ pub(crate) struct SyncPlan {
 }
 
 impl Segments {
-    /// `bytes_max` bounds the files of a busy log.
+    /// Returns an empty set; `bytes_max` limits the files of a busy log.
     pub(crate) fn new(next_number: u64, bytes_max: u64) -> Segments {
         Segments {
             bytes_max,
@@ -159,10 +162,10 @@ impl Segments {
         }
     }
 
-    /// A spare of exactly `bytes`, if there is one that no memtable reads values from any more.
+    /// Takes a spare of exactly `bytes` from which no memtable reads values any more.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
         let mut sets = self.sets.lock();
-        // From the end: what was written last is most likely still in the processor's caches.
+        // From the end: the most recently written one is most likely in the processor's caches.
         let found = sets.spares.iter_mut().rposition(|(_, region)| {
             let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
             alone.map(LogRegion::reuse).is_some()
@@ -172,17 +175,18 @@ impl Segments {
         Some(spare)
     }
 
-    /// Takes out half of the spares that nobody needed for a second, the coldest first: one burst must not keep its
-    /// log's worth of files for a database that is written to slowly, and never rests. Not at each pass: one pass of
-    /// a fast load takes three times as long as the next, and what a short one had given up was created again, filled
-    /// with zeros, at the next long one.
+    /// Takes out half of the spares that were not needed for a second, the coldest first: after a
+    /// burst, a database that is written slowly but is never idle must not keep the files of the
+    /// burst. Not at each sync pass: passes of a fast load differ in length by a factor of three,
+    /// and files given up after a short one would be recreated and zero-filled in the next long
+    /// one.
     pub(crate) fn shed_spares(&self, now_ns: u64) -> Vec<u64> {
         let mut sets = self.sets.lock();
         if now_ns.saturating_sub(sets.shed_ns) < SHED_AFTER_NS {
             return Vec::new();
         }
         sets.shed_ns = now_ns;
-        // Others may have been trimmed meanwhile.
+        // Other spares may have been trimmed meanwhile.
         let unused = sets.spares_unused.min(sets.spares.len());
         let surplus = unused.saturating_sub(BUSY_SPARES_MIN) / 2;
         let shed: Vec<u64> = sets.spares.drain(..surplus).map(|(file, _)| file).collect();
@@ -190,17 +194,17 @@ impl Segments {
         shed
     }
 
-    /// Bytes of all spares' files.
+    /// Bytes of the files of all spares.
     pub(crate) fn spare_bytes(&self) -> u64 {
         let sets = self.sets.lock();
         sets.spares.iter().map(|(_, region)| region.size()).sum()
     }
 
-    /// Keeps a file for recycling; returns its number back when there are enough. Live segments that were made
-    /// for one long record, and are not recycled, take nobody's place.
+    /// Keeps a file for recycling; returns its number if there are enough spares. Live segments
+    /// that were made for one long record are not recycled and do not count against the limit.
     pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
         let mut sets = self.sets.lock();
-        // Those that a cursor keeps cannot be used, and may be many.
+        // Spares whose regions a cursor keeps cannot be used, and may be many.
         let ready = |(_, spare): &&(u64, Arc<dyn LogRegion>)| Arc::strong_count(spare) == 1;
         let spares = sets.spares.iter().filter(ready).map(|(_, spare)| spare);
         let live = sets.live.iter().map(|segment| &segment.region);
@@ -217,8 +221,9 @@ impl Segments {
         None
     }
 
-    /// Takes out the spares above what a quiet database keeps, and those that a cursor still reads
-    /// values from: another handle would know nothing of it. Their file numbers.
+    /// Takes out the spares beyond those that an idle database keeps, and spares from which a
+    /// cursor still reads values, since another handle would not know of that. Returns their file
+    /// numbers.
     pub(crate) fn trim_spares(&self) -> Vec<u64> {
         let mut sets = self.sets.lock();
         let read = |spare: &mut (u64, Arc<dyn LogRegion>)| Arc::get_mut(&mut spare.1).is_none();
@@ -231,15 +236,15 @@ impl Segments {
         trimmed.into_iter().map(|(file, _)| file).collect()
     }
 
-    /// Whether a spare is ready: one that a memtable keeps is not.
+    /// Whether a spare is ready; a spare whose region a memtable keeps is not.
     pub(crate) fn has_spare(&self) -> bool {
         let sets = self.sets.lock();
         let mut spares = sets.spares.iter();
         spares.any(|(_, region)| Arc::strong_count(region) == 1)
     }
 
-    /// Makes `region` the newest live segment: writes its header. The caller then names it in the
-    /// manifest before the first record.
+    /// Makes `region` the newest live segment and writes its header. The caller then names it in
+    /// the manifest before the first record.
     pub(crate) fn begin(
         &self,
         file: u64,
@@ -278,7 +283,7 @@ impl Segments {
         Ok(segment)
     }
 
-    /// Takes back a segment whose naming failed.
+    /// Removes a segment that could not be named in the manifest.
     pub(crate) fn abandon(&self, segment: &Arc<Segment>) {
         self.sets
             .lock()
@@ -290,7 +295,7 @@ impl Segments {
         self.sets.lock().live.iter().cloned().collect()
     }
 
-    /// Bytes of all live segments' files.
+    /// Bytes of the files of all live segments.
     pub(crate) fn retained_bytes(&self) -> u64 {
         self.sets
             .lock()
@@ -300,7 +305,7 @@ impl Segments {
             .sum()
     }
 
-    /// Number the next segment will get.
+    /// Number of the next segment.
     pub(crate) fn next_number(&self) -> u64 {
         self.sets.lock().next_number
     }
@@ -319,7 +324,7 @@ impl Segments {
         retired
     }
 
-    /// The numbers of live segments before `floor`.
+    /// Numbers of the live segments before `floor`.
     pub(crate) fn numbers_before(&self, floor: u64) -> Vec<u64> {
         let sets = self.sets.lock();
         sets.live
@@ -329,7 +334,7 @@ impl Segments {
             .collect()
     }
 
-    /// What must be synced so that everything appended so far is durable.
+    /// Returns what must be synced to make everything appended so far durable.
     pub(crate) fn plan_sync(&self) -> SyncPlan {
         let sets = self.sets.lock();
         let named: Vec<_> = sets
@@ -355,14 +360,14 @@ impl Segments {
 }
 
 impl SyncPlan {
-    /// The manifest and directory were synced.
+    /// Marks the segments as named; the manifest and the directory were synced.
     pub(crate) fn mark_named(&self) {
         for segment in &self.named {
             segment.named.store(true, Ordering::Release);
         }
     }
 
-    /// Syncs the segments' bytes, oldest first; returns how many syncs that took.
+    /// Syncs the segments, oldest first; returns the number of syncs.
     pub(crate) fn sync_segments(&self) -> Result<u64> {
         for (segment, end) in &self.segments {
             segment.region.sync()?;
@@ -399,19 +404,19 @@ mod tests {
             let live = region(&*dir, file, BYTES);
             segments.begin(file, live, 7, 1).unwrap();
         }
-        // One that was made for a long record takes nobody's place.
+        // A segment made for a long record does not count against the limit.
         let long = region(&*dir, 2, 100 * BYTES);
         segments.begin(2, long, 7, 1).unwrap();
         let kept = region(&*dir, 3, BYTES);
         assert_eq!(segments.add_spare(3, Arc::clone(&kept)), None);
-        // Who reads the first still keeps it from being used, and from being counted.
+        // A reader of the first spare keeps it from being used, and from being counted.
         assert!(!segments.has_spare() && segments.take_spare(BYTES).is_none());
         assert_eq!(segments.add_spare(4, region(&*dir, 4, BYTES)), None);
         assert_eq!(segments.add_spare(5, region(&*dir, 5, BYTES)), None);
         assert_eq!(segments.add_spare(6, region(&*dir, 6, BYTES)), Some(6));
         drop(kept);
         assert_eq!(segments.spare_bytes(), 3 * BYTES);
-        // Warmest first, and of the wanted length only.
+        // The warmest first, and only of the requested length.
         assert!(segments.take_spare(2 * BYTES).is_none());
         let taken: Vec<u64> = (0..3)
             .map(|_| segments.take_spare(BYTES).unwrap().0)
@@ -426,7 +431,7 @@ mod tests {
         for file in 0..18 {
             assert_eq!(segments.add_spare(file, region(&*dir, file, BYTES)), None);
         }
-        // All came since.
+        // All spares were added since the last call.
         let mut now = SHED_AFTER_NS;
         assert!(segments.shed_spares(now).is_empty());
         let (file, taken) = segments.take_spare(BYTES).unwrap();

@@ -1,9 +1,11 @@
-//! A value file being filled. There are two: large values go to one before the log record that points to them, and
-//! what is copied out of files that are mostly dead goes to the other, so that values that stay are kept apart from
-//! those of now, and a sync of what was written never waits for a copy.
+//! Value files that are being filled.
 //!
-//! One thread appends, the commit leader or the relocation; the sync pass syncs through a second handle. After a failed
-//! append the file is closed for good and the next value begins a new one.
+//! There are two. The writer appends large values to one before it writes the log record that
+//! points to them. Value garbage collection copies live values to the other: long-lived values thus
+//! stay apart from new ones, and a sync of writes never waits for a copy.
+//!
+//! One thread appends, the commit leader or the relocation. The sync pass syncs through a second
+//! handle. After a failed append the file is closed for good, and the next value begins another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +17,10 @@ use cairndb_format::value_file::{HEADER_BYTES, ValueWriter};
 
 use crate::state::value_handle::ValueHandle;
 
-/// A file with a value in it is longer: one is never closed with none.
+/// A file with a value is at least this long: no file is closed before it has one.
 const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;
 
-/// A value file as it is filled.
+/// A value file that is being filled.
 #[derive(Debug)]
 pub(crate) struct Active {
     handle: Arc<ValueHandle>,
@@ -26,13 +28,17 @@ pub(crate) struct Active {
 }
 
 impl Active {
-    /// That of `handle`, with what `writer` has appended to it.
+    /// Returns the file of `handle`, with the values that `writer` has appended to it.
     pub(crate) fn new(handle: Arc<ValueHandle>, writer: ValueWriter) -> Active {
-        assert_eq!(handle.number, writer.number().0, "a handle's own file");
+        assert_eq!(
+            handle.number,
+            writer.number().0,
+            "handle and writer have the same file number"
+        );
         Active { handle, writer }
     }
 
-    /// The file's number.
+    /// Number of the file.
     pub(crate) fn number(&self) -> u64 {
         self.handle.number
     }
@@ -44,23 +50,26 @@ impl Drop for Active {
     }
 }
 
-/// Value files that may wait for their sync.
+/// Most value files that may wait for their sync.
 pub(crate) const UNSYNCED_FILES_MAX: usize = 64;
 
-/// The value file being filled and the handles that still need a sync.
+/// The value file that is being filled, and the files that still need a sync.
 #[derive(Debug, Default)]
 pub(crate) struct ValueLog {
     active: Mutex<Option<Active>>,
-    /// The number of the file being filled, or 0: who asks for it may hold locks, and must not wait for an append.
+    /// Number of the file being filled, or 0. Apart from `active`: a caller that asks for it may
+    /// hold locks and must not wait for an append.
     number: AtomicU64,
     dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
-    /// Held over a sync, with the failure of the first that failed: who finds nothing left to claim must not take for
-    /// durable what another still syncs, or could not. Outside `dirty`; nothing else is taken within it.
+    /// Locked during a sync; contains the first sync error. A caller that finds no file to sync
+    /// must not take for durable what another thread still syncs, or failed to sync. Taken before
+    /// `dirty`; nothing else is taken within it.
     syncing: Mutex<Option<Error>>,
 }
 
 impl ValueLog {
-    /// Whether a new file must be begun before the next append: there is none, or one of this length.
+    /// Whether a new file must be begun before the next append: there is none, or it has reached
+    /// `bytes_max`.
     pub(crate) fn needs_file(&self, bytes_max: u64) -> bool {
         self.active
             .lock()
@@ -68,19 +77,19 @@ impl ValueLog {
             .is_none_or(|active| active.writer.bytes() >= bytes_max.max(FILLED_BYTES_MIN))
     }
 
-    /// Files that were appended to since they were synced.
+    /// Number of files that were appended to since their last sync.
     pub(crate) fn unsynced_files(&self) -> usize {
         self.dirty.lock().len()
     }
 
-    /// The number of the file being filled.
+    /// Number of the file being filled.
     pub(crate) fn active(&self) -> Option<u64> {
-        // Relaxed: changed under the commit lock, or by whoever appends.
+        // Relaxed: changed under the commit lock, or by the appending thread.
         let number = self.number.load(Ordering::Relaxed);
         (number > 0).then_some(number)
     }
 
-    /// Fills `begun` from here on. What it has is synced with what comes.
+    /// Begins to fill `begun`. Values already in it are synced with later ones.
     pub(crate) fn begin(&self, begun: Active) {
         let mut slot = self.active.lock();
         self.number.store(begun.number(), Ordering::Relaxed);
@@ -90,7 +99,7 @@ impl ValueLog {
         *slot = Some(begun);
     }
 
-    /// Notes how long a file has become, and that it is to be synced.
+    /// Records the new length of a file, and that it needs a sync.
     fn appended(&self, active: &Active) {
         let (handle, writer) = (&active.handle, &active.writer);
         handle.bytes.store(writer.bytes(), Ordering::Relaxed);
@@ -100,8 +109,9 @@ impl ValueLog {
         }
     }
 
-    /// Closes the file being filled, if it is `file`: the next value begins another. By whoever keeps others from
-    /// beginning one meanwhile; of another file it waits for no append.
+    /// Closes the file being filled if it is `file`; the next value begins another. The caller
+    /// prevents other threads from beginning a file meanwhile. For another file this returns
+    /// without waiting for an append.
     pub(crate) fn finish(&self, file: u64) {
         if self.active() == Some(file) {
             *self.active.lock() = None;
@@ -109,7 +119,7 @@ impl ValueLog {
         }
     }
 
-    /// Has the disk begin with what was appended, without a wait.
+    /// Starts writing the appended values to the disk, without waiting for it.
     pub(crate) fn begin_sync(&self) {
         let dirty = self.dirty.lock().last().map(|(_, file)| Arc::clone(file));
         if let Some(file) = dirty {
@@ -117,11 +127,14 @@ impl ValueLog {
         }
     }
 
-    /// Appends what `write` does; returns what it gives.
+    /// Appends with `write` and returns its result.
     pub(crate) fn append<T>(&self, write: impl FnOnce(&mut ValueWriter) -> Result<T>) -> Result<T> {
         let mut slot = self.active.lock();
         let Some(active) = slot.as_mut() else {
-            return Err(Error::new(ErrorKind::Io, "the value file was closed"));
+            return Err(Error::new(
+                ErrorKind::Io,
+                "no value file is open for writing",
+            ));
         };
         match write(&mut active.writer) {
             Ok(written) => {
@@ -136,23 +149,24 @@ impl ValueLog {
         }
     }
 
-    /// Has the next pass sync `file` too.
+    /// Adds `file` to the next sync pass.
     #[cfg(test)]
     pub(crate) fn sync_also(&self, file: Arc<dyn FileSync>) {
         self.dirty.lock().push((u64::MAX, file));
     }
 
-    /// Syncs every file appended to since the last call; returns how many there were. When it returns, what others had
-    /// begun to sync is durable, too.
+    /// Syncs every file appended to since the last call; returns their number. When it returns,
+    /// files that other threads had begun to sync are durable, too.
     ///
     /// # Errors
-    /// Of the first sync that failed, in this call or an earlier one: what it was about is not synced again.
+    /// The first sync error, of this call or an earlier one: files whose sync failed are not synced
+    /// again.
     pub(crate) fn sync(&self) -> Result<u64> {
         let mut failed = self.syncing.lock();
         if let Some(error) = &*failed {
             return Err(error.clone());
         }
-        // Taken out first: what is appended from here on belongs to the next pass.
+        // Taken out first: values appended from here on belong to the next pass.
         let dirty = std::mem::take(&mut *self.dirty.lock());
         for (_, file) in &dirty {
             file.sync()

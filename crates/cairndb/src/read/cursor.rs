@@ -1,24 +1,26 @@
-//! The user's cursor over a view: newest visible version of each key, tombstones hidden, pointers
-//! followed, operands folded; both directions at the same price.
+//! Cursor over a view: the newest visible version of each key, with tombstones hidden, pointers
+//! followed and operands folded; both directions cost the same.
 //!
-//! Up to where another source's next key would stand in a page that holds one version of each key (every page of a
-//! compacted database without open snapshots), a step moves one source and nothing else: no key is
-//! copied, nothing is compared; a scan is lent that piece of the page, and steps through it by itself.
-//! Otherwise the shown key is copied so that its older versions can be
-//! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
+//! Outline:
+//! - A step usually moves one source and nothing else. That holds up to the position of the next
+//!   key of another source, in a page with one version of each key (every page of a compacted
+//!   database without open snapshots). No key is copied or compared, and a scan steps through that
+//!   part of the page, its *window*, without the merging iterator.
+//! - Otherwise the current key is copied, so that its older versions can be skipped.
+//! - The value is decoded when the cursor moves, so that `value` cannot fail.
+//! - With many sources a seek first looks its key up as a get does, unless the last seek was
+//!   followed by a move. Filters exclude most of the sources, which are positioned only when the
+//!   cursor is moved. A seek to an existing key then costs what a get does; a seek to an absent
+//!   key, and a scan, pay for the filters in addition.
+//! - If recent seeks were not followed by moves and there are at most sixteen runs, the next entry
+//!   is read from its page or memtable, and no cursor over either is made before the first move.
+//! - A dropped cursor leaves its sources to the thread's next cursor
+//!   ([`thread_cache`](crate::read::thread_cache)).
+//! - Ranges of tombstones that the thread has met before are skipped at once
+//!   ([`tombstone_spans`](crate::read::tombstone_spans)), as are many versions of a key, unless
+//!   they are operands.
 //!
-//! Where many sources would have to be placed a seek first asks for its very key as a get does, unless the last seek was
-//! moved on. What is found that way is where the cursor would come to rest: filters spare most of the sources, and they
-//! are placed when the cursor is moved on. A seek to a key that exists then costs what a get does; one to a key that does
-//! not costs the filters more, and so does a scan. Where seeks were not moved on lately and there are sixteen runs at most,
-//! the entry that is next is taken out of its page or its part, and no cursor is made over either before it is moved on.
-//!
-//! A cursor leaves its sources to the thread's next ([`spare`](crate::read::thread_cache)).
-//!
-//! Past stretches of tombstones that the thread knows of it does not go step by step
-//! ([`dead_span`](crate::read::tombstone_spans)), nor past many versions of a key, if they are not operands.
-//!
-//! A cursor pins its view: tables, and memtable parts even after their flush.
+//! A cursor pins its view: the tables, and the memtables even after their flush.
 
 mod arrival;
 mod backward;
@@ -44,32 +46,33 @@ use crate::read::tombstone_spans::Place;
 use crate::read::view_guard::HeldView;
 use crate::state::context::ReadContext;
 
-/// Where the shown entry is.
+/// Location of the current entry, which `key` and `value` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
-    /// Nowhere: before the first or behind the last entry, or not yet placed.
+    /// None: before the first or after the last entry, or not positioned yet.
     Nothing,
-    /// The merger stands on it.
+    /// The merging iterator is on it.
     InPlace,
-    /// In `window`, which the merger has lent.
+    /// In `window`, which the merging iterator has filled.
     Window,
-    /// Key as the merger's, value in `value`, whose file it points to; the merger stands on it.
+    /// The merging iterator is on it, an entry with a pointer; `value` holds the value from the
+    /// file.
     Pointed,
-    /// Key and value are in `key` and `value`; the merger has moved on in its direction.
+    /// In `key` and `value`; the merging iterator has moved on in its direction.
     Copied,
-    /// Key and value are in `key` and `value`; the merger stands anywhere.
+    /// In `key` and `value`; the merging iterator may be anywhere.
     Apart,
-    /// Nothing is shown: the entry at `key` could not be folded. The merger has moved on in its
-    /// direction, so that the cursor can too.
+    /// None: the entry at `key` could not be folded. The merging iterator has moved on in its
+    /// direction, so that the cursor can move too.
     Failed,
 }
 
-/// Where the merger was when the cursor left what it showed.
+/// Position of the merging iterator when the cursor leaves its current entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Merged {
     /// On that entry.
     There,
-    /// Behind it, in the cursor's direction.
+    /// After it, in the direction of the cursor.
     Beyond,
     /// Anywhere.
     Elsewhere,
@@ -86,22 +89,22 @@ enum Heading {
 pub(crate) struct ViewCursor {
     view: HeldView,
     seq: SeqNo,
-    /// Without sources until it is to be placed.
+    /// Without sources until it is first positioned.
     merger: MergingIter,
     sourced: bool,
     shown: Shown,
     heading: Heading,
-    /// Where it is, a seek put it.
+    /// A seek put the cursor where it is.
     sought: bool,
-    /// It was moved since it was placed.
+    /// The cursor was moved since it was positioned.
     moved: bool,
-    /// Tombstones passed since it was placed.
+    /// Tombstones passed since it was positioned.
     passed: usize,
-    /// How often sources may still be placed anew in this call to go past something.
+    /// How often sources may still be repositioned in this call to skip entries.
     searches_left: u32,
     window: PageWindow,
     key: Vec<u8>,
-    /// The key that a run has led to, until it is known to be the nearest.
+    /// A candidate key of a seek, until it is known to be the nearest.
     other: Vec<u8>,
     value: ShownValue,
     fold: Fold,
@@ -148,17 +151,17 @@ impl ViewCursor {
         }
     }
 
-    /// What it reads with.
+    /// Returns the components that it reads with.
     pub(crate) fn context(&self) -> &ReadContext {
         self.view.context()
     }
 
-    /// Another cursor over the same view and number.
+    /// Returns another cursor over the same view at the same sequence number.
     pub(crate) fn fork(&self) -> ViewCursor {
         ViewCursor::new(self.view.fork(), self.seq)
     }
 
-    /// `Ok` while the database is open, else `Closed`.
+    /// Returns `Ok` while the database is open, else `Closed`.
     #[inline]
     pub(crate) fn check_read(&self) -> Result<()> {
         self.view.readers.health.check_read()
@@ -169,7 +172,8 @@ impl ViewCursor {
         !matches!(self.shown, Shown::Nothing | Shown::Failed)
     }
 
-    /// The key the cursor is at: that of the entry shown, or of one that could not be folded.
+    /// Returns the key the cursor is at: the key of the current entry, or of one that could not be
+    /// folded.
     pub(crate) fn place(&self) -> Option<&[u8]> {
         match self.shown {
             Shown::Nothing => None,
@@ -178,7 +182,7 @@ impl ViewCursor {
         }
     }
 
-    /// Leaves the cursor nowhere.
+    /// Leaves the cursor unpositioned.
     #[cold]
     pub(crate) fn unplace(&mut self) {
         self.end_window();
@@ -201,13 +205,14 @@ impl ViewCursor {
         self.value_elsewhere()
     }
 
-    /// What keeps the bytes of `value`, where they are lent by its file and not by the cursor.
+    /// Returns the mapping that holds the bytes of `value`, if it is borrowed from a value file.
     pub(crate) fn lent_value(&self) -> Option<&Mapping> {
         let apart = matches!(self.shown, Shown::Pointed | Shown::Copied | Shown::Apart);
         self.value.lent().filter(|_| apart)
     }
 
-    /// As `key`, where no window is shown: apart, so that a scan has the window's few instructions in its loop.
+    /// As `key`, outside a window: a separate function, so that the loop of a scan contains only
+    /// the few instructions for a window.
     #[inline(never)]
     fn key_elsewhere(&self) -> &[u8] {
         match self.shown {
@@ -218,7 +223,7 @@ impl ViewCursor {
         }
     }
 
-    /// As `value`, likewise.
+    /// As `value`, outside a window.
     #[inline(never)]
     fn value_elsewhere(&self) -> &[u8] {
         match self.shown {
@@ -240,20 +245,20 @@ impl ViewCursor {
         self.arrive_backward(Place::End)
     }
 
-    /// The first entry whose key is not before `key`.
+    /// Seeks the first entry whose key is at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.sought = true;
         let place = Place::At(key);
         let dead = self.dead_from(place, true);
-        // What is known to be dead is not asked for.
+        // A key in a known tombstone span is not looked up.
         if dead.is_none() && self.found_first(key)? {
             return Ok(());
         }
         self.arrive_forward(place, dead)
     }
 
-    /// What the last seek led to is over: the cursor is dropped or placed anew.
+    /// Ends the last seek: the cursor is dropped or repositioned.
     fn end_seek(&mut self) {
         if self.sought && !self.moved {
             self.view.readers.stripes.mine().seeks.note_alone();
@@ -262,13 +267,13 @@ impl ViewCursor {
         self.moved = false;
     }
 
-    /// The last entry whose key is not behind `key`.
+    /// Seeks the last entry whose key is at or before `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.arrive_backward(Place::At(key))
     }
 
-    /// Gives the merger its sources; called before it is placed.
+    /// Gives the merging iterator its sources; called before it is positioned.
     fn gather_sources(&mut self) {
         self.view.note_cursor();
         if self.view.version.runs.len() > 1 {
@@ -289,7 +294,7 @@ impl ViewCursor {
         }
     }
 
-    /// The next entry; on an invalid cursor, nothing.
+    /// Moves to the next entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         if self.shown == Shown::Window
@@ -301,7 +306,7 @@ impl ViewCursor {
         self.next_out()
     }
 
-    /// As `next`, where no window goes on.
+    /// As `next`, if no window continues.
     #[inline(never)]
     fn next_out(&mut self) -> Result<()> {
         self.begin_call();
@@ -318,8 +323,8 @@ impl ViewCursor {
         self.next_slow()
     }
 
-    /// Shows nothing any more, with the key that was shown in `self.key`; where the merger is. `None`
-    /// when nothing was shown.
+    /// Clears the current entry, copies its key to `self.key`, and returns the position of the
+    /// merging iterator. Returns `None` if there was no current entry.
     fn leave(&mut self) -> Option<Merged> {
         self.end_window();
         self.view.count();
@@ -346,7 +351,7 @@ impl ViewCursor {
             return Ok(());
         };
         let turns = mem::replace(&mut self.heading, Heading::Forward) == Heading::Backward;
-        // All versions of the shown key are skipped below.
+        // All versions of the key just left are skipped below.
         match merged {
             Merged::Elsewhere => {
                 self.gather_sources();
@@ -360,7 +365,8 @@ impl ViewCursor {
         self.show_forward()
     }
 
-    /// The merger heads forward and stands on the newest version not yet considered.
+    /// Finds the next visible entry; the merging iterator goes forward and is on the newest version
+    /// not yet considered.
     #[inline]
     fn show_forward(&mut self) -> Result<()> {
         while self.merger.valid() {
@@ -394,7 +400,8 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Shows the put that the merger stands on; in a scan with what comes behind it, if it can be lent.
+    /// Makes the put under the merging iterator current; in a scan together with the entries after
+    /// it, if they fit a window.
     #[inline]
     fn show_put(&mut self) -> Result<()> {
         self.merger.load_value()?;
@@ -406,7 +413,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Has the merger where the window is.
+    /// Moves the merging iterator to the position of the window.
     #[inline]
     fn end_window(&mut self) {
         if self.shown == Shown::Window {
@@ -419,7 +426,7 @@ impl ViewCursor {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
-        // The first is taken whatever the order says of it and itself.
+        // The first is taken even if the comparator finds its key unequal to itself.
         loop {
             self.merger.load_value()?;
             match self.merger.kind() {
@@ -446,7 +453,7 @@ impl ViewCursor {
         self.fold_gathered()
     }
 
-    /// Folds what was gathered for `self.key`; the merger has moved on.
+    /// Folds the operands gathered for `self.key`; the merging iterator has moved on.
     fn fold_gathered(&mut self) -> Result<()> {
         self.shown = Shown::Failed;
         *self.value.own() = self.fold.finish(self.view.context(), &self.key)?;
@@ -454,7 +461,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// The entry before; on an invalid cursor, nothing.
+    /// Moves to the previous entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
         if self.shown == Shown::Window
@@ -466,7 +473,7 @@ impl ViewCursor {
         self.prev_out()
     }
 
-    /// As `prev`, where no window goes on.
+    /// As `prev`, if no window continues.
     #[inline(never)]
     fn prev_out(&mut self) -> Result<()> {
         self.begin_call();

@@ -1,7 +1,7 @@
-//! From what the tree holds to what the user wrote: merge operands folded over the value below them.
+//! Folds merge operands over the value below them.
 //!
-//! Memory is that of the operands, the value below them and the value they make, each bounded
-//! ([`FoldLimits`]): operands beyond that are counted and not kept, and the operator is not asked.
+//! Memory: the operands, the value below them and the result, each bounded ([`FoldLimits`]).
+//! Operands beyond the limit are counted and not kept, and the operator is not called.
 
 use std::cell::Cell;
 
@@ -13,12 +13,12 @@ use crate::state::context::ReadContext;
 use crate::state::fold_limits::{FoldLimits, OPERAND_BYTES_EXTRA};
 use crate::state::version::Values;
 
-/// A buffer of operands above this size is given back after its key.
+/// An operand buffer above this size is freed after its key.
 const OPERAND_BYTES_KEPT: usize = 64 << 10;
 
-/// The operands of one key and the value below them, gathered in either direction. Cleared and used again: where it was made
-/// for each key, four allocations were a tenth of a fold, and threads that fold beside each other waited for the
-/// allocator's lock.
+/// The operands of one key and the value below them, gathered in either direction. It is reused:
+/// allocated anew for each key, it took a considerable part of a fold, and threads that fold at the
+/// same time waited for the allocator's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
     base: Vec<u8>,
@@ -26,15 +26,15 @@ pub(crate) struct Fold {
     /// Operands one after the other: newest first when gathered forward, oldest first when gathered
     /// backward.
     operands: Vec<u8>,
-    /// Where each ends.
+    /// End of each operand.
     ends: Vec<usize>,
-    /// Of all operands, also of those that were too many to be kept.
+    /// Bytes of all operands, including those that were too many to be kept.
     bytes: usize,
-    /// The last was gathered first.
+    /// Operands are ordered newest first.
     reversed: bool,
 }
 
-/// Operands that are handed over without an allocation: as many sources as have one, most times.
+/// Number of operands that are passed without an allocation: usually one per source.
 const OPERANDS_EXPECTED: usize = 16;
 
 thread_local! {
@@ -42,12 +42,13 @@ thread_local! {
 }
 
 impl Fold {
-    /// The thread's, or a new one: while it is in use, as where an operator reads the database itself, or the thread ends.
+    /// Returns the thread's fold, or a new one if that is in use (an operator may read the database
+    /// itself) or the thread ends.
     pub(crate) fn take() -> Fold {
         KEPT.try_with(Cell::take).unwrap_or_default()
     }
 
-    /// Leaves it to the thread's next fold.
+    /// Passes it on to the thread's next fold.
     pub(crate) fn keep(mut self) {
         self.clear();
         // A thread that ends keeps nothing.
@@ -70,10 +71,11 @@ impl Fold {
         self.bytes > 0
     }
 
-    /// Adds an operand; whether there are too many now, so that no other one makes a difference.
+    /// Adds an operand; returns whether there are too many now, so that further ones make no
+    /// difference.
     #[inline]
     pub(crate) fn push_operand(&mut self, limits: &FoldLimits, operand: &[u8]) -> bool {
-        debug_assert!(!self.reversed, "gathered in one direction");
+        debug_assert!(!self.reversed, "operands are gathered in one direction");
         let bytes = operand.len() + OPERAND_BYTES_EXTRA;
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > limits.read {
@@ -90,7 +92,8 @@ impl Fold {
         (self.operands, self.ends, self.base) = (Vec::new(), Vec::new(), Vec::new());
     }
 
-    /// Takes the version below the operands for their base: what `stored` stands for, or of a deletion nothing.
+    /// Sets the base of the operands to the version below them: the value that `stored` encodes, or
+    /// none for a deletion.
     pub(crate) fn set_base(
         &mut self,
         order: &Order,
@@ -107,15 +110,15 @@ impl Fold {
         Ok(())
     }
 
-    /// Says that the operands were gathered newest first.
+    /// Reverses the order in which the operands are interpreted.
     pub(crate) fn reverse(&mut self) {
         self.reversed = !self.reversed;
     }
 
-    /// The folded value; operands must stand oldest first.
+    /// Returns the folded value; operands must be ordered oldest first.
     ///
     /// # Errors
-    /// As [`fold`]; `InvalidArgument` where there are more operands than one read folds.
+    /// As [`fold`]; `InvalidArgument` if there are more operands than one read folds.
     pub(crate) fn finish(&self, context: &ReadContext, key: &[u8]) -> Result<Vec<u8>> {
         if self.bytes > context.fold_limits.read {
             return Err(context.fold_limits.too_many(key, self.bytes));
@@ -134,11 +137,11 @@ impl Fold {
     }
 }
 
-/// Folds `count` operands over `base`; `put` puts them into their places, the oldest first.
+/// Folds `count` operands over `base`; `put` writes them to their slots, the oldest first.
 ///
 /// # Errors
-/// `InvalidArgument` without an operator, and where the value is longer than any may be; else the
-/// operator's. Each names the key.
+/// `InvalidArgument` without an operator, or if the result exceeds the longest value allowed; else
+/// the error of the operator. Each names the key.
 pub(crate) fn fold<'o>(
     context: &ReadContext,
     key: &[u8],
@@ -168,11 +171,11 @@ pub(crate) fn fold<'o>(
     Ok(folded)
 }
 
-/// From this length on a buffer grows to the length it needs, or by an eighth: one that doubles may
-/// hold gigabytes that nobody uses.
+/// From this length on a buffer grows to the length it needs, or by an eighth: a doubling one might
+/// hold gigabytes unused.
 const DOUBLED_BYTES_MAX: usize = 1 << 20;
 
-/// Puts `more` at the end of a buffer that may become as long as the longest value.
+/// Appends `more` to a buffer that may become as long as the longest value.
 #[inline]
 pub(crate) fn append(buffer: &mut Vec<u8>, more: &[u8]) {
     if more.len() > buffer.capacity() - buffer.len() {
@@ -190,7 +193,7 @@ fn grow(buffer: &mut Vec<u8>, more: usize) {
     }
 }
 
-/// Puts the value an entry stands for into `out`: the bytes themselves, or those behind a pointer.
+/// Writes the value of an entry to `out`: the stored bytes, or the value that a pointer leads to.
 pub(crate) fn resolve(
     order: &Order,
     values: &Values,

@@ -1,9 +1,10 @@
-//! Point reads: mutable part, sealed parts, then run by run, the first visible version wins.
+//! Point reads: the first visible version in the mutable memtable, the immutable memtables, and run
+//! after run.
 //!
-//! No lock is waited for and nothing allocated, but where reads begin a merge ([`toll`](crate::read::read_cost)): the value is decoded into the
-//! caller's buffer. A key with merge
-//! operands on top goes on from the first, asking each source for the next older version; one of which
-//! a source has many is gathered with a cursor.
+//! A point read takes no lock and allocates nothing, except where reads start a compaction
+//! ([`read_cost`](crate::read::read_cost)): the value is decoded into the caller's buffer. If the
+//! newest version is a merge operand, each source is asked for the next older version; if one
+//! source has many, they are gathered with a cursor.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
@@ -19,20 +20,20 @@ use crate::read::view::View;
 use crate::state::context::ReadContext;
 use crate::state::version::TableHandle;
 
-/// Runs whose filters are requested at once: beside a writer there are dozens of runs, the filters of most
-/// are in no near cache, and their waits overlap.
+/// Runs whose filters are prefetched together: beside a writer there are dozens of runs, and most
+/// of their filters are in no near cache, so that the misses overlap.
 const RUNS_ASKED: usize = 8;
 
-/// What the newest visible version of a key says.
+/// The newest visible version of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Newest {
-    /// There is none, or it deletes the key.
+    /// No version, or a tombstone.
     Missing,
     /// The value.
     Value,
-    /// The place of the value in a value file.
+    /// A pointer to the value in a value file.
     Pointer,
-    /// An operand, which older versions have to be asked about.
+    /// An operand, which needs the older versions.
     Operand(Operand),
 }
 
@@ -48,8 +49,7 @@ impl Newest {
     }
 }
 
-/// Appends nothing and returns `MISSING` when `key` has no value at `seq`; else replaces `out` with
-/// the value.
+/// Replaces `out` by the value of `key` at `seq`, or returns `MISSING` and leaves `out` empty.
 #[inline]
 pub(crate) fn get(
     view: &View,
@@ -64,7 +64,8 @@ pub(crate) fn get(
     }
 }
 
-/// The same, but that a value in a value file is not read: `POINTER`, and that is in `out`.
+/// As [`get`], but a value in a value file is not read: returns `POINTER` with the pointer in
+/// `out`.
 #[inline]
 pub(crate) fn get_or_pointer(
     view: &View,
@@ -85,16 +86,17 @@ pub(crate) fn get_or_pointer(
     }
 }
 
-/// Replaces the pointer that `out` holds by the value in the value file.
+/// Replaces the pointer in `out` by the value in the value file.
 #[inline(never)]
 fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) -> Result<Presence> {
-    // Not taken out of `out`: the caller's buffer is the value's.
+    // Decoded, not moved out of `out`: the caller's buffer is to receive the value.
     let pointer = Pointer::decode(out)?;
     read_pointer(&context.order, &view.version.values, key, pointer, out)?;
     Ok(Presence::THERE)
 }
 
-/// Where the value lies behind the pointer that `out` holds; or `None`, and it is in `out`.
+/// Returns the value that the pointer in `out` leads to, borrowed; or `None` with the value in
+/// `out`.
 #[inline(never)]
 pub(crate) fn lent(
     view: &View,
@@ -106,8 +108,8 @@ pub(crate) fn lent(
     lend_pointer(&context.order, &view.version.values, key, pointer, out)
 }
 
-/// Requests what gets of `keys` will wait for, so that they wait for it together: first the lines that say where a key
-/// may be, of all, then those of the pages, of all.
+/// Prefetches for a batch of gets: first every hash index line and filter line, then every page, so
+/// that the misses overlap.
 pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) {
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
@@ -122,7 +124,8 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     }
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
-        // From the newest on; behind one that may have it none is likely to be read.
+        // From the newest run on. Runs after the first that may have the key are unlikely to be
+        // read.
         let mut runs = view.version.runs.iter();
         runs.any(|run| {
             let table = run.tables().get(run.find(&context.order, key));
@@ -131,8 +134,9 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     }
 }
 
-/// Bytes that the newest version of `key` up to `seq` takes, in a table or in a value file. No
-/// large value is read and no operand folded; `scratch` holds nothing of use afterwards.
+/// Returns the bytes that the newest version of `key` up to `seq` takes, in a table or in a value
+/// file. No large value is read and no operand folded. The contents of `scratch` are unspecified
+/// afterwards.
 #[inline(never)]
 pub(crate) fn stored_at(
     view: &View,
@@ -149,8 +153,9 @@ pub(crate) fn stored_at(
     })
 }
 
-/// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the newest
-/// version's kind says it. `scratch` is for decoding and holds nothing of use afterwards.
+/// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the kind of
+/// the newest version is enough. The contents of `scratch`, used for decoding, are unspecified
+/// afterwards.
 pub(crate) fn contains(
     view: &View,
     context: &ReadContext,
@@ -165,10 +170,11 @@ pub(crate) fn contains(
     })
 }
 
-/// Finds the newest version with a sequence number up to `seq`; its stored value is in `out`.
+/// Finds the newest version with a sequence number up to `seq` and writes its stored value to
+/// `out`.
 #[expect(
     clippy::inline_always,
-    reason = "what it finds is taken apart at once; as a call it is stored and loaded, 4 ns of a get"
+    reason = "callers match on the result at once; a call would store and reload it"
 )]
 #[inline(always)]
 pub(crate) fn newest(
@@ -183,7 +189,7 @@ pub(crate) fn newest(
     for part in &view.immutables {
         part.prefetch(hash);
     }
-    // Of an idle database it is empty, and its directory in no near cache.
+    // The memtable of an idle database is empty, and its hash index in no near cache.
     if view.mutable.has_begun()
         && let Some(newest) = newest_in_memtable(&view.mutable, 0, key, hash, seq, out)?
     {
@@ -205,7 +211,7 @@ pub(crate) fn newest(
     newest_in_runs(view, context, key, hash, seq, out)
 }
 
-/// The same, of several runs.
+/// As [`newest`], for several runs.
 #[inline(never)]
 fn newest_in_runs(
     view: &View,
@@ -237,7 +243,7 @@ fn newest_in_runs(
     Ok(Newest::Missing)
 }
 
-/// What one memtable part, the `source`th of the view, says.
+/// Looks into one memtable, source number `source` of the view.
 #[inline]
 fn newest_in_memtable(
     part: &Memtable,
@@ -259,7 +265,7 @@ fn newest_in_memtable(
     Ok(Some(Newest::of(entry.kind, operand)))
 }
 
-/// What one table of the `source`th source says.
+/// Looks into one table, part of source number `source`.
 #[inline]
 fn newest_in_table(
     table: &TableHandle,
@@ -281,7 +287,7 @@ fn newest_in_table(
     }))
 }
 
-/// Sources over everything in a view, newest first.
+/// Returns sources over everything in a view, newest first.
 pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
     let mut sources = Vec::with_capacity(1 + view.immutables.len() + view.version.runs.len());
     for part in std::iter::once(&view.mutable).chain(&view.immutables) {

@@ -1,18 +1,21 @@
-//! Merging sorted sources into one stream of entries, forward or backward.
+//! Merging iterator: merges sorted sources into one stream of entries, forward or backward.
 //!
-//! The source whose entry is current stands outside a small binary heap of the others, so a step
-//! within one source costs one comparison with the heap's top, and none when no other source is
-//! left, or up to where the top's key would stand in the page of a table. Equal keys come newest
-//! source first (last when going backward): sources are given newest first, and over one key a newer
-//! source's entries are all newer, so sequence numbers need not be compared across sources - they
-//! may be elided in tables.
+//! The current source stands outside a small binary heap of the others. A step within one source
+//! therefore costs one comparison with the heap's top. It costs none when no other source is left,
+//! or within a page of a table up to the position of the top's key.
 //!
-//! A comparison is one of two numbers: with each source stands the head of the key it is at, taken when it
-//! was moved. Whole keys are compared where heads are equal.
+//! Of equal keys the newest source comes first (last when going backward). Sources are ordered
+//! newest first, and for one key all entries of a newer source are newer, so sequence numbers are
+//! not compared across sources; tables may have elided them.
 //!
-//! A loser tree makes one comparison per level when a source runs on, as it does where a database rests, and is built
-//! of all sources before the first entry; so readers have the heap, and jobs, which see every entry and
-//! go one way, [a tree](crate::jobs::inputs).
+//! Most comparisons are of two numbers: each source's entry in the heap holds the head of its
+//! current key, taken when the source was moved. Whole keys are compared only if the heads are
+//! equal.
+//!
+//! The alternative is a loser tree. It makes one comparison per level while one source runs on, as
+//! in an idle database, and it is built of all sources before the first entry. Readers therefore
+//! use the heap; jobs, which see every entry and go one way, use [a loser
+//! tree](crate::jobs::inputs).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -30,24 +33,24 @@ enum Direction {
     Backward,
 }
 
-/// A source that is at an entry, and the head of that entry's key.
+/// A positioned source and the head of its current key.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     head: u64,
     source: usize,
 }
 
-/// Where heads come from.
+/// Origin of the heads.
 #[derive(Debug)]
 enum Heads {
-    /// The entries: memtables of one hint keep heads that order among each other.
+    /// Taken from the entries: memtables with one prefix hint keep comparable heads.
     Kept,
-    /// The keys.
+    /// Computed from the keys.
     Taken(HeadRule),
 }
 
 impl Heads {
-    /// Kept where all sources are memtables whose entries keep heads behind one prefix.
+    /// `Kept` if all sources are memtables whose entries keep heads after one prefix.
     #[cold]
     fn of(sources: &[Source], order: &Order) -> Heads {
         let hint = sources.first().and_then(Source::hint);
@@ -58,21 +61,21 @@ impl Heads {
     }
 }
 
-/// A merge of sources, newest first.
+/// A merging iterator over sources, newest first.
 #[derive(Debug)]
 pub(crate) struct MergingIter {
     sources: Vec<Source>,
     order: Order,
-    /// Unknown until there are two to compare: a seek in a database that rests needs none.
+    /// `None` until there are two sources to compare: a seek in an idle database needs none.
     heads: Option<Heads>,
     /// Valid sources other than `current`, a binary heap.
     heap: Vec<Place>,
     current: Option<usize>,
     direction: Direction,
-    /// No other source stands on the current key.
+    /// No other source has the current key.
     ahead: bool,
-    /// Steps that are sure to stay before every other source: within a page, up to where the nearest of their
-    /// keys would stand.
+    /// Steps that are sure to stay before every other source: within a page, up to the position of
+    /// the nearest key of another source.
     free: usize,
 }
 
@@ -90,13 +93,14 @@ impl MergingIter {
         }
     }
 
-    /// A merge of nothing.
+    /// Returns a merging iterator without sources.
     #[inline]
     pub(crate) fn none() -> MergingIter {
         MergingIter::new(Vec::new(), Order::Bytewise)
     }
 
-    /// Leaves all sources nowhere; they hold no page any more. It has to be placed before anything else is asked of it.
+    /// Leaves all sources unpositioned, so that they hold no page. It has to be positioned before
+    /// any other call.
     pub(crate) fn release(&mut self) {
         self.current = None;
         for source in &mut self.sources {
@@ -104,13 +108,13 @@ impl MergingIter {
         }
     }
 
-    /// Whether this memtable is its newest source.
+    /// Whether `memtable` is the newest source.
     pub(crate) fn begins_with(&self, memtable: &Arc<Memtable>) -> bool {
         let newest = self.sources.first();
         newest.is_some_and(|source| source.is(memtable))
     }
 
-    /// Heap bytes of its own.
+    /// Heap bytes that it owns.
     pub(crate) fn memory_bytes(&self) -> usize {
         let own = self.sources.capacity() * size_of::<Source>()
             + self.heap.capacity() * size_of::<Place>();
@@ -155,14 +159,14 @@ impl MergingIter {
         self.source().map_or(&[], Source::value)
     }
 
-    /// Whether no other entry of any source has the current key.
+    /// Whether the current entry is the only one of its key in all sources.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
         self.ahead && self.source().is_some_and(Source::unique)
     }
 
-    /// Lends the current entry and those that come next without a comparison; whether it did. Until
-    /// [`MergingIter::take_back`] it is not to be asked for anything.
+    /// Fills `window` with the current entry and the entries that follow it without a comparison;
+    /// returns whether it could. Until [`MergingIter::take_back`] no other method may be called.
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow) -> bool {
         let Some(index) = self.current.filter(|_| self.ahead) else {
@@ -177,7 +181,7 @@ impl MergingIter {
         self.sources[index].lend(window, steps, forward)
     }
 
-    /// Goes to where `window`, which it lent, has come to.
+    /// Moves to the position that `window`, filled by `lend`, has reached.
     pub(crate) fn take_back(&mut self, window: &mut PageWindow) {
         let gone = window.gone();
         if let Some(index) = self.current {
@@ -186,7 +190,7 @@ impl MergingIter {
         self.free = self.free.saturating_sub(gone);
     }
 
-    /// Where a source is.
+    /// Returns the heap entry of a source.
     #[inline]
     fn place(&self, source: usize) -> Place {
         let at = &self.sources[source];
@@ -210,14 +214,14 @@ impl MergingIter {
         }
     }
 
-    /// Orders two sources by whole keys; their heads are equal.
+    /// Compares the keys of two sources whose heads are equal.
     fn compare_keys(&self, a: Place, b: Place) -> Ordering {
         let (a, b) = (&self.sources[a.source], &self.sources[b.source]);
         self.order.compare(a.key(), b.key())
     }
 
-    /// Puts `place` at `at` or where it belongs below. It travels in registers and is stored once: read
-    /// back whole right after its halves were stored, it would be waited for.
+    /// Stores `place` at `at` or where it belongs below. It stays in registers and is stored once:
+    /// loading it whole right after its halves were stored would stall.
     fn sift_down(&mut self, mut at: usize, place: Place) {
         loop {
             let left = 2 * at + 1;
@@ -264,7 +268,8 @@ impl MergingIter {
         self.pop_current(false);
     }
 
-    /// Makes the nearest of the other sources the current one: `reached` from one that has ended, or else by a seek.
+    /// Makes the nearest of the other sources current. `reached` is true if the previous source has
+    /// ended, false after a seek.
     fn pop_current(&mut self, reached: bool) {
         self.free = 0;
         if self.heap.is_empty() {
@@ -278,8 +283,8 @@ impl MergingIter {
         self.make_current(current, reached);
     }
 
-    /// Makes the source at `place` the current one, and compares it with the next; within its page only where it
-    /// was `reached` from another one.
+    /// Makes the source of `place` current and compares it with the heap's top. Steps within its
+    /// page are computed only if it was `reached` from another source or begins a page.
     fn make_current(&mut self, place: Place, reached: bool) {
         self.current = Some(place.source);
         self.free = 0;
@@ -291,8 +296,8 @@ impl MergingIter {
         if self.ahead {
             let forward = self.direction == Direction::Forward;
             let source = &self.sources[place.source];
-            // A source that stays current was asked when it came to this page or was reached, or comes from a seek,
-            // which no step may follow.
+            // A source that stays current computed its steps when it entered this page or was
+            // reached; after a seek no step may follow.
             if reached || source.begins_stretch(forward) {
                 self.free = source.steps_before(self.sources[top.source].key(), forward);
             }
@@ -315,7 +320,7 @@ impl MergingIter {
         Ok(())
     }
 
-    /// The first entry not before `(key, seq)`; continues forward.
+    /// Seeks the first entry at or after `(key, seq)`; continues forward.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         for source in &mut self.sources {
             source.begin_seek(key)?;
@@ -327,8 +332,8 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Each source at the first entry not before `start`, which says of each where that is, visible at `seq`; continues
-    /// forward.
+    /// Positions each source at its first entry at or after `start(source)` that is visible at
+    /// `seq`; continues forward.
     pub(crate) fn start_forward<'a>(
         &mut self,
         seq: SeqNo,
@@ -345,7 +350,7 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Each source at the last entry not behind `start`, likewise; continues backward.
+    /// Positions each source at its last entry at or before `start(source)`; continues backward.
     pub(crate) fn start_backward<'a>(
         &mut self,
         start: impl Fn(&Source) -> Start<'a>,
@@ -361,7 +366,7 @@ impl MergingIter {
         Ok(())
     }
 
-    /// The last entry not behind `(key, seq)`; continues backward.
+    /// Seeks the last entry at or before `(key, seq)`; continues backward.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         for source in &mut self.sources {
             source.seek_for_prev(key, seq)?;
@@ -370,10 +375,10 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Turns round: goes to the entry behind what it came past last, in the other direction. It has to have been placed.
+    /// Reverses the direction and takes one step in the new one. It must have been positioned.
     ///
-    /// Every source stands on its nearest entry that was not come past, or nowhere behind all that it has: the one
-    /// behind that is a step away, and need not be searched for.
+    /// This needs no search: every source is on its nearest entry that was not passed, or past its
+    /// end, so the entry in the new direction is one step away.
     pub(crate) fn turn(&mut self) -> Result<()> {
         let direction = match self.direction {
             Direction::Forward => Direction::Backward,
@@ -391,7 +396,7 @@ impl MergingIter {
         Ok(())
     }
 
-    /// The next entry in the current direction.
+    /// Moves to the next entry in the current direction.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<()> {
         let Some(index) = self.current else {
@@ -414,19 +419,19 @@ impl MergingIter {
         Ok(())
     }
 
-    /// The source that the current entry is in.
+    /// Returns the source of the current entry.
     #[inline]
     pub(crate) fn current_source(&self) -> Option<usize> {
         self.current
     }
 
-    /// Whether that is a run of tables.
+    /// Whether the current source is a run of tables.
     pub(crate) fn is_in_run(&self) -> bool {
         matches!(self.source(), Some(Source::Run(_)))
     }
 
-    /// Goes past what stands before `(key, seq)` in its direction, in the current source, which is to stand at a version of
-    /// `key`.
+    /// Moves the current source, which is at a version of `key`, past its entries before `(key,
+    /// seq)` in the current direction.
     pub(crate) fn pass(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let backward = self.direction == Direction::Backward;
         self.replace(|source| {
@@ -438,13 +443,13 @@ impl MergingIter {
         })
     }
 
-    /// Goes to the newest version of `key` that `seq` sees, in the current source, which is to stand at an older one or on it
-    /// while the merge goes backward.
+    /// Moves the current source to the newest version of `key` visible at `seq`. The source is at
+    /// that or an older version, and the direction is backward.
     pub(crate) fn go_within(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.replace(|source| source.seek(key, seq))
     }
 
-    /// Places the current source anew.
+    /// Repositions the current source.
     fn replace(&mut self, place: impl FnOnce(&mut Source) -> Result<()>) -> Result<()> {
         let Some(index) = self.current else {
             return Ok(());
@@ -475,17 +480,18 @@ impl MergingIter {
     }
 }
 
-/// What the keys of all sources have in common, as far as runs tell; memtables alone tell where there is
-/// no run. A prefix that some keys do not have costs comparisons, never order.
+/// Returns the common prefix of all sources, as far as runs determine it; memtables count only if
+/// there is no run. A prefix that some keys lack costs comparisons, never the order.
 fn shared_prefix(sources: &[Source]) -> &[u8] {
     let runs = sources
         .iter()
         .any(|source| matches!(source, Source::Run(_)));
-    let told = sources
+    let counted = sources
         .iter()
         .filter(|source| !runs || matches!(source, Source::Run(_)));
     let shared = |a: &'_ [u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    told.map(Source::prefix)
+    counted
+        .map(Source::prefix)
         .reduce(|a, b| &a[..shared(a, b)])
         .unwrap_or_default()
 }

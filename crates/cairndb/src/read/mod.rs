@@ -1,4 +1,4 @@
-//! Band b: answering reads from a view, without a lock.
+//! Reads: answers gets and cursors from a view, without a lock.
 
 pub(crate) mod cursor;
 pub(crate) mod fold;

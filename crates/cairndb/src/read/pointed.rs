@@ -1,8 +1,9 @@
-//! From a pointer that the tree holds to the value in its file: copied, decoded, or lent where it lies.
+//! Reads the value that a pointer leads to in a value file: copied, decoded, or borrowed.
 //!
-//! What is lent is a part of the mapping, which it keeps: it stays what it is when the file is removed, the database
-//! closed, or more of the file mapped. Copying 100,000 bytes takes as long as all else a reader does with them. A shorter
-//! value is copied: it would hold the space of a removed file, all of it, for as long as it lives, and spare little.
+//! A borrowed value is a part of the mapping, which it keeps: it stays valid when the file is
+//! removed, the database is closed, or more of the file is mapped. Copying a long value takes as
+//! long as everything else a reader does with it. A shorter value is copied: borrowed, it would
+//! keep the space of a whole removed file for as long as it lives, and save little.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use cairndb_format::value_file::{self, Check, Pointer};
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;
 
-/// Bytes from which on a value is lent.
+/// Stored bytes from which on a value is borrowed.
 const LENT_BYTES_MIN: u32 = 64 << 10;
 
-/// Replaces `out` by the value behind a pointer.
+/// Replaces `out` by the value that a pointer leads to.
 pub(crate) fn read_pointer(
     order: &Order,
     values: &Values,
@@ -27,7 +28,7 @@ pub(crate) fn read_pointer(
     Pointed::new(order, values, key, pointer)?.read(out)
 }
 
-/// The value behind a pointer where it lies; or `None`, and it is in `out`.
+/// Returns the value that a pointer leads to, borrowed; or `None` with the value in `out`.
 pub(crate) fn lend_pointer(
     order: &Order,
     values: &Values,
@@ -36,15 +37,15 @@ pub(crate) fn lend_pointer(
     out: &mut Vec<u8>,
 ) -> Result<Option<Mapping>> {
     let place = Pointed::new(order, values, key, pointer)?;
-    let lent = place.lend()?;
-    if lent.is_none() {
+    let borrowed = place.lend()?;
+    if borrowed.is_none() {
         place.read(out)?;
     }
-    Ok(lent)
+    Ok(borrowed)
 }
 
-/// As [`read_pointer`], of an encoded pointer and without a mapping, of which an I/O error would end the process: for who opens or verifies, and
-/// reads each value once.
+/// As [`read_pointer`], from an encoded pointer and without a mapping, where an I/O error would
+/// kill the process: for opening and verification, which read each value once.
 pub(crate) fn read_pointer_unmapped(
     order: &Order,
     values: &Values,
@@ -100,7 +101,7 @@ impl<'v> Pointed<'v> {
         value_file::read_value(&*file, pointer.file, pointer, hash, out)
     }
 
-    /// Where it lies, if it is mapped there as it is and long enough.
+    /// Borrows the value if it is mapped, stored uncompressed and long enough.
     fn lend(&self) -> Result<Option<Mapping>> {
         let (pointer, hash) = (&self.pointer, self.key_hash);
         if pointer.len < LENT_BYTES_MIN || !pointer.is_raw() {

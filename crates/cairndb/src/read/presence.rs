@@ -1,14 +1,16 @@
-//! Whether a point read found a value, or the place of one, as it is told from floor to floor.
+//! Result of a point read, as it is returned from layer to layer.
 
-/// Whether a key has a value: a word and not a `bool`, for a result of which goes up in registers. As one of one byte it
-/// was stored and loaded again at each floor, by a load wider than the stores that had to wait for them: 5 ns of a get.
+/// Whether a key has a value. A whole word, so that a result of it is returned in registers: as one
+/// byte it was stored and loaded again in each layer, by a load wider than the stores that it then
+/// had to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Presence(usize);
 
 impl Presence {
     pub(crate) const MISSING: Presence = Presence(0);
     pub(crate) const THERE: Presence = Presence(1);
-    /// There, behind the encoded pointer that was found; told to who lends what is large, and to nobody above.
+    /// The key has a value, and the encoded pointer was returned. Only callers that may borrow a
+    /// large value get this.
     pub(crate) const POINTER: Presence = Presence(2);
 
     #[inline]

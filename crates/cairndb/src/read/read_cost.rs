@@ -1,35 +1,38 @@
-//! What reads pay for several runs, and when that has paid for their merge.
+//! Counts reads that had to look into several runs, and starts a compaction once those reads have
+//! cost about as much as the compaction would.
 //!
-//! A database that was written comes to rest by its worker, which merges a small one to one run. A handle that only reads
-//! has no worker, and the run that the last handle flushed at closing stayed for as long as it was open: gets of a million
-//! entries took a fifth longer, those of missing keys as well. So reads that have several runs to look into are counted,
-//! and once they have cost about what the merge will, the worker is begun, which does what it would do at rest. That
-//! is how long to rent skis before buying them: whatever comes after, no more than twice the least is paid. (LevelDB
-//! compacts by seeks likewise, 16 KiB for each that found nothing.) A merge by opening alone would have somebody pay who
-//! looks up three keys and closes.
+//! The worker compacts a small database to one run once it is idle. But a handle that only reads
+//! has no worker, so the run that the previous handle flushed when it closed stayed for as long as
+//! the handle was open, and slowed every get, of absent keys as well. Therefore reads that have
+//! several runs to look into are counted, and once they have cost about what the compaction will,
+//! the worker is started and does its idle work. This is the ski-rental argument: whatever comes
+//! after, the cost is never more than twice the optimum. (LevelDB's seek compactions are similar:
+//! 16 KiB for each seek that found nothing.) A compaction at every opening lost: it would be paid
+//! by a process that looks up three keys and closes.
 //!
-//! Threads: each counts for itself ([`Stripe`](crate::read::thread_cache::Stripe)) and adds to the view's count now and then: one
-//! count for all would be a line that turns about with every read. Races lose some or count them twice; a seek that has to look
-//! again counts again.
+//! Threads: each thread counts for itself ([`Stripe`](crate::read::thread_cache::Stripe)) and adds
+//! to the view's count now and then: a single counter would be a cache line that every read
+//! transfers. Races lose some reads or count them twice; a seek that has to look again counts
+//! again.
 
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Reads of a thread that are added to the view's count at once.
+/// Reads of a thread that are added to the view's count at a time.
 const READS_ADDED: u16 = 1024;
-/// Bytes of tables whose merge a read pays for. It takes 40 to 60 ns more with two runs than with one, a merge about 1.2 ns a
-/// byte.
+/// Bytes of tables whose compaction one read pays for: approximately the extra time of a read with
+/// two runs, divided by the time to compact a byte.
 const BYTES_PAID: u64 = 50;
-/// However small the tables are: a handle that is used for a moment writes nothing.
+/// Least number of reads, however small the tables are: a short-lived handle writes nothing.
 const READS_MIN: u64 = 64 << 10;
 
-/// A thread's count.
+/// Count of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Toll(AtomicU16);
 
 impl Toll {
-    /// Counts a read; whether the view is to be told of [`READS_ADDED`].
+    /// Counts a read; returns whether [`READS_ADDED`] reads are to be added to the view's count.
     #[inline]
     pub(crate) fn pay(&self) -> bool {
         let reads = self.0.load(Ordering::Relaxed).wrapping_add(1);
@@ -38,13 +41,13 @@ impl Toll {
     }
 }
 
-/// A view's count, of all threads.
+/// Count of a view, over all threads.
 #[derive(Debug, Default)]
 pub(crate) struct Tolls(AtomicU64);
 
 impl Tolls {
-    /// Adds a thread's; whether all together have just paid for a merge of `bytes`, or for another: what was begun may have been
-    /// held up.
+    /// Adds the reads of a thread; returns whether the reads of all threads have now paid for a
+    /// compaction of `bytes`, or for a further one, since the first may have been delayed.
     pub(crate) fn add(&self, bytes: u64) -> bool {
         let added = u64::from(READS_ADDED);
         let before = self.0.fetch_add(added, Ordering::Relaxed);
@@ -53,12 +56,12 @@ impl Tolls {
     }
 }
 
-/// What is begun once it is paid for; nothing where nothing may be.
+/// The action that is started once it is paid for; unset if none is allowed.
 #[derive(Default)]
 pub(crate) struct Paid(OnceLock<Box<dyn Fn() + Send + Sync>>);
 
 impl Paid {
-    /// Says what. Only the first time counts.
+    /// Sets the action. Only the first call counts.
     pub(crate) fn begins(&self, begin: impl Fn() + Send + Sync + 'static) {
         let _ = self.0.set(Box::new(begin));
     }
@@ -82,12 +85,13 @@ impl fmt::Debug for Paid {
 mod tests {
     use super::*;
 
-    /// The count of reads after which a merge of `bytes` is paid for first, and how often that is said.
+    /// Returns the number of reads after which a compaction of `bytes` is first paid for, and how
+    /// often one is.
     fn paid_after(bytes: u64, reads: u64) -> (Option<u64>, usize) {
         let (mine, all) = (Toll::default(), Tolls::default());
-        let said = (1..=reads).filter(|_| mine.pay() && all.add(bytes));
-        let said: Vec<u64> = said.collect();
-        (said.first().copied(), said.len())
+        let paid = (1..=reads).filter(|_| mine.pay() && all.add(bytes));
+        let paid: Vec<u64> = paid.collect();
+        (paid.first().copied(), paid.len())
     }
 
     #[test]
@@ -96,7 +100,7 @@ mod tests {
         assert_eq!(paid_after(100, 4 * READS_MIN), (Some(READS_MIN), 4));
         let bytes = 3 * READS_MIN * BYTES_PAID;
         assert_eq!(paid_after(bytes, 5 * READS_MIN), (Some(3 * READS_MIN), 1));
-        // Between two additions it is said at the next.
+        // Between two additions it is reported at the next.
         let reads = 3 * READS_MIN + u64::from(READS_ADDED);
         assert_eq!(
             paid_after(bytes + BYTES_PAID, 5 * READS_MIN),

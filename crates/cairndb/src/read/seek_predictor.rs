@@ -1,41 +1,43 @@
-//! Whether a seek tends to be all that a cursor does.
+//! Predicts whether a cursor will be moved after its seek.
 //!
-//! A cursor that is made for one seek and read where it lands can do with what a get does, at half the
-//! price: no source is placed, no buffer of a page made. A scan cannot: it would pay for both. Nothing in
-//! a seek tells which of the two it is, so the last ones are asked, as a processor does with branches.
+//! A cursor that is made for one seek and read at its target can do what a get does, at half the
+//! price: it positions no source and fills no page buffer. For a scan this would be extra work.
+//! Nothing in a seek shows which of the two it is, so the outcome of the last seeks decides, as in
+//! a branch predictor.
 //!
-//! Threads: one byte for the cursors of a thread, which threads share when there are very many
-//! ([`spare`](crate::read::thread_cache)). Seeks for missing keys store to it all the time: one byte for all threads had two of
-//! them wait for each other. Races lose a count.
+//! Threads: one byte for the cursors of a thread; very many threads may share one
+//! ([`thread_cache`](crate::read::thread_cache)). Seeks for absent keys store to it all the time:
+//! with one byte for all threads, two of them waited for each other. A race loses a count.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Seeks that no move followed, from which on the next is expected to be alone too.
+/// Consecutive seeks without a move after which the next is predicted to be alone.
 const SEEKS_ALONE: u8 = 8;
-/// Most that are counted.
+/// Upper limit of the count.
 const SEEKS_MAX: u8 = 2 * SEEKS_ALONE;
-/// What a seek counts that led to a tombstone, an operand or a pointer, and so to a cursor after all: it costs a third of
-/// what showing an entry saves, and the seek itself counts again when it has been alone.
+/// Cost, in counted seeks, of a prediction that failed: the seek led to a tombstone, an operand or
+/// a pointer, and needed a cursor after all. That costs a third of what a hit saves, and the seek
+/// itself counts again if it was alone.
 const VAIN: u8 = 2;
 
-/// How many seeks were alone since the last that was not.
+/// Number of consecutive seeks that were not followed by a move.
 #[derive(Debug, Default)]
 pub(crate) struct SeekHabit(AtomicU8);
 
 impl SeekHabit {
-    /// Whether the next seek is likely to be alone.
+    /// Whether the next seek is predicted to be alone.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= SEEKS_ALONE
     }
 
-    /// Whether the last seek was moved on from, or there was none.
+    /// Whether the last seek was followed by a move, or there was none.
     #[inline]
     pub(crate) fn moved(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// A cursor was dropped or placed anew where a seek had put it.
+    /// Records that a cursor was dropped or repositioned where a seek had left it.
     #[inline]
     pub(crate) fn note_alone(&self) {
         let seeks = self.0.load(Ordering::Relaxed);
@@ -44,7 +46,7 @@ impl SeekHabit {
         }
     }
 
-    /// A cursor was moved on from where a seek had put it.
+    /// Records that a cursor was moved from where a seek had left it.
     #[inline]
     pub(crate) fn note_moved(&self) {
         if self.0.load(Ordering::Relaxed) != 0 {
@@ -52,7 +54,8 @@ impl SeekHabit {
         }
     }
 
-    /// A seek that was taken to be alone led to nothing that can be shown without a cursor.
+    /// Records that a seek predicted to be alone found no entry that can be returned without a
+    /// cursor.
     pub(crate) fn note_vain(&self) {
         let seeks = self.0.load(Ordering::Relaxed);
         self.0.store(seeks.saturating_sub(VAIN), Ordering::Relaxed);
@@ -81,14 +84,14 @@ mod tests {
         for _ in 0..u8::MAX {
             habit.note_alone();
         }
-        let mut asked = 0;
+        let mut tried = 0;
         for _ in 0..100 {
             if habit.alone() {
-                asked += 1;
+                tried += 1;
                 habit.note_vain();
             }
             habit.note_alone();
         }
-        assert!((1..=55).contains(&asked), "{asked}");
+        assert!((1..=55).contains(&tried), "{tried}");
     }
 }

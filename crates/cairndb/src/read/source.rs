@@ -1,4 +1,4 @@
-//! One sorted input of a merge: a memtable part, or a run of tables one behind the other.
+//! Sources of a merging iterator: a memtable, or a run of tables in key order.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct RunCursor {
     order: Order,
     at: usize,
     table: Option<TableCursor>,
-    /// Every page is checked when it is entered, whatever was checked before.
+    /// Every page is verified when it is entered, even if it was verified before.
     recheck: bool,
 }
 
@@ -31,14 +31,14 @@ impl RunCursor {
         }
     }
 
-    /// For merges: what they copy outlives this opening, so no page is trusted because it was once
-    /// found whole.
+    /// Verifies every page. Used by compactions: their output outlives this opening, so no page is
+    /// trusted because it was verified once.
     pub(crate) fn rechecking(mut self) -> RunCursor {
         self.recheck = true;
         self
     }
 
-    /// Makes table `index` the current one, keeping its cursor when it already is.
+    /// Makes table `index` the current one. Its cursor is kept if it already is.
     fn enter(&mut self, index: usize) -> Result<Option<&mut TableCursor>> {
         if index >= self.run.tables().len() {
             self.at = usize::MAX;
@@ -118,17 +118,17 @@ impl RunCursor {
     }
 }
 
-/// One input of a merge.
+/// One source of a merging iterator.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A memtable part.
+    /// A memtable.
     Mem(MemCursor),
     /// A run of tables.
     Run(Box<RunCursor>),
 }
 
 impl Source {
-    /// What all its keys have in common.
+    /// Prefix that all keys of the source share.
     pub(crate) fn prefix(&self) -> &[u8] {
         match self {
             Source::Mem(cursor) => cursor.table().common_prefix(),
@@ -136,13 +136,14 @@ impl Source {
         }
     }
 
-    /// Whether it is a cursor over this memtable.
+    /// Whether the source is a cursor over `memtable`.
     #[inline]
     pub(crate) fn is(&self, memtable: &Arc<Memtable>) -> bool {
         matches!(self, Source::Mem(cursor) if Arc::ptr_eq(cursor.table(), memtable))
     }
 
-    /// Leaves it nowhere, without a page. It has to be placed before anything else is asked of it.
+    /// Leaves the source unpositioned, without a page. It has to be positioned before any other
+    /// call.
     pub(crate) fn release(&mut self) {
         if let Source::Run(run) = self
             && let Some(table) = &mut run.table
@@ -151,7 +152,7 @@ impl Source {
         }
     }
 
-    /// Heap bytes of its own.
+    /// Heap bytes that the source owns.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Source::Mem(_) => 0,
@@ -162,7 +163,7 @@ impl Source {
         }
     }
 
-    /// What a memtable takes heads behind.
+    /// Prefix after which a memtable takes its heads.
     pub(crate) fn hint(&self) -> Option<&[u8]> {
         match self {
             Source::Mem(cursor) => Some(cursor.table().prefix_hint()),
@@ -202,7 +203,8 @@ impl Source {
         }
     }
 
-    /// The head that a memtable keeps of its current key; two that differ are of keys that differ.
+    /// Head that a memtable keeps of the current key. Two different heads belong to two different
+    /// keys.
     #[inline]
     pub(crate) fn kept_head(&self) -> Option<u64> {
         match self {
@@ -211,7 +213,7 @@ impl Source {
         }
     }
 
-    /// Makes [`Source::value`] answer for the current entry.
+    /// Loads the value of the current entry for [`Source::value`].
     #[inline]
     pub(crate) fn load_value(&mut self) -> Result<()> {
         match self {
@@ -220,7 +222,7 @@ impl Source {
         }
     }
 
-    /// The value loaded by [`Source::load_value`].
+    /// Returns the value loaded by [`Source::load_value`].
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
         match self {
@@ -229,7 +231,7 @@ impl Source {
         }
     }
 
-    /// The entry as a merge takes it: its value as it is stored, where that can be copied verbatim.
+    /// Returns the entry for a compaction: its value as stored, if it can be copied verbatim.
     #[inline]
     pub(crate) fn entry(&mut self) -> Result<EntryIn<'_>> {
         match self {
@@ -249,8 +251,9 @@ impl Source {
         }
     }
 
-    /// The heads, by `rule`, of the current entry's key and of as many behind it as are known without a step, `most` at
-    /// most; there must be a current entry. Returns what [`TableCursor::heads_ahead`] does.
+    /// Writes to `out` the heads, by `rule`, of the current key and of as many following keys as
+    /// are known without a step, at most `most`. There must be a current entry. Returns what
+    /// [`TableCursor::heads_ahead`] returns.
     pub(crate) fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         match self {
             Source::Run(run) if let Some(table) = &run.table => table.heads_ahead(rule, most, out),
@@ -262,7 +265,7 @@ impl Source {
         }
     }
 
-    /// The head that a memtable keeps of the key behind its current one.
+    /// Head that a memtable keeps of the key after the current one.
     #[inline]
     pub(crate) fn next_kept_head(&self) -> Option<u64> {
         match self {
@@ -271,7 +274,7 @@ impl Source {
         }
     }
 
-    /// Orders the key behind the current one, whose head is known, against `key`.
+    /// Compares the key after the current one, whose head is known, with `key`.
     pub(crate) fn compare_next(&self, key: &[u8]) -> Ordering {
         match self {
             Source::Mem(cursor) => cursor.compare_next(key),
@@ -291,7 +294,7 @@ impl Source {
         }
     }
 
-    /// Lends the entries that come next, as [`TableCursor::borrow_window`].
+    /// Fills `window` with the entries that follow, as [`TableCursor::borrow_window`].
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         match self {
@@ -303,7 +306,7 @@ impl Source {
         }
     }
 
-    /// Goes to where `window`, which it lent, has come to.
+    /// Moves to the position that `window`, filled by `lend`, has reached.
     pub(crate) fn take_back(&mut self, window: &mut PageWindow) {
         if let Source::Run(run) = self
             && let Some(table) = run.table.as_mut()
@@ -312,7 +315,7 @@ impl Source {
         }
     }
 
-    /// Whether a run of tables has just come to the page it is in, or to a stretch of it.
+    /// Whether a run of tables has just entered its page, or a range of it with decoded keys.
     #[inline]
     pub(crate) fn begins_stretch(&self, forward: bool) -> bool {
         match self {
@@ -324,7 +327,7 @@ impl Source {
         }
     }
 
-    /// How many steps are sure to stay before `bound`: some of those within a page of a run.
+    /// Returns a lower bound on the steps that stay before `bound`, within a page of a run.
     pub(crate) fn steps_before(&self, bound: &[u8], forward: bool) -> usize {
         match self {
             Source::Mem(_) => 0,
@@ -377,14 +380,14 @@ impl Source {
         }
     }
 
-    /// The first entry not before `(key, seq)`, newer versions first.
+    /// Seeks the first entry at or after `(key, seq)`; newer versions come first.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.begin_seek(key)?;
         self.end_seek(key, seq)
     }
 
-    /// Begins a seek, which [`Source::end_seek`] ends: asks for what that will wait for. Nothing else is to be asked of it
-    /// between.
+    /// Begins a seek that [`Source::end_seek`] completes: prefetches what that reads. No other
+    /// method may be called in between.
     #[inline]
     pub(crate) fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         match self {
@@ -393,7 +396,7 @@ impl Source {
         }
     }
 
-    /// Goes where [`Source::seek`] would; begun by [`Source::begin_seek`] with the same key.
+    /// Completes a seek begun by [`Source::begin_seek`] with the same key.
     #[inline]
     pub(crate) fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {
@@ -405,7 +408,7 @@ impl Source {
         }
     }
 
-    /// The last entry not behind `(key, seq)`.
+    /// Seeks the last entry at or before `(key, seq)`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {
             Source::Mem(cursor) => {
@@ -426,7 +429,7 @@ impl Source {
         }
     }
 
-    /// Nowhere: behind its last entry, or before its first.
+    /// Leaves the source unpositioned: after its last entry, or before its first.
     pub(crate) fn leave(&mut self) {
         match self {
             Source::Mem(cursor) => cursor.leave(),

@@ -1,21 +1,25 @@
-//! What the cursors of one thread leave to the next: the habit of seeks, where they have found nothing but tombstones
-//! ([`dead_span`](crate::read::tombstone_spans)), and sources.
+//! State that the cursors of one thread pass on to the next: the seek predictor, tombstone spans
+//! ([`tombstone_spans`](crate::read::tombstone_spans)), and sources.
 //!
-//! Many cursors live for one seek, or a short scan. To make a cursor's sources and to drop them again takes half a dozen
-//! allocations and counts of references, a fifth of a seek, and the buffers of a page, once it is moved; and the counts are of
-//! what all threads share, so that two threads that seek were no faster than one and a half. So a cursor leaves its
-//! sources behind, and the thread's next one over the same view begins with them.
+//! Many cursors live for one seek or a short scan. Making a cursor's sources and dropping them
+//! takes half a dozen allocations and reference counts, and once the cursor is moved the buffers of
+//! a page: a considerable part of a seek. The reference counts are shared by all threads, so that
+//! seeks of two threads slowed each other down. So a cursor passes its sources on, and the thread's
+//! next cursor over the same view begins with them.
 //!
 //! Invariants:
-//! 1. Spare sources are those of the view that was shown last: they hold nothing that the view does not. A new view
-//!    drops them before it is shown, and a cursor over an older one leaves none.
-//! 2. They may lack the mutable part, which no cursor reads while it is empty: whoever takes them looks.
+//! 1. Spare sources belong to the view that was published last: they hold nothing that the view
+//!    does not. A new view drops them before it is published, and a cursor over an older view
+//!    leaves none.
+//! 2. They may lack the mutable memtable, which no cursor reads while it is empty; the taker checks
+//!    this.
 //! 3. They hold little memory ([`SPARE_BYTES_MAX`]), and no page of a cache.
 //!
-//! Threads: each has one of [`STRIPES`] places, which most times no other thread has. A place is behind a lock; a reader
-//! that does not get it at once does without: a reader waits for nobody, nor in a process that was forked while the lock
-//! was held. (Places of the threads' own, which need no lock, lost: nobody could empty them when the view
-//! changes, and a thread that sleeps would keep files that are to be removed.)
+//! Threads: each thread has one of [`STRIPES`] slots, which it usually shares with no other thread.
+//! A slot is behind a lock. A reader that does not get the lock at once does without the slot, so
+//! no reader waits for another, not even in a process that was forked while the lock was held.
+//! (Thread-local slots, which need no lock, lost: nobody could empty them when the view changes,
+//! and a sleeping thread would keep obsolete files.)
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,12 +31,14 @@ use crate::read::read_cost::Toll;
 use crate::read::seek_predictor::SeekHabit;
 use crate::read::tombstone_spans::DeadSpans;
 
-/// Places. Threads are counted and never counted down: with as many alive, or many that came and went, two may have one.
+/// Number of slots. Threads are counted and never counted down: two threads may share a slot once
+/// there are, or were, more threads than slots.
 const STRIPES: usize = 16;
-/// Heap bytes of sources above which they are given back.
+/// Heap bytes above which sources are dropped.
 const SPARE_BYTES_MAX: usize = 16 << 10;
 
-/// What the cursors of one thread share, and its count of reads ([`toll`](crate::read::read_cost)). On lines of its own; processors fetch two at a time.
+/// State of one thread's cursors, and its count of reads ([`read_cost`](crate::read::read_cost)).
+/// Aligned to two cache lines, since processors fetch pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Stripe {
@@ -44,9 +50,9 @@ pub(crate) struct Stripe {
 
 #[derive(Debug, Default)]
 struct Spare {
-    /// The number of the view that is shown, or about to be.
+    /// Number of the view that is published, or about to be.
     view: u64,
-    /// Sources over it.
+    /// Sources over that view.
     merger: Option<MergingIter>,
 }
 
@@ -54,7 +60,7 @@ struct Spare {
 #[derive(Debug)]
 pub(crate) struct Stripes([Stripe; STRIPES]);
 
-/// Counts threads.
+/// Number of threads counted so far.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -62,7 +68,7 @@ thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of this thread, counted from the first that asked.
+/// Returns the number of this thread, counted from the first that asked.
 #[inline]
 fn thread_number() -> usize {
     NUMBER.with(|number| {
@@ -75,20 +81,21 @@ fn thread_number() -> usize {
 }
 
 impl Stripes {
-    /// Stripes for the view of this number.
+    /// Returns stripes for the view with this number.
     pub(crate) fn new(view: u64) -> Stripes {
         let stripes = Stripes(Default::default());
         stripes.begin_view(view);
         stripes
     }
 
-    /// This thread's.
+    /// Returns the stripe of this thread.
     #[inline]
     pub(crate) fn mine(&self) -> &Stripe {
         &self.0[thread_number() % STRIPES]
     }
 
-    /// Drops all spare sources; those of views before this one are not taken any more. Called before the view is shown.
+    /// Drops all spare sources; later, sources of older views are refused. Called before the view
+    /// is published.
     pub(crate) fn begin_view(&self, view: u64) {
         for stripe in &self.0 {
             let old = {
@@ -96,14 +103,15 @@ impl Stripes {
                 spare.view = view;
                 spare.merger.take()
             };
-            // Without the lock: the last reference to a table may go.
+            // Without the lock: this may drop the last reference to a table.
             drop(old);
         }
     }
 }
 
 impl Stripe {
-    /// Sources over the view of this number, placed nowhere, if `complete` finds that none is missing.
+    /// Takes sources over the view with this number, not positioned, if `complete` finds none
+    /// missing.
     #[inline]
     pub(crate) fn take(
         &self,
@@ -118,7 +126,8 @@ impl Stripe {
         }
     }
 
-    /// Leaves sources over the view of this number to the next cursor, if that is the view shown.
+    /// Passes sources over the view with this number on to the next cursor, if that view is the
+    /// published one.
     #[inline]
     pub(crate) fn keep(&self, view: u64, mut merger: MergingIter) {
         merger.release();
@@ -131,7 +140,7 @@ impl Stripe {
         if spare.view == view {
             let before = spare.merger.replace(merger);
             drop(spare);
-            // Of another cursor of this thread; without the lock, as above.
+            // Sources of another cursor of this thread; dropped without the lock, as above.
             drop(before);
         }
     }
@@ -196,7 +205,7 @@ mod tests {
         assert_eq!(mine, thread_number());
         let other = Mutex::new(mine);
         let set = || *other.lock() = thread_number();
-        std::thread::scope(|scope| scope.spawn(set).join()).expect("it panics not");
+        std::thread::scope(|scope| scope.spawn(set).join()).expect("the thread does not panic");
         assert_ne!(mine, *other.lock());
     }
 }

@@ -1,30 +1,38 @@
-//! Stretches of keys that a seek found to hold nothing but tombstones, so that the next seek need not walk them.
+//! Key ranges in which a seek found nothing but tombstones, so that the next seek need not walk
+//! them.
 //!
-//! A queue is the pattern: put at the tail, seek to the first, delete it. Every seek would walk the tombstones of all that
-//! was taken out since the last merge that reached the last run; so would every look into a queue that is empty.
-//!
-//! So it is the other way round, with a stack, or a queue whose tail is at its least key.
+//! A queue is the typical case: append at the tail, seek to the first entry, delete it. Every seek
+//! would walk the tombstones of all entries removed since the last compaction that reached the last
+//! run, and so would every seek in an empty queue. The same holds in the other direction for a
+//! stack, or a queue whose tail is its smallest key.
 //!
 //! Invariants:
-//! 1. A span says that no key between `low` and `high` was visible at `seq`, but for what the mutable part had behind
-//!    `resume`, and is used for one view by cursors at `seq` or later. So what else one of them may see there was put after
-//!    `seq`. Where the seek began, that key was not visible either; where it came to rest, it was.
-//! 2. Nothing in the view's sealed parts and runs is newer than `seq`: all of these may begin at the other end.
-//! 3. `resume` is not behind `high`, nor behind the key of the last entry that the mutable part had at `seq`. What was inserted
-//!    there since, and is no tombstone, either stands behind `resume`, as it was inserted behind all others, or is one of
-//!    those that the part tells of: forward it may begin at `resume`, or at the first of them before that. Where they are too
-//!    many to be told it begins at the seek's key.
-//! 4. Backward it may begin at `low`, or at the last of them, if moreover nothing was inserted behind all others since
-//!    `end_seq`, a number at which invariant 1 held without exception.
+//! 1. Between `low` and `high` no key was visible at `seq`, except entries of the mutable memtable
+//!    after `resume`. The end where the seek began was not visible either; the end where it stopped
+//!    was. A span is used for one view, by cursors at `seq` or later. Any other entry that such a
+//!    cursor may see there was inserted after `seq`.
+//! 2. The view's immutable memtables and runs have nothing newer than `seq`: all of them may start
+//!    at the far end of the span.
+//! 3. `resume` is not after `high`, and not after the last key that the mutable memtable had at
+//!    `seq`. An entry inserted since then that is no tombstone was either inserted after all
+//!    others, and so is after `resume`, or is one of those that the memtable reports. Forward, the
+//!    memtable may start at `resume`, or at the first reported entry before that. If there are too
+//!    many entries to report, it starts at the key of the seek.
+//! 4. Backward, the memtable may start at `low`, or at the last reported entry, provided that
+//!    nothing was inserted after all others since `end_seq`, a number at which invariant 1 held
+//!    without exception.
 //!
-//! What is skipped in the mutable part hides nothing that is not: sealed parts and runs begin at the other end wherever it does.
+//! Skipping part of the mutable memtable is safe because every source starts at the same far end:
+//! no tombstone is skipped while an entry that it hides is still visited.
 //!
-//! Counting tombstones in memtables and tables instead, and flushing and merging sooner where there are many, as RocksDB's
-//! collectors have it, bounds what a seek walks and writes more; here nothing is written, and the next seek walks
-//! the few that came since, as long as no part was sealed and no flush or merge installed. It was 322 us a turn of a queue of a thousand without,
-//! and is 2.0 (`cargo bench -p cairndb --bench engine -- queue`).
+//! The alternative is to count tombstones in memtables and tables, and to flush and compact earlier
+//! if there are many, as RocksDB's collectors do. It bounds what a seek walks and writes more.
+//! Spans write nothing, and the next seek walks only the tombstones that came since, as long as no
+//! memtable was sealed and no flush or compaction installed. `cargo bench -p cairndb --bench engine
+//! -- queue` measures this.
 //!
-//! Threads: each has its own spans, with what else its cursors leave ([`spare`](crate::read::thread_cache)).
+//! Threads: each thread has its own spans, beside the other state of its cursors
+//! ([`thread_cache`](crate::read::thread_cache)).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -36,27 +44,29 @@ use cairndb_mem::Memtable;
 
 use crate::read::source::Source;
 
-/// Tombstones that a seek has to walk for a span to be noted: fewer cost less than to find one.
+/// Tombstones a seek has to walk before a span is recorded: to walk fewer costs less than to find a
+/// span.
 pub(crate) const DEAD_NOTED: usize = 32;
-/// Spans that a thread keeps: queues that it looks into by turns.
+/// Most spans of a thread: the queues that it seeks in by turns.
 const SPANS: usize = 64;
-/// Of those that begin before a seek's key the last ones are asked: a longer one may begin before a shorter one.
+/// Of the spans that start before the key of a seek, this many of the last are examined: a longer
+/// one may start before a shorter one.
 const SPANS_ASKED: usize = 4;
-/// Longer keys are not kept.
+/// Longer keys are not recorded.
 const KEY_BYTES_MAX: usize = 128;
 
-/// What a cursor reads: a view, and the number it does so at.
+/// What a cursor reads: a view at a sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment<'a> {
-    /// The view's number.
+    /// Number of the view.
     pub(crate) view: u64,
-    /// The view's mutable part.
+    /// Mutable memtable of the view.
     pub(crate) mutable: &'a Arc<Memtable>,
     pub(crate) order: &'a Order,
     pub(crate) seq: SeqNo,
 }
 
-/// A key, or before every key, or behind every key.
+/// A key, or the position before or after every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     First,
@@ -105,7 +115,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A [`Place`] with a key of its own.
+/// A [`Place`] that owns its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kept {
     First,
@@ -131,23 +141,24 @@ impl Kept {
     }
 }
 
-/// A stretch of keys none of which was visible.
+/// A key range in which no key was visible.
 #[derive(Debug)]
 pub(crate) struct DeadSpan {
     view: u64,
     seq: SeqNo,
     low: Kept,
     high: Kept,
-    /// The seek that found it went from `low` to `high`.
+    /// Whether the seek that found it went from `low` to `high`.
     forward: bool,
-    /// `None` where the mutable part had nothing at `seq`, so that nothing of it may be skipped.
+    /// `None` if the mutable memtable was empty at `seq`; then nothing of it may be skipped.
     resume: Option<Kept>,
     end_seq: SeqNo,
 }
 
 impl DeadSpan {
-    /// What a seek from `from` on has found that came to rest at `to`, with the help of the span `used`. `settled` is the
-    /// largest number outside the view's mutable part. `None` where that is later than the cursor's, or for long keys.
+    /// Returns the span that a seek from `from` found which stopped at `to` and used the span
+    /// `used`. `settled` is the largest sequence number outside the view's mutable memtable.
+    /// Returns `None` if that is newer than the cursor, or for long keys.
     pub(crate) fn new(
         now: Moment<'_>,
         settled: SeqNo,
@@ -156,12 +167,13 @@ impl DeadSpan {
         used: Option<&DeadSpan>,
     ) -> Option<DeadSpan> {
         let (low, high) = if forward { (from, to) } else { (to, from) };
-        // An order that contradicts itself may lead anywhere.
+        // An inconsistent comparator may lead anywhere.
         let ordered = low.is_before(high, now.order);
         if !ordered || low.is_long() || high.is_long() || settled > now.seq {
             return None;
         }
-        // Where too many have been put at the end since, what a span began at before will do: it is no farther.
+        // If too many entries were inserted at the end since then, the `resume` of the used span is
+        // still correct: it is no farther.
         let near_end = now.mutable.key_near_end(now.seq).map(Place::At);
         let before = used.and_then(|used| used.resume.as_ref()).map(Kept::place);
         let resume = near_end.or(before).map(|end| end.nearer(high, now.order));
@@ -176,7 +188,7 @@ impl DeadSpan {
         })
     }
 
-    /// Whether all of the other is part of it.
+    /// Whether `other` is entirely within it.
     pub(crate) fn contains(&self, other: &DeadSpan, order: &Order) -> bool {
         let (low, high) = (other.low.place(), other.high.place());
         !low.is_before(self.low.place(), order) && !self.high.place().is_before(high, order)
@@ -196,8 +208,9 @@ impl DeadSpan {
         within && self.view == now.view && self.seq <= now.seq
     }
 
-    /// Where the mutable part may begin instead of at `place`, which the span covers. Where nothing was put that the
-    /// span had to tell of, it says of now what it said of its moment.
+    /// Returns where the mutable memtable may start instead of at `place`, which the span covers.
+    /// If no insertion within the span was reported, the span is advanced to the current sequence
+    /// number.
     fn start_of_mutable(&mut self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Kept {
         let Some(resume) = &self.resume else {
             return Kept::of(place);
@@ -206,13 +219,13 @@ impl DeadSpan {
         let (low, high, resume) = (self.low.place(), self.high.place(), resume.place());
         let ended = now.mutable.ends_as_at(self.end_seq);
         let mut begin = if forward { resume } else { low };
-        let mut put = false;
+        let mut inserted = false;
         let all = now.mutable.inserted_between(self.seq, |key| {
             let key = Place::At(key);
             if key.is_before(low, order) || high.is_before(key, order) {
                 return;
             }
-            put = true;
+            inserted = true;
             if forward && !key.is_before(place, order) {
                 begin = key.nearer(begin, order);
             } else if !forward && !place.is_before(key, order) {
@@ -227,7 +240,7 @@ impl DeadSpan {
         } else {
             begin.nearer(place, order)
         });
-        if !put {
+        if !inserted {
             self.seq = now.seq;
             if ended {
                 self.end_seq = now.seq;
@@ -241,13 +254,13 @@ impl DeadSpan {
 #[derive(Debug)]
 pub(crate) struct SpanUse {
     pub(crate) span: DeadSpan,
-    /// Where the mutable part begins.
+    /// Where the mutable memtable starts.
     mutable: Kept,
     forward: bool,
 }
 
 impl SpanUse {
-    /// Where `source`, one of the view's, may begin.
+    /// Returns where `source`, a source of the view, may start.
     pub(crate) fn start(&self, now: Moment<'_>, source: &Source) -> Place<'_> {
         debug_assert!(self.span.view == now.view && self.span.seq <= now.seq);
         if source.is(now.mutable) {
@@ -263,14 +276,14 @@ impl SpanUse {
 /// The spans of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct DeadSpans {
-    /// There are some: what a seek looks at where nothing is deleted.
+    /// Whether there are spans: all that a seek checks while nothing is deleted.
     any: AtomicBool,
-    /// In the order of their lower ends, no two with one.
+    /// Ordered by their lower ends, which differ.
     spans: Mutex<Vec<DeadSpan>>,
 }
 
 impl DeadSpans {
-    /// Takes the span that a cursor may use for a seek to `place`, to be kept again.
+    /// Takes the span that a cursor may use for a seek to `place`; the caller returns it to `keep`.
     #[inline]
     pub(crate) fn take(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Option<SpanUse> {
         // Relaxed: a hint. Spans are read under the lock.
@@ -283,12 +296,12 @@ impl DeadSpans {
     #[cold]
     fn find(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Option<SpanUse> {
         let mut span = {
-            // As with spare sources, who does not get the lock does without.
+            // As with spare sources, a reader that does not get the lock does without.
             let mut spans = self.spans.try_lock()?;
             spans.retain(|span| span.view >= now.view);
             self.any.store(!spans.is_empty(), Memory::Relaxed);
-            let behind = position(&spans, place, now.order).map_or_else(|at| at, |at| at + 1);
-            let near = behind.saturating_sub(SPANS_ASKED)..behind;
+            let end = position(&spans, place, now.order).map_or_else(|at| at, |at| at + 1);
+            let near = end.saturating_sub(SPANS_ASKED)..end;
             let covering = near.filter(|at| spans[*at].covers(now, place, forward));
             let farthest = covering.max_by(|a, b| {
                 let (a, b) = (&spans[*a], &spans[*b]);
@@ -308,14 +321,15 @@ impl DeadSpans {
         })
     }
 
-    /// Keeps a span, in place of one with the same lower end. If there are many, that of the earliest moment goes.
+    /// Keeps a span and replaces one with the same lower end. If there are too many, the oldest is
+    /// dropped.
     #[cold]
     pub(crate) fn keep(&self, span: DeadSpan, order: &Order) {
         let Some(mut spans) = self.spans.try_lock() else {
             return;
         };
         match position(&spans, span.low.place(), order) {
-            // Not by an older cursor's.
+            // An older cursor does not replace a newer span.
             Ok(at) if (spans[at].view, spans[at].seq) > (span.view, span.seq) => {}
             Ok(at) => spans[at] = span,
             Err(at) => {
@@ -332,7 +346,7 @@ impl DeadSpans {
     }
 }
 
-/// The span whose lower end is at `place`, or else where one would stand whose is.
+/// Returns the index of the span whose lower end is at `place`, or else its insertion point.
 fn position(spans: &[DeadSpan], place: Place<'_>, order: &Order) -> Result<usize, usize> {
     spans.binary_search_by(|span| span.low.place().compare(place, order))
 }

@@ -1,8 +1,8 @@
-//! The versions of one key from an operand down to what it is merged with.
+//! Gathers the versions of one key from its newest operand down to the base value.
 //!
-//! They are asked for source by source, from the one that has the newest, and in each one by one: a source
-//! rarely has more than one or two. A cursor is placed only in one that has many. Cursors over all sources
-//! that have the key lost: reads beside a writer of operands took 1909 ns instead of 1602.
+//! They are looked up source by source, from the newest, and in each source one by one: a source
+//! rarely has more than one or two. Only a source with many gets a cursor. Cursors over all sources
+//! with the key lost: reads beside a writer of operands were slower.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::GetHints;
@@ -13,33 +13,33 @@ use crate::read::source::{RunCursor, Source};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
 
-/// Versions that a source is asked for one by one: each costs a search, a cursor's first one three to eight,
-/// its others next to nothing.
+/// Versions that are looked up one by one in a source. Each costs a search; the first version of a
+/// cursor costs three to eight, further ones next to nothing.
 const VERSIONS_ASKED: usize = 4;
 
-/// A buffer above this size is given back before its operands are folded.
+/// A buffer above this size is freed before its operands are folded.
 const SCRATCH_BYTES_KEPT: usize = 64 << 10;
 
-/// Where the newest visible version of a key is that is an operand.
+/// Position of a key's newest visible version, which is an operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
-    /// The mutable part, the sealed ones, the runs, counted through.
+    /// Index over the mutable memtable, the immutable ones and the runs.
     pub(crate) source: usize,
     pub(crate) seq: SeqNo,
-    /// Its source may have older versions.
+    /// The source may have older versions.
     pub(crate) goes_on: bool,
 }
 
-/// A version that one source has.
+/// A version found in one source.
 #[derive(Clone, Copy, Debug)]
 struct VersionIn {
     kind: Kind,
     seq: SeqNo,
-    /// The source may have older ones.
+    /// The source may have older versions.
     goes_on: bool,
 }
 
-/// A key to be folded, and where.
+/// A key to be folded, with its view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Versions<'a> {
     view: &'a View,
@@ -58,7 +58,8 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// Replaces `out`, the operand that is `first`, by what the key's versions up to `seq` are folded to.
+    /// Replaces `out`, which holds the operand `first`, by the folded value of the key's versions
+    /// up to `seq`.
     pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<Presence> {
         self.view.note_folded();
         let mut fold = Fold::take();
@@ -69,7 +70,7 @@ impl<'a> Versions<'a> {
             self.gather_from(seq, first, &mut fold, out)
         };
         if out.capacity() > SCRATCH_BYTES_KEPT {
-            // The longest operand need not be in memory twice while they are folded.
+            // The longest operand need not be in memory twice during the fold.
             *out = Vec::new();
         }
         let folded = folded.and_then(|()| fold.finish(self.context, self.key));
@@ -78,7 +79,7 @@ impl<'a> Versions<'a> {
         Ok(Presence::THERE)
     }
 
-    /// Adds what is older than `first` to `fold`, and leaves it in the operator's order.
+    /// Adds the versions older than `first` to `fold`, and puts them into the operator's order.
     fn gather_from(
         self,
         seq: SeqNo,
@@ -98,11 +99,11 @@ impl<'a> Versions<'a> {
         Ok(())
     }
 
-    /// Requests what looking into the runs behind the `from`th source will wait for. An operand's value may be in the last
-    /// of them, and any may have more operands.
+    /// Prefetches what lookups in the runs after source number `from` read. The base value may be
+    /// in the last run, and any run may have more operands.
     fn request(self, from: usize) {
-        let behind = (from + 1).saturating_sub(self.view.parts());
-        let runs = self.view.version.runs.get(behind..).unwrap_or_default();
+        let first = (from + 1).saturating_sub(self.view.parts());
+        let runs = self.view.version.runs.get(first..).unwrap_or_default();
         let order = &self.context.order;
         let tables = || {
             runs.iter()
@@ -116,8 +117,8 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// Adds the versions up to `seq` that a source has to `fold`, down to one after which no older
-    /// one counts; whether there was one.
+    /// Adds the versions up to `seq` in one source to `fold`, down to the first that ends the fold;
+    /// returns whether there was one.
     fn gather(
         self,
         source: usize,
@@ -143,7 +144,7 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// As `gather`, by a cursor.
+    /// As `gather`, with a cursor.
     fn gather_rest(self, mut source: Source, seq: SeqNo, fold: &mut Fold) -> Result<bool> {
         source.seek(self.key, seq)?;
         let order = &self.context.order;
@@ -157,7 +158,7 @@ impl<'a> Versions<'a> {
         Ok(false)
     }
 
-    /// The newest version up to `seq` in one source, its stored value in `out`.
+    /// Finds the newest version up to `seq` in one source; its stored value is in `out`.
     fn version(self, source: usize, seq: SeqNo, out: &mut Vec<u8>) -> Result<Option<VersionIn>> {
         out.clear();
         let (key, hash) = (self.key, self.hash);
@@ -185,7 +186,7 @@ impl<'a> Versions<'a> {
         }))
     }
 
-    /// A cursor over one source, not yet placed.
+    /// Returns a cursor over one source, not yet positioned.
     fn cursor(self, source: usize) -> Source {
         if let Some(run) = source.checked_sub(self.view.parts()) {
             let run = self.view.version.runs[run].clone();
@@ -195,8 +196,8 @@ impl<'a> Versions<'a> {
         Source::Mem(self.view.part(source).cursor())
     }
 
-    /// Adds a version to `fold`; whether no older one counts: it is no operand, or there are too
-    /// many.
+    /// Adds a version to `fold`; returns whether older ones are irrelevant: it is no operand, or
+    /// there are too many.
     fn add(self, kind: Kind, stored: &[u8], fold: &mut Fold) -> Result<bool> {
         if kind == Kind::Merge {
             return Ok(fold.push_operand(&self.context.fold_limits, stored));

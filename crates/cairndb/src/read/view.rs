@@ -1,9 +1,9 @@
-//! The read state: one immutable record, swapped as a whole.
+//! The view: everything that a read needs, as one immutable value that is replaced as a whole.
 //!
-//! A reader loads the view first and the published sequence number second. Everything in the
-//! view's tables and sealed parts was published before the view was, so the pair is a consistent
-//! moment: either the number is older than the mutable part's last entries and hides them, or it
-//! is newer than the view's seal and the view itself is the moment.
+//! A reader loads the view first and the published sequence number second. Everything in the view's
+//! tables and immutable memtables was published before the view, so the pair is a consistent
+//! moment: either the number is older than the last entries of the mutable memtable and hides them,
+//! or it is newer than the sealing of that memtable, and then the view itself is the moment.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -19,42 +19,43 @@ use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
 
-/// What a read looks at, newest first: the mutable part, sealed parts, runs of tables.
+/// The sources of a read, newest first: the mutable memtable, immutable memtables, runs of tables.
 #[derive(Debug)]
 pub(crate) struct View {
-    /// Counts the views of a handle, so that one can be told from the newest without borrowing that.
+    /// Number of the view within its handle, so that it can be compared with the newest one without
+    /// loading that.
     pub(crate) number: u64,
-    /// The part that takes inserts.
+    /// The memtable that takes writes.
     pub(crate) mutable: Arc<Memtable>,
-    /// Sealed parts, newest first.
+    /// Immutable memtables, newest first.
     pub(crate) immutables: Vec<Arc<Memtable>>,
     /// The tables.
     pub(crate) version: Arc<Version>,
-    /// What reads need beside it. Here, so that a cursor need not hold it: each count of references that
-    /// threads share costs every seek two turns of its cache line.
+    /// Other state that reads need. It is here so that a cursor need not hold it: each reference
+    /// count that threads share costs every seek two transfers of its cache line.
     pub(crate) readers: Readers,
-    /// What somebody did with it, a [`Use`].
+    /// The most demanding [`Use`] of the view so far.
     used: AtomicU8,
-    /// Whether a cursor was placed in it.
+    /// Whether a cursor was positioned in the view.
     cursors: AtomicBool,
-    /// Reads that had several of its runs to look into.
+    /// Reads that had to look into several of its runs.
     tolls: Tolls,
-    /// The largest sequence number outside the mutable part, once somebody has asked for it; 0 before.
+    /// Largest sequence number outside the mutable memtable, once computed; 0 before.
     settled: AtomicU64,
 }
 
-/// What the reads of all views of a handle share.
+/// State that the reads of all views of a handle share.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
     pub(crate) stripes: Arc<Stripes>,
-    /// What reads of a view with several runs pay for.
+    /// Started once reads of several runs have paid for a compaction.
     pub(crate) paid: Arc<Paid>,
 }
 
 impl Readers {
-    /// For views from the one of this number on.
+    /// Returns the state for views from number `view` on.
     pub(crate) fn new(context: ReadContext, view: u64) -> Readers {
         Readers {
             health: Arc::new(Health::new(Arc::clone(&context.path))),
@@ -65,20 +66,19 @@ impl Readers {
     }
 }
 
-/// With more runs than this, writers wait sooner where somebody reads: a look into a run's filter costs 30 to 60 ns, a cursor
-/// placed in it 300. With 4 MB and twenty, a reader beside a writer took 1190 ns instead of 800, and the writer wrote a
-/// quarter more; with six, merges wrote twice as much.
+/// Runs above which writers stall earlier if there are readers. A read pays for a look into the
+/// filter of each run, and several times that for a cursor in it. With twice this limit reads
+/// beside a writer were much slower; with about half of it compactions wrote twice as much.
 const RUNS_READ: usize = 10;
-/// The same where what is read is folded, since an operand may be in each of them, and where cursors are placed. With six
-/// and 128 MB a seek beside a writer took 1500 ns instead of 1670, and 7 % more was written; with four or three it
-/// was no faster: merges did not keep up.
+/// Same limit if reads fold operands, any of which may be in any run, or if cursors are positioned.
+/// With a smaller limit seeks were no faster, since compactions did not keep up.
 const RUNS_PLACED: usize = 6;
 
-/// With as many sealed parts writers help to flush where somebody reads: a seek to a key that is not there searches
-/// each. Of 128 MB there would be fifty. (With twelve, before parts had an index, seeks beside a writer took an eighth longer.)
+/// Immutable memtables at which writers help to flush if there are readers: a seek for an absent
+/// key searches each. With 128 MB there would be fifty of them.
 const PARTS_READ: usize = 6;
 
-/// What has been done with a view, the most that was.
+/// The most demanding kind of read of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 enum Use {
@@ -108,22 +108,22 @@ impl View {
         }
     }
 
-    /// Its order, and the operator of its operands.
+    /// Order of the view's keys, and the operator of its operands.
     #[inline]
     pub(crate) fn context(&self) -> &ReadContext {
         &self.readers.context
     }
 
-    /// Memtable parts, the mutable one included.
+    /// Number of memtables, including the mutable one.
     #[inline]
     pub(crate) fn parts(&self) -> usize {
         1 + self.immutables.len()
     }
 
-    /// The largest sequence number known in its sealed parts and tables. Those that merges have elided are none that a
-    /// cursor over it does not see.
+    /// Largest sequence number in immutable memtables and tables. Numbers that a compaction rewrote
+    /// to 0 are visible to every cursor over the view and do not count.
     pub(crate) fn settled_seq(&self) -> SeqNo {
-        // Relaxed: whoever finds it not known yet finds it out.
+        // Relaxed: a thread that does not see the value computes it again.
         let known = self.settled.load(Ordering::Relaxed);
         if known > 0 {
             return known;
@@ -136,7 +136,7 @@ impl View {
         settled
     }
 
-    /// One of them, counted from the newest.
+    /// Returns a memtable by its position from the newest, which is 0.
     pub(crate) fn part(&self, index: usize) -> &Arc<Memtable> {
         let sealed = index
             .checked_sub(1)
@@ -144,36 +144,37 @@ impl View {
         sealed.unwrap_or(&self.mutable)
     }
 
-    /// Called by every read. A view lives until the next part is full or the next job is done, so
-    /// what it says is of now, and a load without readers is not held up for them.
+    /// Records a read; every read calls this. A view lives only until the next memtable is full or
+    /// the next job is done, so the record is recent, and a load without readers is not slowed for
+    /// them.
     #[inline]
     pub(crate) fn note_read(&self) {
         self.note(Use::Read);
     }
 
-    /// Called by every point read that folds operands.
+    /// Records a point read that folds operands.
     pub(crate) fn note_folded(&self) {
         self.note(Use::Folded);
     }
 
     #[inline]
     fn note(&self, what: Use) {
-        // Relaxed: a hint. Looked at before it is set, so that readers share the line.
+        // Relaxed: a hint. Checked before it is stored, so that readers share the cache line.
         if self.used.load(Ordering::Relaxed) < what as u8 {
             self.used.fetch_max(what as u8, Ordering::Relaxed);
         }
     }
 
-    /// Called by every cursor that is placed in its parts and runs.
+    /// Records that a cursor was positioned in the memtables and runs.
     #[inline]
     pub(crate) fn note_cursor(&self) {
-        // As above.
+        // Checked first, as above.
         if !self.cursors.load(Ordering::Relaxed) {
             self.cursors.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Called by every read that looks into the runs, where there are several.
+    /// Records a read that looks into the runs, if there are several.
     #[inline]
     pub(crate) fn note_several(&self) {
         if self.readers.stripes.mine().toll.pay() {
@@ -188,22 +189,22 @@ impl View {
         }
     }
 
-    /// Whether a cursor did.
+    /// Whether a cursor was positioned in the view.
     pub(crate) fn had_cursors(&self) -> bool {
         self.cursors.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody has read it.
+    /// Whether the view was read.
     pub(crate) fn was_read(&self) -> bool {
         self.used.load(Ordering::Relaxed) >= Use::Read as u8
     }
 
-    /// How many sealed parts there may be before writers help to flush them; `None` where nobody reads.
+    /// Most immutable memtables before writers help to flush them; `None` without readers.
     pub(crate) fn memtables_for_readers(&self) -> Option<usize> {
         self.was_read().then_some(PARTS_READ)
     }
 
-    /// How many runs there may be before writers wait for whoever reads; `None` where nobody does.
+    /// Most runs before writers stall for the sake of readers; `None` without readers.
     pub(crate) fn runs_for_readers(&self) -> Option<usize> {
         match self.used.load(Ordering::Relaxed) {
             used if used >= Use::Folded as u8 || self.had_cursors() => Some(RUNS_PLACED),
@@ -213,19 +214,19 @@ impl View {
     }
 }
 
-/// The views that were shown and may still be held: by cursors, by reads under way.
+/// Published views that cursors or current reads may still hold.
 #[derive(Debug, Default)]
 pub(crate) struct Shown(Mutex<Vec<Weak<View>>>);
 
 impl Shown {
-    /// Remembers a view that readers are about to see, and forgets those nobody holds.
+    /// Adds a view that is about to be published, and removes those that are dropped.
     pub(crate) fn note(&self, view: &Arc<View>) {
         let mut shown = self.0.lock();
         shown.retain(|view| view.strong_count() > 0);
         shown.push(Arc::downgrade(view));
     }
 
-    /// Bytes of the parts that only a held view keeps: those of no part that `current` has.
+    /// Bytes of memtables that only older views keep: memtables that `current` does not have.
     pub(crate) fn pinned_bytes(&self, current: &View) -> usize {
         let held: Vec<Arc<View>> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         let parts = |view: &View| {
@@ -233,7 +234,7 @@ impl Shown {
             let parts = parts.map(|part| (Arc::as_ptr(part).addr(), part.allocated_bytes()));
             parts.collect::<Vec<_>>()
         };
-        // By address: one part is in many views.
+        // By address: many views share one memtable.
         let mut pinned: BTreeMap<usize, usize> = held.iter().flat_map(|view| parts(view)).collect();
         for (part, _) in parts(current) {
             pinned.remove(&part);

@@ -1,9 +1,10 @@
-//! A view as a cursor holds it: without a count at first, with one when the cursor turns out to be
-//! more than a seek.
+//! A cursor's reference to its view: an uncounted guard at first, a counted reference once the
+//! cursor is more than a seek.
 //!
-//! A counted reference costs two turns of a cache line that all threads share. A guard costs none,
-//! but a thread has room for eight, point reads need some, and whoever replaces the view must find
-//! them all: they are not for what is kept. So a cursor that is moved, or placed again, counts.
+//! A counted reference costs two transfers of a cache line that all threads share. A guard costs
+//! none, but a thread has room for only eight, point reads need some, and the thread that replaces
+//! the view must find them all. Guards are therefore not for long-lived references: a cursor that
+//! is moved, or positioned again, counts.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use arc_swap::Guard;
 
 use crate::read::view::View;
 
-/// A view that stays as it is while this lives.
+/// A view that stays unchanged while this lives.
 #[derive(Debug)]
 pub(crate) struct HeldView {
     view: Guard<Arc<View>>,
@@ -27,7 +28,7 @@ impl HeldView {
         }
     }
 
-    /// The same view for another cursor.
+    /// Returns a counted reference to the same view for another cursor.
     pub(crate) fn fork(&self) -> HeldView {
         HeldView {
             view: Guard::from_inner(Arc::clone(&self.view)),
@@ -35,7 +36,7 @@ impl HeldView {
         }
     }
 
-    /// Holds it by a count from here on.
+    /// Replaces the guard by a counted reference.
     #[inline]
     pub(crate) fn count(&mut self) {
         if !self.counted {

@@ -1,12 +1,13 @@
-//! Files found at opening that have a name of ours and that no manifest names.
+//! Files found at opening that have a name of this format but that no manifest names.
 //!
-//! What jobs that never finished have left is removed, and log files are used again. But a name
-//! proves nothing: `20261127.log` may be anybody's. So a file is removed, opened or written over
-//! only where it is a regular file whose bytes say that it is ours; every other one stays, its
-//! number is not used, and [`OpenReport::skipped`](crate::OpenReport) lists it.
+//! Files left by unfinished jobs are removed, and log files are reused. But a name proves nothing:
+//! anybody may have created `20261127.log`. So a file is removed, opened or overwritten only if it
+//! is a regular file whose contents identify it as ours. Every other file stays, its number is not
+//! used, and [`OpenReport::skipped`](crate::OpenReport) lists it.
 //!
-//! The files are looked at when somebody needs to know: at this handle's first write, or when the
-//! report is asked for. At opening it would take a tenth of the time after a clean close.
+//! The files are examined when the result is first needed: at the first write of the handle, or
+//! when the report is asked for. After a clean close, examining them would be a noticeable part of
+//! the opening.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -20,28 +21,28 @@ use cairndb_format::name::FileKind;
 use crate::recovery::report::{OpenReport, SkippedFile};
 use crate::state::version::Version;
 
-/// Whose a file with a name of ours is.
+/// Whether a file with a name of this format is ours.
 #[derive(Debug)]
 pub(crate) enum Whose {
-    /// Its bytes say that it is this format's.
+    /// Its contents are of this format.
     Ours,
-    /// They do not, or it is no regular file; why, as a phrase. `Silent` where a crash of ours
-    /// could have left it: it is empty, or begins with zeros.
+    /// Its contents are not of this format, or it is not a regular file; with the reason as a
+    /// phrase. `Silent` if a crash of ours may have left it: it is empty, or begins with zeros.
     Other(Evidence, String),
-    /// It is not there any more.
+    /// It no longer exists.
     Gone,
 }
 
-/// Looks at `name`, which has to be one of ours.
+/// Examines the file `name`, which must be a name of this format.
 ///
 /// # Errors
-/// Of looking the file up, opening and reading it.
+/// Those of looking up, opening and reading the file.
 pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     match dir.size_of(name) {
         Ok(Some(_)) => {}
         Ok(None) => return Ok(Whose::Gone),
-        // No error of the system's: it is no regular file. Such are not opened: who waits at a
-        // pipe's other end would be woken up.
+        // An error without a system error: not a regular file. Such files are not opened, because
+        // opening a pipe would wake the process at its other end.
         Err(error) if error.io_kind().is_none() => {
             return Ok(Whose::Other(Evidence::Foreign, error.message().to_owned()));
         }
@@ -55,7 +56,7 @@ pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     Ok(match found {
         Evidence::Ours => Whose::Ours,
         Evidence::Silent => {
-            let reason = "empty, or begins with zeros: nothing says that it is this database's";
+            let reason = "empty, or begins with zeros: it cannot be identified as this database's";
             Whose::Other(found, reason.to_owned())
         }
         Evidence::Foreign => {
@@ -65,10 +66,10 @@ pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     })
 }
 
-/// Files of those `found` that the manifest numbered `manifest` does not name: tables of jobs that
-/// never finished, old manifests, temporary files, spare logs, and whatever else has such a name.
-/// Asked before any job of the handle makes new ones; `logs` are those that a read-only handle
-/// reads.
+/// Returns those of the `found` files that the manifest numbered `manifest` does not name: tables
+/// of unfinished jobs, old manifests, temporary files, spare logs, and any other file with such a
+/// name. Must be called before a job of this handle creates files. `logs` are the log files that a
+/// read-only handle reads.
 pub(crate) fn unnamed(
     mut found: Vec<String>,
     version: &Version,
@@ -87,16 +88,16 @@ pub(crate) fn unnamed(
     found
 }
 
-/// Files that no manifest names, by whose they are.
+/// Files that no manifest names, split by whether they are ours.
 #[derive(Debug, Default)]
 pub(crate) struct Sorted {
-    /// To be used again or removed.
+    /// To be reused or removed.
     pub(crate) ours: Vec<String>,
     /// To be left alone.
     pub(crate) skipped: Vec<SkippedFile>,
 }
 
-/// What opening found.
+/// Files that opening found and that no manifest names.
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     found: OnceLock<Vec<String>>,
@@ -106,24 +107,24 @@ pub(crate) struct Leftovers {
 }
 
 impl Leftovers {
-    /// Notes the files `found`, which have names of ours. Once, by opening.
+    /// Stores the names `found`, all of this format. Opening calls it once.
     pub(crate) fn note(&self, found: Vec<String>) {
         let noted = self.found.set(found);
         debug_assert!(noted.is_ok(), "a database is opened once");
     }
 
-    /// Those that are ours, once: nobody may remove what somebody else uses again. Under the commit
-    /// lock.
+    /// Returns the files that are ours to the first caller, and nothing to later ones: a file must
+    /// not be removed by one caller and reused by another. Call it under the commit lock.
     pub(crate) fn take_ours(&self, dir: &dyn Dir) -> &[String] {
-        // Relaxed: under a lock.
+        // Relaxed, because callers hold a lock.
         if self.taken.swap(true, Ordering::Relaxed) {
             return &[];
         }
         &self.sorted(dir).ours
     }
 
-    /// `report` with the skipped files; without them where they were never asked for and `dir` is
-    /// none of this handle's any more.
+    /// Returns `report` with the skipped files added. If `dir` is `None`, because the handle has
+    /// given up its directory, they are included only if they were determined before.
     pub(crate) fn report<'a>(
         &'a self,
         report: &'a OpenReport,
@@ -138,8 +139,8 @@ impl Leftovers {
         })
     }
 
-    /// By whose they are, as they were when this was asked first. One that cannot be looked at is
-    /// left alone.
+    /// Returns the files split by whether they are ours, as determined by the first call. A file
+    /// that cannot be examined is left alone.
     pub(crate) fn sorted(&self, dir: &dyn Dir) -> &Sorted {
         self.sorted.get_or_init(|| {
             let mut sorted = Sorted::default();

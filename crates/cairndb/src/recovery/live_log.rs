@@ -1,7 +1,7 @@
 //! The live segments of a database that was not closed, read one at a time.
 //!
-//! What a log holds may be many times the memory budget of whoever opens it; one segment is in
-//! memory at any time, and whoever goes over the log twice reads it twice.
+//! The log may be many times larger than the memory budget of the handle that opens it. So only one
+//! segment is in memory at a time, and a second pass over the log reads it again.
 
 use cairndb_base::{ErrorKind, FileNumber, Result};
 use cairndb_env::Dir;
@@ -9,20 +9,20 @@ use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
 use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name;
 
-/// The segments that the manifest calls live, in their order.
+/// The segments that the manifest lists as live, in order.
 pub(crate) struct LiveLog<'a> {
     dir: &'a dyn Dir,
     records: Vec<SegmentRecord>,
 }
 
-/// One of them as it stands on disk.
+/// One segment as it is on disk.
 #[derive(Debug)]
 pub(crate) struct OnDisk {
     pub(crate) name: String,
-    /// `None` when the header is not this segment's.
+    /// `None` if the header is not this segment's.
     pub(crate) header: Option<SegmentHeader>,
     pub(crate) bytes: Vec<u8>,
-    /// The file is shorter than it was made.
+    /// The file is shorter than it was created.
     pub(crate) short: bool,
 }
 
@@ -45,7 +45,7 @@ impl<'a> LiveLog<'a> {
         self.records.len()
     }
 
-    /// The file of segment `index`; empty behind the last.
+    /// The file name of segment `index`. Empty for an index after the last.
     pub(crate) fn name(&self, index: usize) -> String {
         let record = self.records.get(index);
         record.map_or_else(String::new, |record| name::log(FileNumber(record.file)))
@@ -56,7 +56,7 @@ impl<'a> LiveLog<'a> {
         Ok(index < self.len() && self.dir.size_of(&self.name(index))?.is_none())
     }
 
-    /// Reads segment `index`, all of it.
+    /// Reads all of segment `index`.
     pub(crate) fn read(&self, index: usize) -> Result<OnDisk> {
         let record = &self.records[index];
         let bytes = self.read_up_to(record, record.bytes)?;
@@ -68,7 +68,8 @@ impl<'a> LiveLog<'a> {
         })
     }
 
-    /// Reads the header of segment `index`; `None` when there is none or it is not its own.
+    /// Reads the header of segment `index`. Returns `None` if there is none or it is not this
+    /// segment's.
     pub(crate) fn header(&self, index: usize) -> Result<Option<SegmentHeader>> {
         let Some(record) = self.records.get(index) else {
             return Ok(None);
@@ -85,7 +86,7 @@ impl<'a> LiveLog<'a> {
                 bytes.resize(usize::try_from(size).unwrap_or(0), 0);
                 file.read_at(0, &mut bytes)?;
             }
-            // Its name was never synced; what is missing then decides the segments behind it.
+            // The name was never synced. Its absence is judged by the segments after it.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -93,11 +94,12 @@ impl<'a> LiveLog<'a> {
     }
 }
 
-/// The header, if it is this segment's: a recycled file may still have that of an earlier use.
+/// Decodes the header and returns it if it is this segment's. A recycled file may still have the
+/// header of an earlier use.
 ///
 /// # Errors
-/// `FormatTooNew`: what a newer version wrote is not cut off as if it were nothing, where it is this segment
-/// and not what its file was before.
+/// `FormatTooNew` if a newer version wrote this segment: it must not be cut off as if it were
+/// empty. The header of the file's earlier use does not count.
 fn own_header(bytes: &[u8], record: &SegmentRecord) -> Result<Option<SegmentHeader>> {
     match SegmentHeader::decode(bytes) {
         Ok(header) => {
@@ -138,9 +140,11 @@ mod tests {
         sector[12..16].copy_from_slice(&crc.to_le_bytes());
         let dir = MemEnv::new(Background::Stepped)
             .open_dir(Path::new("db"), true)
-            .expect("memory takes a directory");
-        let mut file = dir.create(&name::log(FileNumber(9))).expect("and a file");
-        file.append(&sector).expect("and bytes");
+            .expect("MemEnv creates any directory");
+        let mut file = dir
+            .create(&name::log(FileNumber(9)))
+            .expect("creating in memory succeeds");
+        file.append(&sector).expect("appending in memory succeeds");
         let record = SegmentRecord {
             segment: 7,
             file: 9,
@@ -155,6 +159,10 @@ mod tests {
         }
         let later = SegmentRecord { salt: 2, ..record };
         let log = LiveLog::new(&*dir, [&later]);
-        assert!(log.header(0).expect("an earlier use of the file").is_none());
+        assert!(
+            log.header(0)
+                .expect("the header is of an earlier use, which is no error")
+                .is_none()
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! Where the log of a database that was not closed ends.
+//! Finds where the log of a database that was not closed ends.
 //!
-//! All records are walked, reading only, so that a refusal leaves the directory as it was. The
-//! first bytes that are no record end the log. They are damage when an intact record behind them,
-//! in their own segment or a later one, knew them to be durable; else they are a torn tail, or what
-//! the file held before it was recycled.
+//! All records are walked without writing, so that a refusal leaves the directory as it was. The
+//! log ends at the first bytes that are not a record. These bytes are damage if a later intact
+//! record, in the same segment or a later one, knew them to be durable. Otherwise they are a torn
+//! tail, or content from before the file was recycled.
 
 use std::cell::OnceCell;
 
@@ -19,26 +19,26 @@ use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::Values;
 
-/// What is said of a log that ends where nothing more may ever have been written: every kill of a
-/// process whose log was recycled leaves that.
-const NOTHING_LOST: &str = "nothing shows that a record was lost: what follows is a write cut \
-                            short, or what the file held before it was recycled";
+/// The reason reported for a cut after which nothing may ever have been written. Every kill of a
+/// process with a recycled log leaves such a cut.
+const NOTHING_LOST: &str = "nothing shows that a record was lost: what follows is a torn write, \
+                            or content from before the file was recycled";
 
-/// What of the log is to be replayed.
+/// The part of the log to replay.
 #[derive(Debug, Default)]
 pub(crate) struct End {
-    /// Where the records of each segment end, as far as segments are replayed at all.
+    /// Where the records of each segment end. Covers only the segments to replay.
     pub(crate) ends: Vec<u64>,
-    /// Where the log was cut, if anything was left out that may have been a record.
+    /// Where the log was cut, if the part left out may have held a record.
     pub(crate) cut: Option<LogCut>,
 }
 
-/// Bytes that are no record, or a record that does not continue the one before.
+/// Bytes that are not a record, or a record that does not continue the previous one.
 struct Cut {
     segment: usize,
     offset: u64,
     why: String,
-    /// Nothing is known of the bytes: they need not be anything.
+    /// The bytes are not a record. They may be anything.
     unreadable: bool,
 }
 
@@ -48,22 +48,22 @@ pub(crate) struct Walk<'a> {
     pub(crate) values: &'a Values,
     pub(crate) context: &'a ReadContext,
     pub(crate) mode: RecoveryMode,
-    /// Everything up to here is in the manifest's tables.
+    /// The manifest's tables hold everything up to here.
     pub(crate) durable_seq: SeqNo,
 }
 
-/// The number that the first record of the log may begin at: it may repeat what tables hold, but
-/// must not leave a hole behind it.
+/// The sequence number at which the first record of the log may begin. The record may repeat
+/// entries that tables hold, but must not leave a gap after them.
 fn due_first(durable: SeqNo, record: &Record<'_>) -> SeqNo {
     (durable + 1).min(before(record))
 }
 
-/// Where the numbers that a record uses up begin, those it says were never logged included.
+/// The first sequence number that a record accounts for, including the unlogged ones before it.
 fn before(record: &Record<'_>) -> SeqNo {
     record.seq.saturating_sub(u64::from(record.gap))
 }
 
-/// The error with its place, where no layer below has named the file it is about.
+/// Adds segment and offset to `error`, unless a lower layer has named a file.
 pub(crate) fn placed(error: Error, segment: &OnDisk, offset: u64) -> Error {
     if error.file_name().is_some() {
         return error;
@@ -72,10 +72,11 @@ pub(crate) fn placed(error: Error, segment: &OnDisk, offset: u64) -> Error {
 }
 
 impl Walk<'_> {
-    /// Finds the log's end.
+    /// Finds the end of the log.
     ///
     /// # Errors
-    /// `Corruption` of what a sync had covered; of reading: what cannot be read now is no end.
+    /// `Corruption` of bytes that a sync had covered. The errors of reading: a segment that cannot
+    /// be read now does not end the log.
     pub(crate) fn find_end(&self) -> Result<End> {
         let mut end = End::default();
         let mut expected = None;
@@ -96,7 +97,7 @@ impl Walk<'_> {
             let follower = OnceCell::new();
             let (offset, why, unreadable) = loop {
                 match reader.advance() {
-                    // The next segment says where this one ended.
+                    // The next segment's header states where this one ended.
                     Step::Record(record)
                         if next.is_some_and(|next| record.offset >= next.previous_end)
                             && self.takes_the_place(index + 1, &follower, &record)? =>
@@ -118,7 +119,7 @@ impl Walk<'_> {
                 }
             };
             end.ends.push(offset);
-            // What lies behind the end that the next segment knows is of no account.
+            // Bytes past the end that the next segment states do not count.
             if next.is_some_and(|next| offset >= next.previous_end) {
                 continue;
             }
@@ -133,9 +134,9 @@ impl Walk<'_> {
         Ok(end)
     }
 
-    /// Whether the first record from segment `index` on has taken the place of `refused`, which stands
-    /// behind the end of the segment before: its write had failed, and yet all of it got there.
-    /// `follower` is what was found of that record, looked for once however many are refused.
+    /// Whether the first record from segment `index` on replaces `refused`, a record past the end
+    /// of the previous segment: its write failed, and yet all of it reached the disk. `follower`
+    /// caches that first record, so that it is looked up once, however many records are refused.
     fn takes_the_place(
         &self,
         index: usize,
@@ -150,7 +151,7 @@ impl Walk<'_> {
         Ok(found.is_some_and(|first| first <= before(refused)))
     }
 
-    /// The number before the first record from segment `index` on.
+    /// The first sequence number that the first record from segment `index` on accounts for.
     fn first_from(&self, index: usize) -> Result<Option<SeqNo>> {
         for index in index..self.log.len() {
             let segment = self.log.read(index)?;
@@ -164,13 +165,13 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// Sequence numbers must continue and pointers lead to their values: `Some(why)` where the log
-    /// ends here.
+    /// Checks that sequence numbers continue and that pointers lead to their values. Returns `Some`
+    /// with a reason if the log ends here.
     ///
     /// # Errors
-    /// The record is intact and yet not understood: that is damage of another kind, or a newer
-    /// version's work, and never the end of the log. Neither is a value that cannot be read just
-    /// now: recovery would make the loss final.
+    /// The record is intact but cannot be decoded. Then it is damaged in another way, or a newer
+    /// version wrote it, and it never ends the log. A value that cannot be read now does not end it
+    /// either, because recovery would make the loss permanent.
     fn check_record(&self, record: &Record<'_>, due: &mut SeqNo) -> Result<Option<String>> {
         if record.seq != *due + u64::from(record.gap) {
             return Ok(Some(format!(
@@ -181,11 +182,11 @@ impl Walk<'_> {
         let mut seq = record.seq;
         for entry in batch::iter(record.payload)? {
             let entry = entry?;
-            // What tables hold already is not replayed, and its value may be gone for good.
+            // Tables hold earlier entries already, and their values may have been removed since.
             if entry.kind == Kind::Pointer && seq > self.durable_seq {
                 let pointer = Pointer::decode(entry.value)?;
                 match self.check_value(entry.key, &pointer) {
-                    // Of a value file that is not there, too.
+                    // This includes a missing value file.
                     Err(error) if error.kind() == ErrorKind::Corruption => {
                         return Ok(Some(error.to_string()));
                     }
@@ -201,7 +202,7 @@ impl Walk<'_> {
 
     fn check_value(&self, key: &[u8], pointer: &Pointer) -> Result<()> {
         let handle = self.values.get(&pointer.file.0).ok_or_else(|| {
-            Error::corruption("a logged pointer names a value file the manifest does not")
+            Error::corruption("a pointer in the log names a value file that the manifest does not")
         })?;
         let mut value = Vec::new();
         read_value(
@@ -213,16 +214,16 @@ impl Walk<'_> {
         )
     }
 
-    /// Ends the log at `cut`, which lies in `segment`.
+    /// Ends the log at `cut`, which is in `segment`.
     ///
     /// # Errors
-    /// `Corruption` when something behind the cut proves that a sync had covered it, unless the
-    /// caller opens without regard to that.
+    /// `Corruption` if a later record proves that a sync had covered the bytes at the cut, unless
+    /// the recovery mode is `PointInTime`.
     fn cut(&self, mut end: End, segment: &OnDisk, cut: Cut) -> Result<End> {
         let last = cut.segment + 1 == self.log.len();
         let start = usize::try_from(cut.offset).unwrap_or(usize::MAX);
         let rest = segment.bytes.get(start..).unwrap_or_default();
-        // Zeros to the end are where writing simply stopped.
+        // If only zeros follow, nothing was written there.
         let begun = segment.header.is_some() && !segment.short;
         if last && begun && rest.iter().all(|byte| *byte == 0) {
             return Ok(end);
@@ -249,14 +250,14 @@ impl Walk<'_> {
         Ok(end)
     }
 
-    /// The error of a cut in bytes that had been synced, as `witness`, a segment, shows.
+    /// The error for a cut in bytes that had been synced, as the segment `witness` proves.
     fn damage(&self, segment: &OnDisk, cut: Cut, witness: &str) -> Result<Error> {
         if witness != segment.name {
             for index in [cut.segment, cut.segment + 1] {
                 if self.log.is_missing(index)? {
                     return Ok(Error::corruption(
                         "a log segment that the database needs is missing; open with PointInTime to \
-                         keep what stands before it",
+                         keep everything before it",
                     )
                     .file(self.log.name(index))
                     .offset(0)
@@ -265,15 +266,15 @@ impl Walk<'_> {
             }
         }
         Ok(Error::corruption(
-            "the log is damaged where it had been synced; open with PointInTime to keep what \
-             stands before",
+            "the log is damaged where it had been synced; open with PointInTime to keep everything \
+             before the damage",
         )
         .file(segment.name.clone())
         .offset(cut.offset)
         .found(cut.why))
     }
 
-    /// The record behind the cut, if there is one, that knew the bytes there to be durable: its file
+    /// Finds a record after the cut that knew the bytes at the cut to be durable. Returns its file
     /// and offset.
     fn witness(&self, segment: &OnDisk, cut: &Cut) -> Result<Option<(String, u64)>> {
         if let Some(header) = &segment.header
@@ -282,7 +283,7 @@ impl Walk<'_> {
             return Ok(Some((segment.name.clone(), at)));
         }
         for index in cut.segment + 1..self.log.len() {
-            // Its first sector alone: a damaged manifest may name one file any number of times.
+            // Read only the first sector: a damaged manifest may name one file any number of times.
             if self.log.header(index)?.is_none() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Opening after a crash: from the files in the directory to a version.
+//! Opening after a crash: turns the files in the directory into a version.
 
 pub(crate) mod leftovers;
 pub(crate) mod live_log;

@@ -1,10 +1,11 @@
-//! The large values of a replayed log, written anew.
+//! Copies the large values of a replayed log into new value files.
 //!
-//! A value that no sync of this boot has covered may be one that the system keeps showing although
-//! it will never write it: that is what a failed sync leaves behind, and syncing the file again
-//! proves nothing. So recovery copies the values behind replayed pointers into new files, as it
-//! turns replayed records into new tables. Only where the disk has no room for that, twice, the copies
-//! are removed and the old files are synced in place: better than not to open at all.
+//! The system may continue to show a value that it will never write: a failed sync leaves such
+//! pages behind, and syncing the file again proves nothing. So recovery trusts no value that it has
+//! not synced itself. It copies the values that replayed pointers lead to into new files, just as
+//! it turns replayed records into new tables. Only if the disk has no room for the copies, twice,
+//! are they removed and the old files synced in place, because that is better than not opening at
+//! all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;
 
-/// What one attempt at opening does with large values, and whether it met any.
+/// How one attempt at opening treats large values, and what the attempt did.
 #[derive(Debug, Default)]
 pub(crate) struct LargeValues {
     stay: bool,
@@ -32,7 +33,7 @@ pub(crate) struct LargeValues {
 }
 
 impl LargeValues {
-    /// They stay where they are.
+    /// Large values stay in their files.
     pub(crate) fn in_place() -> LargeValues {
         LargeValues {
             stay: true,
@@ -44,37 +45,37 @@ impl LargeValues {
         self.stay
     }
 
-    /// Notes that copying begins.
+    /// Notes that the attempt has begun to copy.
     pub(crate) fn note_copy(&self) {
         self.copied.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that files were removed of which nobody needs anything.
+    /// Notes that the attempt has removed unneeded files.
     pub(crate) fn note_freed(&self) {
         self.freed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether files were removed.
+    /// Whether the attempt has removed files.
     pub(crate) fn freed(&self) -> bool {
         self.freed.load(Ordering::Relaxed)
     }
 
-    /// Whether another attempt may find room: this one has begun to copy, and its copies are gone,
-    /// or it has freed something.
+    /// Whether another attempt may find more room: this one began to copy, and its copies are
+    /// removed by now, or it freed space.
     pub(crate) fn may_try_again(&self) -> bool {
         self.copied.load(Ordering::Relaxed) || self.freed()
     }
 }
 
-/// Where the values of replayed pointers went.
+/// The new places of large values.
 #[derive(Debug)]
 pub(crate) struct MovedValues {
     open: Option<(u64, ValueWriter)>,
     /// Length at which a file is closed.
     file_bytes: u64,
-    /// Every file begun.
+    /// Files begun since the last sync.
     syncs: Vec<Arc<dyn FileSync>>,
-    /// Old files that hold values which stay there.
+    /// Old files with values that stay in place.
     in_place: BTreeSet<u64>,
 }
 
@@ -88,13 +89,13 @@ impl MovedValues {
         }
     }
 
-    /// Leaves the value behind an encoded pointer where it is.
+    /// Leaves the value of an encoded pointer in its file.
     pub(crate) fn leave(&mut self, encoded: &[u8]) -> Result<Vec<u8>> {
         self.in_place.insert(Pointer::decode(encoded)?.file.0);
         Ok(encoded.to_vec())
     }
 
-    /// Copies the value behind an encoded pointer; the encoded pointer to use from now on.
+    /// Copies the value of an encoded pointer and returns the new encoded pointer.
     pub(crate) fn take(
         &mut self,
         dir: &dyn Dir,
@@ -139,7 +140,7 @@ impl MovedValues {
                     created
                 },
             )?;
-            // One descriptor at a time.
+            // Sync first, so that only one descriptor is open at a time.
             for full in self.syncs.drain(..) {
                 full.sync()?;
             }
@@ -158,7 +159,7 @@ impl MovedValues {
         Ok(moved)
     }
 
-    /// Notes that nothing more goes to the file that was filled last.
+    /// Notes that the file filled last receives no more values.
     fn end_open(&self, values: &Values) {
         let filled = self.open.as_ref().map(|(number, _)| *number);
         if let Some(handle) = filled.and_then(|number| values.get(&number)) {

@@ -1,12 +1,12 @@
-//! Numbers that a database can have reached: what a damaged manifest or log may say beyond them would
-//! overflow, or run out, where it is counted on.
+//! Upper limits for the numbers in a manifest or log. A damaged file may hold larger ones, which
+//! would overflow, or run out, when the database counts on from them.
 
 use std::ops::RangeInclusive;
 
 use cairndb_base::{Error, Result, SEQ_MAX, SeqNo};
 use cairndb_format::manifest::VersionEdit;
 
-/// No database counts files, runs or segments that far; beyond it, adding one could overflow.
+/// No database counts files, runs or segments this far. Beyond it, an addition could overflow.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 
 pub(crate) fn out_of_range(number: u64) -> Error {
@@ -15,7 +15,7 @@ pub(crate) fn out_of_range(number: u64) -> Error {
         .found(number)
 }
 
-/// Checks that `numbers` are some that a database may have given.
+/// Checks that a database can have reached all of `numbers`.
 fn in_range(mut numbers: impl Iterator<Item = u64>) -> Result<()> {
     match numbers.find(|number| *number >= NUMBER_MAX) {
         None => Ok(()),
@@ -23,11 +23,11 @@ fn in_range(mut numbers: impl Iterator<Item = u64>) -> Result<()> {
     }
 }
 
-/// No database counts its entries that far: at ten million a second it would take a century. Beyond it,
-/// a write could run out of numbers.
+/// No database counts its entries this far: at ten million a second it would take a century. Beyond
+/// it, a write could run out of numbers.
 const SEQ_REACHED_MAX: SeqNo = SEQ_MAX / 2;
 
-/// Checks that a database may have given the number.
+/// Checks that a database can have reached `seq`.
 pub(crate) fn check_seq(seq: SeqNo) -> Result<()> {
     if seq <= SEQ_REACHED_MAX {
         return Ok(());
@@ -39,7 +39,7 @@ pub(crate) fn check_seq(seq: SeqNo) -> Result<()> {
     )
 }
 
-/// Lengths that a log segment may have (`docs/format/log.md`).
+/// The lengths that a log segment may have (`docs/format/log.md`).
 const SEGMENT_BYTES: RangeInclusive<u64> = 536..=(1 << 32) - 4096;
 
 /// Refuses an edit with a number that no file, run or length can have.
@@ -52,13 +52,15 @@ pub(crate) fn check_numbers(edit: &VersionEdit) -> Result<()> {
     in_range(segments.flat_map(|segment| [segment.segment, segment.file]))?;
     for segment in &edit.added_segments {
         if !SEGMENT_BYTES.contains(&segment.bytes) {
-            return Err(Error::corruption("a log segment of a length that none has")
-                .expected(format_args!(
-                    "{} to {} bytes",
-                    SEGMENT_BYTES.start(),
-                    SEGMENT_BYTES.end()
-                ))
-                .found(segment.bytes));
+            return Err(
+                Error::corruption("the length of a log segment is out of range")
+                    .expected(format_args!(
+                        "{} to {} bytes",
+                        SEGMENT_BYTES.start(),
+                        SEGMENT_BYTES.end()
+                    ))
+                    .found(segment.bytes),
+            );
         }
     }
     let seqs = edit.added_tables.iter().map(|table| table.seq_max);

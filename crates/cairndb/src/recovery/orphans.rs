@@ -1,14 +1,15 @@
-//! Files that an opening which did not come to its end has left, or a process that was killed.
+//! Removes files that an interrupted opening, or a process that was killed, has left.
 //!
-//! Before the log is replayed such files are removed, so that openings cut short again and again
-//! do not fill the disk, and once more when replaying fails. At that time the manifest that
-//! `CURRENT` names may not be durable to its end. So only tables and value files go that no durable
-//! state can name: those with a number above that manifest's, which older ones never reach, and
-//! that none of its edits has ever mentioned. All other files nobody needs wait until the new
-//! manifest is durable.
+//! Such files are removed before the log is replayed, so that openings that are interrupted again
+//! and again do not fill the disk, and once more if the replay fails. At that time the end of the
+//! manifest that `CURRENT` names may not be durable yet. So only those tables and value files are
+//! removed that no durable state can name: their number is above that manifest's, which older
+//! manifests never reach, and no edit of that manifest has ever mentioned them. All other unneeded
+//! files wait until the new manifest is durable.
 //!
-//! File numbers are never reused, but nothing durable records these: the file with the highest
-//! number is kept as a marker, a temporary one where that can be made.
+//! File numbers are never reused, but nothing durable records the numbers of the removed files.
+//! Therefore the file with the highest number stays as a marker; a temporary file takes that role
+//! if one can be created.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ use cairndb_format::name::FileKind;
 use crate::recovery::leftovers::{Whose, whose};
 use crate::state::version::Version;
 
-/// What a manifest has ever mentioned.
+/// Files that a manifest has ever mentioned.
 #[derive(Debug)]
 pub(crate) struct Mentioned {
     manifest: FileNumber,
@@ -28,7 +29,7 @@ pub(crate) struct Mentioned {
 }
 
 impl Mentioned {
-    /// By manifest `manifest`, nothing so far.
+    /// For manifest `manifest`, with no edits read yet.
     pub(crate) fn by(manifest: FileNumber) -> Mentioned {
         Mentioned {
             manifest,
@@ -36,41 +37,42 @@ impl Mentioned {
         }
     }
 
-    /// Another manifest may be in force, which names the files of `version`.
+    /// Adds the files of `version`, because another manifest, which names them, may be in force.
     pub(crate) fn add_files(&mut self, version: &Version) {
         let tables = version.tables().map(|table| table.record.file);
         self.files
             .extend(tables.chain(version.values.keys().copied()));
     }
 
-    /// Manifest `manifest`, which names no more than `version`, has taken its place.
+    /// Notes that `manifest` is in force now. It names only the files of `version`.
     pub(crate) fn replaced_by(&mut self, manifest: FileNumber, version: &Version) {
         self.files.clear();
         self.add_files(version);
         self.manifest = manifest;
     }
 
-    /// Takes in one of its edits.
+    /// Adds the files that one edit of the manifest names.
     pub(crate) fn add(&mut self, edit: &VersionEdit) {
         let tables = edit.added_tables.iter().map(|table| table.file);
         self.files
             .extend(tables.chain(edit.added_values.iter().copied()));
     }
 
-    /// Removes what no durable state can name, once the name `CURRENT` is durable.
+    /// Removes the files that no durable state can name. Call it once the name `CURRENT` is
+    /// durable.
     ///
     /// # Errors
-    /// Of listing the directory. A file that cannot be removed stays until the sweep behind a
+    /// Those of listing the directory. A file that cannot be removed stays until the sweep after a
     /// successful opening.
     pub(crate) fn sweep_others(&self, dir: &dyn Dir) -> Result<()> {
         self.sweep(dir, &[])
     }
 
-    /// The same after an attempt that has failed and that has made the value files `made`: of those
-    /// it knows that they are ours, however short they are.
+    /// Does the same after a failed attempt that created the value files `made`. Those are known to
+    /// be ours, even if they are too short to be identified.
     ///
     /// # Errors
-    /// As [`Mentioned::sweep_others`].
+    /// Same as [`Mentioned::sweep_others`].
     pub(crate) fn sweep_failed(&self, dir: &dyn Dir, made: &[u64]) -> Result<()> {
         self.sweep(dir, made)
     }

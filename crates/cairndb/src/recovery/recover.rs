@@ -1,19 +1,21 @@
-//! Recovery: from the manifest and the log to a version, reading only until all is known.
+//! Recovery: turns the manifest and the log into a version. Writes nothing until everything is read
+//! and checked.
 //!
-//! 1. The manifest's edits are folded; comparator and merge operator must match, every file named
-//!    must exist.
-//! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written. Whether
-//!    a table has its length is then asked when it is first used: to look up thousands of files costs
-//!    more than all else, and on a cold disk a read for each. Otherwise each is looked up now.
+//! 1. The edits of the manifest are folded. Comparator and merge operator must match, and every
+//!    file named must exist.
+//! 2. If the last edit is a clean close, recovery is done: nothing is replayed or written. The
+//!    length of a table is then checked when the table is first used, because looking up thousands
+//!    of files would cost more than the rest of the opening, and on a cold disk one read each.
+//!    Without a clean close all lengths are checked now.
 //! 3. Otherwise the live segments are read in order, one at a time. The first bad record ends the
-//!    log; whether it is a torn tail or damage decides the known-synced position that intact records
-//!    behind it, or the headers and records of later segments, carry. Damage is an error in `Strict`
-//!    mode, and so is anything that cannot be read now.
-//! 4. What openings cut short have left is removed.
-//! 5. What was replayed becomes new, synced tables and a new manifest. The old log is never
-//!    appended to, and a cut tail can never come back: what is named again later has another salt.
+//!    log. Intact records after it, and the headers and records of later segments, carry a
+//!    known-synced position, which decides whether the end is a torn tail or damage. In `Strict`
+//!    mode damage is an error. Anything that cannot be read now is an error too.
+//! 4. Files that interrupted openings left are removed.
+//! 5. The replayed records become new, synced tables and a new manifest. The old log is never
+//!    appended to. A cut tail can never reappear, because a file that is reused gets another salt.
 //!
-//! A crash during recovery finds the old CURRENT, or the new one with everything it names.
+//! A crash during recovery finds the old `CURRENT`, or the new one with everything it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +45,7 @@ use crate::state::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Values, Version};
 use crate::versions::shared::Settings;
 
-/// The manifest's edits, folded.
+/// The edits of the manifest, folded into one state.
 #[derive(Debug, Default)]
 struct Folded {
     comparator: Option<String>,
@@ -58,7 +60,7 @@ struct Folded {
     value_dead: BTreeMap<u64, u64>,
     value_sizes: BTreeMap<u64, u64>,
     settled_values: BTreeSet<u64>,
-    /// What the last edit says of a clean close, if it does.
+    /// The clean close, if the last edit is one.
     closed: Option<CleanClose>,
 }
 
@@ -77,8 +79,7 @@ impl Folded {
         for file in edit.removed_tables {
             if self.tables.remove(&file).is_none() {
                 return Err(
-                    Error::corruption("an edit removes a table that is not there")
-                        .found(FileNumber(file)),
+                    Error::corruption("an edit removes a missing table").found(FileNumber(file))
                 );
             }
         }
@@ -86,15 +87,16 @@ impl Folded {
             match self.tables.get_mut(&file) {
                 Some(table) => table.run = run,
                 None => {
-                    return Err(Error::corruption("an edit moves a table that is not there")
-                        .found(FileNumber(file)));
+                    return Err(
+                        Error::corruption("an edit moves a missing table").found(FileNumber(file))
+                    );
                 }
             }
         }
         for table in edit.added_tables {
             let file = FileNumber(table.file);
             if self.tables.insert(table.file, table).is_some() {
-                return Err(Error::corruption("an edit adds a table that is there").found(file));
+                return Err(Error::corruption("an edit adds a table that exists").found(file));
             }
         }
         if let Some(runs) = edit.runs {
@@ -123,19 +125,19 @@ impl Folded {
         Ok(())
     }
 
-    /// A close leaves no log: what it listed would not be replayed.
+    /// Checks that a clean close leaves no log, because its records would not be replayed.
     fn check_closed(&self) -> Result<()> {
         let Some(close) = &self.closed else {
             return Ok(());
         };
         if !close.log_ends.is_empty() || !self.segments.is_empty() {
-            return Err(Error::corruption("a clean close leaves a log")
+            return Err(Error::corruption("log segments remain after a clean close")
                 .expected("no segment")
                 .found(self.segments.len().max(close.log_ends.len())));
         }
         if close.last_seq != self.last_seq {
             return Err(
-                Error::corruption("a clean close names another last sequence number")
+                Error::corruption("a clean close has the wrong last sequence number")
                     .expected(self.last_seq)
                     .found(close.last_seq),
             );
@@ -143,7 +145,7 @@ impl Folded {
         Ok(())
     }
 
-    /// The runs with their tables, checked against the directory, where `listed` is.
+    /// Builds the version from runs and tables, after checking that `listed` has every table.
     fn version(&self, opener: &Arc<TableOpener>, listed: &[String]) -> Result<Version> {
         let mut runs: BTreeMap<u64, Vec<Arc<TableHandle>>> =
             self.runs.iter().map(|id| (*id, Vec::new())).collect();
@@ -159,21 +161,21 @@ impl Folded {
             };
             if size != Some(record.bytes) {
                 let found = size.map_or("no file".to_owned(), |size| format!("{size} bytes"));
-                return Err(
-                    Error::corruption("a table the manifest names is not there whole")
-                        .file(named())
-                        .offset(0)
-                        .expected(format_args!("{} bytes", record.bytes))
-                        .found(found),
-                );
+                return Err(Error::corruption(
+                    "a table that the manifest names is missing or incomplete",
+                )
+                .file(named())
+                .offset(0)
+                .expected(format_args!("{} bytes", record.bytes))
+                .found(found));
             }
             let run = runs.get_mut(&record.run).ok_or_else(|| {
-                Error::corruption("a table belongs to a run the manifest does not list")
+                Error::corruption("a table belongs to a run that the manifest does not list")
                     .file(named())
             })?;
             run.push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
-        // In the manifest's order; a run it lists twice is there once.
+        // In the manifest's order. A run that it lists twice is included once.
         let filled = self.runs.iter().filter_map(|id| {
             let tables = runs.remove(id).filter(|tables| !tables.is_empty())?;
             Some(Arc::new(Run::new(*id, tables, &opener.order)))
@@ -186,7 +188,7 @@ impl Folded {
         Ok(version)
     }
 
-    /// The value files that are there.
+    /// Returns the value files that exist.
     fn value_files(&self, opener: &Arc<TableOpener>) -> Result<Values> {
         let mut values = Values::new();
         let tables = self.tables.values();
@@ -197,8 +199,8 @@ impl Folded {
             let handle = ValueHandle::new(*number, opener);
             let named = name::value(FileNumber(*number));
             let Some(size) = opener.files.dir.size_of(&named)? else {
-                // The edit that names a value file may reach the disk before the file's own name;
-                // nothing durable leads to it then.
+                // The edit that names a value file may reach the disk before the file's own name.
+                // Then nothing durable leads to the file.
                 if self.value_sizes.contains_key(number) || referenced.contains(number) {
                     return Err(Error::corruption(
                         "a value file that the database needs is missing",
@@ -230,7 +232,7 @@ impl Folded {
     }
 }
 
-/// One attempt at recovering.
+/// One attempt at recovery.
 pub(crate) struct Recovery<'a> {
     pub(crate) opener: &'a Arc<TableOpener>,
     pub(crate) settings: &'a Settings,
@@ -241,7 +243,7 @@ pub(crate) struct Recovery<'a> {
 }
 
 impl Recovery<'_> {
-    /// Reads manifest `number` and the log behind it.
+    /// Reads manifest `number` and then the log.
     pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
         let dir = &*self.opener.files.dir;
         let mut folded = Folded::default();
@@ -256,7 +258,7 @@ impl Recovery<'_> {
         let manifest_cut = match reader.tail() {
             Tail::Clean => None,
             Tail::Torn { offset } => {
-                // What a torn tail followed cannot have been the last word.
+                // A clean close before a torn tail was not the last edit.
                 folded.closed = None;
                 Some(ManifestCut {
                     file: name::manifest(number),
@@ -303,7 +305,7 @@ impl Recovery<'_> {
         Ok(recovered)
     }
 
-    /// Brings what the log holds into `recovered`, which is of no use after an error.
+    /// Replays the log into `recovered`, which must not be used after an error.
     fn replay(
         &self,
         folded: &Folded,
@@ -324,9 +326,9 @@ impl Recovery<'_> {
             durable_seq: folded.last_seq,
         }
         .find_end()?;
-        // From here on something may be written: the last doubt is gone.
+        // Everything has been read and found good, so writing may begin.
         if !self.settings.read_only {
-            // The old CURRENT must not come back and find files gone.
+            // The old `CURRENT` must not reappear after a crash and find its files gone.
             dir.sync()?;
             mentioned.sweep_others(dir)?;
         }
@@ -346,7 +348,8 @@ impl Recovery<'_> {
         };
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {
-            // What was written so far is of no use to the next attempt; the error says enough.
+            // The next attempt cannot use what was written so far. Errors of the sweep are dropped
+            // in favour of the replay's.
             let _ = mentioned.sweep_failed(dir, &recovered.made);
         }
 
@@ -354,11 +357,11 @@ impl Recovery<'_> {
     }
 }
 
-/// Removes log files that were never a segment, the reserve of a full disk among them; whether
-/// there were any. All others may be named by what of the manifest is durable.
+/// Removes log files that were never a segment, including the reserve for a full disk. Returns
+/// whether there were any. The durable part of the manifest may name any other log file.
 ///
 /// # Errors
-/// Of listing the directory; a file that cannot be looked at stays.
+/// Those of listing the directory. A file that cannot be examined stays.
 pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
     let mut removed = false;
     for found in dir.list()? {
@@ -374,7 +377,7 @@ pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
     Ok(removed)
 }
 
-/// The numbers of the tables among the files `listed`, ascending.
+/// The numbers of the tables in `listed`, ascending.
 fn tables_of(listed: &[String]) -> Vec<u64> {
     let kinds = listed.iter().filter_map(|found| FileKind::parse(found));
     let mut tables: Vec<u64> = kinds
@@ -387,9 +390,9 @@ fn tables_of(listed: &[String]) -> Vec<u64> {
     tables
 }
 
-/// The first number at or above `next` that no file of those `listed` has: numbers are never used
-/// twice, not even those of files whose edit was lost. Names beyond what a database ever counts to
-/// are not ours, and would leave no numbers.
+/// Returns the first number at or above `next` that no file in `listed` has. Numbers are never used
+/// twice, not even those of files whose edit was lost. Numbers that no database reaches are
+/// ignored: such files are not ours, and counting on from them would leave no numbers.
 pub(crate) fn unused_file(listed: &[String], next: u64) -> u64 {
     let numbers = listed
         .iter()
@@ -436,9 +439,9 @@ mod tests {
 
     use super::*;
 
-    /// An example that no database could have would mislead whoever writes a reader from it.
+    /// An example that no database could have would mislead anyone who writes a reader from it.
     #[test]
-    fn the_golden_manifest_is_one_that_a_database_could_have() {
+    fn the_golden_manifest_could_belong_to_a_database() {
         let text = include_str!("../../../../testdata/golden/manifest-v1.hex");
         let code = text.lines().filter_map(|line| line.split('#').next());
         let bytes: Vec<u8> = code
@@ -447,15 +450,17 @@ mod tests {
             .collect();
         let dir = MemEnv::new(Background::Stepped)
             .open_dir(Path::new("db"), true)
-            .expect("memory takes a directory");
-        let mut file = dir.create("MANIFEST-000005").expect("and a file");
-        file.append(&bytes).expect("and bytes");
-        let mut reader = ManifestReader::open(&*dir, FileNumber(5)).expect("a manifest");
+            .expect("MemEnv creates any directory");
+        let mut file = dir
+            .create("MANIFEST-000005")
+            .expect("creating in memory succeeds");
+        file.append(&bytes).expect("appending in memory succeeds");
+        let mut reader = ManifestReader::open(&*dir, FileNumber(5)).expect("the header is valid");
         let mut folded = Folded::default();
-        while let Some(edit) = reader.advance().expect("whole") {
-            folded.apply(edit).expect("an edit of what is there");
+        while let Some(edit) = reader.advance().expect("every record is valid") {
+            folded.apply(edit).expect("the edit fits the state so far");
         }
-        folded.check_closed().expect("closed");
+        folded.check_closed().expect("the close is consistent");
         let tables = folded.tables.values();
         let tables: Vec<_> = tables.map(|table| (table.file, table.run)).collect();
         assert_eq!(tables, [(16, 1)]);

@@ -1,4 +1,4 @@
-//! What recovery hands to opening.
+//! The result of recovery, from which opening assembles the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -7,33 +7,33 @@ use cairndb_base::SeqNo;
 
 use crate::recovery::report::OpenReport;
 use crate::state::version::Version;
-use crate::versions::state::Part;
+use crate::versions::state::ImmutableMemtable;
 
-/// Everything opening needs to assemble the engine.
+/// The result of recovery: everything that opening needs to assemble the engine.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     pub(crate) version: Version,
-    /// Replayed parts that could not be flushed: a read-only handle's.
-    pub(crate) sealed: Vec<Part>,
+    /// Replayed memtables that a read-only handle cannot flush.
+    pub(crate) sealed: Vec<ImmutableMemtable>,
     pub(crate) last_seq: SeqNo,
     pub(crate) next_file: u64,
     pub(crate) next_run: u64,
     pub(crate) next_segment: u64,
     pub(crate) manifest: u64,
     pub(crate) value_dead: BTreeMap<u64, u64>,
-    /// The merge operator that operands were written for, whether this handle has one or not.
+    /// The merge operator that the stored operands belong to, even if this handle has none.
     pub(crate) merge_operator: Option<String>,
     pub(crate) report: OpenReport,
-    /// What the directory holds, where recovery has changed nothing since it asked.
+    /// The directory's listing, if recovery has changed nothing since it was read.
     pub(crate) listed: Option<Vec<String>>,
-    /// Files of the log that a read-only handle has replayed and left where they are.
+    /// Log files that a read-only handle has replayed and left in place.
     pub(crate) logs: BTreeSet<u64>,
     /// Value files that this attempt has begun to create.
     pub(crate) made: Vec<u64>,
 }
 
 impl Recovered {
-    /// Counts bytes of a value file that nothing leads to any more.
+    /// Counts bytes of a value file as dead, because no pointer leads to them any more.
     pub(crate) fn add_dead(&mut self, file: u64, bytes: u64) {
         *self.value_dead.entry(file).or_insert(0) += bytes;
         if let Some(handle) = self.version.values.get(&file) {
@@ -41,7 +41,8 @@ impl Recovered {
         }
     }
 
-    /// What the keys of the newest run have in common: the next memtable's heads begin behind it.
+    /// The prefix that all keys of the newest run share. The heads of the next memtable begin after
+    /// it.
     pub(crate) fn key_prefix(&self) -> Vec<u8> {
         let Some(run) = self.version.runs.first() else {
             return Vec::new();

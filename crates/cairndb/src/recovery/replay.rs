@@ -1,7 +1,8 @@
-//! Replay: turning what stands in the log of a database that was not closed into tables.
+//! Replay: turns the log of a database that was not closed into tables.
 //!
-//! Where the log ends is known by then ([`crate::recovery::log_end`]). Segments are read one at a
-//! time, a second time, and must then say what they said before.
+//! The end of the log is known before replay starts ([`crate::recovery::log_end`]). Replay reads
+//! the segments a second time, one at a time, and fails if their records differ from the first
+//! pass.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -27,9 +28,9 @@ use crate::state::context::ReadContext;
 use crate::state::opener::TableOpener;
 use crate::state::version::{Run, TableHandle};
 use crate::versions::shared::Settings;
-use crate::versions::state::Part;
+use crate::versions::state::ImmutableMemtable;
 
-/// A replay under way.
+/// A replay in progress.
 pub(crate) struct Replay<'a> {
     pub(crate) dir: &'a dyn Dir,
     pub(crate) opener: &'a Arc<TableOpener>,
@@ -37,17 +38,17 @@ pub(crate) struct Replay<'a> {
     pub(crate) context: &'a ReadContext,
     pub(crate) large: &'a LargeValues,
     pub(crate) recovered: &'a mut Recovered,
-    /// Everything up to here is in the manifest's tables.
+    /// The manifest's tables hold everything up to here.
     pub(crate) durable_seq: SeqNo,
     pub(crate) pending: Replayed,
     /// For the manifests of an attempt that writes several.
     pub(crate) salt: u64,
     pub(crate) mentioned: &'a mut Mentioned,
-    /// Segments that were removed.
+    /// Number of segments removed so far.
     pub(crate) retired: usize,
 }
 
-/// What was replayed and is not yet in tables.
+/// Replayed entries that are not yet in tables.
 pub(crate) struct Replayed {
     values: MovedValues,
     part: Option<(Arc<Memtable>, MemWriter)>,
@@ -55,7 +56,7 @@ pub(crate) struct Replayed {
 }
 
 impl Replayed {
-    /// Nothing yet; value files will be closed at this length.
+    /// Nothing replayed yet. Value files are closed at `value_file` bytes.
     pub(crate) fn new(value_file: u64) -> Replayed {
         Replayed {
             values: MovedValues::new(value_file),
@@ -66,10 +67,10 @@ impl Replayed {
 }
 
 impl Replay<'_> {
-    /// Applies everything before the log's end.
+    /// Applies all records before the end of the log.
     ///
     /// # Errors
-    /// Of reading the log and its values; of writing tables.
+    /// Those of reading the log and its values, and of writing tables.
     pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &End) -> Result<()> {
         let end_count = end.ends.len();
         for (index, end) in end.ends.iter().enumerate() {
@@ -84,7 +85,7 @@ impl Replay<'_> {
         self.finish()
     }
 
-    /// Applies the records of `segment` that end at `end` or before.
+    /// Applies the records of `segment` up to `end`.
     fn apply_segment(&mut self, segment: &OnDisk, end: u64) -> Result<()> {
         let mut reached = 0;
         if let Some(header) = &segment.header {
@@ -102,7 +103,7 @@ impl Replay<'_> {
         if reached == end {
             return Ok(());
         }
-        let changed = Error::corruption("the log reads differently a second time");
+        let changed = Error::corruption("the log differs when it is read a second time");
         Err(placed(changed, segment, reached)
             .expected(format_args!("records up to {end}"))
             .found(format_args!("records up to {reached}")))
@@ -111,13 +112,14 @@ impl Replay<'_> {
     fn apply(&mut self, record: &Record<'_>) -> Result<()> {
         let report = &mut self.recovered.report;
         report.replayed_records += 1;
-        // Those that tables hold were not lost.
+        // Numbers up to `durable_seq` are in tables, so they were not lost.
         let first = record.seq.saturating_sub(u64::from(record.gap));
         report.unlogged_lost += record.seq.saturating_sub(first.max(self.durable_seq + 1));
         for (seq, entry) in (record.seq..).zip(batch::iter(record.payload)?) {
             let entry = entry?;
-            // What a durable flush already holds must not come twice: a merge operand would count
-            // twice. Parts are flushed in order, so the manifest's last number is the boundary.
+            // Entries of durable flushes must not be applied again: a merge operand would count
+            // twice. Memtables are flushed in order, so the manifest's last sequence number is the
+            // boundary.
             if seq > self.durable_seq {
                 self.recovered.report.replayed_entries += 1;
                 if entry.kind == Kind::Pointer && !self.settings.read_only {
@@ -132,7 +134,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The pointer that leads to the large value from now on.
+    /// Returns the pointer under which the large value is found from now on.
     fn move_value(&mut self, key: &[u8], encoded: &[u8]) -> Result<Vec<u8>> {
         let values = &mut self.pending.values;
         if self.large.stay() {
@@ -174,7 +176,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Turns the replayed parts into a run of synced tables.
+    /// Writes the replayed memtables to a run of synced tables.
     fn write_out(&mut self) -> Result<()> {
         let parts = std::mem::take(&mut self.pending.parts);
         if parts.is_empty() {
@@ -233,7 +235,7 @@ impl Replay<'_> {
             let parts = std::mem::take(&mut self.pending.parts);
             self.recovered.sealed = parts
                 .into_iter()
-                .map(|mem| Part {
+                .map(|mem| ImmutableMemtable {
                     mem,
                     logged: 0,
                     first_segment: None,
@@ -244,13 +246,14 @@ impl Replay<'_> {
             return Ok(());
         }
         self.write_out()?;
-        // Values that only a kill left readable must be durable before the log is dropped.
+        // Values that a kill left readable but not durable must be durable before the log is
+        // dropped.
         self.sync_values()?;
         self.dir.sync()?;
         Ok(())
     }
 
-    /// Makes the large values behind replayed pointers durable.
+    /// Makes the large values of replayed pointers durable.
     pub(super) fn sync_values(&self) -> Result<()> {
         let values = &self.recovered.version.values;
         self.pending.values.sync(self.dir, values)

@@ -1,10 +1,10 @@
-//! Replaying on a full disk: what one segment holds is made durable, and the segment removed,
-//! before the next is read.
+//! Replay on a full disk: makes the contents of each segment durable and removes the segment before
+//! the next one is read.
 //!
-//! A log takes up to 256 MiB, and its tables about as much; on a full disk there is no room for
-//! both. So the last attempt of an opening writes a manifest after each segment: the tables so far,
-//! and the segments that are left. A crash in between finds a database with a shorter log.
-//! Otherwise there is one new manifest for all, since each takes four syncs.
+//! A log takes up to 256 MiB, and its tables need about as much. A full disk has no room for both.
+//! So the last attempt of an opening writes a manifest after each segment, with the tables so far
+//! and the remaining segments. A crash in between finds a database with a shorter log. Other
+//! attempts write one manifest at the end, because each costs four syncs.
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, install_current};
@@ -16,12 +16,12 @@ use crate::state::new_files::create_unused;
 use crate::versions::edits::edit_of;
 
 impl Replay<'_> {
-    /// Makes durable what was written out, and removes the first `done` segments, all of whose
-    /// records are in tables.
+    /// Makes the written tables durable and removes the first `done` segments, whose records are
+    /// all in tables.
     ///
     /// # Errors
-    /// Of writing the manifest; the one before it stays in force, or both may be found after a
-    /// crash.
+    /// Those of writing the manifest. The previous manifest then stays in force, or a crash may
+    /// find either.
     pub(super) fn retire(&mut self, log: &LiveLog<'_>, done: usize) -> Result<()> {
         self.sync_values()?;
         self.dir.sync()?;
@@ -49,13 +49,13 @@ impl Replay<'_> {
             let base = edit.divided(edit_bytes_max);
             ManifestWriter::create(dir, number, salt.wrapping_add(number.0), &base)
         })?;
-        // From here on a crash may find either manifest, and so may whoever sweeps after an error.
+        // From here on a crash may find either manifest, and so may a sweep after an error.
         self.mentioned.add_files(&recovered.version);
         install_current(dir, number)?;
         let old = std::mem::replace(&mut recovered.manifest, number.0);
         self.durable_seq = recovered.last_seq;
         self.mentioned.replaced_by(number, &recovered.version);
-        // What cannot be removed now goes with the sweep after the opening.
+        // A file that cannot be removed now is removed by the sweep after the opening.
         let _ = dir.unlink(&name::manifest(FileNumber(old)));
         for index in self.retired..done {
             let _ = dir.unlink(&log.name(index));

@@ -1,35 +1,47 @@
-//! What an opening tells of itself: whether it created, replayed, cut.
+//! The report of an opening: whether it created, replayed, cut or skipped anything.
 //!
-//! Public as [`OpenReport`](crate::OpenReport); recovery fills it in, nothing changes it afterwards.
+//! Public as [`OpenReport`](crate::OpenReport). Recovery fills it in; only the skipped files are
+//! added later, when they are first asked for.
 
-/// What opening found and did.
+/// What opening found and did, as [`Db::open_report`](crate::Db::open_report) returns it.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = cairndb::Db::open(&dir)?; let report = db.open_report(); assert!(report.created); if
+/// let Some(cut) = &report.log_cut { eprintln!("log cut in {} at offset {}: {}", cut.file,
+/// cut.offset, cut.reason); }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenReport {
-    /// The database was created by this call.
+    /// Whether this call created the database.
     pub created: bool,
-    /// The last handle closed the database; nothing was replayed.
+    /// Whether the last handle closed the database. Then nothing was replayed.
     pub clean: bool,
-    /// Log records replayed.
+    /// Number of log records replayed.
     pub replayed_records: u64,
-    /// Entries in them.
+    /// Number of entries in these records.
     pub replayed_entries: u64,
-    /// Sequence numbers that unlogged (`None`) writes had used and that are gone.
+    /// Number of lost entries that had been written at
+    /// [`Durability::None`](crate::Durability::None): sequence numbers that were used but neither
+    /// logged nor flushed.
     pub unlogged_lost: u64,
-    /// Where the log was cut, if it was. After a kill there is usually one at which nothing shows that a
-    /// record was lost, and then says so: a recycled log keeps its old bytes behind the new ones.
+    /// Where the log was cut, if it was. After a kill the log is usually cut although no record is
+    /// lost, and the reason then states that: a recycled log file has old bytes after the new ones.
     pub log_cut: Option<LogCut>,
-    /// Where the manifest's un-synced tail was cut, if it was.
+    /// Where the unsynced tail of the manifest was cut, if it was.
     pub manifest_cut: Option<ManifestCut>,
-    /// Files in the directory that have a name of this format and are not the database's: links,
-    /// pipes and folders, files of somebody else, and what a crash left so short that nothing says
-    /// whose it is. They are never opened, followed, written or removed, and their numbers are not
-    /// used. Found when [`Db::open_report`](crate::Db::open_report) is first called, or at the
+    /// Files in the directory that have a name of this format but do not belong to the database:
+    /// links, pipes and folders, foreign files, and files that a crash left too short to be
+    /// identified. They are never opened, followed, written or removed, and their numbers are not
+    /// used. Determined when [`Db::open_report`](crate::Db::open_report) is first called, or at the
     /// first write.
     pub skipped: Vec<SkippedFile>,
 }
 
-/// A file that has a name of this format and is not the database's.
+/// A file that has a name of this format but does not belong to the database.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,30 +58,30 @@ pub struct OpenReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedFile {
-    /// Its name in the database's directory.
+    /// Name of the file in the database's directory.
     pub file: String,
-    /// Why it is left alone, as a phrase for people.
+    /// Why the file is left alone, as a phrase for people.
     pub reason: String,
 }
 
-/// Where an opening cut the log: what stands behind it was not replayed.
+/// Where opening cut the log. Records after this offset were not replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogCut {
-    /// The segment's file in the database's directory.
+    /// Name of the segment's file in the database's directory.
     pub file: String,
-    /// Bytes of it that were kept.
+    /// Number of bytes of the file that were kept.
     pub offset: u64,
-    /// What was found there, as a phrase for people.
+    /// What was found at the offset, as a phrase for people.
     pub reason: String,
 }
 
-/// Where an opening cut the manifest: what stands behind it was not taken for an edit.
+/// Where opening cut the manifest. Bytes after this offset were not read as edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ManifestCut {
-    /// The manifest's file in the database's directory.
+    /// Name of the manifest's file in the database's directory.
     pub file: String,
-    /// Bytes of it that were kept.
+    /// Number of bytes of the file that were kept.
     pub offset: u64,
 }

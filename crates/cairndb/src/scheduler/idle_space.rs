@@ -1,17 +1,18 @@
-//! Space that only the mutable memtable keeps an idle database from giving back.
+//! `IdleSpace`: flushes a memtable that keeps an idle database from freeing space.
 //!
-//! A tombstone, or a short value over a long one, makes nothing dead before it is in a table:
-//! tables alone say what of a value file is alive. Under load the memtable is flushed soon anyway.
-//! In an idle database it may stay for ever, and the large values of thousands of deleted keys with
-//! it. So the worker looks up what its entries hide, in value files and in tables, and flushes it
-//! where that would leave more than an idle database may have dead ([`Allowance`]). It does the
-//! same where the memtable keeps much more of the log than the segment that is written.
+//! A tombstone, or a short value over a long one, makes nothing dead until it is in a table,
+//! because only tables say what of a value file is alive. Under load the memtable is flushed soon.
+//! In an idle database it may stay for ever, and with it the large values of thousands of deleted
+//! keys. So the worker looks up what its entries hide, in value files and in tables, and flushes it
+//! if more would be dead than an idle database may have ([`Allowance`]). It also flushes a memtable
+//! that keeps much more of the log than the current segment.
 //!
-//! To flush every memtable of an idle database lost: an application that writes an entry a second
-//! would make a table of each. To count tombstones lost, too: most delete short values, or nothing.
+//! Alternatives that lost: to flush every memtable of an idle database, because an application that
+//! writes an entry a second would make a table of each; to count tombstones, because most delete
+//! short values or nothing.
 //!
-//! Each entry is looked up once: what was seen stays noted ([`Hidden`]). The worker of an idle
-//! database is woken by the next write, which costs that write a few hundred nanoseconds.
+//! Each entry is looked up once, and what was found is kept ([`Hidden`]). The next write wakes the
+//! idle worker, which costs that write a signal.
 
 use std::sync::Arc;
 
@@ -31,9 +32,9 @@ use crate::versions::shared::{LOG_WHEN_IDLE, Shared};
 use crate::versions::version_set::VersionSet;
 use crate::write::seal::Sealer;
 
-/// What the entries of `mem` up to `published` hide of large values, in it and below; `before` is
-/// what was found when this was asked last. What a snapshot still sees counts as hidden: a flush in
-/// vain is made up for when it is gone.
+/// Returns the bytes of large values that entries of `mem` up to `published` hide, in it and below;
+/// `before` is the result of the last call. Values that a snapshot still sees count as hidden: a
+/// flush in vain is made up for when the snapshot is gone.
 fn hidden_by(
     mem: &Arc<Memtable>,
     before: Hidden,
@@ -63,7 +64,7 @@ fn hidden_by(
     while cursor.valid() {
         key.clear();
         key.extend_from_slice(cursor.key());
-        // The version that hides those after it: the oldest so far, operands apart.
+        // The version that hides those after it: the oldest so far, apart from operands.
         let mut hider: Option<SeqNo> = None;
         while cursor.valid() && context.order.compare(cursor.key(), &key).is_eq() {
             let (seq, kind) = (cursor.seq(), cursor.kind());
@@ -76,7 +77,7 @@ fn hidden_by(
             cursor.next();
         }
         if hider.is_some_and(|hider| hider > seen) {
-            // One that cannot be read is not known to be large.
+            // A value that cannot be read is not known to be large.
             let found = get::stored_at(view, context, &key, below, &mut scratch);
             hidden.bytes += found.unwrap_or(0);
         }
@@ -84,7 +85,7 @@ fn hidden_by(
     hidden
 }
 
-/// On a nearly full disk each deletion is flushed, once the database is idle.
+/// Whether `mem` has tombstones: on a nearly full disk an idle database flushes each.
 fn has_tombstones(mem: &Arc<Memtable>) -> bool {
     let mut cursor = mem.cursor();
     cursor.seek_to_first();
@@ -101,7 +102,6 @@ fn stored(pointer: Pointer) -> u64 {
     u64::from(pointer.len)
 }
 
-/// Seals a memtable that keeps an idle database from giving space back.
 pub(crate) struct IdleSpace {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -130,8 +130,8 @@ impl IdleSpace {
         }
     }
 
-    /// Seals the mutable memtable of an idle database if it points to large values enough, hides
-    /// too many, or keeps too much of the log; whether it did.
+    /// Seals the mutable memtable of an idle database if it points to many large values, hides too
+    /// many, or keeps too much of the log. Returns whether it did.
     pub(crate) fn seal_for_space(&self) -> bool {
         if self.shared.health.check_write().is_err() || !self.keeps_space() {
             return false;
@@ -144,17 +144,17 @@ impl IdleSpace {
         }
         let segment = commit.segment.as_ref();
         if segment.is_some_and(|it| it.region.size() > self.shared.settings.budget.segment) {
-            // It was made for one long record.
+            // The segment was made for one long record.
             commit.leave_segment();
         }
         true
     }
 
-    /// Whether flushing the mutable memtable would give back more than an idle database may keep.
+    /// Whether a flush of the mutable memtable would free more than an idle database may keep.
     fn keeps_space(&self) -> bool {
         let (view, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.log.lock();
-            // What waits for its sync is not published, and not looked at.
+            // Entries that wait for a sync are not published and not looked at.
             commit.look_again |= !commit.awaiting_sync.is_empty();
             if commit.mutable.is_empty() {
                 commit.wakes_worker = self.value_gc.may_hide_much(&self.versions.lock().version);
@@ -166,7 +166,7 @@ impl IdleSpace {
                 return true;
             }
             let state = self.versions.lock();
-            // Asked first: a write from here on makes the worker look again.
+            // Set first: a write from here on makes the worker look again.
             commit.wakes_worker = self.value_gc.may_hide_much(&state.version);
             if !commit.wakes_worker {
                 return false;
@@ -196,7 +196,7 @@ impl IdleSpace {
         self.versions.lock().relocating.hidden = hidden;
         let mut census = Census::of(&view.version);
         census.files.retain(|file| !unmovable.contains(&file.file));
-        // Tables do not know of what memtables point to.
+        // Tables do not count what memtables point to.
         let dead = census.dead().saturating_sub(in_memtables) + hidden.bytes;
         let all = census.bytes() + view.version.bytes();
         let max = self.value_gc.allowance().dead_max(all.saturating_sub(dead));

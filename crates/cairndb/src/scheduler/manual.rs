@@ -1,4 +1,4 @@
-//! Compactions that a caller asks for.
+//! `Manual`: compactions that a caller asks for.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,41 +20,41 @@ use crate::versions::state::{State, stopped};
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
 
-/// How often a compaction has room made before it is tried once more.
+/// How often a compaction makes room before its second attempt.
 const ROOM_TRIES_MAX: usize = 64;
 
-/// A range merge's turn to come: no other begins before it.
+/// The turn of a range compaction. No other compaction begins before it.
 struct Turn<'a>(Option<&'a VersionSet>);
 
 impl<'a> Turn<'a> {
     fn wait_for(versions: &'a VersionSet) -> Turn<'a> {
-        versions.lock().range_compactions_waiting += 1;
+        versions.lock().compactions.range_waiting += 1;
         Turn(Some(versions))
     }
 
-    /// It has come.
+    /// The turn has come.
     fn take(mut self, state: &mut State) {
-        state.range_compactions_waiting -= 1;
+        state.compactions.range_waiting -= 1;
         self.0 = None;
     }
 }
 
 impl Drop for Turn<'_> {
-    /// It is given up, before it came: others may merge again.
+    /// Gives up the turn before it came: other compactions may begin.
     fn drop(&mut self) {
         if let Some(versions) = self.0 {
             let mut state = versions.lock();
-            state.range_compactions_waiting -= 1;
-            state.idle.disturb();
+            state.compactions.range_waiting -= 1;
+            state.background.idle.disturb();
             drop(state);
-            // Who clears out waits for those of a range, and where there is no worker nobody else tells.
+            // Other calls wait for those of a range, and without a worker nothing else signals
+            // them.
             versions.notify_changed();
             versions.notify_work();
         }
     }
 }
 
-/// Compactions that a caller asks for.
 pub(crate) struct Manual {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -105,11 +105,11 @@ impl Manual {
         }
     }
 
-    /// Gives back what is dead in value files: all that a database at rest would, if all keys were asked for, else
-    /// the files that have no live value.
+    /// Frees dead space in value files: everything that an idle database would free if the range is
+    /// all keys, otherwise the files without a live value.
     fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
         let whole = range == (Bound::Unbounded, Bound::Unbounded);
-        // Relaxed: those begun meanwhile are not waited for.
+        // Relaxed: value files begun meanwhile are not waited for.
         let below = self.shared.next_file.load(Ordering::Relaxed);
         loop {
             let relocated = if whole {
@@ -120,12 +120,12 @@ impl Manual {
             match relocated {
                 Relocated::Some => self.persister.persist_all()?,
                 Relocated::Nothing => {
-                    // The last stretch may have been the worker's, and not be durable yet.
+                    // The last copies may be the worker's, and not be durable yet.
                     self.persister.persist_all()?;
                     return self.dead_files.drop_all_dead_values();
                 }
                 Relocated::Busy => {
-                    // The worker may be at it, or another caller.
+                    // The worker or another caller may be copying.
                     let over = |it: &State| it.closing || it.may_compact() && !it.is_compacting();
                     drop(self.versions.wait(self.versions.lock(), over));
                     if self.versions.lock().closing {
@@ -137,10 +137,10 @@ impl Manual {
         }
     }
 
-    /// Merges everything that shares keys with `range` into the last run, and makes it durable.
+    /// Compacts everything that shares keys with `range` into the last run, and makes it durable.
     ///
     /// # Errors
-    /// Of the flush, the merge or the syncs.
+    /// From the flush, the compaction or the syncs.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
         self.shared.check_writable()?;
         self.installer.begin_compacting();
@@ -150,7 +150,7 @@ impl Manual {
             .as_ref()
             .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
         {
-            // Bit by bit, and then once more: each attempt writes until there is no room.
+            // A little at a time, and then once more: each attempt writes until there is no room.
             let mut tries = 0;
             while tries < ROOM_TRIES_MAX && self.space.make_room_on_disk() {
                 tries += 1;
@@ -165,7 +165,8 @@ impl Manual {
     }
 
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
-        // From here on: the worker would take what is flushed for a rest's merge, and do alone what two do here.
+        // From here on, or the worker would take the flushed runs for an idle compaction and do
+        // alone what two threads do here.
         let turn = Turn::wait_for(&self.versions);
         self.writer.flush_memtables()?;
         let plan = {
@@ -177,8 +178,8 @@ impl Manual {
                 return Err(stopped());
             }
             let Some(plan) = self.schedule.range_plan(&mut state, range) else {
-                // The worker may have found nothing to do because a merge was waiting: this one.
-                state.idle.disturb();
+                // The worker may have found nothing to do because this call was waiting.
+                state.background.idle.disturb();
                 drop(state);
                 self.versions.notify_changed();
                 self.versions.notify_work();

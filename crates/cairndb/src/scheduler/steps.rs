@@ -1,4 +1,4 @@
-//! One job at a time, for callers that step background work.
+//! `Steps`: runs one job of background work at a time, in an order that the caller chooses.
 
 use std::sync::Arc;
 
@@ -15,16 +15,17 @@ use crate::value_gc::dead_files::DeadFiles;
 use crate::value_gc::run::{Moment, ValueGc};
 use crate::versions::shared::Shared;
 
-/// One kind of background work, for callers that step it: programs without threads of their own, and tests. With the
-/// threads of an opening nobody needs it.
+/// One kind of background work, for callers that run it themselves: programs without background
+/// threads, and tests. A handle with threads needs no such calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Job {
-    /// Flush sealed memtable parts.
+    /// Flush immutable memtables.
     Flush,
-    /// One merge by the picker's choice, or large values copied out of files that are mostly dead.
+    /// Run one compaction that the picker chooses, or copy large values out of files that are
+    /// mostly dead.
     Compact,
-    /// The same as an idle database would do it.
+    /// The same, as an idle database does it.
     IdleCompact,
     /// Make installed tables durable and free log segments.
     Persist,
@@ -34,7 +35,6 @@ pub enum Job {
     DropValues,
 }
 
-/// One job at a time, for callers that step background work.
 pub(crate) struct Steps {
     shared: Arc<Shared>,
     sweeper: Arc<Sweeper>,
@@ -79,7 +79,7 @@ impl Steps {
         }
     }
 
-    /// Runs one job here and now; whether there was anything to do.
+    /// Runs one job. Returns whether there was anything to do.
     pub(crate) fn step(&self, job: Job) -> Result<bool> {
         self.shared.origin.check()?;
         if self.shared.settings.read_only {
@@ -100,7 +100,8 @@ impl Steps {
         }
     }
 
-    /// One piece of what an idle database does beside flushing; whether there was any.
+    /// Does one piece of an idle database's work, apart from flushes. Returns whether there was
+    /// any.
     fn idle_once(&self) -> Result<bool> {
         Ok(self.compactor.compact_idle()?
             || self.idle_space.seal_for_space()
@@ -108,7 +109,7 @@ impl Steps {
             || self.squeezer.squeeze_when_nearly_full()?)
     }
 
-    /// As the worker and the syncer of an idle database, here and now; whether there was time for
+    /// Does the work of an idle database until there is none. Returns whether there was time for
     /// all.
     pub(crate) fn step_until_idle(&self, end: Option<u64>) -> Result<bool> {
         let jobs = [

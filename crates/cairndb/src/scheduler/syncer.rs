@@ -1,4 +1,4 @@
-//! The loop of the thread that makes things durable.
+//! `Syncer`: the loop of the thread that makes installed versions durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,9 @@ use crate::versions::shared::Shared;
 use crate::versions::state::{State, UNSYNCED_TABLES_MAX};
 use crate::versions::version_set::VersionSet;
 
-/// What was flushed is durable after this long at the latest, however little it is.
+/// A flush is durable after this long at the latest, however little it wrote.
 const PERSIST_AFTER: Duration = Duration::from_secs(1);
 
-/// The loop of the thread that makes things durable.
 pub(crate) struct Syncer {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -53,15 +52,15 @@ impl Syncer {
                 let now = self.shared.env.now_ns();
                 let poisoned = self.shared.health.is_poisoned();
                 if poisoned {
-                    // Whoever waits for what was to be made durable.
+                    // Wakes callers that wait for durability.
                     self.versions.notify_changed();
                 }
-                if poisoned || state.pending.is_none() || state.persisting {
+                if poisoned || state.durable.pending.is_none() || state.durable.persisting {
                     self.versions.wait_work(&mut state, None);
                     continue;
                 }
-                if state.retry_at_ns > now {
-                    let pause = Duration::from_nanos(state.retry_at_ns - now);
+                if state.background.retry_at_ns > now {
+                    let pause = Duration::from_nanos(state.background.retry_at_ns - now);
                     self.versions.wait_work(&mut state, Some(pause));
                     continue;
                 }
@@ -70,13 +69,13 @@ impl Syncer {
                     continue;
                 }
             }
-            // What fails is noted, and met by whoever needs what it would have made.
+            // A failure is recorded, and reported to callers that need the result.
             let _ = self.persister.persist();
             let _ = self.dead_files.drop_dead_values();
-            // Here too: the worker may be at a merge for seconds, and what merges replace meanwhile is as much
-            // as they write.
+            // Here as well: the worker may compact for seconds, and compactions replace as much as
+            // they write.
             self.sweeper.reap();
-            if self.versions.lock().idle.is_quiet() {
+            if self.versions.lock().background.idle.is_quiet() {
                 self.log.trim_spares();
             } else {
                 self.log.prepare_spare();
@@ -84,17 +83,17 @@ impl Syncer {
         }
     }
 
-    /// Whether installed tables should be made durable now. Every pass flushes the disk several
-    /// times, and a table that is merged away before the pass is never synced: so a busy database
-    /// waits until the log it must keep meanwhile is long.
+    /// Whether a pass is due. Each flushes the disk several times, and a table that is compacted
+    /// away before the pass is never synced, so a busy database waits until it retains much log.
     fn persist_due(&self, state: &State, now: u64) -> bool {
-        let pending = state.pending.as_ref();
+        let pending = state.durable.pending.as_ref();
         let oldest = pending.map_or(now, |pending| pending.since_ns);
-        state.idle.is_quiet()
-            || state.hurrying > 0
+        state.background.idle.is_quiet()
+            || state.background.hurrying > 0
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
             || self.log.segments().retained_bytes() >= self.shared.settings.budget.persist
             || state
+                .durable
                 .pending
                 .as_ref()
                 .is_some_and(|pending| pending.added.len() > UNSYNCED_TABLES_MAX)

@@ -1,4 +1,4 @@
-//! Starts and stops the background threads.
+//! `Scheduler`: starts and stops the background threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,9 @@ use crate::value_gc::run::ValueGc;
 use crate::versions::shared::{Shared, nanos};
 use crate::versions::version_set::VersionSet;
 
-/// How long closing gives space back that would be given back idle. What is left the next opening
-/// sees.
+/// How long closing frees space that an idle database would free. The next opening frees the rest.
 const CLOSING: Duration = Duration::from_millis(200);
 
-/// Starts and stops the background threads.
 pub(crate) struct Scheduler {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -61,13 +59,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether [`Scheduler::start_threads`] has nothing to do.
+    /// Whether the threads were started, or there are to be none.
     #[inline]
     pub(crate) fn is_started(&self) -> bool {
         self.started.load(Ordering::Acquire)
     }
 
-    /// Waits for the end of the threads, which `State::closing` has told to end.
+    /// Waits for the end of the threads. `State::closing` makes them end.
     pub(crate) fn join_threads(&self) {
         let threads = std::mem::take(&mut *self.threads.lock());
         for join in threads {
@@ -82,7 +80,7 @@ impl Scheduler {
         }
         let result = self.spawn_threads();
         if result.is_err() {
-            // The next write that needs them tries again.
+            // The next write tries again.
             self.started.store(false, Ordering::Release);
         }
         result
@@ -90,11 +88,11 @@ impl Scheduler {
 
     fn spawn_threads(&self) -> Result<()> {
         let mut threads = self.threads.lock();
-        // Closing says so before it takes those that there are: what came behind it nobody would join.
+        // Closing sets this before it joins the threads: nobody would join a later one.
         if self.versions.lock().closing {
             return Ok(());
         }
-        // One that an earlier try has started runs on.
+        // An earlier attempt may have started the worker.
         if threads.is_empty() {
             let worker = Arc::clone(&self.worker);
             let body = self.guarded(move || worker.work_loop());
@@ -103,14 +101,15 @@ impl Scheduler {
         }
         let syncer = Arc::clone(&self.syncer);
         let body = self.guarded(move || syncer.sync_loop());
-        // It sleeps at every sync. Below the writer, and beside the worker, it waited for its turn each time on two
-        // processors, and the log was up to eight times as long before any of it could be used again.
+        // The syncer sleeps at every sync. Below the priority of writers it waited for its turn
+        // each time, and the log grew to eight times its length before a segment was free.
         let (env, body) = (&self.shared.env, Box::new(body));
         threads.push(env.spawn("cairndb-syncer", Priority::Normal, body)?);
         Ok(())
     }
 
-    /// Has the reads of a handle that writes nothing begin the worker, which merges at rest what they look into.
+    /// Lets reads start the worker of a handle that writes nothing, so that it compacts the runs
+    /// they search.
     pub(crate) fn start_when_reads_paid(self: &Arc<Scheduler>) {
         let me = Arc::downgrade(self);
         let begin = move || {
@@ -121,26 +120,26 @@ impl Scheduler {
         self.versions.view().readers.paid.begins(begin);
     }
 
-    /// Starts the threads of a handle that has none, if there is something that they would merge.
+    /// Starts the threads of a handle that has none, if there is something to compact.
     fn start_for_readers(&self) {
         let may = self.shared.origin.check().is_ok() && self.shared.health.check_write().is_ok();
         if !may || self.started.load(Ordering::Acquire) {
             return;
         }
-        // A reader waits for nobody. It is asked again.
+        // A reader never waits. It calls this again later.
         let Some(state) = self.versions.try_lock() else {
             return;
         };
         let wanted = !state.closing && self.schedule.compaction_wanted(&state, true).is_some();
         drop(state);
         if wanted {
-            // Without a thread reads cost what they did.
+            // Without threads, reads cost as much as before.
             let _ = self.start_threads();
         }
     }
 
-    /// Runs a thread's loop. A panic that gets here is a defect of ours, or of a comparator outside a
-    /// job: whatever the thread was at is unfinished, so nothing more is written.
+    /// Runs `body` and poisons the handle if it panics. That is a defect of ours, or a comparator's
+    /// panic outside a job: the thread's work is unfinished, so nothing more may be written.
     fn guarded(&self, body: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
         let versions = Arc::clone(&self.versions);
         move || {
@@ -154,8 +153,8 @@ impl Scheduler {
         }
     }
 
-    /// Gives back, before closing, what an idle database would, as far as that takes no longer than
-    /// 200 ms. What goes wrong is no failure of closing: everything is as it was.
+    /// Before closing, frees the space that an idle database would free, for at most 200 ms. A
+    /// failure does not fail closing: everything is as before.
     pub(crate) fn give_back_before_close(&self) {
         if !self.value_gc.space_wanted(&self.versions.lock()) {
             return;
@@ -169,11 +168,11 @@ impl Scheduler {
             return;
         }
         let mut state = self.versions.lock();
-        state.hurrying += 1;
-        state.idle.disturb();
+        state.background.hurrying += 1;
+        state.background.idle.disturb();
         self.versions.notify_work();
         while self.value_gc.space_wanted(&state)
-            && !state.idle.is_quiet()
+            && !state.background.idle.is_quiet()
             && !self.shared.health.is_poisoned()
             && self.shared.health.background().is_none()
         {
@@ -182,7 +181,7 @@ impl Scheduler {
             }
             self.versions.wait_changed(&mut state, Some(end));
         }
-        state.hurrying -= 1;
+        state.background.hurrying -= 1;
     }
 
     fn step_for_space(&self, end: u64) -> Result<()> {

@@ -1,9 +1,9 @@
-//! Waiting for background work: flushes and syncs that a caller asked for, and idle work.
+//! `Waiting`: waits for background work that was there when a caller began to wait.
 //!
-//! Nobody waits for what other threads write meanwhile: a fast writer makes new work for as long as
-//! it goes on. A caller notes what is there when it calls, and waits for that.
+//! Work that other threads cause meanwhile is not waited for, because a fast writer causes work for
+//! ever. So a caller records what there is when it calls, and waits for that.
 //!
-//! Locks: commit and state, one after the other, none while waiting but the state's.
+//! Locks: commit, then state, one after the other. Only the state's is released while waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,17 +23,16 @@ use crate::versions::shared::{Shared, nanos};
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// The background work that was there when somebody began to wait for it, and how much of it is
-/// done.
+/// The background work that a caller waits for, and how much of it is done.
 #[derive(Debug)]
 struct Asked {
-    /// Sealed memtables up to here are to be flushed.
+    /// Immutable memtables up to here are to be flushed.
     seq: SeqNo,
-    /// They are, into runs numbered below this one, which are to be merged.
+    /// Once they are flushed: runs numbered below this one are to be compacted.
     runs: Option<u64>,
-    /// They are, by this many installed versions, which are to be durable.
+    /// Once they are compacted: this many installed versions are to be durable.
     installed: Option<u64>,
-    /// The last write by then.
+    /// The last published write.
     published: SeqNo,
 }
 
@@ -56,20 +55,20 @@ impl Asked {
         {
             return false;
         }
-        // Without writes the database comes to rest, and then obsolete files are gone, too.
+        // Without further writes the database becomes idle, which includes that obsolete files are
+        // gone.
         if versions.published() == self.published {
             return false;
         }
         let runs = *self.runs.get_or_insert(state.next_run);
         if self.installed.is_none() && !schedule.compaction_left(state, runs) {
-            self.installed = Some(state.installed);
+            self.installed = Some(state.durable.installed);
         }
         self.installed
-            .is_some_and(|installed| state.durable_installed >= installed)
+            .is_some_and(|installed| state.durable.persisted >= installed)
     }
 }
 
-/// Waits for background work.
 pub(crate) struct Waiting {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -111,8 +110,8 @@ impl Waiting {
         }
     }
 
-    /// Waits for the background work that is there now, at most for `limit`; whether all of it is
-    /// done.
+    /// Waits for the background work that is there now, at most for `limit`. Returns whether all of
+    /// it is done.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
         self.shared.origin.check()?;
         if self.shared.settings.read_only {
@@ -126,23 +125,23 @@ impl Waiting {
         }
         self.shared.health.check_write()?;
         self.scheduler.start_threads()?;
-        // Relaxed: those begun meanwhile are not waited for.
+        // Relaxed: value files begun meanwhile are not waited for.
         let below = self.shared.next_file.load(Ordering::Relaxed);
         let mut state = self.versions.lock();
-        state.hurrying += 1;
+        state.background.hurrying += 1;
         if self.shared.health.lacks_space() {
             // There may be room by now.
-            state.retry_at_ns = 0;
+            state.background.retry_at_ns = 0;
         }
-        state.idle.disturb();
+        state.background.idle.disturb();
         self.versions.notify_work();
         let waited = self.wait_for_work(state, end);
-        self.versions.lock().hurrying -= 1;
+        self.versions.lock().background.hurrying -= 1;
         let (quiet, done) = waited?;
-        // The syncer may have made their end durable and not come to this.
+        // The syncer may have made them durable without coming to this.
         let mut all = done;
         if self.shared.health.check_write().is_ok() && done {
-            // A worker that came to rest has emptied files itself.
+            // An idle worker has emptied value files itself.
             all = quiet || self.empty_files(below, end)?;
             self.dead_files.drop_all_dead_values()?;
         }
@@ -154,12 +153,11 @@ impl Waiting {
         self.versions.known_damage().map(|()| all)
     }
 
-    /// Waits until there is nothing to do, or what was there is done, in this order; neither is
-    /// so when the time is over, or nothing goes on any more.
+    /// Waits until there is no work, or until the work that was there is done; the two results say
+    /// which. Both are false if the time is over, or if no work can be done any more.
     ///
     /// # Errors
-    /// The one that background work stopped at, as it is at that moment: a later attempt may
-    /// succeed.
+    /// The failure that background work stopped at. A later attempt may succeed.
     fn wait_for_work(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -167,7 +165,10 @@ impl Waiting {
     ) -> Result<(bool, bool)> {
         let mut asked = Asked::of(&self.versions, &state);
         loop {
-            if state.idle.is_quiet() && state.pending.is_none() && !state.persisting {
+            if state.background.idle.is_quiet()
+                && state.durable.pending.is_none()
+                && !state.durable.persisting
+            {
                 return Ok((true, true));
             }
             if asked.is_done(&self.versions, &self.schedule, &state) {
@@ -185,8 +186,8 @@ impl Waiting {
         }
     }
 
-    /// Copies live values out of value files numbered below `below`, as an idle database does,
-    /// where the worker does not come to it; whether there was time for all.
+    /// Copies live values out of value files numbered below `below`, as an idle worker does.
+    /// Returns whether there was time for all.
     fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
         loop {
             match self.value_gc.relocate(Moment::Asked { below })? {

@@ -1,9 +1,12 @@
-//! Background work: a worker that flushes before it merges, a syncer that makes things durable.
+//! `Worker`: the loop of the thread that flushes and compacts.
 //!
-//! Both start with the first write that needs them, or when reads have paid for a merge
-//! ([`toll`](crate::read::read_cost)). Where the environment is stepped there are no
-//! threads and [`Squeezer::step`] runs one job at a time, in an order the caller chooses. Idle work -
-//! flushing what is sealed, merging to one run - begins when no write has come for a while.
+//! In this order: take or give back the reserve, pause after a failure, flush, compact, rewrite
+//! tables on a nearly full disk, collect garbage of value files. Idle work, which is compacting to
+//! one run and compressing, begins 50 ms after the last write, or as soon as a caller waits for it.
+//!
+//! The worker starts with the first write, or when reads have paid for a compaction
+//! ([`crate::read::read_cost`]). In a stepped environment there is none: see
+//! [`Steps`](crate::scheduler::steps::Steps).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,20 +29,19 @@ use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// Without a write for this long, a database counts as idle.
+/// Without a write for this long, a database is idle.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// A file that readers let go of a database at rest is unlinked after this long.
+/// An idle database unlinks a file that readers released after this long.
 const REAP_AFTER: Duration = Duration::from_secs(1);
 
-/// The last write the worker noticed, and when it did.
+/// The last write that the worker noticed, and when it did.
 #[derive(Debug, Default)]
 struct Seen {
     published: u64,
     since_ns: u64,
 }
 
-/// The loop of the thread that flushes and compacts.
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -111,9 +113,9 @@ impl Worker {
                 self.make_room_after_pause();
                 continue;
             }
-            // Where somebody waits for idle work, every other time: beside a fast writer there is
-            // always something to flush, and a merge flushes between its steps.
-            let hurrying = state.hurrying > 0;
+            // If a caller waits for idle work, only every other time: beside a fast writer there is
+            // always something to flush, and a compaction flushes between its steps.
+            let hurrying = state.background.hurrying > 0;
             let skip = hurrying && std::mem::take(&mut flushed);
             if !skip
                 && self
@@ -126,7 +128,7 @@ impl Worker {
                 let _ = self.space.with_room(|| self.flusher.flush_up_to(bytes_max));
                 continue;
             }
-            if hurrying && !state.idle.is_quiet() {
+            if hurrying && !state.background.idle.is_quiet() {
                 drop(state);
                 self.flush_deletes_when_nearly_full();
                 state = self.versions.lock();
@@ -141,7 +143,7 @@ impl Worker {
                 continue;
             }
             drop(state);
-            // What fails is noted, and held off.
+            // A failure is recorded and followed by a pause.
             if matches!(self.squeezer.squeeze_when_nearly_full(), Ok(true)) {
                 continue;
             }
@@ -154,18 +156,18 @@ impl Worker {
         }
     }
 
-    /// On a full disk readers may have let go of files meanwhile; once the pause is over, and not
-    /// at every signal, room is made.
+    /// On a full disk: readers may have released files. Room is made once the pause is over, and
+    /// not at every signal.
     fn make_room_after_pause(&self) {
         self.sweeper.reap();
-        let over = self.versions.lock().retry_at_ns <= self.shared.env.now_ns();
+        let over = self.versions.lock().background.retry_at_ns <= self.shared.env.now_ns();
         if over && self.shared.health.lacks_space() {
-            // The latest deletions may be all that there is to be freed.
+            // The latest deletions may be all that can be freed.
             let _ = self.idle_space.seal_for_space() || self.space.make_room_on_disk();
         }
     }
 
-    /// Before a merge, which may have no room on a nearly full disk before what was deleted is in a
+    /// Before a compaction on a nearly full disk: it may find no room until deletions are in a
     /// table.
     fn flush_deletes_when_nearly_full(&self) {
         if self.reserve.is_near() && self.idle_space.seal_for_space() {
@@ -173,16 +175,22 @@ impl Worker {
         }
     }
 
-    /// Waits out a failure's pause; whether there was one.
+    /// Pauses after a failure. Returns whether there was a pause.
     fn held_off(&self, state: &mut MutexGuard<'_, State>) -> bool {
         let now = self.shared.env.now_ns();
-        if state.retry_at_ns <= now && !self.shared.health.is_poisoned() {
+        if state.background.retry_at_ns <= now && !self.shared.health.is_poisoned() {
             return false;
         }
-        let pause = Duration::from_nanos(state.retry_at_ns.saturating_sub(now).max(1_000_000));
-        // Whatever there is to do has to wait: for others that is rest.
-        let since = state.idle.look();
-        let _quiet = state.idle.settle(since);
+        let pause = Duration::from_nanos(
+            state
+                .background
+                .retry_at_ns
+                .saturating_sub(now)
+                .max(1_000_000),
+        );
+        // Nothing can be done during the pause, so callers may take the database for idle.
+        let since = state.background.idle.look();
+        let _quiet = state.background.idle.settle(since);
         self.versions.notify_changed();
         if self.shared.health.is_poisoned() {
             self.versions.wait_work(state, None);
@@ -192,11 +200,10 @@ impl Worker {
         true
     }
 
-    /// Nothing is due. Waits for work; when no write came for a while, does what an idle database
-    /// should.
+    /// Does idle work, or waits for work.
     fn idle(&self, seen: &mut Seen) {
         let mut state = self.versions.lock();
-        let since = state.idle.look();
+        let since = state.background.idle.look();
         let published = self.versions.published();
         let now = self.shared.env.now_ns();
         if seen.published != published {
@@ -205,10 +212,10 @@ impl Worker {
                 since_ns: now,
             };
         }
-        // By the clock, not by wakings: those come from segments and syncs too.
+        // By the clock, not by signals: segments and syncs signal too.
         let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
-        if rested >= IDLE || state.hurrying > 0 {
-            if !state.idle.is_quiet() {
+        if rested >= IDLE || state.background.hurrying > 0 {
+            if !state.background.idle.is_quiet() {
                 drop(state);
                 self.idle_space.seal_for_space();
                 state = self.versions.lock();
@@ -225,12 +232,12 @@ impl Worker {
                 let _ = self.compactor.compact_idle();
                 return;
             }
-            if !state.idle.is_quiet() {
+            if !state.background.idle.is_quiet() {
                 drop(state);
                 if !matches!(self.value_gc.relocate_values(Moment::Idle), Ok(false)) {
                     return;
                 }
-                // What was being filled and is dead was closed just now.
+                // Files that were open for appending and are dead were just closed.
                 let _ = self.dead_files.drop_dead_values();
                 if matches!(self.squeezer.squeeze_when_nearly_full(), Ok(true)) {
                     return;
@@ -246,13 +253,14 @@ impl Worker {
         }
     }
 
-    /// Nothing was found to do since `since`: says so, and waits for something.
+    /// Records that the database is idle unless something changed since `since`, and waits for
+    /// work.
     fn become_idle<'s>(&'s self, mut state: MutexGuard<'s, State>, since: LookedSince) {
-        if !state.is_compacting() && !state.flushing() && !state.idle.is_quiet() {
+        if !state.is_compacting() && !state.flushing() && !state.background.idle.is_quiet() {
             drop(state);
             self.log.trim_spares();
             state = self.versions.lock();
-            if !state.idle.settle(since) {
+            if !state.background.idle.settle(since) {
                 return;
             }
             self.versions.notify_changed();
@@ -260,12 +268,13 @@ impl Worker {
         if state.closing {
             return;
         }
-        if !state.idle.is_quiet() {
-            // Another thread flushes or merges.
+        if !state.background.idle.is_quiet() {
+            // Another thread flushes or compacts.
             self.versions.wait_work(&mut state, Some(IDLE));
             return;
         }
-        // A reader that lets go of a file tells nobody: it may hold any lock where its last view goes.
+        // A reader that releases a file does not signal: it may hold any lock when it drops its
+        // view.
         while self.sweeper.reaper().awaits() {
             if !self.versions.wait_work(&mut state, Some(REAP_AFTER)) {
                 return;
@@ -273,11 +282,11 @@ impl Worker {
             drop(state);
             self.sweeper.reap();
             state = self.versions.lock();
-            if state.closing || !state.idle.is_quiet() {
+            if state.closing || !state.background.idle.is_quiet() {
                 return;
             }
         }
-        // Only new work ends this: a write wakes it when a part is sealed.
+        // Only new work ends this wait; sealing a memtable signals it.
         self.versions.wait_work(&mut state, None);
     }
 }

@@ -1,14 +1,16 @@
-//! Making room on a full disk, from inside: what can be freed without much room, in this order.
+//! `SpaceMaker`: makes room on a full disk, from inside the database.
 //!
-//! 1. Spare log files, and files that readers have let go.
-//! 2. The [reserve](crate::engine::reserve).
-//! 3. Memtables: flushed a few at a time, and made durable at once, so that their log is free
-//!    before the next is flushed.
+//! It frees what needs least room to free, in this order:
+//!
+//! 1. Spare log files, and obsolete files that readers have released.
+//! 2. The [reserve](crate::durable::reserve).
+//! 3. Memtables: flushed a few at a time and made durable at once, so that their log is free before
+//!    the next are flushed.
 //! 4. Value files without a live value.
-//! 5. Tables whose entries newer runs have deleted or overwritten ([`crate::engine::squeeze`]).
+//! 5. Tables whose entries newer runs have deleted or overwritten ([`crate::space::squeeze`]).
 //!
-//! Whoever deletes, flushes, compacts or closes does this when it finds no room, and so does the
-//! worker. Puts do not: they would consume the space reserved for deletions.
+//! Deletions, flushes, compactions, closing and the worker do this when they find no room. Puts do
+//! not: they would consume the space reserved for deletions.
 
 use std::sync::Arc;
 
@@ -28,13 +30,12 @@ use crate::value_gc::dead_files::DeadFiles;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// Upper bound on retries of one call. A retry happens only after space was freed.
+/// Upper bound on the retries of one call. A retry happens only after space was freed.
 const TRIES_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests;
 
-/// Makes room on a full disk.
 pub(crate) struct SpaceMaker {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -79,7 +80,7 @@ impl SpaceMaker {
         }
     }
 
-    /// Does what `call` does, and where it finds no room makes some and tries again.
+    /// Calls `call`. If it finds no room, makes some and calls it again.
     ///
     /// # Errors
     /// Those of `call`.
@@ -89,7 +90,7 @@ impl SpaceMaker {
             let unlinked = self.sweeper.reaper().unlinked();
             match call() {
                 Err(error) if error.kind() == ErrorKind::NoSpace && tries < TRIES_MAX => {
-                    // Somebody else may have made room meanwhile.
+                    // Another thread may have made room meanwhile.
                     if self.sweeper.reaper().unlinked() == unlinked && !self.make_room_on_disk() {
                         return Err(error);
                     }
@@ -103,7 +104,7 @@ impl SpaceMaker {
     /// Refuses a put that begins a memtable or a segment while the reserve is given up.
     ///
     /// # Errors
-    /// `NoSpace`, where there is no room for a new reserve.
+    /// `NoSpace`, if there is no room for a new reserve.
     pub(crate) fn check_may_grow(&self, payload: &Payload<'_>) -> Result<()> {
         if payload.only_deletes() || !self.reserve.is_short() || self.reserve.retake_reserve() {
             return Ok(());
@@ -116,8 +117,8 @@ impl SpaceMaker {
         .path(self.shared.dir.path()))
     }
 
-    /// Leaves deletions room to work in: with less than half of the reserve, or than rewriting the
-    /// largest table takes, something is freed first.
+    /// Keeps room for deletions: frees something if less is left than half of the reserve, or than
+    /// rewriting the largest table takes.
     pub(crate) fn keep_room_to_work(&self) {
         let largest = || {
             let view = self.versions.view();
@@ -128,19 +129,19 @@ impl SpaceMaker {
             space.free < (plan.bytes / 2).max(largest() / 2 * 3).min(plan.bytes)
         };
         if self.reserve.is_short() && self.reserve.space().is_some_and(little) {
-            // If nothing can be freed yet, the deletion itself makes something that can be.
+            // If nothing can be freed yet, the deletion itself hides entries that can be.
             self.make_room_on_disk();
         }
     }
 
-    /// Frees as much of a nearly full file system as it can, up to two reserves; whether there is
-    /// more room than before.
+    /// Frees as much as it can of a nearly full file system, up to two reserves. Returns whether
+    /// there is more room than before.
     pub(crate) fn make_room_on_disk(&self) -> bool {
         if self.shared.settings.read_only
             || self.shared.health.check_write().is_err()
             || !self.reserve.is_nearly_full()
         {
-            // With room there is another reason: a quota, or a fault.
+            // The file system has room, so the reason is another: a quota, or a fault.
             return false;
         }
         let before = self.sweeper.reaper().unlinked();
@@ -148,26 +149,25 @@ impl SpaceMaker {
         self.log.trim_spares();
         let mut freed = self.sweeper.reaper().unlinked() > before;
         let given_up = self.reserve.give_up_reserve();
-        // At once, while there is room to work in: the caller takes some of it.
+        // At once, while there is room to work in: the caller will take some of it.
         let mut plenty = false;
         while !plenty && self.squeeze() {
             freed = true;
             let space = self.reserve.space();
             plenty = space.is_none_or(|(space, plan)| space.free >= 2 * plan.bytes);
         }
-        // Unless the caller would find no room again.
+        // Not if the caller would find no room again.
         let kept = plenty && self.reserve.retake_reserve();
         let made = freed || given_up && !kept;
         if made {
             // Background work need not wait for the end of its pause.
-            self.versions.lock().retry_at_ns = 0;
+            self.versions.lock().background.retry_at_ns = 0;
             self.versions.notify_work();
         }
         made
     }
 
-    /// Frees what of the log tables can take over, and spare files of it; whether there was
-    /// anything.
+    /// Frees log that tables can replace, and spare log files. Returns whether there was any.
     pub(crate) fn free_log(&self) -> bool {
         if !self.reserve.is_nearly_full() {
             return false;
@@ -181,14 +181,14 @@ impl SpaceMaker {
         self.log.segments().retained_bytes() < log || self.sweeper.reaper().unlinked() > unlinked
     }
 
-    /// Frees what tables, value files and the log hold in vain; whether there was anything.
+    /// Frees what tables, value files and the log no longer need. Returns whether there was any.
     fn squeeze(&self) -> bool {
         drop(self.compactor.wait_for_compactions());
         let (log, unlinked) = (
             self.log.segments().retained_bytes(),
             self.sweeper.reaper().unlinked(),
         );
-        // What fails here fails for want of room: the next step may make some.
+        // A step that fails for lack of room is skipped: the next one may make some.
         let _ = self.flush_bit_by_bit();
         let _ = self.dead_files.drop_dead_values();
         self.log.trim_spares();
@@ -200,9 +200,9 @@ impl SpaceMaker {
         self.log.segments().retained_bytes() < log || self.sweeper.reaper().unlinked() > unlinked
     }
 
-    /// Flushes memtables a few at a time, each flush made durable before the next. Where a few find
-    /// no room it flushes one, and where one finds none all of them together: entries that newer
-    /// memtables overwrite or delete cancel out then, and are never written.
+    /// Flushes memtables a few at a time and makes each flush durable before the next. If a few
+    /// find no room it flushes one, and if one finds none it flushes all together: entries that
+    /// newer memtables overwrite or delete are then never written.
     fn flush_bit_by_bit(&self) -> Result<()> {
         let full = |flushed: &Result<bool>| {
             let error = flushed.as_ref().err();
@@ -219,7 +219,7 @@ impl SpaceMaker {
                 flushed = self.flusher.flush_once();
             }
             if !flushed? {
-                // Another thread's flush frees its log once it is durable.
+                // The flush of another thread frees its log once it is durable.
                 drop(
                     self.versions
                         .wait(self.versions.lock(), |state| !state.flushing()),

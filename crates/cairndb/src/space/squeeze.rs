@@ -1,19 +1,19 @@
-//! Rewriting tables in their places without the entries that newer runs hide.
+//! `Squeezer`: rewrites tables in place without the entries that newer runs hide.
 //!
-//! A compaction of whole runs needs as much room as all that is alive; this needs as much as the
-//! tables that are rewritten at a time. The newer runs, the hiders, are read along and stay as they
-//! are ([`CompactionPlan::hiders`]). Once every older table that overlaps a table of tombstones was
-//! rewritten for it, the tombstones have nothing left to hide and are dropped.
+//! A compaction of whole runs needs as much room as everything that is alive. This needs as much as
+//! the tables that are rewritten at a time. The newer runs, the *hiders*, are read along and stay
+//! as they are ([`CompactionPlan::hiders`]). Once every older table that overlaps a table of
+//! tombstones was rewritten for it, the tombstones hide nothing and are dropped.
 //!
 //! Invariants:
-//! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each table that was rewritten,
-//!    exactly the newer tables that hide nothing in it any more. By file, not up to a number: a
-//!    flush under way has taken its numbers and is in no version yet.
-//! 2. Only tables whose entries are all visible to everybody hide: what a snapshot is older than
-//!    stays.
 //!
-//! Locks: the version is surveyed without the state's lock, since tables may have to be opened for
-//! it; the plan begins only if the version is still the newest.
+//! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each rewritten table, exactly the
+//!    newer tables that hide nothing in it any more. By file, not up to a number: a running flush has
+//!    taken its numbers already and is in no version yet.
+//! 2. Only tables whose entries everybody can see hide: what a snapshot still reads stays.
+//!
+//! Locks: the version is examined without the state lock, because tables may have to be opened. The
+//! plan begins only if the version is still the newest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -31,38 +31,38 @@ use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// A table is worth rewriting where this share of its entries is hidden.
+/// A table is worth rewriting if this share of its entries is hidden.
 const HIDDEN_SHARE_MIN: u64 = 16;
-/// As a last resort, where any entry is: tombstones can be dropped only after every older
-/// overlapping table was rewritten without the entries they hide.
+/// As a last resort, one hidden entry suffices: tombstones can be dropped only after every older
+/// overlapping table was rewritten without the entries that they hide.
 const HIDDEN_SHARE_AT_WORST: u64 = u64::MAX;
-/// Bytes of tables that are rewritten together at most.
+/// At most this many bytes of tables are rewritten together.
 const REWRITTEN_BYTES_MAX: u64 = 64 << 20;
-/// Versions that may be replaced while one is surveyed.
+/// Versions that may be replaced during an examination before it is given up.
 const SURVEYS_MAX: usize = 3;
 
-/// Tables of one run, side by side.
+/// Adjacent tables of one run.
 struct Stretch {
     run: usize,
     tables: Vec<Arc<TableHandle>>,
-    /// Bytes that rewriting them frees, about.
+    /// About the bytes that rewriting them frees.
     gain: u64,
-    /// They are tombstones with nothing left to hide.
+    /// They are tombstones that hide nothing any more.
     idle: bool,
 }
 
-/// A version, and what is known of its tables.
+/// A version, and what is known about its tables.
 struct Survey<'a> {
     version: Arc<Version>,
     heeded: BTreeMap<u64, Arc<BTreeSet<u64>>>,
     damaged: BTreeSet<u64>,
-    /// What is as old as this everybody sees.
+    /// Everybody sees entries up to this one.
     oldest: SeqNo,
     order: &'a Order,
 }
 
 impl Survey<'_> {
-    /// The plan that rewrites `found`.
+    /// Returns the plan that rewrites `found`.
     fn plan(&self, found: Stretch) -> CompactionPlan {
         let run = &self.version.runs[found.run];
         let inputs = Run::new(run.id, found.tables, self.order);
@@ -86,19 +86,19 @@ impl Survey<'_> {
         }
     }
 
-    /// Whether all entries of a table are visible to everybody, and can be read.
+    /// Whether everybody can see all entries of a table, and it can be read.
     fn may_hide(&self, table: &TableHandle) -> bool {
         table.record.seq_max <= self.oldest && !self.damaged.contains(&table.record.file)
     }
 
-    /// Whether `table` was rewritten without what the table `hider` hides.
+    /// Whether `table` was rewritten without the entries that table `hider` hides.
     fn heeds(&self, table: &TableHandle, hider: u64) -> bool {
         let heeded = self.heeded.get(&table.record.file);
         heeded.is_some_and(|heeded| heeded.contains(&hider))
     }
 
-    /// Tables of tombstones, side by side in one run, that hide nothing any more: all that older
-    /// runs have between their keys was rewritten for them.
+    /// Finds adjacent tables of tombstones that hide nothing any more: every older table between
+    /// their keys was rewritten for them.
     fn find_idle_tombstones(&self) -> Option<Stretch> {
         let runs = &self.version.runs;
         let is_idle = |at: usize, table: &TableHandle| {
@@ -110,8 +110,7 @@ impl Survey<'_> {
                 && self.may_hide(table)
                 && below.all(|it| self.heeds(it, record.file))
         };
-        let upper = runs.iter().enumerate().take(runs.len().saturating_sub(1));
-        upper.into_iter().find_map(|(run, found)| {
+        runs.iter().enumerate().find_map(|(run, found)| {
             let tables = found.tables();
             let first = tables.iter().position(|table| is_idle(run, table))?;
             let idle = tables[first..].iter();
@@ -127,10 +126,10 @@ impl Survey<'_> {
         })
     }
 
-    /// The tables that free most of those that fit into `free` bytes, as if nothing were hidden in
-    /// them: how much is hidden is a guess.
+    /// Finds the tables that free most among those that fit into `free` bytes even if nothing is
+    /// hidden in them: the hidden share is an estimate.
     fn find_hidden(&self, free: u64, share_min: u64) -> Option<Stretch> {
-        // Some for the manifest, and for who writes meanwhile.
+        // The rest is for the manifest and for concurrent writes.
         let most = (free - free / 8).min(REWRITTEN_BYTES_MAX);
         let mut best: Option<Stretch> = None;
         for (run, found) in self.version.runs.iter().enumerate().skip(1) {
@@ -167,7 +166,7 @@ impl Survey<'_> {
         best
     }
 
-    /// About how many entries of a table of run `at` are hidden by tables that it was not yet
+    /// Estimates how many entries of a table of run `at` are hidden by tables that it was not
     /// rewritten for.
     fn hidden_in(&self, at: usize, table: &TableHandle) -> u64 {
         let record = &table.record;
@@ -187,7 +186,7 @@ impl Survey<'_> {
                 hidden += if inside {
                     over.entries
                 } else {
-                    // One that overlaps may hide one at least.
+                    // A table that overlaps may hide at least one.
                     entries_between(hider, smallest, largest)
                         .unwrap_or(0)
                         .max(1)
@@ -198,7 +197,7 @@ impl Survey<'_> {
     }
 }
 
-/// About how many entries of a table lie between two keys.
+/// Estimates how many entries of a table are between two keys.
 fn entries_between(table: &TableHandle, from: &[u8], to: &[u8]) -> Result<u64> {
     let opened = table.table()?;
     let bytes = opened
@@ -207,7 +206,6 @@ fn entries_between(table: &TableHandle, from: &[u8], to: &[u8]) -> Result<u64> {
     Ok(share(table.record.entries, bytes, table.record.bytes))
 }
 
-/// Rewrites tables in place without the entries that newer runs hide.
 pub(crate) struct Squeezer {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -243,11 +241,11 @@ impl Squeezer {
         }
     }
 
-    /// Rewrites some tables without what is hidden in them, or drops tombstones that hide nothing;
-    /// whether there were any. Waits for a merge that is under way.
+    /// Rewrites some tables without their hidden entries, or drops tombstones that hide nothing.
+    /// Returns whether there were any. Waits for a running compaction.
     ///
     /// # Errors
-    /// Of the merge that does it, or of making it durable.
+    /// From the compaction, or from making it durable.
     pub(crate) fn squeeze_tables(&self) -> Result<bool> {
         drop(self.compactor.wait_for_compactions());
         match self.squeeze_once(HIDDEN_SHARE_MIN) {
@@ -256,8 +254,8 @@ impl Squeezer {
         }
     }
 
-    /// The same by the worker while the file system is nearly full, where it is worth it and
-    /// nothing is being merged: runs may be too large for an idle database to merge them.
+    /// The same for the worker while the file system is nearly full, if it is worth it and no
+    /// compaction is running: runs may be too large for an idle compaction.
     ///
     /// # Errors
     /// As [`Squeezer::squeeze_tables`].
@@ -291,7 +289,7 @@ impl Squeezer {
         Ok(true)
     }
 
-    /// What to rewrite, begun, and the tables that hide nothing in it afterwards.
+    /// Begins a rewrite. Returns its plan and the tables that hide nothing in its output.
     fn plan_squeeze(&self, share_min: u64) -> Option<(CompactionPlan, Arc<BTreeSet<u64>>)> {
         for _ in 0..SURVEYS_MAX {
             let survey = self.survey()?;
@@ -322,7 +320,7 @@ impl Squeezer {
         idle.then(|| Survey {
             version: Arc::clone(&state.version),
             heeded: state.squeezes.heeded.clone(),
-            damaged: state.damaged.keys().copied().collect(),
+            damaged: state.compactions.damaged.keys().copied().collect(),
             oldest: self
                 .versions
                 .readable_at()
@@ -333,7 +331,7 @@ impl Squeezer {
         })
     }
 
-    /// Notes that what `plan` has made holds nothing that the tables `heeded` hide.
+    /// Notes that the tables `heeded` hide nothing in the output of `plan`.
     fn note_squeezed(&self, plan: &CompactionPlan, heeded: &Arc<BTreeSet<u64>>) {
         let tables = plan.inputs[0].tables();
         let (Some(first), Some(last)) = (tables.first(), tables.last()) else {

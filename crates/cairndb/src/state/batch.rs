@@ -1,14 +1,14 @@
-//! A batch of writes: all of them happen, or none.
+//! Atomic batch of writes.
 
 use std::fmt;
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_format::batch::BatchWriter;
 
-/// Writes to be applied atomically by [`crate::Db::write`].
+/// Writes that [`crate::Db::write`] applies atomically.
 ///
-/// Later writes to a key win over earlier ones. At most 2 GiB as encoded; a batch of any size is
-/// one commit.
+/// Later writes to a key win over earlier ones. A batch holds at most 2 GiB in encoded form. A
+/// batch of any size is one commit.
 ///
 /// ```
 /// let mut batch = cairndb::WriteBatch::new();
@@ -23,7 +23,7 @@ pub struct WriteBatch {
     merges: usize,
 }
 
-/// How much it holds, and not what: a batch may have a million entries.
+/// Shows the size and not the contents: a batch may have a million entries.
 impl fmt::Debug for WriteBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteBatch")
@@ -34,7 +34,7 @@ impl fmt::Debug for WriteBatch {
 }
 
 impl WriteBatch {
-    /// An empty batch.
+    /// Returns an empty batch.
     #[must_use]
     pub fn new() -> WriteBatch {
         WriteBatch::default()
@@ -57,14 +57,14 @@ impl WriteBatch {
         self.writer.merge(key, operand);
     }
 
-    /// Forgets every write, keeping the memory.
+    /// Removes all writes and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.writer.clear();
         self.large = 0;
         self.merges = 0;
     }
 
-    /// Writes in the batch.
+    /// Number of writes in the batch.
     pub fn len(&self) -> usize {
         usize::try_from(self.writer.count()).unwrap_or(usize::MAX)
     }
@@ -74,7 +74,7 @@ impl WriteBatch {
         self.writer.is_empty()
     }
 
-    /// Bytes of the encoded writes.
+    /// Size of the encoded writes in bytes.
     pub fn byte_len(&self) -> usize {
         self.writer.entries().len()
     }

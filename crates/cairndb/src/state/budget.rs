@@ -1,65 +1,70 @@
-//! Everything that is derived from the memory budget, in one place.
+//! Sizes derived from the memory budget, all in one place.
 //!
-//! Seven sixteenths of the budget are the write share: one mutable memtable part, small enough to stay in the
-//! second-level cache, and a queue of sealed ones. A quarter is the page cache (used
-//! only by tables read with `pread`), the rest is for cursors, merges, flushes and what the
-//! allocator keeps.
+//! Seven sixteenths of the budget are the write share: one mutable memtable, small enough to stay
+//! in the second-level cache, and a queue of immutable memtables. A quarter is the page cache, used
+//! only by tables read with `pread`. The rest is for cursors, compactions, flushes and allocator
+//! overhead.
 
 /// Sizes in bytes that follow from one budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// The whole budget.
     pub(crate) total: usize,
-    /// Capacity of one memtable part.
+    /// Capacity of one memtable.
     pub(crate) memtable: usize,
-    /// Most bytes of the log whose values one part leaves there.
+    /// Most bytes of the log in which one memtable leaves values.
     pub(crate) memtable_logged: u64,
-    /// Most bytes of sealed parts and the mutable one together.
+    /// Most bytes of the mutable and the immutable memtables together.
     pub(crate) write_share: usize,
-    /// Sealed bytes at which a flush begins: two parts where the budget is small.
+    /// Bytes of immutable memtables at which a flush begins: two memtables if the budget is small.
     pub(crate) flush: usize,
-    /// Most bytes that one flush takes while writers go on, three parts where the budget is small. With all that
-    /// waited the worker had nothing left when a writer without room helped, and slept for a third of a load.
+    /// Most bytes that one flush takes while writers continue: three memtables if the budget is
+    /// small. A flush of everything that waited lost: when a stalled writer then helped, nothing
+    /// was left for the worker, which slept for a large part of a load.
     pub(crate) flush_max: usize,
-    /// About the run that a flush makes, for who merges runs: a merge is left for a flush of so much. What replay
-    /// collects for one.
+    /// Approximate size of the run that a flush makes, used by code that compacts runs: a
+    /// compaction yields to a flush of this size. Also the size that replay collects before it
+    /// flushes.
     pub(crate) run: usize,
-    /// Most bytes that a writer without room flushes at a time.
+    /// Most bytes that a stalled writer flushes at a time.
     pub(crate) help: usize,
     /// Page cache capacity.
     pub(crate) cache: usize,
     /// Length of one log segment.
     pub(crate) segment: u64,
-    /// Bytes of live segments at which a writer waits until some can be retired; with spares about as many.
+    /// Bytes of live segments at which a writer waits until some can be retired. Spare segments add
+    /// about as much.
     pub(crate) retained_log: u64,
-    /// Log that waiting parts leave values in at which a flush begins, whatever memory they take, and most of
-    /// what one flush writes: the tables of three are durable before the log is at its limit.
+    /// Log bytes held by waiting memtables at which a flush begins, whatever memory they take, and
+    /// most of the bytes that one flush writes. The tables of three such flushes are durable before
+    /// the log is at its limit.
     pub(crate) flush_logged: u64,
-    /// Log of all sealed parts above which a writer flushes some itself.
+    /// Log bytes held by all immutable memtables above which a writer flushes some itself.
     pub(crate) immutable_logged_max: u64,
     /// Bytes of live segments at which installed tables are made durable.
     pub(crate) persist: u64,
-    /// Table files are cut at this size.
+    /// Size at which table files are cut.
     pub(crate) table: u64,
-    /// Most bytes of keys and references in one edit of the manifest, as far as it can be divided.
+    /// Most bytes of keys and references in one edit of the manifest, as far as an edit can be
+    /// divided.
     pub(crate) edit: usize,
 }
 
-/// A part stays in a second-level cache of 1 MiB beside the code that fills it.
+/// A memtable stays in a second-level cache of 1 MiB beside the code that fills it.
 const MEMTABLE_BYTES_MAX: usize = 1 << 20;
 const MEMTABLE_BYTES_MIN: usize = 32 << 10;
-/// With the longest values that are not put into files of their own a part would otherwise hold on to a
-/// hundred times its size of log. Entries of 16 + 100 bytes take twice as much of it as of memory.
+/// Without this limit a memtable with the longest values that do not go to value files would keep a
+/// hundred times its size of log. Entries of 16 + 100 bytes take twice as much log as memory.
 const MEMTABLE_LOGGED_SHARE: u64 = 4;
-/// A flush larger than this gains nothing: its run is already a full tier.
+/// A larger flush gains nothing: its run already fills a tier.
 const FLUSH_BYTES_MAX: usize = 16 << 20;
 const SEGMENT_BYTES_MAX: u64 = 4 << 20;
-/// Logs are kept until what they hold is durable in tables; replaying 64 MiB takes about 150 ms.
+/// The log is kept until its contents are durable in tables, so it bounds the time of a replay.
 const RETAINED_LOG_BYTES_MIN: u64 = 64 << 20;
-/// However much memory there is: 64 segments, each a descriptor and a mapping.
+/// Upper limit for any amount of memory: 64 segments, each with a descriptor and a mapping.
 const RETAINED_LOG_BYTES_MAX: u64 = 256 << 20;
-/// Of values that are left in the log 64 MiB are soon full. A writer with twice the memory then waited for the
-/// disk: `docs/design/0009-values-stay-in-the-log.md` has the figures.
+/// With values that are left in the log, 64 MiB are soon full, and a writer with twice the memory
+/// waited for the disk: see `docs/design/0009-values-stay-in-the-log.md`.
 const RETAINED_LOG_SHARE: u64 = 2;
 
 impl Budget {
@@ -77,14 +82,14 @@ impl Budget {
             memtable,
             memtable_logged: MEMTABLE_LOGGED_SHARE * memtable as u64,
             write_share,
-            // Less than two parts, which take a few bytes less than they may.
+            // Less than two memtables, each of which stays a few bytes below its capacity.
             flush: (write_share / 4).clamp(memtable, FLUSH_BYTES_MAX),
             flush_max: (write_share / 7 * 3).clamp(2 * memtable, FLUSH_BYTES_MAX),
             run: (write_share / 8 * 3).clamp(memtable, FLUSH_BYTES_MAX),
             help: (write_share / 3).clamp(memtable, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment,
-            // With the largest segments eight would be no more than what one flush waits for.
+            // With the largest segments, eight would be no more than one flush waits for.
             persist: match segment {
                 SEGMENT_BYTES_MAX => retained_log / 4,
                 _ => (8 * segment).clamp(retained_log / 8, retained_log / 4),
@@ -92,9 +97,9 @@ impl Budget {
             retained_log,
             flush_logged: retained_log / 16 * 3,
             immutable_logged_max: retained_log / 8 * 3,
-            // A builder keeps four bytes of filter hash an entry until its table is finished.
+            // A builder keeps four bytes of filter hash per entry until its table is finished.
             table: (total as u64 / 2).clamp(64 << 10, 16 << 20),
-            // Far below what a frame can say (2 GiB), and encoded in memory.
+            // Far below the limit of a frame (2 GiB), and encoded in memory.
             edit: total.clamp(1 << 20, 256 << 20),
         };
         debug_assert!(
@@ -103,17 +108,18 @@ impl Budget {
         budget
     }
 
-    /// Sealed bytes that say that flushes do not keep up: more than one begins with, beside a merge or not.
+    /// Bytes of immutable memtables that show that flushes do not keep up: more than a flush begins
+    /// with, whether a compaction runs beside it or not.
     pub(crate) fn crowd(&self) -> usize {
         self.run + self.flush / 2
     }
 
-    /// The same of the log that sealed parts leave values in.
+    /// Same threshold for the log bytes that immutable memtables hold.
     pub(crate) fn crowd_logged(&self) -> u64 {
         self.flush_logged + self.flush_logged / 3
     }
 
-    /// Most sealed bytes before a writer must wait or help.
+    /// Most bytes of immutable memtables before a writer must wait or help.
     pub(crate) fn immutable_max(&self) -> usize {
         self.write_share
             .saturating_sub(self.memtable)
@@ -135,7 +141,7 @@ mod tests {
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");
             assert!(budget.flush <= budget.run, "{budget:?}");
             assert!(budget.flush <= budget.flush_max, "{budget:?}");
-            // Of a part's memory a few bytes are left over.
+            // A few bytes of a memtable's capacity stay unused.
             assert!(
                 2 * (budget.memtable - 64) >= budget.flush
                     || budget.flush == FLUSH_BYTES_MAX
@@ -148,17 +154,18 @@ mod tests {
                 "{budget:?}"
             );
             assert!(budget.segment.is_power_of_two());
-            let part = budget.memtable_logged;
-            assert!(budget.flush_logged + part <= budget.retained_log / 4);
+            let memtable = budget.memtable_logged;
+            assert!(budget.flush_logged + memtable <= budget.retained_log / 4);
             assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
-            // What a flush begins with is no crowd, and a crowd comes before a writer waits.
+            // A size at which a flush begins is below the crowd threshold, which is below the stall
+            // limit.
             assert!(budget.crowd() >= budget.run.max(budget.flush) + budget.memtable / 2);
             assert!(
                 budget.crowd() <= budget.immutable_max() || total < 1 << 20,
                 "{budget:?}"
             );
             assert!(budget.crowd_logged() <= budget.immutable_logged_max);
-            assert!(budget.immutable_logged_max + part <= budget.retained_log / 2);
+            assert!(budget.immutable_logged_max + memtable <= budget.retained_log / 2);
         }
         let persist = |total| Budget::new(total).persist;
         assert_eq!(Budget::new(4 << 20).segment, 1 << 20);

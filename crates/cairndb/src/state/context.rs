@@ -1,5 +1,5 @@
-//! What reading takes besides a view: the components that the entries of a database cannot be read without, its order and
-//! the operator that its operands are for; and where it stands, which an error tells.
+//! Components that a read needs besides a view: the key order, the merge operator, and the database
+//! directory for errors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::state::batch::WriteBatch;
 use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
 
-/// The components a read needs besides its view, and where the database is.
+/// The components that a read needs besides its view, and the directory of the database.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadContext {
     pub(crate) path: Arc<Path>,
@@ -20,16 +20,16 @@ pub(crate) struct ReadContext {
 }
 
 impl ReadContext {
-    /// What came of a call, as it leaves the database: an error that is about a file names the directory as well, since a
-    /// program may have several databases and each has such a file.
+    /// Adds the database directory to the error, so that a process with several databases knows
+    /// which one failed.
     #[inline]
     pub(crate) fn with_directory<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.add_directory(error))
     }
 
-    /// The same of an error. `NotFound` says of a path that no database is there, so no call on a
-    /// handle gives it: the system has said it of another name, such as that of a directory that
-    /// was removed.
+    /// Adds the database directory to `error`. `NotFound` is reserved for paths without a database,
+    /// so a handle returns `Io` instead: the operating system reported another name as missing,
+    /// such as a directory that was removed.
     #[cold]
     pub(crate) fn add_directory(&self, error: Error) -> Error {
         let error = match error.kind() {
@@ -39,10 +39,10 @@ impl ReadContext {
         error.directory(&self.path)
     }
 
-    /// Whether the operator takes `operand`.
+    /// Checks that the operator accepts `operand`.
     ///
     /// # Errors
-    /// `InvalidArgument` without an operator, else the operator's.
+    /// `InvalidArgument` without an operator, else the error of the operator.
     pub(crate) fn check_operand(&self, operand: &[u8]) -> Result<()> {
         match &self.merge_operator {
             Some(operator) => operator.check(operand),
@@ -52,7 +52,7 @@ impl ReadContext {
         }
     }
 
-    /// Whether the operator takes every operand of a batch.
+    /// Checks that the operator accepts every operand of a batch.
     ///
     /// # Errors
     /// As [`ReadContext::check_operand`].

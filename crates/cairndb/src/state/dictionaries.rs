@@ -1,17 +1,19 @@
-//! Dictionaries of tables: one in memory for all tables that have the same, and the one for new tables.
+//! Dictionaries of tables: equal ones share memory, and the latest is offered to new tables.
 //!
-//! Every new table is offered the dictionary that was made last, after an opening one that was met, so
-//! that tables have one in common as long as their values are alike; merges then copy values as they are. Where each flush made its own, every
-//! merge had to decode and encode anew: two thirds of the processor time of a random load of JSON records.
+//! Every new table is offered the dictionary that was made last or, after an opening, the first one
+//! that an opened table had. Tables thus share one dictionary as long as their values are alike,
+//! and compactions copy values verbatim. A dictionary per flush lost: every compaction had to
+//! decode and encode all values, which took most of the processor time of a random load of JSON
+//! records.
 //!
-//! Locks: each for the length of one call, under none of which another is taken.
+//! Locks: each is held for one call, and no other is taken under it.
 
 use std::sync::{Arc, Weak};
 
 use cairndb_env::sync::Mutex;
 use cairndb_format::table::Dictionary;
 
-/// Dictionaries that are looked through; tables of older versions may each have their own.
+/// Most dictionaries that are compared; tables of older versions may each have their own.
 const KNOWN_MAX: usize = 64;
 
 /// The dictionaries of one database.
@@ -22,8 +24,8 @@ pub(crate) struct Dictionaries {
 }
 
 impl Dictionaries {
-    /// The dictionary of these bytes that others hold already, or this one, which a table has that is
-    /// being opened.
+    /// Returns the equal dictionary that other tables already share, or this one; called when a
+    /// table is opened.
     pub(crate) fn met(&self, dictionary: &Arc<Dictionary>) -> Arc<Dictionary> {
         let shared = self.shared(dictionary);
         if !shared.bytes().is_empty() {
@@ -48,12 +50,12 @@ impl Dictionaries {
         Arc::clone(dictionary)
     }
 
-    /// The dictionary to offer to a new table.
+    /// Returns the dictionary to offer to a new table.
     pub(crate) fn latest(&self) -> Option<Arc<Dictionary>> {
         self.latest.lock().clone()
     }
 
-    /// Notes that a table has made a dictionary of its own.
+    /// Records a dictionary that a new table made for itself.
     pub(crate) fn note_made(&self, made: &Arc<Dictionary>) {
         let made = self.shared(made);
         *self.latest.lock() = Some(made);
@@ -85,7 +87,7 @@ mod tests {
     fn the_first_one_met_is_offered_until_another_is_made() {
         let all = Dictionaries::default();
         all.met(&Arc::default());
-        assert!(all.latest().is_none(), "a table without");
+        assert!(all.latest().is_none(), "a table without a dictionary");
         let (first, second, made) = (dictionary(b"one"), dictionary(b"two"), dictionary(b"six"));
         all.met(&first);
         all.met(&second);

@@ -1,11 +1,11 @@
-//! Files that are read by descriptor: a bounded number of them is open at a time.
+//! Pool of files that are read by descriptor, a bounded number of which is open at a time.
 //!
-//! Position: between the directory and what reads a table or a value file with `pread`. A file that
-//! was closed here is opened again at its next read, which is why its name must stay until the last
-//! reader is gone: a handle of `state/version.rs` or `state/value_handle.rs` keeps it. A mapped file needs its descriptor for
-//! nothing but the mapping and gives it back at once.
+//! It stands between the directory and readers that use `pread` on a table or value file. A file
+//! that the pool closed is reopened at its next read. Its name therefore has to exist until the
+//! last reader is gone, which the handles in `state/version.rs` and `state/value_handle.rs`
+//! guarantee. A mapped file needs its descriptor only for the mapping and releases it at once.
 //!
-//! Locks: the ring, then one slot; no file is opened under either, one may be closed.
+//! Locks: the ring, then one slot. No file is opened under either; a file may be closed under them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,17 +20,17 @@ use cairndb_format::missing::needed;
 #[derive(Debug)]
 pub(crate) struct OpenFiles {
     pub(crate) dir: Arc<dyn Dir>,
-    /// Most files open at a time.
+    /// Largest number of files open at a time.
     max: usize,
-    /// Open files, the one opened last at the back; of some nobody is left.
+    /// Slots of open files, the most recently opened last; the files of some are already dropped.
     ring: Mutex<VecDeque<Weak<Slot>>>,
 }
 
-/// The place of one descriptor.
+/// Slot of one descriptor.
 #[derive(Debug, Default)]
 struct Slot {
     open: RwLock<Option<Arc<dyn ReadFile>>>,
-    /// Read since the ring came by last.
+    /// Read since the clock hand passed last.
     used: AtomicBool,
 }
 
@@ -39,13 +39,13 @@ struct Slot {
 pub(crate) struct PooledFile {
     files: Arc<OpenFiles>,
     name: String,
-    /// When it was opened first.
+    /// Length at the first opening.
     size: u64,
     slot: Arc<Slot>,
 }
 
 impl OpenFiles {
-    /// Of the directory `dir`, at most `max` at a time.
+    /// Returns a pool for the directory `dir` with at most `max` open files.
     pub(crate) fn new(dir: Arc<dyn Dir>, max: usize) -> Arc<OpenFiles> {
         Arc::new(OpenFiles {
             dir,
@@ -54,11 +54,11 @@ impl OpenFiles {
         })
     }
 
-    /// Opens `name`; the caller then says [`PooledFile::keep`], or [`PooledFile::close`] when it
-    /// mapped it.
+    /// Opens `name`. The caller then calls [`PooledFile::keep`], or [`PooledFile::close`] if it
+    /// mapped the file.
     ///
     /// # Errors
-    /// Those of opening; `Corruption` where the file does not exist.
+    /// Errors of opening; `Corruption` if the file does not exist.
     pub(crate) fn open(self: &Arc<Self>, name: String) -> Result<Arc<PooledFile>> {
         let file = needed(&name, self.dir.open_read(&name))?;
         let size = file.size();
@@ -74,7 +74,8 @@ impl OpenFiles {
         }))
     }
 
-    /// Counts an open file, and closes others while there are too many: those not read of late.
+    /// Adds an open file to the ring, and closes files that were not read recently while there are
+    /// too many.
     fn admit(&self, slot: &Arc<Slot>) {
         let mut ring = self.ring.lock();
         ring.push_back(Arc::downgrade(slot));
@@ -83,7 +84,7 @@ impl OpenFiles {
             let Some(oldest) = ring.pop_front().and_then(|oldest| oldest.upgrade()) else {
                 continue;
             };
-            // Relaxed: a read missed costs an opening.
+            // Relaxed: a missed mark costs one reopening.
             if chances > 0 && oldest.used.swap(false, Ordering::Relaxed) {
                 chances -= 1;
                 ring.push_back(Arc::downgrade(&oldest));
@@ -95,12 +96,12 @@ impl OpenFiles {
 }
 
 impl PooledFile {
-    /// Counts the file, just opened, among those that are open.
+    /// Counts the file, which was just opened, among the open files.
     pub(crate) fn keep(&self) {
         self.files.admit(&self.slot);
     }
 
-    /// Gives the descriptor back until the next read, of a file that was not kept.
+    /// Closes the descriptor of a file that was not kept, until its next read.
     pub(crate) fn close(&self) {
         *self.slot.open.write() = None;
     }
@@ -111,11 +112,12 @@ impl PooledFile {
             self.slot.used.store(true, Ordering::Relaxed);
             return Ok(file);
         }
-        // It may have become shorter: a value file whose last append found the disk full. What is asked for behind its end the
-        // file itself refuses; to refuse all of it lost, for what stands before is whole.
+        // The file may be shorter than before: a value file whose last append found the disk full.
+        // The file itself refuses reads after its end. Refusing the whole file would lose values
+        // that are intact.
         let file = needed(&self.name, self.files.dir.open_read(&self.name))?;
         let first = self.slot.open.write().replace(Arc::clone(&file)).is_none();
-        // Two readers may have opened it at once: one of the two descriptors stays, counted once.
+        // Two readers may have reopened the file at once: one descriptor stays, counted once.
         if first {
             self.keep();
         }
@@ -137,7 +139,7 @@ impl ReadFile for PooledFile {
     }
 
     fn advise(&self, offset: u64, len: u64, wanted: bool) {
-        // Advice only: for a file that cannot be opened again there is none.
+        // Only advice: a file that cannot be reopened gets none.
         if let Ok(file) = self.file() {
             file.advise(offset, len, wanted);
         }
@@ -167,8 +169,9 @@ mod tests {
         bytes
     }
 
-    /// An append that fails for want of room is cut off again, and a reader may have seen the file longer by then. Opened once
-    /// more it was taken for damaged, with all the values in it.
+    /// Regression: an append that fails on a full disk is truncated again, and a reader may have
+    /// seen the longer file. When it reopened the file, it took the whole file, with all its
+    /// values, for damaged.
     #[test]
     fn what_stands_before_the_end_of_a_file_that_became_shorter_is_read() {
         let dir = directory();
@@ -187,8 +190,8 @@ mod tests {
         files[0].read_at(0, &mut bytes).unwrap();
         assert_eq!(bytes, [1, 2]);
         let error = files[0].read_at(1, &mut bytes).unwrap_err();
-        let said = (error.kind(), error.file_name(), error.file_offset());
-        assert_eq!(said, (ErrorKind::Corruption, Some("long"), Some(1)));
+        let reported = (error.kind(), error.file_name(), error.file_offset());
+        assert_eq!(reported, (ErrorKind::Corruption, Some("long"), Some(1)));
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! Keeping a panic in the user's code from taking a background job with it.
+//! Converts a panic in user code into an error of the background job that ran it.
 //!
-//! Comparators and merge operators run inside flushes and merges, on the worker's thread or on that of
-//! a writer that helps. A job that unwound would leave its parts marked as being flushed, and every
-//! writer and `close` waiting for ever; as an error it is noted, told to whoever needs the room, and
-//! tried again later.
+//! Comparators and merge operators run inside flushes and compactions, on the worker thread or on
+//! the thread of a writer that helps. If such a job unwound, its memtables would stay marked as
+//! being flushed, and every writer and `close` would wait for ever. As an error, the failure is
+//! recorded and reported to writers that need the room, and the job is retried later.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-/// What `run` returns; a panic becomes `InvalidArgument` with its message.
+/// Returns the result of `run`; a panic becomes `InvalidArgument` with the panic message.
 ///
-/// Unwind safety: jobs work on values of their own and on shared state that changes only when they are
-/// installed, which a job that panicked is not.
+/// Unwind safety: jobs work on their own values, and on shared state that changes only when a job
+/// is installed. A job that panicked is not installed.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
@@ -21,7 +21,7 @@ pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
             ErrorKind::InvalidArgument,
             "a comparator or merge operator panicked in the background",
         )
-        .found(text.unwrap_or("a panic without a text")))
+        .found(text.unwrap_or("a panic without a message")))
     })
 }
 

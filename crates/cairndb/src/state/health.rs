@@ -1,11 +1,13 @@
-//! Whether the handle may still write.
+//! Whether a database handle may still write.
 //!
-//! Two conditions stop writes. *Poisoned* is for ever: a sync failed, so nobody knows what is on
-//! disk, and only a reopening can find out; or a job made what must not reach the disk, tables out
-//! of order. No file is deleted from then on. *Closed* is the
-//! handle's end. A background job that failed for another reason (a full disk, an unreadable page)
-//! leaves its error here until a later attempt succeeds; writes meet it only when they need the
-//! room that job would have made.
+//! Two conditions stop writes for good. A handle is *poisoned* when a sync failed, so that the
+//! contents of the disk are unknown until the database is reopened, or when a job produced output
+//! that must not reach the disk, such as tables out of order. From then on no file is deleted. A
+//! handle is *closed* at its end.
+//!
+//! A background job that failed for another reason (a full disk, an unreadable page) leaves its
+//! error here until a later attempt succeeds. Writes meet that error only if they need the room
+//! that the job would have made.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ const CLOSED: u8 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Health {
-    /// Where the database is, for what it says of a cause.
+    /// Directory of the database, added to the cause.
     path: Arc<Path>,
     state: AtomicU8,
     cause: Mutex<Option<Error>>,
@@ -28,7 +30,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// That of a handle on the database at `path`, open and well.
+    /// Returns the health of an open handle on the database at `path`.
     pub(crate) fn new(path: Arc<Path>) -> Health {
         Health {
             path,
@@ -38,7 +40,7 @@ impl Health {
         }
     }
 
-    /// `Ok` while writes are allowed.
+    /// Returns `Ok` while writes are allowed.
     #[inline]
     pub(crate) fn check_write(&self) -> Result<()> {
         // Relaxed: a write that races with the failure is ordered by the commit lock, which the
@@ -50,7 +52,7 @@ impl Health {
         }
     }
 
-    /// `Ok` while reads are allowed: always, but after closing.
+    /// Returns `Ok` until the handle is closed.
     #[inline]
     pub(crate) fn check_read(&self) -> Result<()> {
         if self.state.load(Ordering::Relaxed) == CLOSED {
@@ -71,8 +73,8 @@ impl Health {
                 "a sync failed earlier, so writes are refused; reopen the database"
             }
             Some(_) => {
-                "something went wrong earlier that was not kept, as the cause says, so writes are \
-                 refused; reopen the database"
+                "an earlier failure (see the cause) may have left this handle in a wrong state, so \
+                 writes are refused; reopen the database"
             }
         };
         let error = Error::new(ErrorKind::Poisoned, message);
@@ -82,7 +84,7 @@ impl Health {
         }
     }
 
-    /// Stops writes for ever; returns the error the caller should report.
+    /// Stops writes for good; returns the error that the caller should report.
     pub(crate) fn poison(&self, cause: Error) -> Error {
         let mut slot = self.cause.lock();
         if slot.is_none() {
@@ -103,22 +105,22 @@ impl Health {
         self.state.load(Ordering::Acquire) == CLOSED
     }
 
-    /// Ends the handle; a poisoned one stays poisoned in its cause.
+    /// Closes the handle. A poisoned handle keeps its cause.
     pub(crate) fn close(&self) {
         self.state.store(CLOSED, Ordering::Release);
     }
 
-    /// Notes that a background job failed; it will be tried again.
+    /// Records the error of a background job, which will be retried, or clears it (`None`).
     pub(crate) fn set_background(&self, error: Option<Error>) {
         *self.background.lock() = error;
     }
 
-    /// Whether the last background job found no room.
+    /// Whether the last background job found no room on the disk.
     pub(crate) fn lacks_space(&self) -> bool {
         let background = self.background.lock();
         background
             .as_ref()
-            .is_some_and(|it| it.kind() == ErrorKind::NoSpace)
+            .is_some_and(|error| error.kind() == ErrorKind::NoSpace)
     }
 
     /// The error of the last background job, unless one has succeeded since.

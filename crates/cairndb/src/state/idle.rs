@@ -1,43 +1,44 @@
-//! Whether anything is left to do in the background: the worker looks for it, with and without the state's lock, and says
-//! when it has found nothing.
+//! Whether the background work is exhausted.
 //!
-//! Invariant: there is rest only if nothing was made known since the worker began to look. It looks into
-//! files without the lock, where a writer may seal a part meanwhile, or somebody begin to wait for rest: for that one
-//! the worker has to look again. (Without the count it said so all the same, and who waited for rest found parts
-//! that were not flushed.)
+//! The worker looks for work with and without the state lock, and records here when it found none.
 //!
-//! Threads: under the state's lock.
+//! Invariant: the database counts as idle only if no work was announced since the worker began to
+//! look. The worker looks into files without the lock. Meanwhile a writer may seal a memtable, or a
+//! caller may begin to wait until the database is idle; then the worker has to look again. (Without
+//! the counter, callers that waited for idleness found memtables that were not flushed.)
+//!
+//! Threads: used under the state lock.
 
-/// Whether the database is idle, and what ends that.
+/// Whether the database is idle, and the events that end idleness.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     quiet: bool,
     disturbed: u64,
 }
 
-/// A moment at which the worker began to look for something to do.
+/// A moment at which the worker began to look for work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LookedSince(u64);
 
 impl Idle {
-    /// The worker found nothing to do, idle merges included, and nothing has been made known since.
+    /// Whether the worker found no work, idle compactions included, and none was announced since.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// There may be something to do from now on; whether there was idle.
+    /// Announces that there may be work from now on; returns whether the database was idle.
     pub(crate) fn disturb(&mut self) -> bool {
         self.disturbed += 1;
         std::mem::replace(&mut self.quiet, false)
     }
 
-    /// Now, for [`Idle::settle`].
+    /// Returns the current moment, for [`Idle::settle`].
     pub(crate) fn look(&self) -> LookedSince {
         LookedSince(self.disturbed)
     }
 
-    /// Nothing to do was found since then; whether that is so still.
+    /// Records that no work was found since `since`; returns whether the database is idle now.
     #[must_use]
     pub(crate) fn settle(&mut self, since: LookedSince) -> bool {
         self.quiet |= since.0 == self.disturbed;

@@ -1,15 +1,18 @@
-//! The front of a value file as it is mapped, and which of its values were found intact there.
+//! Mapping of a value file, and marks for the values that were verified in it.
 //!
-//! As pages are, a value is checked once for as long as its file is mapped, by default: a value that is read again is not
-//! summed up again, and one that is lent costs no more than what its reader does with it. What was found intact is a
-//! mark for each 4 KiB of the file, of the last value read that begins there: what is stored in less shares its mark with
-//! a neighbour, and is checked again when that was read between. A mark is half of a hash of the pointer and the key, so that a pointer that
-//! leads into the middle of a value, or to another key's, is not taken for the one that was checked, but for one in 2^32,
-//! as by the checksum itself.
+//! By default a value, like a page, is verified once per mapping of its file: a repeated read
+//! computes no checksum, and a borrowed value costs only what its reader does with it. Each 4 KiB
+//! of the file has a mark for the last value read that begins there. Values stored in less share a
+//! mark with a neighbour, and are verified again if the neighbour was read in between.
 //!
-//! What was lent keeps the mapping, and is counted with it until it goes.
+//! A mark is half of a hash of the pointer and the key. A pointer into the middle of a value, or to
+//! the value of another key, therefore passes for the verified one only once in 2^32, as with the
+//! checksum itself.
 //!
-//! Threads: marks are read and written by any, relaxed: they say what was seen in bytes that do not change.
+//! A borrowed value keeps the mapping, which stays counted until the value is dropped.
+//!
+//! Threads: any thread reads and writes marks, relaxed: they record what was seen in bytes that do
+//! not change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -18,15 +21,15 @@ use cairndb_base::hash64;
 use cairndb_env::{MappedBytes, Mapping};
 use cairndb_format::value_file::{Check, Pointer};
 
-/// Bytes of the file for each mark: what is stored in as many has one of its own, and marks take a thousandth of what is
-/// mapped.
+/// File bytes per mark. A value stored in at least this many bytes has a mark of its own, and marks
+/// take a thousandth of the mapped size.
 const BYTES_A_MARK: u64 = 4 << 10;
 
-/// What is there when nothing was checked.
+/// Mark of a place where nothing was verified.
 const NONE: u32 = 0;
 
-/// All of a value file from its first byte that there was when it was mapped. Nothing changes that any more, but for what
-/// a crash has left behind the last record, to which no pointer leads.
+/// Mapping of a value file from its first byte to its length at the time. These bytes do not change
+/// any more, except for leftovers of a crash after the last record, to which no pointer leads.
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) bytes: Mapping,
@@ -34,7 +37,7 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// With the marks of `before`, a shorter one of the same file.
+    /// Takes over the marks of `before`, a shorter mapping of the same file.
     pub(crate) fn new(bytes: Mapping, before: Option<&Front>) -> Front {
         let marks = (bytes.len() as u64).div_ceil(BYTES_A_MARK);
         let kept = before.map_or(&[][..], |before| &before.marks);
@@ -48,7 +51,7 @@ impl Front {
         self.bytes.len() as u64
     }
 
-    /// Whether the value of `pointer` is still to be checked.
+    /// Whether the value of `pointer` still has to be verified.
     pub(crate) fn check(&self, pointer: &Pointer, key_hash: u64) -> Check {
         let mark = mark_of(pointer, key_hash);
         let found = self.place(pointer).map(|at| at.load(Ordering::Relaxed));
@@ -59,7 +62,7 @@ impl Front {
         }
     }
 
-    /// Notes that the value of `pointer` was found intact.
+    /// Records that the value of `pointer` was verified.
     pub(crate) fn note(&self, pointer: &Pointer, key_hash: u64) {
         if let Some(at) = self.place(pointer) {
             at.store(mark_of(pointer, key_hash), Ordering::Relaxed);
@@ -72,7 +75,7 @@ impl Front {
     }
 }
 
-/// Bytes of a value file that are mapped, given back to the total when nobody maps them any more.
+/// Mapped bytes of one value file; subtracted from the total when the last mapping is dropped.
 #[derive(Debug)]
 pub(crate) struct MappedCount {
     total: Arc<AtomicU64>,
@@ -80,7 +83,7 @@ pub(crate) struct MappedCount {
 }
 
 impl MappedCount {
-    /// Of a file of which nothing is mapped yet.
+    /// Returns the count of a file that is not mapped yet.
     pub(crate) fn new(total: &Arc<AtomicU64>) -> MappedCount {
         MappedCount {
             total: Arc::clone(total),
@@ -88,12 +91,12 @@ impl MappedCount {
         }
     }
 
-    /// So many more, which the total has already, are this file's.
+    /// Adds `bytes`, which are already in the total, to this file.
     pub(crate) fn take(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// So many, which the total has, are not mapped after all.
+    /// Subtracts `bytes` from the total: they could not be mapped.
     pub(crate) fn refuse(&self, bytes: u64) {
         self.total.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -106,7 +109,7 @@ impl Drop for MappedCount {
     }
 }
 
-/// A mapping, and what counts it as long as anybody has it.
+/// A mapping that keeps its count as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Counted {
     mapping: Mapping,
@@ -114,7 +117,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// `mapping` as one that is counted.
+    /// Wraps `mapping` so that it is counted.
     pub(crate) fn wrap(mapping: Mapping, count: &Arc<MappedCount>) -> Mapping {
         Mapping::new(Arc::new(Counted {
             mapping,
@@ -137,7 +140,7 @@ impl MappedBytes for Counted {
     }
 }
 
-/// Half of a hash of all that the checksum binds.
+/// Returns half of a hash of everything that the checksum binds.
 fn mark_of(pointer: &Pointer, key_hash: u64) -> u32 {
     let hash = hash64(&pointer.encode()) ^ key_hash;
     let [a, b, c, d, ..] = hash.to_le_bytes();
@@ -188,9 +191,9 @@ mod tests {
         ] {
             assert_eq!(front.check(&other, hash), Check::Now, "{other:?} {hash}");
         }
-        let behind = pointer(30_000, 1);
-        front.note(&behind, 7);
-        assert_eq!(front.check(&behind, 7), Check::Now, "not mapped");
+        let after_end = pointer(30_000, 1);
+        front.note(&after_end, 7);
+        assert_eq!(front.check(&after_end, 7), Check::Now, "not mapped");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Merge operators: how a value and the operands written on top of it become one value.
+//! Merge operators: functions that fold a value and the operands on top of it into one value.
 
 use std::fmt::Debug;
 
@@ -9,18 +9,20 @@ use crate::state::fold_limits::FoldLimits;
 
 /// Folds merge operands.
 ///
-/// `db.merge(key, operand)` stores the operand without reading; the fold happens when the key is
-/// read, flushed or compacted, on the reader's, a writer's or a background thread with 2 MiB of stack. The
-/// result must not depend on when that is. An operator may read the database it belongs to; it must not write
-/// to it, flush or close it: the flush it runs in may be what that waits for; and one that keeps a handle of it
-/// keeps it open until `close` is called. Where it panics, a reader does,
-/// and a flush or compaction keeps the operands, as it does where it fails.
+/// `db.merge(key, operand)` stores the operand without reading. The fold happens when the key is
+/// read, flushed or compacted, on the thread of the reader, on that of a writer, or on a background
+/// thread with 2 MiB of stack. The result must not depend on when that is.
 ///
-/// The value may have 1 GiB, and so may the operands of one key that are not folded yet, each
-/// counted with 32 bytes more than it has. Beyond that the operator is not asked, or its result
-/// refused: a read of the key is `InvalidArgument` until it is overwritten or deleted, and flushes
-/// and compactions keep the operands. Of a key with many operands they fold some at a time, the
-/// oldest first.
+/// An operator may read the database it belongs to. It must not write to, flush or close that
+/// database, since these calls may wait for the flush that runs the operator. An operator that
+/// keeps a handle of the database keeps it open until `close` is called. A panic of the operator
+/// unwinds into a reader; a flush or compaction keeps the operands, as it does after an error.
+///
+/// The value may have 1 GiB, and so may the unfolded operands of one key, each counted with 32
+/// bytes more than its length. Beyond that the operator is not called, or its result is refused: a
+/// read of the key returns `InvalidArgument` until the key is overwritten or deleted, and flushes
+/// and compactions keep the operands. If a key has many operands, flushes and compactions fold some
+/// at a time, the oldest first.
 ///
 /// ```
 /// use cairndb::MergeOperator;
@@ -42,46 +44,47 @@ use crate::state::fold_limits::FoldLimits;
 /// }
 /// ```
 pub trait MergeOperator: Debug + Send + Sync {
-    /// The name stored in the database, at most 255 bytes.
+    /// Name that is stored in the database, at most 255 bytes.
     fn name(&self) -> &str;
 
-    /// Whether `operand` is one that [`MergeOperator::merge`] can fold, asked before it is written:
-    /// what is refused here is not written, and cannot make a key unreadable. The default takes
+    /// Checks that [`MergeOperator::merge`] can fold `operand`, before the operand is written. A
+    /// refused operand is not written and so cannot make a key unreadable. The default accepts
     /// every operand.
     ///
     /// # Errors
-    /// Any; it is handed to the writer.
+    /// Any; it is returned to the writer.
     fn check(&self, operand: &[u8]) -> Result<()> {
         let _ = operand;
         Ok(())
     }
 
-    /// The value of `key` after `operands`, oldest first, were applied to `base` (`None`: the key
-    /// did not exist).
+    /// Returns the value of `key` after `operands`, oldest first, are applied to `base` (`None`:
+    /// the key did not exist).
     ///
     /// # Errors
-    /// Any error is handed to the reader, who may go on behind the key; a compaction that meets one
+    /// Any. The error is returned to the reader, whose cursor can move past the key; a compaction
     /// keeps the operands as they are.
     fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>>;
 
-    /// One operand that does to any value what `operands`, oldest first and at least two, do one after
-    /// the other; `None`, the default, when there is none.
+    /// Combines `operands` into one operand that has the same effect on any value as applying them
+    /// in turn, oldest first. There are at least two. `None`, the default, if there is no such
+    /// operand.
     ///
-    /// With it, flushes and compactions keep one operand of a key where they would have to keep all
-    /// until they meet its value: a counter that is only added to then costs a reader one operand a run
-    /// instead of one a write.
+    /// With it, flushes and compactions keep one operand of a key, where they would otherwise keep
+    /// all until they meet its value. A counter that is only added to then costs a reader one
+    /// operand per run instead of one per write.
     fn combine(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
         let _ = (key, operands);
         None
     }
 }
 
-/// Adds little-endian `u64`s, wrapping; a missing value is 0, a shorter one is widened. Operands of
-/// more than 8 bytes are refused.
+/// Adds little-endian `u64`s with wraparound. A missing value counts as 0, and a shorter one is
+/// zero-extended. Operands of more than 8 bytes are refused.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Add;
 
-/// Appends operands to the value, with nothing between them.
+/// Appends operands to the value without a separator.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Append;
 
@@ -89,8 +92,8 @@ pub struct Append;
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Max;
 
-/// Operands of [`Append`] are joined up to this size: a longer one would be written again with every
-/// merge that joins a few bytes to it.
+/// Operands of [`Append`] are joined up to this size: a longer one would be rewritten by every
+/// compaction that joins a few bytes to it.
 const COMBINED_BYTES_MAX: usize = 64 << 10;
 
 fn number(bytes: &[u8]) -> Result<u64> {
@@ -150,7 +153,7 @@ impl MergeOperator for Append {
     }
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         let base = base.unwrap_or_default();
-        // Refused before it is allocated.
+        // Checked before the allocation.
         let bytes = operands.iter().fold(base.len(), |bytes, operand| {
             bytes.saturating_add(operand.len())
         });

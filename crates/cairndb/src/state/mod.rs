@@ -1,6 +1,6 @@
-//! Band a: what a database *is* at one moment, and the settings it was opened with.
+//! State of a database at one moment, and the settings it was opened with.
 //!
-//! Plain data and small shared records; nothing here reads a file or waits for anything.
+//! Plain data and small shared records. The only I/O here opens and reads tables and value files.
 
 pub(crate) mod batch;
 pub(crate) mod budget;

@@ -1,15 +1,15 @@
-//! Creating files under numbers that nobody has used.
+//! Creates files under unused numbers.
 //!
-//! A number whose name is taken is skipped, whatever the name stands for: a user's own file, a
-//! link, a folder, a pipe. Opening counts from above every name that it has listed; this is for
-//! names that came later, and for those that it does not count from.
+//! A number whose name is taken is skipped, whatever has that name: a user's own file, a link, a
+//! directory, a pipe. Opening starts the numbers after every name that it listed; this module
+//! handles names that appeared later, and names that opening does not count.
 
 use std::io;
 
 use cairndb_base::{Error, FileNumber, Result};
 
-/// Names in a row that may be taken: more than anybody puts there by chance, and an end for a file
-/// system that calls every name taken.
+/// Limit of taken names in a row: more than would be there by chance, and an end for a file system
+/// that reports every name as taken.
 const TAKEN_MAX: usize = 1 << 12;
 
 /// Whether a file could not be created because its name is taken.
@@ -17,10 +17,10 @@ pub(crate) fn is_taken(error: &Error) -> bool {
     error.io_kind() == Some(io::ErrorKind::AlreadyExists)
 }
 
-/// Creates a file under the first number that `next` gives and whose name is free; returns both.
+/// Creates a file under the first number from `next` whose name is free; returns both.
 ///
 /// # Errors
-/// Those of `create`.
+/// Errors of `create`.
 pub(crate) fn create_unused<T>(
     mut next: impl FnMut() -> u64,
     mut create: impl FnMut(FileNumber) -> Result<T>,

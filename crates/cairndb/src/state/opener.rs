@@ -1,4 +1,4 @@
-//! How tables and value files of a database are opened: mapped or read, and by whose cache.
+//! Opens the tables and value files of a database: mapped, or read through the page cache.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,31 +25,32 @@ pub(crate) struct TableOpener {
     pub(crate) dictionaries: Arc<Dictionaries>,
 }
 
-/// When tables and value files are mapped.
+/// Policy that decides which tables and value files are mapped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// The user's word, which decides.
+    /// The user's setting, which takes precedence.
     pub(crate) forced: Option<bool>,
-    /// The directory is on a local file system.
+    /// Whether the directory is on a local file system.
     pub(crate) local: bool,
-    /// Beyond this many bytes the page cache of the system cannot hold them, and faults on mapped pages would be
-    /// slower and block more than `pread` does.
+    /// Largest data size that the operating system's page cache can hold. Beyond it, faults on
+    /// mapped pages would be slower and block more than `pread`.
     pub(crate) bytes_max: u64,
-    /// Bytes of all tables now.
+    /// Bytes of all current tables.
     pub(crate) bytes: AtomicU64,
-    /// Bytes of value files that are mapped, also by what was lent of them and lives on. They do not count against tables:
-    /// a page saves more than a value, which is read whole either way.
+    /// Bytes of mapped value files, including mappings that only borrowed values keep. They do not
+    /// count against tables: a mapped page saves more than a mapped value, which is read whole
+    /// either way.
     pub(crate) value_bytes: Arc<AtomicU64>,
 }
 
 impl Mapping {
-    /// Whether a table opened now is mapped.
+    /// Whether a table that is opened now is mapped.
     pub(crate) fn wanted(&self) -> bool {
         let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
         self.forced.unwrap_or(self.local && fits)
     }
 
-    /// Whether a value file of `bytes` is mapped, which then counts.
+    /// Whether a value file of `bytes` is mapped; if so, the bytes are counted.
     pub(crate) fn take_values(&self, bytes: u64) -> bool {
         let tables = self.bytes.load(Ordering::Relaxed);
         let take = |mapped: u64| {
@@ -68,12 +69,12 @@ impl TableOpener {
     /// Opens a table.
     ///
     /// # Errors
-    /// `Corruption`, also where the file has another length than the record says; `Io`.
+    /// `Corruption`, also if the length of the file differs from its record; `Io`.
     pub(crate) fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
         let file = self.files.open(name::table(FileNumber(record.file)))?;
         if file.size() != record.bytes {
             return Err(
-                Error::corruption("table file has another length than the manifest says")
+                Error::corruption("length of a table file differs from the manifest")
                     .file(name::table(FileNumber(record.file)))
                     .offset(file.size().min(record.bytes))
                     .expected(record.bytes)
@@ -89,7 +90,7 @@ impl TableOpener {
         let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
         table.share_dictionary(self.dictionaries.met(table.dictionary()));
         if table.is_mapped() {
-            // The mapping keeps the file.
+            // The mapping outlives the descriptor.
             file.close();
         } else {
             file.keep();

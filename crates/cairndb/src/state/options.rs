@@ -1,7 +1,7 @@
 //! Settings of a database and of single writes.
 //!
-//! Settings are few and plain; components (environment, comparator, merge operator) are injected
-//! beside them. Whatever can be derived from the memory budget is derived, see `budget.rs`.
+//! Settings are few and plain. Components (environment, comparator, merge operator) are injected
+//! beside them. Everything that can be derived from the memory budget is derived, see `budget.rs`.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,30 +13,32 @@ use cairndb_format::table::Compression as TableCompression;
 use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
 
-/// How long a write must survive, chosen per write.
+/// What a write survives, chosen per write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Not logged: survives only once a `flush` has returned. The fastest, for data that can be
-    /// made again.
+    /// Not logged: the write survives only once a later `flush` has returned. The fastest level,
+    /// for data that can be recreated.
     None,
-    /// Handed to the operating system before the call returns: survives the death of the process
-    /// (`SIGKILL` included). After a power loss some suffix of the newest writes may be gone,
-    /// never a hole. The default, and what LevelDB calls `sync = false`.
+    /// Handed to the operating system before the call returns: the write survives the death of the
+    /// process (`SIGKILL` included). After a power failure a suffix of the newest writes may be
+    /// missing, never a hole. The default; LevelDB's `sync = false`.
     #[default]
     Os,
-    /// When the call returns, the write and every logged write before it survive a power loss. Those that come while
-    /// its sync is on the way wait for it, whatever their level; a write at `Os` with [`Db::sync`](crate::Db::sync)
-    /// behind it promises the same and holds up nobody.
+    /// When the call returns, the write and every logged write before it survive a power failure.
+    /// Writes that arrive during the sync wait for it, whatever their level. A write at `Os`
+    /// followed by [`Db::sync`](crate::Db::sync) gives the same guarantee without blocking other
+    /// writers.
     Sync,
 }
 
-/// How values are compressed: those below 8 KiB in tables, as these are written, longer ones in value files, at rest.
+/// Compression of values: values below 8 KiB when their table is written, longer ones in value
+/// files while the database is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Stored as they are; reads need no decoding.
+    /// Stored uncompressed; reads need no decoding.
     None,
-    /// LZ4-class, at the finest granularity that keeps the ratio: the default.
+    /// LZ4-class compression at the finest granularity that keeps the ratio. The default.
     #[default]
     Fast,
 }
@@ -50,15 +52,15 @@ impl Compression {
     }
 }
 
-/// What opening does when the log of a database that was not closed cleanly is damaged.
+/// What opening does if the log of a database that was not closed cleanly is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RecoveryMode {
-    /// A torn tail that no sync ever covered is cut off and reported; damage in anything a sync
-    /// had covered is an error, and nothing on disk is changed. The default.
+    /// A torn tail that no sync covered is cut off and reported. Damage in anything that a sync
+    /// covered is an error, and nothing on disk is changed. The default.
     #[default]
     Strict,
-    /// Keeps everything before the first damaged record, whatever had been synced behind it, and
+    /// Keeps everything before the first damaged record, even if later records were synced, and
     /// reports the cut.
     PointInTime,
 }
@@ -96,19 +98,19 @@ pub struct Options {
     pub(crate) fold_limits: FoldLimits,
 }
 
-/// Length at which a value file is closed: large enough that files are few, small enough that one in which
-/// all is dead comes about.
+/// Length at which a value file is closed: large enough that files are few, small enough that a
+/// file becomes entirely dead now and then.
 pub const VALUE_FILE_BYTES_DEFAULT: u64 = 256 << 20;
-/// Filter bits a key: one absent key in a hundred gets through.
+/// Filter bits per key: about one absent key in a hundred passes the filter.
 pub const FILTER_BITS_DEFAULT: u32 = 10;
-/// Most filter bits a key, of which a look asks for 16 at most, as many as with 24. A filter tells keys apart by 32 bits of
-/// their hash, so that in a table of N keys N absent keys in 2^32 get through however many there are: of a million
-/// keys one in 4,300.
+/// Most filter bits per key. A lookup tests at most 16 of them, as many as with 24. A filter
+/// distinguishes keys by 32 bits of their hash, so in a table of N keys N absent keys in 2^32 pass
+/// whatever the setting: with a million keys one in 4,300.
 pub const FILTER_BITS_MAX: u32 = 100;
-/// 64 MiB: enough for some hundred thousand entries of 16 + 100 bytes between flushes, small beside any
-/// program that embeds a store.
+/// 64 MiB: room for some hundred thousand entries of 16 + 100 bytes between flushes, and small
+/// beside any program that embeds a store.
 pub const MEMORY_BUDGET_DEFAULT: usize = 64 << 20;
-/// Smallest budget: one memtable part, one flush and one merge must fit.
+/// Smallest budget: one memtable, one flush and one compaction must fit.
 pub const MEMORY_BUDGET_MIN: usize = 256 << 10;
 
 impl Default for Options {
@@ -134,132 +136,138 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults: 64 MiB, `Os` durability, compression on, bytewise order; a missing database
-    /// is an error.
+    /// Returns the defaults: 64 MiB, `Os` durability, compression, bytewise order. A missing
+    /// database is an error.
     pub fn new() -> Options {
         Options::default()
     }
 
-    /// Bytes of anonymous memory for memtables, page cache, flushes and merges. At least 256 KiB.
-    /// 64 MiB by default, [`MEMORY_BUDGET_DEFAULT`]. LevelDB users: write buffer and cache
-    /// together. Not bounded by it: memtable parts that open cursors and iterators still show
-    /// (`pinned` in the property `cairndb.memory`), values and batches on their way, operands of
-    /// one key and the value that they make (1 GiB each at most where they are read, about 64 MiB
-    /// of operands in a flush, 256 in a merge), and the log that a read-only opening after a crash
-    /// reads.
+    /// Bytes of anonymous memory for memtables, page cache, flushes and compactions. At least 256
+    /// KiB; 64 MiB by default, [`MEMORY_BUDGET_DEFAULT`]. For LevelDB users: write buffer and cache
+    /// together.
     ///
-    /// It decides how much room the log takes on disk before what it holds is durable in tables, and how
-    /// much an opening after a crash has to replay: twice the budget, at least 64 MiB and at most 256.
+    /// The budget does not bound memtables that open cursors and iterators pin (`pinned` in the
+    /// property `cairndb.memory`), values and batches passed to or returned from calls, operands of
+    /// one key and the value they fold to (at most 1 GiB each in a read, about 64 MiB of operands
+    /// in a flush, 256 in a compaction), and the log that a read-only opening after a crash reads.
+    ///
+    /// The budget also decides how much disk space the log takes before its contents are durable in
+    /// tables, and so how much an opening after a crash has to replay: twice the budget, at least
+    /// 64 MiB and at most 256.
     pub fn memory_budget(mut self, bytes: usize) -> Options {
         self.memory_budget = bytes;
         self
     }
 
-    /// The durability of writes that do not name their own. [`Durability::Os`] by default: a process that
-    /// dies loses nothing, and no write waits for the disk.
+    /// Durability of writes that do not set their own. [`Durability::Os`] by default: a process
+    /// that dies loses nothing, and no write waits for the disk.
     pub fn durability(mut self, durability: Durability) -> Options {
         self.durability = durability;
         self
     }
 
-    /// How values are compressed from now on; what there is already stays readable. [`Compression::Fast`] by
-    /// default: values that do not shrink are stored as they are.
+    /// Compression of values from now on; existing values stay readable. [`Compression::Fast`] by
+    /// default: values that do not shrink are stored uncompressed.
     pub fn compression(mut self, compression: Compression) -> Options {
         self.compression = compression;
         self
     }
 
-    /// Creates the database (and the last component of its path) when missing. A read-only opening creates
-    /// nothing. `false` by default, so that a wrong path is an error and not an empty database;
-    /// [`Db::open`](crate::Db::open) sets it.
+    /// Creates the database (and the last component of its path) if it is missing. A read-only
+    /// opening creates nothing. `false` by default, so that a wrong path is an error and not an
+    /// empty database; [`Db::open`](crate::Db::open) sets it.
     pub fn create_if_missing(mut self, create: bool) -> Options {
         self.create_if_missing = create;
         self
     }
 
-    /// Fails when the database exists. `false` by default: most programs open what they left.
+    /// Fails if the database exists. `false` by default: most programs open an existing database.
     pub fn error_if_exists(mut self, error: bool) -> Options {
         self.error_if_exists = error;
         self
     }
 
     /// Opens without changing one byte; writes fail with `ReadOnly`. Any number of handles and
-    /// processes may read at a time; while one of them does, and while a writer has the database,
-    /// the other kind of opening is `Locked`. A copy or checkpoint that was never opened for writing
-    /// has no LOCK yet, and a reader of it keeps no writer out. `false` by default: most programs write.
+    /// processes may read at a time. While one of them is open, opening for writing is `Locked`;
+    /// while a writer is open, opening for reading is. A copy or checkpoint that was never opened
+    /// for writing has no `LOCK` file yet, and its readers keep no writer out. `false` by default:
+    /// most programs write.
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;
         self
     }
 
-    /// Orders keys by `comparator`. Its name is stored when the database is made; opening with another is refused.
+    /// Orders keys by `comparator`. Its name is stored when the database is created; opening with
+    /// another is refused.
     pub fn comparator(mut self, comparator: Arc<dyn Comparator>) -> Options {
         self.order = Order::Custom(comparator);
         self
     }
 
-    /// Folds merge operands with `operator`. Its name is stored with the first write that follows an opening with it,
-    /// whatever is written, and opening with another is refused from then on. Opened with none, keys with operands
-    /// cannot be read, and everything else can.
+    /// Folds merge operands with `operator`. Its name is stored with the first write of any kind
+    /// after an opening with it; from then on opening with another is refused. A database opened
+    /// without an operator cannot read keys with operands, and can read everything else.
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
         self.merge_operator = Some(operator);
         self
     }
 
-    /// What to do about a damaged log. [`RecoveryMode::Strict`] by default: what was synced is not given up
-    /// unasked.
+    /// What to do about a damaged log. [`RecoveryMode::Strict`] by default: synced data is given up
+    /// only on request.
     pub fn recovery(mut self, mode: RecoveryMode) -> Options {
         self.recovery = mode;
         self
     }
 
-    /// Runs in another environment than the operating system: in memory, or simulated.
+    /// Replaces the operating system by another environment: in memory, or simulated.
     pub fn env(mut self, env: Arc<dyn Env>) -> Options {
         self.env = Some(env);
         self
     }
 
-    /// Forces tables and value files to be read through a mapping (`true`) or with `pread`, tables with the page cache
-    /// (`false`). By default they are mapped on the local file systems that are known (ext2 to 4, XFS, Btrfs,
-    /// F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is below half of the machine's memory. The log
-    /// is mapped on ext2 to 4 and XFS whatever is said here.
+    /// Forces tables and value files to be read through a mapping (`true`), or with `pread`, tables
+    /// through the page cache (`false`). By default they are mapped on known local file systems
+    /// (ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is below half
+    /// of the machine's memory. The log is mapped on ext2 to 4 and XFS regardless of this setting.
     pub fn mapped(mut self, mapped: bool) -> Options {
         self.mapped = Some(mapped);
         self
     }
 
-    /// Verifies the checksum of a page, or of a large value, each time it is read from its mapping, or from its file,
-    /// instead of once per open. A page in the page cache was verified when it came there; a value that is read from
-    /// its file always is, one that is stored in less than 4 KiB now and then again. `false` by default: memory that
-    /// changes by itself is rare, and each look costs some 0.2 us a page.
+    /// Verifies the checksum of a page, or of a large value, each time it is read through its
+    /// mapping or from its file, instead of once per open. A page in the page cache was verified
+    /// when it was read into the cache. A value that is read with `pread` is always verified, and a
+    /// mapped value that takes less than 4 KiB is now and then verified again. `false` by default:
+    /// memory that changes by itself is rare, and each read of a page costs the time of a checksum.
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;
         self
     }
 
-    /// Filter bits per key, 0 for no filter. The default of 10 costs 1.25 bytes a key and lets
-    /// about one absent key in a hundred through. At most [`FILTER_BITS_MAX`].
+    /// Filter bits per key; 0 for no filter. The default of 10 costs 1.25 bytes per key, and about
+    /// one absent key in a hundred passes. At most [`FILTER_BITS_MAX`].
     pub fn filter_bits_per_key(mut self, bits: u32) -> Options {
         self.filter_bits_per_key = bits;
         self
     }
 
-    /// Values of 8 KiB and more go to value files. A file that has reached `bytes` is closed, and the next
-    /// value begins another. A closed file is removed once none of its values is alive. At rest, while more than a
-    /// sixth of what value files hold is dead, the live values of those that hold the most of it are copied
-    /// elsewhere; so are values that shrink.
+    /// Length of value files, which hold the values of 8 KiB and more. A file that has reached
+    /// `bytes` is closed, and the next value begins another. A closed file is removed once none of
+    /// its values is alive. When the database is idle and more than a sixth of the bytes in value
+    /// files is dead, the live values of the files with the most dead bytes are copied elsewhere;
+    /// so are values that compression shrinks.
     ///
-    /// Shorter files mean less to copy at a time, but more files, each of which is an edit of the manifest and
-    /// makes each later edit take longer. 256 MiB by default, [`VALUE_FILE_BYTES_DEFAULT`]; any length will do, 0 makes a
-    /// file for each value.
+    /// Shorter files mean less to copy at a time, but more files. Each file is an edit of the
+    /// manifest and makes each later edit take longer. 256 MiB by default,
+    /// [`VALUE_FILE_BYTES_DEFAULT`]. Any length is allowed; 0 makes a file for each value.
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;
         self
     }
 
-    /// For tests, which cannot fold gigabytes: `value` instead of 1 GiB for a folded value and the
-    /// operands that a read folds, `job` instead of 64 MiB for the operands of one key that a flush
-    /// or merge holds.
+    /// For tests, which cannot fold gigabytes: `value` replaces 1 GiB as the limit of a folded
+    /// value and of the operands that a read folds; `job` replaces 64 MiB as the limit of the
+    /// operands of one key that a flush or compaction holds.
     #[doc(hidden)]
     pub fn fold_limits(mut self, value: usize, job: usize) -> Options {
         self.fold_limits = FoldLimits::new(value, job);
@@ -275,12 +283,12 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// The database's own durability.
+    /// Returns options with the database's own durability.
     pub fn new() -> WriteOptions {
         WriteOptions::default()
     }
 
-    /// This write's durability.
+    /// Sets the durability of this write.
     pub fn durability(mut self, durability: Durability) -> WriteOptions {
         self.durability = Some(durability);
         self

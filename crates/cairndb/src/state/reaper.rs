@@ -1,8 +1,8 @@
-//! Files nobody needs any more, waiting to be unlinked.
+//! Obsolete files that wait to be unlinked.
 //!
 //! A file gets here when the durable manifest has stopped naming it *and* its last reader is gone,
-//! whichever comes later. Unlinking is a job of its own, so that tests can step it; on a full disk a writer without room
-//! does it, too.
+//! whichever comes later. Unlinking is a job of its own, so that tests can step it. On a full disk
+//! a writer without room unlinks files as well.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,51 +12,55 @@ use cairndb_env::sync::Mutex;
 pub(crate) struct Reaper {
     names: Mutex<Vec<String>>,
     turn: Mutex<()>,
-    /// Bytes of tables that the manifest does not name any more and readers keep. A statistic.
+    /// Bytes of tables that the manifest no longer names but readers keep. A statistic.
     held_bytes: AtomicU64,
-    /// Those tables and value files.
+    /// Number of those tables and value files.
     held_files: AtomicU64,
-    /// Files that were unlinked.
+    /// Number of files unlinked so far.
     unlinked: AtomicU64,
 }
 
 impl Reaper {
+    /// Adds the name of a file to unlink.
     pub(crate) fn add(&self, name: String) {
         self.names.lock().push(name);
     }
 
-    /// Notes that a table of `bytes`, or a value file (0), stays for its readers only.
+    /// Records that a table of `bytes`, or a value file (0), stays only for its readers.
     pub(crate) fn hold(&self, bytes: u64) {
         self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.held_files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes over a file that was held, when its last reader has gone.
+    /// Takes over a held file after its last reader has gone.
     pub(crate) fn let_go(&self, name: String, bytes: u64) {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.add(name);
-        // Release, and last: who finds none held finds the name.
+        // Release, and after `add`: a thread that sees no held file also sees the name.
         let before = self.held_files.fetch_sub(1, Ordering::Release);
-        debug_assert!(before > 0, "what is let go was held");
+        debug_assert!(before > 0, "every released file was held");
     }
 
-    /// Bytes of tables that stay for their readers only.
+    /// Bytes of tables that stay only for their readers.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether there is, or without another word may be, something to unlink.
+    /// Whether there is a file to unlink, or a held file that may become one at any moment.
     pub(crate) fn awaits(&self) -> bool {
         self.held_files.load(Ordering::Acquire) > 0 || !self.names.lock().is_empty()
     }
 
-    /// How many files were unlinked so far.
+    /// Number of files unlinked so far.
     pub(crate) fn unlinked(&self) -> u64 {
         self.unlinked.load(Ordering::Relaxed)
     }
 
-    /// Hands every waiting name, and those that `more` gives, to `unlink`, which says whether it did; whether there were any. Callers take
-    /// turns, `more` included, so that when this returns no file is half way out: who waits for quiet counts on it.
+    /// Passes every waiting name, and the names that `more` returns, to `unlink`, which returns
+    /// whether it removed the file. Returns whether there were any names.
+    ///
+    /// Callers take turns, which include `more`: when this returns, no other caller holds names
+    /// that it has not unlinked yet. Callers that wait for idleness rely on that.
     pub(crate) fn reap(
         &self,
         more: impl FnOnce() -> Vec<String>,
@@ -87,19 +91,20 @@ mod tests {
         assert!(reaper.awaits() && reaper.held_bytes() == 0);
         assert!(reaper.reap(Vec::new, |name| name == "1.tbl"));
         assert!(!reaper.awaits());
-        assert_eq!(reaper.unlinked(), 1, "the other was not there");
+        assert_eq!(reaper.unlinked(), 1, "the other file did not exist");
     }
 
-    /// The syncer had taken spare segments out of their set, not yet in the list of names, when whoever waited for quiet
-    /// found neither: 58 MiB of files were still there once in 150 times.
+    /// Regression: the syncer had taken spare segments out of their set but not yet listed their
+    /// names, so that a caller that waited for idleness saw neither and found the files still
+    /// there.
     #[test]
     fn what_is_on_its_way_out_is_waited_for() {
         let reaper = Reaper::default();
         reaper.add("1.tbl".to_owned());
-        let (mut unlinked, mut asked) = (Vec::new(), false);
+        let (mut unlinked, mut called) = (Vec::new(), false);
         let more = || {
-            asked = true;
-            assert!(reaper.turn.try_lock().is_none(), "others wait meanwhile");
+            called = true;
+            assert!(reaper.turn.try_lock().is_none(), "other callers wait");
             vec!["2.log".to_owned()]
         };
         assert!(reaper.reap(more, |name| {
@@ -107,9 +112,9 @@ mod tests {
             true
         }));
         assert_eq!(
-            (asked, unlinked.as_slice()),
+            (called, unlinked.as_slice()),
             (true, &["1.tbl".to_owned(), "2.log".to_owned()][..])
         );
-        assert!(!reaper.reap(Vec::new, |name| panic!("{name} is gone")));
+        assert!(!reaper.reap(Vec::new, |name| panic!("{name} was already unlinked")));
     }
 }

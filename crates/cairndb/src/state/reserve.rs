@@ -1,45 +1,45 @@
-//! How much disk space a database keeps for making room, and what of it there is.
+//! Size and contents of the disk reserve: the space that a database keeps for making room.
 //!
-//! [`crate::engine::reserve`] says why, takes it and gives it up.
+//! [`crate::durable::reserve`] explains why it exists, takes it and gives it up.
 
 use cairndb_env::sync::Mutex;
 
 use crate::state::budget::Budget;
 
-/// With less than this free beside the reserve a file system is nearly full: about what flushes and
-/// merges write between two looks.
+/// A file system with less free space than this, besides the reserve, is nearly full: about what
+/// flushes and compactions write between two checks.
 const NEAR_BYTES: u64 = 128 << 20;
-/// Of small file systems this share, instead.
+/// On small file systems, this share of the total instead.
 const NEAR_SHARE: u64 = 4;
-/// The reserve takes no more than this share of a file system.
+/// Largest share of a file system that the reserve takes.
 const RESERVE_SHARE: u64 = 8;
-/// Tables are cut at this share of a small file system: one that is rewritten has to fit into the
-/// reserve.
+/// Share of a small file system at which tables are cut: a table that is rewritten has to fit into
+/// the reserve.
 const TABLE_SHARE: u64 = 64;
-/// Large values after which free space is looked at again: so many, or this share of a small file
-/// system.
+/// Bytes of large values after which free space is checked again; on a small file system this share
+/// of the total instead.
 const LOOK_AFTER_BYTES: u64 = 16 << 20;
 const LOOK_AFTER_SHARE: u64 = 32;
 const TABLE_BYTES_MIN: u64 = 64 << 10;
 
-/// What a database keeps of a file system of some size.
+/// Size of the reserve on a file system of a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// Files of the length of a segment.
+    /// Number of files, each as long as a segment.
     pub(crate) files: usize,
     pub(crate) bytes: u64,
-    /// Free bytes below which they are kept.
+    /// Free bytes below which the reserve is kept.
     pub(crate) near: u64,
     /// Length at which tables are cut.
     pub(crate) table_bytes: u64,
-    /// Large values after which free space is looked at again.
+    /// Bytes of large values after which free space is checked again.
     pub(crate) look_after: u64,
 }
 
 impl Plan {
     pub(crate) fn new(budget: &Budget, total: u64) -> Plan {
         let table_bytes = (total / TABLE_SHARE).max(TABLE_BYTES_MIN).min(budget.table);
-        // Tables that are rewritten, what two memtables make, and segments for the tombstones.
+        // Tables that are rewritten, the tables of two memtables, and segments for the tombstones.
         let wanted = 3 * table_bytes + 2 * (budget.memtable_logged + budget.segment);
         let files = wanted.min(total / RESERVE_SHARE) / budget.segment;
         let bytes = files * budget.segment;
@@ -53,17 +53,20 @@ impl Plan {
     }
 }
 
+/// The part of the reserve that exists, and the counters that decide when to change it.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
+    /// Numbers of the files.
     pub(crate) files: Vec<u64>,
-    /// It was given up, and there was no room yet for another.
+    /// The reserve was given up, and there was no room yet to take it again.
     pub(crate) short: bool,
-    /// Large values appended since the last look.
+    /// Bytes of large values appended since the last check.
     pub(crate) appended: u64,
+    /// Length at which tables are cut on a small file system.
     pub(crate) table_bytes: Option<u64>,
-    /// Of which there may be so many.
+    /// Bytes of large values after which the next check is due.
     pub(crate) look_after: u64,
-    /// It is to be taken or given back.
+    /// The reserve is to be taken or given up.
     pub(crate) due: bool,
 }
 
@@ -71,28 +74,29 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Reserve {
     pub(crate) held: Mutex<Held>,
-    /// Held while files are created for it.
+    /// Held while files are created for the reserve.
     pub(crate) turn: Mutex<()>,
 }
 
 impl Reserve {
-    /// It was given up, and there is no room for another.
+    /// Whether the reserve was given up and there is no room to take it again.
     pub(crate) fn is_short(&self) -> bool {
         self.held.lock().short
     }
 
-    /// The file system is nearly full, or was at the last look.
+    /// Whether the file system was nearly full at the last check.
     pub(crate) fn is_near(&self) -> bool {
         let held = self.held.lock();
         held.short || !held.files.is_empty()
     }
 
-    /// Whether it is to be taken or given back, by whoever asks.
+    /// Returns whether the reserve is to be taken or given up, and clears that mark: the caller
+    /// does it.
     pub(crate) fn take_due(&self) -> bool {
         std::mem::take(&mut self.held.lock().due)
     }
 
-    /// Length at which tables are cut, where the file system is small.
+    /// Length at which tables are cut, on a small file system.
     pub(crate) fn table_bytes(&self) -> Option<u64> {
         self.held.lock().table_bytes
     }

@@ -1,7 +1,7 @@
-//! The sequence numbers that open snapshots pin.
+//! Sequence numbers that open snapshots pin.
 //!
-//! A flush or merge asks for the list *after* the parts or tables it works on were closed. A
-//! snapshot registered later has a sequence number at least as large as everything in them, so it
+//! A flush or compaction lists them *after* the memtables or tables it works on were closed. A
+//! snapshot registered later has a sequence number at least as large as every number in them, so it
 //! sees exactly the newest version of each key, which is always kept.
 
 use std::collections::BTreeMap;
@@ -25,6 +25,7 @@ impl Snapshots {
         seq
     }
 
+    /// Releases one registration of `seq`.
     pub(crate) fn release(&self, seq: SeqNo) {
         let mut open = self.open.lock();
         let count = open

@@ -1,7 +1,8 @@
-//! What is remembered of tables that were rewritten on a full disk without what newer ones hide.
+//! Record of the tables that were rewritten on a full disk without the entries that newer tables
+//! hide.
 //!
-//! [`crate::engine::squeeze`] fills it in. In memory alone: after an opening they are rewritten
-//! once more.
+//! [`crate::space::squeeze`] maintains it. It is kept in memory only: after an opening the tables
+//! are rewritten once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -11,8 +12,8 @@ use crate::state::version::Version;
 /// Tables that were rewritten, by file number.
 #[derive(Debug, Default)]
 pub(crate) struct Squeezes {
-    /// For each the newer tables that hide nothing in it any more.
+    /// For each of them, the newer tables that hide nothing in it any more.
     pub(crate) heeded: BTreeMap<u64, Arc<BTreeSet<u64>>>,
-    /// A version in which nothing was found to be worth it.
+    /// A version in which no table was worth rewriting.
     pub(crate) in_vain: Weak<Version>,
 }

@@ -1,17 +1,17 @@
-//! Counters of one open database, and the reasons writers waited.
+//! Counters of one open database, and the reasons for write stalls.
 //!
-//! Counted on slow paths only: a put touches none of these.
+//! They are updated on slow paths only; a put touches none of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a writer waited.
+/// Why a writer stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StallReason {
-    /// Sealed memtable parts fill the write share; a flush is behind.
+    /// Immutable memtables fill the write share: flushes do not keep up.
     Memtable = 0,
-    /// Retained log reached its cap; syncing tables is behind.
+    /// The live log reached its limit: syncing tables does not keep up.
     Log = 1,
-    /// Too many runs; merges are behind.
+    /// Too many runs: compactions do not keep up.
     Runs = 2,
 }
 
@@ -28,7 +28,7 @@ struct Stall {
     nanos_max: AtomicU64,
 }
 
-/// One counter a row; all are totals since opening.
+/// All counters are totals since opening.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     stalls: [Stall; 3],
@@ -40,10 +40,10 @@ pub(crate) struct Stats {
     pub(crate) compaction_bytes: AtomicU64,
     pub(crate) moves: AtomicU64,
     pub(crate) value_bytes: AtomicU64,
-    /// Values copied out of files that were mostly dead.
+    /// Values copied out of value files that were mostly dead.
     pub(crate) moved_value_bytes: AtomicU64,
     pub(crate) manifest_bytes: AtomicU64,
-    /// Zeros of new log segments.
+    /// Zeros written to new log segments.
     pub(crate) prewritten_bytes: AtomicU64,
     pub(crate) file_syncs: AtomicU64,
     pub(crate) flush_nanos: AtomicU64,
@@ -67,7 +67,7 @@ impl Stats {
         stall.nanos_max.fetch_max(nanos, Ordering::Relaxed);
     }
 
-    /// Bytes the engine has written to files of every kind but the log.
+    /// Bytes written to files of every kind except the log.
     pub(crate) fn written_besides_log(&self) -> u64 {
         [
             &self.flush_bytes,
@@ -82,7 +82,7 @@ impl Stats {
         .sum()
     }
 
-    /// `(reason, count, total nanoseconds, longest)` of each reason.
+    /// `(reason, count, total nanoseconds, longest)` for each reason.
     pub(crate) fn stalls(&self) -> impl Iterator<Item = (&'static str, u64, u64, u64)> + '_ {
         STALL_REASONS.iter().map(|(name, reason)| {
             let stall = &self.stalls[*reason as usize];

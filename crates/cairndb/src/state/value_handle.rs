@@ -1,10 +1,14 @@
-//! A value file as the versions of a database share it: its length, what of it is dead, and how it is read.
+//! A value file as the versions of a database share it: its length, its dead bytes, and access to
+//! its values.
 //!
-//! It is mapped as tables are and where they are (`docs/design/0006-mapped-or-pread.md`), and read by descriptor otherwise:
-//! a value is checked and decoded, copied, or lent from where the system keeps it, without a copy between. Of a file that
-//! is still appended to what was there is mapped, anew when it is twice as long; its last values are read meanwhile.
+//! The file is mapped under the same conditions as tables (`docs/design/0006-mapped-or-pread.md`),
+//! and otherwise read by descriptor. In a mapping a value is verified, then decoded, copied or
+//! borrowed, without a copy in between. A file that still grows is mapped up to its current length,
+//! and mapped again when it has become twice as long; values after the mapping are read by
+//! descriptor.
 //!
-//! Threads: all fields may be read and written by any; what must agree with the manifest changes under the commit lock.
+//! Threads: any thread reads and writes the fields. Fields that must agree with the manifest change
+//! under the commit lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,34 +22,35 @@ use cairndb_format::value_file::{Check, Pointer};
 use crate::state::mapped_values::{Counted, Front, MappedCount};
 use crate::state::opener::TableOpener;
 
-/// A value file and how much of it is dead.
+/// A value file and the number of its dead bytes.
 #[derive(Debug)]
 pub(crate) struct ValueHandle {
     pub(crate) number: u64,
     pub(crate) bytes: AtomicU64,
     pub(crate) dead: AtomicU64,
-    /// Bytes that are whole records and durable, as a clean close found them; 0 if none ever did.
+    /// Length of the durable, complete records, as a clean close recorded it; 0 if none did.
     pub(crate) whole: AtomicU64,
-    /// Nothing in it is left to be encoded.
+    /// No value in the file is left to be encoded.
     pub(crate) settled: AtomicBool,
-    /// This handle of the database began the file, so that `bytes` ends with a record.
+    /// This database handle created the file, so that `bytes` ends with a record.
     begun: bool,
     /// Nothing more is appended.
     ended: AtomicBool,
     opener: Arc<TableOpener>,
-    /// Opened at the first read, and again when a value lies behind the length it had then.
+    /// Opened at the first read, and again when a value lies after the length it had then.
     open: RwLock<Option<Arc<dyn ReadFile>>>,
     mapped: RwLock<Mapped>,
     doomed: AtomicBool,
 }
 
-/// How much of a value file is mapped.
+/// The mapped part of a value file.
 #[derive(Debug, Default)]
 struct Mapped {
     front: Option<Arc<Front>>,
-    /// More is not to be mapped, or cannot be.
+    /// No more is to be mapped, or can be.
     refused: bool,
-    /// Of what is mapped now, and of what was and is still lent; there once anything was.
+    /// Counts the current mapping and older ones that borrowed values keep; `None` before the
+    /// first.
     count: Option<Arc<MappedCount>>,
 }
 
@@ -72,7 +77,7 @@ impl ValueHandle {
         }
     }
 
-    /// A file that is being begun.
+    /// Returns the handle of a file that is being created.
     pub(crate) fn begun(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
         let mut handle = ValueHandle::new(number, opener);
         handle.begun = true;
@@ -80,12 +85,12 @@ impl ValueHandle {
         handle
     }
 
-    /// Notes that nothing more will be appended.
+    /// Records that nothing more will be appended.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Notes that everything appended is durable and nothing more will be.
+    /// Records that everything appended is durable and nothing more will be appended.
     pub(crate) fn complete(&self) {
         if self.begun {
             let bytes = self.bytes.load(Ordering::Relaxed);
@@ -93,7 +98,7 @@ impl ValueHandle {
         }
     }
 
-    /// The file, opened when it was at least `bytes` long, if it ever was.
+    /// Returns the file, opened when it was at least `bytes` long, if it ever was.
     pub(crate) fn file(&self, bytes: u64) -> Result<Arc<dyn ReadFile>> {
         let open = self.open.read().clone();
         if let Some(file) = open.filter(|file| file.size() >= bytes) {
@@ -107,7 +112,7 @@ impl ValueHandle {
         Ok(file)
     }
 
-    /// Whether the value of `pointer` is still to be checked in `front`.
+    /// Whether the value of `pointer` still has to be verified in `front`.
     pub(crate) fn check(&self, front: &Front, pointer: &Pointer, key_hash: u64) -> Check {
         if self.opener.verify_always {
             Check::Now
@@ -116,7 +121,8 @@ impl ValueHandle {
         }
     }
 
-    /// The file's first `bytes` or more as they are mapped; `None` where they are to be read.
+    /// Returns a mapping of at least the first `bytes` of the file; `None` if they are to be read
+    /// by descriptor.
     #[inline]
     pub(crate) fn front(&self, bytes: u64) -> Option<Arc<Front>> {
         let mapped = self.mapped.read();
@@ -128,10 +134,10 @@ impl ValueHandle {
         more.and_then(|_| self.map_more(bytes))
     }
 
-    /// So many bytes, where they are `bytes` at least and enough more than what is mapped: once there are twice as many,
-    /// or no more will come.
+    /// Returns the length to map, if it is at least `bytes` and the mapping would grow enough: to
+    /// twice its length, or to the final one.
     fn worth_mapping(&self, mapped: &Mapped, bytes: u64) -> Option<u64> {
-        // In this order: who ends it has stored its length before.
+        // In this order: the thread that ends the file stores its length first.
         let ended = self.ended.load(Ordering::Acquire);
         let all = self.bytes.load(Ordering::Relaxed);
         let grown = ended || all >= mapped.len().saturating_mul(2);
@@ -141,7 +147,7 @@ impl ValueHandle {
     #[cold]
     fn map_more(&self, bytes: u64) -> Option<Arc<Front>> {
         let mut mapped = self.mapped.write();
-        // Another reader may have been first.
+        // Another reader may have mapped it meanwhile.
         if mapped.len() >= bytes {
             return mapped.front.clone();
         }
@@ -158,7 +164,7 @@ impl ValueHandle {
             other => {
                 count.refuse(more);
                 mapped.count = Some(count);
-                // An error may pass; what is wrong with the file is told to who reads it.
+                // An error may be temporary; the reader of the file will get it.
                 mapped.refused = other.is_ok();
                 return None;
             }
@@ -169,7 +175,7 @@ impl ValueHandle {
         let front = Arc::new(Front::new(bytes, shorter.as_deref()));
         mapped.front = Some(Arc::clone(&front));
         drop(mapped);
-        // Unmapped when nobody waits.
+        // Unmapped only now, without the lock.
         drop(shorter);
         Some(front)
     }
@@ -180,12 +186,12 @@ impl ValueHandle {
             .files
             .open(name::value(FileNumber(self.number)))?;
         let mapped = file.map(bytes, Access::Pieces);
-        // The mapping keeps the file.
+        // The mapping outlives the descriptor.
         file.close();
         mapped
     }
 
-    /// The durable manifest no longer names it: the file goes when its last reader does.
+    /// Marks a file that the durable manifest no longer names: its last reader deletes it.
     pub(crate) fn doom(&self) {
         if !self.doomed.swap(true, Ordering::AcqRel) {
             self.opener.reaper.hold(0);
@@ -247,11 +253,11 @@ mod tests {
         };
         let mapped = |bytes| handle.front(bytes).map(|front| front.len());
         append(MIB);
-        assert_eq!(mapped(2 * MIB), None, "not there");
+        assert_eq!(mapped(2 * MIB), None, "after the end");
         assert_eq!(mapped(1), Some(MIB));
         append(MIB / 2);
         assert_eq!(mapped(MIB), Some(MIB));
-        assert_eq!(mapped(MIB + 1), None, "to be read, for now");
+        assert_eq!(mapped(MIB + 1), None, "read by descriptor for now");
         append(MIB / 2);
         assert_eq!(mapped(MIB + 1), Some(2 * MIB));
         append(1);
@@ -260,11 +266,15 @@ mod tests {
         assert_eq!(mapped(2 * MIB + 1), Some(2 * MIB + 1));
         let taken = || opener.mapping.value_bytes.load(Ordering::Relaxed);
         assert_eq!(taken(), 2 * MIB + 1);
-        let lent = handle.front(1).and_then(|front| front.bytes.part(5, 7));
+        let borrowed = handle.front(1).and_then(|front| front.bytes.part(5, 7));
         drop(handle);
-        assert_eq!(taken(), 2 * MIB + 1, "what was lent maps it all");
-        assert_eq!(lent.as_deref(), Some(&[9; 7][..]));
-        drop(lent);
+        assert_eq!(
+            taken(),
+            2 * MIB + 1,
+            "a borrowed value keeps the whole mapping"
+        );
+        assert_eq!(borrowed.as_deref(), Some(&[9; 7][..]));
+        drop(borrowed);
         assert_eq!(taken(), 0);
     }
 

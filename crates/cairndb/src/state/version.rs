@@ -1,9 +1,13 @@
-//! The tables of a database at one moment: runs of non-overlapping tables, newest first.
+//! Tables and value files of a database at one moment: runs of non-overlapping tables, newest
+//! first.
 //!
-//! A version is immutable; installing an edit builds the next one and shares every run that did
-//! not change. Invariants: within a run tables ascend and share no key, which [`Version::check`]
-//! checks; over one key range, a run's entries are all newer than those of the runs behind it, which
-//! the order of installing keeps, and which the bounds of tables cannot show.
+//! A version is immutable. Installing an edit builds the next version, which shares every run that
+//! did not change.
+//!
+//! Invariants:
+//! 1. The tables of a run ascend and share no key. [`Version::check`] checks this.
+//! 2. Over one key range, the entries of a run are all newer than those of the runs after it. The
+//!    order of installation keeps this; the bounds of tables cannot show it.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -20,15 +24,15 @@ use cairndb_kernel::search;
 use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
 
-/// One table of a version: its manifest record, and its file.
+/// One table of a version: its manifest record and its file.
 #[derive(Debug)]
 pub(crate) struct TableHandle {
     pub(crate) record: TableRecord,
     file: Arc<TableFile>,
 }
 
-/// A table's file, shared by all handles that it has had: the open table once somebody read it, and
-/// whether it goes with the last of them.
+/// File of a table, shared by all its handles: the table, once it was opened, and whether the last
+/// handle deletes the file.
 #[derive(Debug)]
 struct TableFile {
     number: u64,
@@ -50,17 +54,17 @@ impl TableHandle {
         TableHandle { record, file }
     }
 
-    /// The same file under a changed record.
+    /// Returns a handle on the same file with a changed record.
     pub(crate) fn moved(&self, record: TableRecord) -> TableHandle {
         assert_eq!(
             record.file, self.file.number,
-            "a table moves under its own number"
+            "a moved table keeps its file number"
         );
         let file = Arc::clone(&self.file);
         TableHandle { record, file }
     }
 
-    /// The open table.
+    /// Returns the open table, opening it first if necessary.
     #[inline]
     pub(crate) fn table(&self) -> Result<&Arc<Table>> {
         match self.file.open.get() {
@@ -69,7 +73,7 @@ impl TableHandle {
         }
     }
 
-    /// Requests what a get will read of the table's filter, if the table is open.
+    /// Prefetches what a get reads of the table's filter, if the table is open.
     #[inline]
     pub(crate) fn prefetch_filter(&self, hash: u64) {
         if let Some(table) = self.file.open.get() {
@@ -77,8 +81,8 @@ impl TableHandle {
         }
     }
 
-    /// Requests what a get of this key will read of the table, if that is open and its filter lets the key pass; whether
-    /// it does.
+    /// Prefetches what a get of this key reads of the table, if the table is open and its filter
+    /// lets the key pass; returns whether it does.
     #[inline]
     pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
         let table = self.file.open.get();
@@ -96,7 +100,8 @@ impl TableHandle {
         self.file.open.get().map_or(0, |table| table.memory_bytes())
     }
 
-    /// Its length, if its values stand raw and are to be encoded.
+    /// Length of the file if its values are stored uncompressed and are to be encoded later, else
+    /// 0.
     fn deferred_bytes(&self) -> u64 {
         if self.record.deferred {
             self.record.bytes
@@ -105,12 +110,12 @@ impl TableHandle {
         }
     }
 
-    /// Bytes of filter and fence, once the table is open.
+    /// Bytes of filter and fence index, once the table is open.
     pub(crate) fn index_bytes(&self) -> u64 {
         self.file.open.get().map_or(0, |table| table.index_bytes())
     }
 
-    /// The durable manifest no longer names this table: its file goes when its last reader does.
+    /// Marks a table that the durable manifest no longer names: its last reader deletes the file.
     pub(crate) fn doom(&self) {
         if !self.file.doomed.swap(true, Ordering::AcqRel) {
             self.file.opener.reaper.hold(self.file.bytes);
@@ -130,31 +135,32 @@ impl Drop for TableFile {
 
 /// A sorted sequence of tables that share no key.
 ///
-/// Beside the tables stand eight bytes of each one's largest key, behind what all keys of the run
-/// have in common: the table for a key is found in one cache line or two, without touching the
+/// For each table the run keeps eight bytes of its largest key, after the prefix that all keys of
+/// the run share. The table for a key is found in one or two cache lines, without touching the
 /// tables themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) id: u64,
     tables: Vec<Arc<TableHandle>>,
+    /// Prefix that all keys share; empty unless the order is bytewise.
     prefix: Vec<u8>,
-    /// Little-endian, as searches take them.
+    /// For each table the head of its largest key, little-endian for the vector search.
     heads: Vec<[u8; HEAD_BYTES]>,
-    /// Of the tables' files.
+    /// Bytes of all table files.
     bytes: u64,
-    /// Of those whose values are to be encoded.
+    /// Bytes of the tables whose values are to be encoded later.
     deferred: u64,
-    /// So many tables, from the first, were in the run that this one continues.
+    /// Number of leading tables that the run which this one continues already had.
     continued: usize,
 }
 
-/// The head of a table's last key behind `prefix`.
+/// Returns the head of a table's last key after `prefix`.
 fn head_of_last(table: &TableHandle, prefix: &[u8]) -> [u8; HEAD_BYTES] {
     head_behind(&table.record.largest, prefix.len()).to_le_bytes()
 }
 
 impl Run {
-    /// A run of `tables`, in any order.
+    /// Returns a run of `tables`, which may be given in any order.
     pub(crate) fn new(id: u64, mut tables: Vec<Arc<TableHandle>>, order: &Order) -> Run {
         tables.sort_by(|a, b| order.compare(&a.record.smallest, &b.record.smallest));
         let (mut prefix, mut heads) = (Vec::new(), Vec::new());
@@ -163,7 +169,7 @@ impl Run {
         {
             let pairs = first.record.smallest.iter().zip(&last.record.largest);
             prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
-            // Tables of a damaged manifest need not share the prefix: `Version::check` refuses those.
+            // Tables of a damaged manifest may lack the prefix; `Version::check` refuses them.
             let head = |table: &Arc<TableHandle>| head_of_last(table, &prefix);
             heads = tables.iter().map(head).collect();
         }
@@ -178,8 +184,9 @@ impl Run {
         }
     }
 
-    /// This run with `added` behind its last table, for the price of a copy: no table that is there
-    /// already is looked at. `None` when they do not belong there, or not behind the run's prefix.
+    /// Returns this run with `added` after its last table, at the cost of a copy: existing tables
+    /// are not examined. Returns `None` if a table does not belong after the last one or lacks the
+    /// run's prefix.
     pub(crate) fn appended(
         &self,
         added: impl Iterator<Item = Arc<TableHandle>>,
@@ -210,12 +217,12 @@ impl Run {
         &self.tables
     }
 
-    /// What all its keys have in common; empty for an order that is not bytewise.
+    /// Prefix that all keys of the run share; empty for an order that is not bytewise.
     pub(crate) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// Checks that tables ascend and share no key, from the first that a continued run did not have.
+    /// Checks that tables ascend and share no key, beginning with the first that was appended.
     fn check(&self, order: &Order, continued: usize) -> Result<()> {
         for pair in self.tables[continued.saturating_sub(1)..].windows(2) {
             let (left, right) = (&pair[0].record, &pair[1].record);
@@ -238,12 +245,12 @@ impl Run {
         self.bytes
     }
 
-    /// Bytes of the tables whose values are to be encoded.
+    /// Bytes of the tables whose values are to be encoded later.
     pub(crate) fn deferred_bytes(&self) -> u64 {
         self.deferred
     }
 
-    /// The index of the first table whose largest key is not before `key`.
+    /// Returns the index of the first table whose largest key is not before `key`.
     #[inline]
     pub(crate) fn find(&self, order: &Order, key: &[u8]) -> usize {
         if let Order::Custom(custom) = order {
@@ -269,7 +276,7 @@ impl Run {
         at
     }
 
-    /// The tables that share keys with `[smallest, largest]`.
+    /// Returns the tables that share keys with `[smallest, largest]`.
     pub(crate) fn overlapping(
         &self,
         order: &Order,
@@ -286,7 +293,7 @@ impl Run {
 /// Value files by number.
 pub(crate) type Values = BTreeMap<u64, Arc<ValueHandle>>;
 
-/// The runs and value files of one moment.
+/// The runs and value files at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
     /// Newest first.
@@ -303,7 +310,7 @@ impl Version {
         self.runs.iter().map(|run| run.bytes()).sum()
     }
 
-    /// Bytes of all tables whose values are to be encoded.
+    /// Bytes of all tables whose values are to be encoded later.
     pub(crate) fn deferred_bytes(&self) -> u64 {
         self.runs.iter().map(|run| run.deferred_bytes()).sum()
     }
@@ -313,7 +320,7 @@ impl Version {
         self.runs.iter().try_for_each(|run| run.check(order, 0))
     }
 
-    /// Checks what is new in this version, made from `old`, which was checked.
+    /// Checks the runs that are new in this version. It was made from `old`, which was checked.
     pub(crate) fn check_since(&self, old: &Version, order: &Order) -> Result<()> {
         let new = |run: &&Arc<Run>| !old.runs.iter().any(|there| Arc::ptr_eq(there, run));
         let mut runs = self.runs.iter().filter(new);

@@ -1,4 +1,4 @@
-//! Drops value files without a live value.
+//! `DeadFiles`: drops value files without a live value.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,6 @@ use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// Drops value files without a live value.
 pub(crate) struct DeadFiles {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -46,10 +45,10 @@ impl DeadFiles {
         }
     }
 
-    /// Drops value files that nothing refers to; whether there were any.
+    /// Drops value files that nothing refers to. Returns whether there were any.
     ///
     /// # Errors
-    /// Of the manifest; the files stay.
+    /// From the manifest. The files stay then.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
         // Held, so that no value file and no manifest is begun meanwhile.
         let mut commit = self.log.lock();
@@ -58,7 +57,7 @@ impl DeadFiles {
         }
         if !self.manifests.is_open() && !self.dead_values(&commit, &self.versions.lock()).is_empty()
         {
-            // A handle that has not written yet: an earlier one has left them.
+            // This handle has not written yet; an earlier one left the files.
             self.log.ensure_manifest(&mut commit)?;
         }
         let Some(gone) = self.claim_dead_values(&commit) else {
@@ -70,17 +69,17 @@ impl DeadFiles {
         };
         let appended = self.manifests.append(&edit);
         let mut state = self.versions.lock();
-        state.persisting = false;
+        state.durable.persisting = false;
         let removed = appended.map(|()| self.forget_values(&mut state, &gone));
         drop(state);
         drop(commit);
         self.versions.notify_changed();
         self.versions.notify_work();
         let removed = removed?;
-        // In turn: nobody may find this edit claimed and take it for durable before it is.
+        // In turn: another thread must not take this edit for durable before it is synced.
         let _turn = self.manifests.take_sync_turn()?;
         let poison = |error| self.versions.poison(error);
-        // Earlier edits become durable with this one, and so must the names they mention.
+        // Earlier edits become durable with this one, so the names in them have to be durable too.
         if self.manifests.take_names() {
             self.shared.dir.sync().map_err(poison)?;
         }
@@ -88,14 +87,14 @@ impl DeadFiles {
         for handle in removed {
             handle.doom();
         }
-        // Readers may keep them now: the worker, which slept since the words above, is to look for them. Locked in between, so
-        // that it either has not looked yet or waits already.
+        // Readers may still use the files. The worker, which may have slept since the signal above,
+        // has to check for them. The lock ensures that it has not looked yet or already waits.
         drop(self.versions.lock());
         self.versions.notify_work();
         Ok(true)
     }
 
-    /// Drops every value file that nothing refers to, and waits for whoever is at it.
+    /// Drops every value file that nothing refers to, and waits for other threads that do so.
     ///
     /// # Errors
     /// As [`DeadFiles::drop_dead_values`].
@@ -103,46 +102,54 @@ impl DeadFiles {
         loop {
             while self.drop_dead_values()? {}
             let state = self.versions.lock();
-            if state.version.values.is_empty() || !state.persisting {
+            if state.version.values.is_empty() || !state.durable.persisting {
                 break;
             }
-            drop(self.versions.wait(state, |state| !state.persisting));
+            drop(self.versions.wait(state, |state| !state.durable.persisting));
         }
-        // Somebody may have claimed some, and their edit is not durable before this turn ends.
+        // Another thread may have claimed some files, and its edit is durable only after this turn.
         drop(self.manifests.take_sync_turn()?);
         self.sweeper.reap();
         Ok(())
     }
 
-    /// The files that nothing refers to; with some, the manifest is claimed.
+    /// Claims the files that nothing refers to, and with them the manifest.
     fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
         let mut state = self.versions.lock();
-        // What is being persisted may name tables that neither version has.
-        if state.persisting || !self.manifests.is_open() {
+        // A pass of the persister may name tables that neither version has.
+        if state.durable.persisting || !self.manifests.is_open() {
             return None;
         }
         if self.manifests.is_broken() {
-            // Once another is begun; closing would fail for it now.
+            // After the next manifest is begun. Otherwise closing would fail for it now.
             return None;
         }
         let gone = self.dead_values(commit, &state);
-        state.persisting = !gone.is_empty();
+        state.durable.persisting = !gone.is_empty();
         (!gone.is_empty()).then_some(gone)
     }
 
-    /// The files that no table, in memory or durable, and no pointer on its way to one refers to.
+    /// Returns the files that no table, installed or durable, and no pointer in memory refers to.
     fn dead_values(&self, commit: &Commit, state: &State) -> Vec<u64> {
         if state.version.values.is_empty() {
             return Vec::new();
         }
-        // A pointer goes to the file that was active when its value was appended, and those ascend.
-        // Those of a flush that is not durable stand in the log as well, which would be replayed.
-        let parts = state.immutables.iter().filter_map(|part| part.values.first);
-        let flushed = state.pending.as_ref().and_then(|it| it.first_values);
-        // Copies whose pointers are in no table yet, and what was written after these.
+        // A pointer goes to the file that was active when its value was appended, and file numbers
+        // ascend. Pointers of a flush that is not durable are in the log as well, which would be
+        // replayed.
+        let immutables = state
+            .immutables
+            .iter()
+            .filter_map(|immutable| immutable.values.first);
+        let flushed = state
+            .durable
+            .pending
+            .as_ref()
+            .and_then(|it| it.first_values);
+        // Copies whose pointers are in no table yet, and everything written after them.
         let copies = state.relocating.first_copies;
         let written = commit.first_values().into_iter().chain(copies);
-        let moving = parts.chain(flushed).chain(written).min();
+        let moving = immutables.chain(flushed).chain(written).min();
         let filled = [
             self.value_files.values().active(),
             self.value_files.moved().active(),
@@ -152,7 +159,7 @@ impl DeadFiles {
         };
         let mut gone: BTreeSet<u64> = state.version.values.keys().copied().collect();
         gone.retain(|file| !kept(file));
-        for table in state.version.tables().chain(state.durable.tables()) {
+        for table in state.version.tables().chain(state.durable.version.tables()) {
             if gone.is_empty() {
                 break;
             }
@@ -163,11 +170,15 @@ impl DeadFiles {
         gone.into_iter().collect()
     }
 
-    /// Takes `gone` out of every version to come; returns their handles.
+    /// Removes `gone` from all versions and returns their handles.
     fn forget_values(&self, state: &mut State, gone: &[u64]) -> Vec<Arc<ValueHandle>> {
         let mut removed = Vec::new();
-        let pending = state.pending.as_mut().map(|pending| &mut pending.version);
-        for version in [&mut state.version, &mut state.durable]
+        let pending = state
+            .durable
+            .pending
+            .as_mut()
+            .map(|pending| &mut pending.version);
+        for version in [&mut state.version, &mut state.durable.version]
             .into_iter()
             .chain(pending)
         {
@@ -179,7 +190,7 @@ impl DeadFiles {
             });
         }
         for file in gone {
-            state.durable_dead.remove(file);
+            state.durable.dead.remove(file);
         }
         self.versions.publish_view(state);
         removed

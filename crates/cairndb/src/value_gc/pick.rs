@@ -1,7 +1,8 @@
-//! Which value files are emptied: a pure function of what a version says of them.
+//! Which value files are emptied: a pure function of a version.
 //!
-//! What tables point to is alive, the rest of a file is dead, and the emptiest files give back most for what has to be
-//! copied. Headers and padding count with their values: files of short encoded ones would be emptied for ever.
+//! Values that tables point to are alive; the rest of a file is dead. The emptiest files free most
+//! for the bytes that have to be copied. Headers and padding count with their values; otherwise
+//! files of short compressed values would be emptied for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,25 +12,25 @@ use cairndb_format::value_file::HEADER_BYTES;
 
 use crate::state::version::{TableHandle, Version};
 
-/// An idle database has one dead byte for so many that are alive at most, ...
+/// An idle database has at most one dead byte for this many live ones, ...
 const ALIVE_SHARE: u64 = 5;
-/// ... or so many dead bytes, whatever is alive: what the log and the manifest take included, which
-/// leaves half of 8 MB's last million for tables. Of value files shorter than the default length a
-/// [`SLACK_SHARE`]th.
+/// ... or this many dead bytes, however little is alive. Log and manifest count as dead, and half a
+/// million bytes of 8 MB are left for tables. For value files shorter than the default length it is
+/// one [`SLACK_SHARE`]th of that length.
 const SLACK_BYTES: u64 = 7_500_000;
 const SLACK_SHARE: u64 = 32;
-/// But no less than this share of a value file: to give back less costs more than it is worth.
+/// But at least this share of a value file: freeing less costs more than it is worth.
 const LEAST_SHARE: u64 = 128;
-/// Tables are rewritten if they have no more than so many times the bytes that are given back.
+/// Tables are rewritten if they have at most this many times the bytes that are freed.
 const REWRITTEN_MAX: u64 = 8;
 
 /// A value file as one version knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filled {
     pub(crate) file: u64,
-    /// Of its records.
+    /// Bytes of its records.
     pub(crate) bytes: u64,
-    /// Of these what tables point to.
+    /// Bytes of those that tables point to.
     pub(crate) live: u64,
 }
 
@@ -43,7 +44,7 @@ impl Filled {
 #[derive(Debug)]
 pub(crate) struct Census {
     pub(crate) files: Vec<Filled>,
-    /// Bytes of the tables that point to any.
+    /// Bytes of the tables that point to any of them.
     pub(crate) pointing: u64,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Of value files of the length `regular`, beside which log and manifest take `beside` bytes.
+    /// `regular` is the length of a value file, `beside` what log and manifest take.
     pub(crate) fn new(regular: u64, beside: u64) -> Allowance {
         Allowance {
             slack: SLACK_BYTES.min(regular / SLACK_SHARE),
@@ -98,28 +99,28 @@ impl Allowance {
         }
     }
 
-    /// The bound, with so many bytes alive.
+    /// Returns the bound for `alive` live bytes.
     pub(crate) fn dead_max(&self, alive: u64) -> u64 {
         let all = (alive / ALIVE_SHARE).max(self.slack);
         all.saturating_sub(self.beside).max(self.least)
     }
 
-    /// Whether files are to be emptied when `dead` of `bytes` are dead: a little below the bound,
+    /// Whether files are to be emptied when `dead` of `bytes` are dead. A little below the bound,
     /// so that the mutable memtable may hide an eighth more before it has to be flushed.
     pub(crate) fn is_much(&self, dead: u64, bytes: u64) -> bool {
         let max = self.dead_max(bytes.saturating_sub(dead));
         dead > max - max / 8
     }
 
-    /// Whether emptying goes on: down to three quarters, or every few deletions would start it
-    /// again.
+    /// Whether emptying goes on. It goes down to three quarters of the bound; otherwise every few
+    /// deletions would start it again.
     fn is_still_much(&self, dead: u64, bytes: u64) -> bool {
         let max = self.dead_max(bytes.saturating_sub(dead));
         dead > max - max / 4
     }
 }
 
-/// Whether emptying `victims` gives back enough for the tables that have to be rewritten for it.
+/// Whether emptying `victims` frees enough for the tables that have to be rewritten.
 pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64) -> bool {
     let points = |table: &&Arc<TableHandle>| {
         let mut refs = table.record.value_refs.iter();
@@ -130,8 +131,8 @@ pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64)
     rewritten <= gain.saturating_mul(REWRITTEN_MAX)
 }
 
-/// The files to empty, of those `census` lists: the emptiest first, until little enough is dead, or so much is to be
-/// copied that a round ends.
+/// Chooses the files of `census` to empty, the emptiest first, until little enough is dead or a
+/// round has enough to copy.
 pub(crate) fn choose(census: &mut Census, value_file: u64, allowance: &Allowance) -> BTreeSet<u64> {
     let limit = value_file.max(census.pointing);
     let (mut bytes, mut dead) = (census.bytes(), census.dead());
@@ -160,7 +161,7 @@ pub(crate) fn choose(census: &mut Census, value_file: u64, allowance: &Allowance
 mod tests {
     use super::*;
 
-    /// Files of 100 bytes with so many alive, numbered from 1.
+    /// Returns files of 100 bytes with `alive` live bytes each, numbered from 1.
     fn census(live: &[u64], pointing: u64) -> Census {
         let files = (1..).zip(live).map(|(file, live)| Filled {
             file,
@@ -174,7 +175,7 @@ mod tests {
     }
 
     fn chosen(live: &[u64], pointing: u64, value_file: u64) -> Vec<u64> {
-        // A fifth of what is alive, or 8 bytes.
+        // A fifth of the live bytes, or 8 bytes.
         let allowance = Allowance {
             slack: 8,
             beside: 0,
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn the_emptiest_files_are_taken_until_little_is_dead() {
         assert_eq!(chosen(&[90, 10, 90, 50], 0, 1000), [2, 4]);
-        // What is left is dead by a tenth.
+        // A tenth of the rest is dead.
         assert_eq!(chosen(&[90, 10, 90, 90], 0, 1000), [2]);
         assert_eq!(chosen(&[90, 90, 90], 0, 1000), []);
         assert_eq!(chosen(&[], 0, 1000), []);
@@ -204,11 +205,11 @@ mod tests {
         let files = [50, 40, 50, 60];
         assert_eq!(chosen(&files, 0, 90), [1, 2]);
         assert_eq!(chosen(&files, 140, 90), [1, 2, 3]);
-        // One goes in any case.
+        // At least one is chosen.
         assert_eq!(chosen(&files, 0, 0), [2]);
     }
 
-    /// A damaged manifest may say anything.
+    /// A damaged manifest may contain anything.
     #[test]
     fn more_alive_than_there_is_counts_as_nothing_dead() {
         assert_eq!(chosen(&[u64::MAX, 100, 10], u64::MAX, 1000), [3]);

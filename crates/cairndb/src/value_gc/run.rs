@@ -1,25 +1,28 @@
-//! Giving back dead space in value files and encoding what is raw there: which files, when, and in what portions.
+//! `ValueGc`: frees dead space in value files, and compresses values that writers stored
+//! uncompressed.
 //!
-//! A value file goes as a whole, once no table and no part has a pointer into it. How much of it is alive the tables'
-//! records say; the rest is dead. Where that is too much, some files become *victims*: the tables with pointers to them
-//! are rewritten in their places, a stretch at a time, and each live value met is copied to another file
-//! ([`Relocation`]). When the last stretch is durable the victims have no live value and are dropped as any dead file.
-//! Nothing else has to be made safe: until then the old files and tables are what a crash finds.
+//! A value file is deleted as a whole, once no table and no memtable points into it. The tables'
+//! records say how much of a file is alive; the rest is dead. If that is too much, some files
+//! become *victims*: the tables that point to them are rewritten in place, a few at a time, and
+//! each live value is copied to another file ([`Relocation`]). Once all of these tables are
+//! durable, the victims have no live value and are dropped like any dead file. A crash before that
+//! finds the old files and tables.
 //!
-//! * **When idle** a fifth of what is alive may be dead, or 8 MB, log and manifest included
-//!   ([`Allowance`]). Values overwritten in no order make the oldest files the emptiest, and these
-//!   are first. Where little is dead, files of raw values that would shrink are victims, each once.
-//! * **Under load** as much as is alive, and two files: it is a bound for space, and costs bandwidth writers want.
-//! * **What parts still point to is not known to be dead**, so a part ends at a quarter of a value
-//!   file ([`Settings::memtable_values_max`]) and is flushed then; of an idle database sooner
+//! * **When idle**, a fifth of the live bytes may be dead, or 8 MB, including log and manifest
+//!   ([`Allowance`]). Random overwrites make the oldest files the emptiest, so these are first. If
+//!   little is dead, files of uncompressed values that would shrink become victims, each once.
+//! * **Under load**, as much as is alive may be dead, and two files: the bound costs bandwidth that
+//!   writers want.
+//! * **Values that memtables point to do not count as dead.** So a memtable ends at a quarter of a
+//!   value file ([`Settings::memtable_values_max`]) and is flushed then; in an idle database sooner
 //!   (`idle_space`).
-//! * **What is given back is an eighth of the tables rewritten for it at least**, and a 1024th of a
-//!   value file.
-//! * **Victims of one round are no more than what rewriting their pointers is worth**, a value file's length or the bytes
-//!   of all tables with pointers, so that neither extra space nor rewritten tables grow with the database.
+//! * **A round frees at least** an eighth of the tables that it rewrites, and a 1024th of a value
+//!   file.
+//! * **A round copies at most** a value file's length or the bytes of all tables with pointers, so
+//!   that neither extra space nor rewritten tables grow with the database.
 //!
-//! Counting dead bytes as merges drop pointers, which is done for `cairndb.stats`, lost as the measure: what a
-//! crash or a failed write leaves in a file no merge ever drops.
+//! Alternative that lost: counting the bytes whose pointers compactions drop, as `cairndb.stats`
+//! does. It misses what a crash or a failed write leaves in a file.
 //!
 //! [`Allowance`]: crate::value_gc::pick::Allowance
 //! [`Settings::memtable_values_max`]: crate::versions::shared::Settings::memtable_values_max
@@ -40,58 +43,60 @@ use crate::durable::manifests::Manifests;
 use crate::durable::value_files::ValueFiles;
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocation;
-use crate::state::context::ReadContext;
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::value_gc::dead_files::DeadFiles;
-use crate::value_gc::pick::{Allowance, Census, Filled, choose, is_worth_it};
-use crate::versions::shared::{LOG_WHEN_IDLE, Shared};
+use crate::value_gc::pick::{Census, Filled, choose, is_worth_it};
+use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// To give back less than this share of a value file's regular length is not worth a job, ...
+mod allowance;
+
+/// Freeing less than this share of a value file is not worth a job, ...
 const GAIN_MIN_SHARE: u64 = 1024;
-/// ... nor is encoding less than this one.
+/// ... and neither is compressing less than this one.
 const ENCODED_MIN_SHARE: u64 = 64;
-/// Bytes of tables that one job rewrites, and of values that it copies, about.
+/// One job rewrites about this many bytes of tables, and copies about this many bytes of values.
 const STRETCH_BYTES: u64 = 32 << 20;
 const STRETCH_VALUE_BYTES: u64 = 64 << 20;
 
-/// Values that are looked at to know whether a file would shrink.
+/// Bytes of values that are sampled to know whether a file would shrink.
 const SAMPLE_BYTES: usize = 4 << 20;
 
-/// Versions that may be replaced while a stretch is looked for in them.
+/// After this many versions were replaced during a search, it is done under the lock.
 const STRETCH_TRIES: u32 = 3;
 
 /// Tables that are rewritten together.
 type Stretch = Vec<Arc<TableHandle>>;
 
-/// The state, locked, and the first stretch of its version with the index of the run.
+/// The locked state, and the first tables to rewrite with the index of their run.
 type Found<'a> = (MutexGuard<'a, State>, Option<(usize, Stretch)>);
 
 /// When a relocation is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// Writers are at work.
+    /// While writers are busy.
     Load,
-    /// Nothing else is to be done.
+    /// While the database is idle.
     Idle,
-    /// Somebody waits for a compact database, of the value files below a number: what comes meanwhile is not waited for.
+    /// By a caller that waits for it, for the value files below a number. Later files are not
+    /// waited for.
     Asked { below: u64 },
 }
 
-/// What came of asking for a relocation.
+/// Result of a call for a relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relocated {
-    /// A stretch is done, and there may be more.
+    /// Some values were copied, and there may be more.
     Some,
     /// There is nothing to do.
     Nothing,
-    /// Another merge is under way.
+    /// Another compaction is running.
     Busy,
 }
 
-/// Whether the values at the front of a file would be shorter encoded, all together; `None` where the disk does not say.
+/// Whether the first values of a file would be shorter compressed. `None` if the disk does not say.
 fn shrinks(handle: &ValueHandle) -> Option<bool> {
     let file = handle.file(0).ok()?;
     let mut scan = ValueScan::new(&*file, FileNumber(handle.number)).ok()?;
@@ -103,21 +108,21 @@ fn shrinks(handle: &ValueHandle) -> Option<bool> {
                 before += value.len();
                 after += encoder.encode(&value).map_or(value.len(), <[u8]>::len);
             }
-            // Encoded already: it stays as it is.
+            // Compressed already: it stays as it is.
             Ok(Some(found)) => {
                 let stored = usize::try_from(found.pointer.len).ok()?;
                 before += stored;
                 after += stored;
             }
             Err(error) if error.kind() == ErrorKind::Io => return None,
-            // The end, what is damaged, or what a crash cut off.
+            // The end of the file, damage, or what a crash cut off.
             Ok(None) | Err(_) => break,
         }
     }
     Some(saves(after, before))
 }
 
-/// Tables of `run` one behind the other that point to victims and can be read.
+/// Returns adjacent tables of `run` that point to victims and can be read.
 fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Option<Stretch> {
     let to_copy = |table: &TableHandle| {
         let refs = table.record.value_refs.iter();
@@ -140,7 +145,8 @@ fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Optio
     Some(taken.map(Arc::clone).collect())
 }
 
-/// No table that can be read points to a victim: what still does is left alone from now on.
+/// Ends a round. Victims that tables still point to could not be read and are left alone from now
+/// on.
 fn end_round(state: &mut State) {
     let version = Arc::clone(&state.version);
     let relocating = &mut state.relocating;
@@ -152,28 +158,6 @@ fn end_round(state: &mut State) {
     relocating.victims.clear();
 }
 
-/// At most so many bytes of large values that tables point to may be hidden by newer tables.
-fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
-    let mut hidden: u64 = 0;
-    for (at, run) in version.runs.iter().enumerate().skip(1) {
-        for table in run.tables() {
-            let record = &table.record;
-            let refs: u64 = record.value_refs.iter().map(|(_, bytes)| *bytes).sum();
-            let overlaps = |newer: &Arc<Run>| {
-                let (smallest, largest) = (&record.smallest, &record.largest);
-                !newer
-                    .overlapping(&context.order, smallest, largest)
-                    .is_empty()
-            };
-            if refs > 0 && version.runs[..at].iter().any(overlaps) {
-                hidden = hidden.saturating_add(refs);
-            }
-        }
-    }
-    hidden
-}
-
-/// Copies live values out of value files that are mostly dead.
 pub(crate) struct ValueGc {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -212,15 +196,15 @@ impl ValueGc {
         }
     }
 
-    /// Copies some live values out of files that are mostly dead; whether it did.
+    /// Copies some live values out of files that are mostly dead. Returns whether it did.
     ///
     /// # Errors
-    /// Of the merge that does it.
+    /// From the compaction that does it.
     pub(crate) fn relocate_values(&self, moment: Moment) -> Result<bool> {
         Ok(self.relocate(moment)? == Relocated::Some)
     }
 
-    /// As [`ValueGc::relocate_values`]; if not, why not.
+    /// As [`ValueGc::relocate_values`]; if it did not, returns why.
     pub(crate) fn relocate(&self, moment: Moment) -> Result<Relocated> {
         if self.versions.lock().version.values.is_empty()
             || self.shared.health.check_write().is_err()
@@ -238,7 +222,7 @@ impl ValueGc {
             return Ok(Relocated::Busy);
         };
         if let Err(error) = self.compactor.compact(&plan) {
-            // What was copied has no pointer; on a full disk it would be in the way of whoever makes room.
+            // The copies have no pointers. On a full disk they would be in the way of making room.
             if let Some(file) = self.value_files.moved().active() {
                 self.value_files.close_value_files(&BTreeSet::from([file]));
             }
@@ -248,7 +232,8 @@ impl ValueGc {
         Ok(Relocated::Some)
     }
 
-    /// The next of the victims' pointers; `None` when there is none left, or none can be merged now.
+    /// Plans the next rewrite of pointers to victims. `None` if there is none, or another
+    /// compaction is running.
     fn next_stretch(&self) -> Option<CompactionPlan> {
         let (mut state, found) = self.find_stretch()?;
         let Some((at, tables)) = found else {
@@ -276,7 +261,8 @@ impl ValueGc {
         Some(state.begin_compaction(plan))
     }
 
-    /// The next stretch; `None` where there are no victims, or nothing can be merged now.
+    /// Finds the next tables to rewrite. `None` if there are no victims, or another compaction is
+    /// running.
     fn find_stretch(&self) -> Option<Found<'_>> {
         let mut tries = 0;
         loop {
@@ -285,8 +271,9 @@ impl ValueGc {
                 return None;
             }
             let (version, victims) = (Arc::clone(&state.version), state.relocating.victims.clone());
-            let damaged = state.damaged.keys().copied().collect();
-            // Without the lock, there may be thousands of tables to look at; unless it is in vain again and again.
+            let damaged = state.compactions.damaged.keys().copied().collect();
+            // Without the lock, because there may be thousands of tables; with it after several
+            // vain attempts.
             let held = (tries == STRETCH_TRIES).then_some(state);
             let mut runs = version.runs.iter().enumerate().rev();
             let found = runs.find_map(|(at, run)| Some((at, stretch(run, &victims, &damaged)?)));
@@ -298,10 +285,10 @@ impl ValueGc {
         }
     }
 
-    /// Chooses the files to be emptied next, if there are any. None while another merge is under way: its copies
-    /// would look dead, and be closed while it writes them.
+    /// Chooses the next victims. Not while another compaction is running: its copies would look
+    /// dead, and their file would be closed while it writes.
     fn choose_victims(&self, moment: Moment) -> Relocated {
-        // A moment of both: what is not in the version's tables is in the parts.
+        // Both locks, for one moment: a pointer is in a memtable or in a table of the version.
         let (version, moving, unmovable) = {
             let commit = self.log.lock();
             let mut state = self.versions.lock();
@@ -313,8 +300,11 @@ impl ValueGc {
             if moment == Moment::Load && !self.is_due(&mut state, bytes) {
                 return Relocated::Nothing;
             }
-            let parts = state.immutables.iter().filter_map(|part| part.values.first);
-            let moving = parts.chain(commit.first_values()).min();
+            let immutables = state
+                .immutables
+                .iter()
+                .filter_map(|immutable| immutable.values.first);
+            let moving = immutables.chain(commit.first_values()).min();
             let version = Arc::clone(&state.version);
             (version, moving, state.relocating.unmovable.clone())
         };
@@ -329,7 +319,8 @@ impl ValueGc {
         let (dead, alive) = census.files.iter().partition(|file| file.live == 0);
         census.files = alive;
         if moment != Moment::Load {
-            // Those without a live value go by themselves, but for the ones that are being filled.
+            // Files without a live value are dropped anyway, except those that are open for
+            // appending.
             let dead: Vec<Filled> = dead;
             self.value_files
                 .close_value_files(&dead.iter().map(|file| file.file).collect());
@@ -338,7 +329,7 @@ impl ValueGc {
         if victims.is_empty() {
             return Relocated::Nothing;
         }
-        // Under both locks: nobody copies into one of them, and nobody begins to.
+        // Under both locks: nobody copies into a victim, and nobody begins to.
         let commit = self.log.lock();
         let mut state = self.versions.lock();
         if !state.may_relocate() || !state.relocating.victims.is_empty() {
@@ -349,7 +340,8 @@ impl ValueGc {
         Relocated::Some
     }
 
-    /// Files that are mostly dead, else such as would shrink, if what they give back is worth the work.
+    /// Returns files that are mostly dead, or else files that would shrink, if that is worth the
+    /// work.
     fn worthy_victims(
         &self,
         moment: Moment,
@@ -378,7 +370,7 @@ impl ValueGc {
             return BTreeSet::new();
         }
         let mut victims = self.choose_to_encode(census, version);
-        // About half, an eighth at least.
+        // Compression saves about a half, and at least an eighth.
         if !worthy(census, &victims, regular / ENCODED_MIN_SHARE, |file| {
             file.live / 2
         }) {
@@ -387,7 +379,8 @@ impl ValueGc {
         victims
     }
 
-    /// Files of raw values that would shrink, as many as a round takes; those that would not are settled.
+    /// Returns as many files of uncompressed values that would shrink as one round takes. Notes
+    /// those that would not.
     fn choose_to_encode(&self, census: &Census, version: &Version) -> BTreeSet<u64> {
         let (mut chosen, mut settled) = (BTreeSet::new(), Vec::new());
         let regular = self.shared.regular_length();
@@ -396,7 +389,7 @@ impl ValueGc {
         for file in &census.files {
             let handle = version.values.get(&file.file);
             let fresh = handle.filter(|it| !it.settled.load(Ordering::Relaxed));
-            // One that has just been begun is waited for.
+            // A file that was just begun is left until it is longer.
             let short =
                 file.bytes < regular / ENCODED_MIN_SHARE && self.value_files.is_filled(file.file);
             let Some(handle) = fresh.filter(|_| self.shared.encodes() && !short) else {
@@ -423,7 +416,7 @@ impl ValueGc {
         chosen
     }
 
-    /// Notes that nothing is to be encoded in these files, so that they are not looked at again.
+    /// Notes that these files need no compression, so that they are not sampled again.
     fn settle(&self, files: &[Arc<ValueHandle>]) {
         if files.is_empty() {
             return;
@@ -442,56 +435,19 @@ impl ValueGc {
             ..VersionEdit::default()
         };
         if self.manifests.is_open() && !self.manifests.is_broken() {
-            // Of no account where it is lost: the next handle looks again.
+            // If the note is lost, the next handle samples the files again.
             let _ = self.manifests.append(&edit);
         }
         drop(commit);
     }
 
-    /// Whether so much was written since the last look that there may be too much dead beside writers: to look at
-    /// all tables is not for every flush.
+    /// Whether so much was written since the last check that too much may be dead under load.
+    /// Checking all tables is too much for every flush.
     fn is_due(&self, state: &mut State, bytes: u64) -> bool {
         let regular = self.shared.regular_length();
         let looked_at = state.relocating.looked_at.min(bytes);
         let due = bytes > regular.saturating_mul(2) && bytes - looked_at > regular / 4;
         state.relocating.looked_at = if due { bytes } else { looked_at };
         due
-    }
-
-    /// How much may be dead in value files while the database is idle.
-    pub(crate) fn allowance(&self) -> Allowance {
-        let segment = self.shared.settings.budget.segment;
-        let earlier = if segment > LOG_WHEN_IDLE {
-            0
-        } else {
-            LOG_WHEN_IDLE
-        };
-        let beside = segment + earlier + self.manifests.bytes();
-        Allowance::new(self.shared.regular_length(), beside)
-    }
-
-    /// Whether more than may be dead in an idle database is there to be deleted at all.
-    pub(crate) fn may_hide_much(&self, version: &Version) -> bool {
-        let bytes = Census::of(version).bytes() + version.bytes();
-        bytes > self.allowance().dead_max(0)
-    }
-
-    /// Whether an idle database would give back space with its tables as they are: too much of its
-    /// value files is dead, or newer runs may hide values of older ones.
-    pub(crate) fn space_wanted(&self, state: &State) -> bool {
-        let version = &state.version;
-        if version.values.is_empty() {
-            return false;
-        }
-        let (allowance, mut census) = (self.allowance(), Census::of(version));
-        let unmovable = &state.relocating.unmovable;
-        census.files.retain(|file| !unmovable.contains(&file.file));
-        let (dead, bytes) = (census.dead(), census.bytes());
-        if allowance.is_much(dead, bytes) {
-            return true;
-        }
-        let hidden = may_be_hidden(version, &self.shared.context);
-        dead + hidden > allowance.dead_max(bytes.saturating_sub(dead + hidden))
-            && self.schedule.compaction_wanted(state, true).is_some()
     }
 }

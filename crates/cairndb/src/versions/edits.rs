@@ -7,7 +7,7 @@ use cairndb_format::manifest::VersionEdit;
 use crate::state::context::ReadContext;
 use crate::state::version::Version;
 
-/// The edit that makes `version` from nothing, but for numbers and the log.
+/// Returns the edit that makes `version` from nothing, except for numbers and the log.
 pub(crate) fn edit_of(
     version: &Version,
     context: &ReadContext,

@@ -1,4 +1,5 @@
-//! Installing outcomes: the next version is built, published, and queued for the manifest.
+//! `Installer`: builds the next version from what a flush or a compaction wrote, publishes it, and
+//! queues it for the manifest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,17 +18,18 @@ use crate::versions::shared::Shared;
 use crate::versions::state::{Added, Pending, State};
 use crate::versions::version_set::VersionSet;
 
-/// Tables of a flush's size, below that which merges cut, that the newest run may have.
+/// The newest run takes tables of a flush only while it has fewer than this: they are smaller than
+/// those of a compaction.
 const CONTINUED_TABLES_MAX: usize = 1024;
 
-/// What a flush takes from its parts, beside the entries.
+/// What a flush takes over from its memtables, beside the entries.
 struct Flushed {
     last_seq: SeqNo,
-    /// The first value file they had a pointer to.
+    /// The first value file that they point to.
     first_values: Option<u64>,
 }
 
-/// `table` as a member of `run`.
+/// Returns `table` as a member of `run`.
 fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
     let record = TableRecord {
         run,
@@ -36,11 +38,10 @@ fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
     Arc::new(table.moved(record))
 }
 
-/// Builds the next version from what a flush or a compaction wrote.
 pub(crate) struct Installer {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
-    /// Callers of `compact_range` on the way.
+    /// Calls of `compact_range` in progress.
     compacting: AtomicUsize,
 }
 
@@ -53,45 +54,50 @@ impl Installer {
         }
     }
 
-    /// A caller of `compact_range` is on its way, until [`Installer::end_compacting`].
+    /// Notes that a call of `compact_range` begins.
     pub(crate) fn begin_compacting(&self) {
-        // Relaxed: a hint to merges, of this call and beside it.
+        // Relaxed: only a hint for compactions that run beside it.
         self.compacting.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It is done.
+    /// Notes that a call of `compact_range` ends.
     pub(crate) fn end_compacting(&self) {
         self.compacting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Installs a flush of the `parts` oldest sealed parts.
-    pub(crate) fn install_flush(&self, state: &mut State, parts: usize, outcome: Outcome) {
+    /// Installs a flush of the `immutables` oldest immutable memtables.
+    pub(crate) fn install_flush(&self, state: &mut State, immutables: usize, outcome: Outcome) {
         let mut version = (*state.version).clone();
         let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
         if !outcome.tables.is_empty() {
-            // Asks the order, which may be the user's and panic: the parts are still there then.
+            // May call a comparator of the user's, which may panic. The memtables are still there
+            // then.
             added = self.place_flushed(state, &mut version, outcome.tables);
         }
-        // While the parts are there still: readers would miss them and have no tables instead.
+        // The memtables stay: without them and without tables, readers would miss entries.
         if !self.is_in_order(state, &version) {
             return;
         }
         let mut flushed = Flushed {
-            last_seq: state.durable_seq,
+            last_seq: state.durable.seq,
             first_values: None,
         };
-        for part in state.immutables.drain(..parts) {
-            flushed.last_seq = flushed.last_seq.max(part.mem.seq_max());
-            let first = flushed.first_values.into_iter().chain(part.values.first);
+        for immutable in state.immutables.drain(..immutables) {
+            flushed.last_seq = flushed.last_seq.max(immutable.mem.seq_max());
+            let first = flushed
+                .first_values
+                .into_iter()
+                .chain(immutable.values.first);
             flushed.first_values = first.min();
         }
         self.install(state, version, added, flushed);
     }
 
-    /// Appends the tables to the last run when they share no key with any table - a sequential
-    /// load is then a matter of the manifest alone - or to the newest when they lie behind its last key: what is
-    /// overwritten or deleted in key order is one run, and not merged again and again. Else makes them a run of their own.
+    /// Chooses the run of flushed tables. If they share no key with any table, they join the last
+    /// run, so that a sequential load only changes the manifest. If all their keys are after those
+    /// of the newest run, they join that: overwrites or deletions in key order form one run and are
+    /// not compacted again and again. Otherwise they become a run.
     fn place_flushed(
         &self,
         state: &mut State,
@@ -106,15 +112,16 @@ impl Installer {
                 .iter()
                 .all(|run| run.overlapping(order, smallest, largest).is_empty())
         });
-        // A merge under way may fill the gap these tables would go into; behind every key it cannot.
-        let behind = |smallest: &[u8]| {
+        // A running compaction may fill the gap that these tables would go into, but not the range
+        // after every key.
+        let after = |smallest: &[u8]| {
             let mut last = version.runs.iter().filter_map(|run| run.tables().last());
             last.all(|table| order.compare(&table.record.largest, smallest).is_lt())
         };
         let safe = !state.is_compacting()
             || tables
                 .first()
-                .is_some_and(|table| behind(&table.record.smallest));
+                .is_some_and(|table| after(&table.record.smallest));
         if alone
             && safe
             && let Some(last) = version.runs.last_mut()
@@ -127,7 +134,8 @@ impl Installer {
         if let Some(newest) = version.runs.first_mut()
             && self.may_continue(state, newest, &tables)
         {
-            // Newer than all there is, they may stand in the newest run as well as above it.
+            // They are newer than all other tables, so they may join the newest run or stand above
+            // it.
             let added = self.handles(newest.id, tables);
             *newest = Arc::new(self.extended(newest, &added));
             Stats::add(&self.shared.stats.moves, 1);
@@ -140,12 +148,12 @@ impl Installer {
         added
     }
 
-    /// Whether tables of a flush may be added to the newest run: they lie behind its last key, and it has
-    /// neither a damaged table, which would keep them from every merge, nor many far below their size, each of which costs
-    /// memory and every version a reference. Nor while a merge is under way: what waits above it for a writer to make
-    /// room of must not hide behind a run that has grown.
+    /// Whether tables of a flush may join the newest run. Their keys are after all of its keys. It
+    /// has no damaged table, which would keep them from every compaction, and not too many small
+    /// ones: each costs memory, and a reference in every version. No compaction is running, because
+    /// a run that grows would hide the newer runs above it from a stalled writer.
     fn may_continue(&self, state: &State, newest: &Run, tables: &[Written]) -> bool {
-        let behind = match (newest.tables().last(), tables.first()) {
+        let after = match (newest.tables().last(), tables.first()) {
             (Some(last), Some(first)) => {
                 let order = &self.shared.context.order;
                 order
@@ -157,28 +165,29 @@ impl Installer {
         let count = newest.tables().len();
         let few = count < CONTINUED_TABLES_MAX
             || newest.bytes() / count as u64 >= self.shared.settings.output.table_bytes / 2;
-        let damaged = |table: &Arc<TableHandle>| state.damaged.contains_key(&table.record.file);
-        // A damaged one is rare, and a look at each table, which may be thousands, is not for every flush.
-        let whole = state.damaged.is_empty() || !newest.tables().iter().any(damaged);
-        behind && few && !state.is_compacting() && whole
+        let damaged =
+            |table: &Arc<TableHandle>| state.compactions.damaged.contains_key(&table.record.file);
+        // Damaged tables are rare, and a run may have thousands of tables to check.
+        let whole = state.compactions.damaged.is_empty() || !newest.tables().iter().any(damaged);
+        after && few && !state.is_compacting() && whole
     }
 
-    /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to
-    /// look into one would wait for a dozen system calls and for filter and fence to be checked, and every
-    /// page of it would cost somebody a page fault, 0.5 us. So it is while `compact_range` is under way: who compacts by
-    /// hand is about to read.
+    /// Opens and maps tables that were just written, if somebody reads or calls `compact_range`.
+    /// Otherwise their first reader would wait for a dozen system calls, for the check of filter
+    /// and fence index, and for a page fault a page.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
         if !self.versions.view().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
         }
         for written in &mut outcome.tables {
-            // What is wrong with it, those who need it are told.
+            // Readers that need a damaged table get its error.
             let (opened, _) = self.open_mapped(&written.record, Table::check_index);
             written.opened = Some(opened);
         }
     }
 
-    /// A handle of a table just written, open and mapped, and what `check` says of it.
+    /// Returns an open and mapped handle of a table that was just written, and the result of
+    /// `check`.
     pub(crate) fn open_mapped(
         &self,
         record: &TableRecord,
@@ -192,7 +201,7 @@ impl Installer {
         (opened, checked)
     }
 
-    /// Handles of tables just written, as members of run `id`.
+    /// Returns handles of tables that were just written, as members of run `id`.
     fn handles(&self, id: u64, written: Vec<Written>) -> Vec<Added> {
         let handle = |written: Written| {
             let record = TableRecord {
@@ -211,22 +220,22 @@ impl Installer {
         written.into_iter().map(handle).collect()
     }
 
-    /// `run` with the tables added, which share no key with its own.
+    /// Returns `run` with the tables `added`, which share no key with it.
     fn extended(&self, run: &Run, added: &[Added]) -> Run {
         let tables = added.iter().map(|added| Arc::clone(&added.table));
         run.appended(tables, &self.shared.context.order)
             .unwrap_or_else(|| self.with_tables(run.id, run.tables().to_vec(), added))
     }
 
-    /// Run `id` with the tables `there` and those added.
+    /// Returns run `id` with the tables `there` and `added`.
     fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, added: &[Added]) -> Run {
         let mut tables = there;
         tables.extend(added.iter().map(|added| Arc::clone(&added.table)));
         Run::new(id, tables, &self.shared.context.order)
     }
 
-    /// Replaces a merge's inputs by its output. Tables that a flush added to an input run meanwhile share no key
-    /// with it, and stay where it was.
+    /// Replaces the inputs of a compaction by its output. Tables that a flush added to an input run
+    /// meanwhile share no key with it and stay in their run.
     pub(crate) fn install_compaction(
         &self,
         state: &mut State,
@@ -255,7 +264,7 @@ impl Installer {
             left.retain(|table| !gone.contains(&table.record.file));
             let next = if run.id == oldest {
                 if plan.target != run.id {
-                    // What a flush appended to a wholly merged run moves on with it.
+                    // Tables that a flush added to a wholly compacted run move to the new run.
                     left = left
                         .iter()
                         .map(|table| as_member(table, plan.target))
@@ -274,9 +283,9 @@ impl Installer {
             }
         }
         added.extend(moved);
-        let pending = state.pending.as_ref();
+        let pending = state.durable.pending.as_ref();
         let flushed = Flushed {
-            last_seq: pending.map_or(state.durable_seq, |pending| pending.last_seq),
+            last_seq: pending.map_or(state.durable.seq, |pending| pending.last_seq),
             first_values: None,
         };
         if self.is_in_order(state, &version) {
@@ -292,8 +301,8 @@ impl Installer {
         }
     }
 
-    /// Whether `version` may follow the newest. If not, our own job broke the order: nothing of it may reach
-    /// the manifest, and the handle is poisoned.
+    /// Whether `version` may replace the newest. If not, a job of ours broke the order: nothing of
+    /// it may reach the manifest, and the handle is poisoned.
     fn is_in_order(&self, state: &State, version: &Version) -> bool {
         let checked = version.check_since(&state.version, &self.shared.context.order);
         let right = checked
@@ -312,8 +321,8 @@ impl Installer {
             .bytes
             .store(version.bytes(), Ordering::Relaxed);
         state.version = Arc::new(version);
-        state.installed += 1;
-        state.idle.disturb();
+        state.durable.installed += 1;
+        state.background.idle.disturb();
         let version = Arc::clone(&state.version);
         let newer = Pending {
             version,
@@ -323,7 +332,7 @@ impl Installer {
             since_ns: self.shared.env.now_ns(),
             installed: 1,
         };
-        state.pending = Some(match state.pending.take() {
+        state.durable.pending = Some(match state.durable.pending.take() {
             Some(older) => older.then(newer),
             None => newer,
         });

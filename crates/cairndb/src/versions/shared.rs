@@ -1,4 +1,5 @@
-//! What every part of one open database needs and none changes: environment, directory, settings.
+//! `Shared`: what every part of an open database uses and none replaces: environment, directory,
+//! settings, counters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +22,7 @@ use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::edits::edit_of;
 
-/// What every part of one open database needs and none changes: environment, directory, settings.
+/// What every part of an open database uses and none replaces.
 pub(crate) struct Shared {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
@@ -33,14 +34,14 @@ pub(crate) struct Shared {
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
     pub(crate) opener: Arc<TableOpener>,
-    /// The merge operator that the database was used with before, whether this handle has it or not.
+    /// The merge operator that the database was last used with, even if this handle has none.
     pub(crate) stored_operator: Option<String>,
-    /// The next file number; one is never used twice.
+    /// The next file number. A number is never used twice.
     pub(crate) next_file: AtomicU64,
 }
 
 impl Shared {
-    /// The edit that makes `version` from nothing.
+    /// Returns the edit that makes `version` from nothing.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
         let stored_operator = self.stored_operator.as_deref();
         VersionEdit {
@@ -50,12 +51,12 @@ impl Shared {
         }
     }
 
-    /// Whether the moment `end` on the environment's clock has passed.
+    /// Whether the moment `end` has passed.
     pub(crate) fn is_over(&self, end: Option<u64>) -> bool {
         end.is_some_and(|end| self.env.now_ns() >= end)
     }
 
-    /// The regular length of a value file, where a share of it is meant.
+    /// The length of a value file, or 256 MiB if it is longer: the measure for shares of one.
     pub(crate) fn regular_length(&self) -> u64 {
         self.settings.value_file.min(REGULAR_BYTES_MAX)
     }
@@ -64,14 +65,15 @@ impl Shared {
         self.env.background() == Background::Stepped
     }
 
-    /// A file number never used before.
+    /// Returns a file number that was never used.
     pub(crate) fn new_file(&self) -> u64 {
         // Relaxed: only uniqueness matters.
         self.next_file.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Refuses what a forked child writes, before it waits for a lock that a thread of the parent may have
-    /// held at the fork, and before it stores anything into the log that both have mapped.
+    /// Refuses a write in a forked child. Checked before taking a lock that a thread of the parent
+    /// may have held at the fork, and before storing anything into the log, which both processes
+    /// map.
     #[inline]
     pub(crate) fn check_here(&self) -> Result<()> {
         if self.origin.is_here() {
@@ -92,12 +94,12 @@ impl Shared {
         self.health.check_write()
     }
 
-    /// Whether tables are written with values encoded.
+    /// Whether tables store values compressed.
     pub(crate) fn encodes(&self) -> bool {
         self.settings.output.compression == Compression::Adaptive
     }
 
-    /// Large values that the mutable memtable of an idle database may point to.
+    /// Bytes of large values that the mutable memtable of an idle database may point to.
     pub(crate) fn values_when_idle_max(&self) -> u64 {
         (self.regular_length() / VALUES_WHEN_IDLE_SHARE).max(1)
     }
@@ -111,45 +113,46 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Value files longer than this count as no longer, where a share of one is meant.
+/// Value files may be longer than this, but shares of one are taken of no more.
 const REGULAR_BYTES_MAX: u64 = 256 << 20;
 
-/// An idle database flushes a memtable that points to so large a share of a value file.
+/// An idle database flushes a memtable that points to this share of a value file.
 const VALUES_WHEN_IDLE_SHARE: u64 = 16;
 
-/// An idle database flushes a memtable that keeps more of the log than this beside the segment that
-/// is written. With less memory than 16 MB segments are shorter than this, and a memtable that
+/// An idle database flushes a memtable that keeps more of the log than this, besides the current
+/// segment. With less than 16 MB of memory, segments are shorter than this, and a memtable that
 /// crosses from one into the next is no reason to write a table.
 pub(crate) const LOG_WHEN_IDLE: u64 = 2 << 20;
 
-/// A duration on the environment's clock.
+/// Converts a duration to the environment's clock.
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Settings that stay as they were at opening.
+/// Settings that are fixed at opening.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) budget: Budget,
     pub(crate) durability: Durability,
     pub(crate) output: OutputSettings,
     pub(crate) read_only: bool,
-    /// Value files are closed when they reach this length.
+    /// A value file that reaches this length is closed.
     pub(crate) value_file: u64,
 }
 
 impl Settings {
-    /// The durability that a write with these options has.
+    /// Returns the durability of a write with `options`.
     pub(crate) fn durability_of(&self, options: WriteOptions) -> Durability {
         options.durability.unwrap_or(self.durability)
     }
 
-    /// Large values that a part may have pointers to: which of them are dead is known once tables have the pointers.
+    /// Bytes of large values that a memtable may point to. Which of them are dead is known only
+    /// after its flush.
     pub(crate) fn memtable_values_max(&self) -> u64 {
         (self.value_file / 4).clamp(MEMTABLE_VALUES_MIN, MEMTABLE_VALUES_MAX)
     }
 }
 
-/// However short value files are, and however long.
+/// Bounds of that, for short and for long value files.
 const MEMTABLE_VALUES_MIN: u64 = 1 << 20;
 const MEMTABLE_VALUES_MAX: u64 = 64 << 20;

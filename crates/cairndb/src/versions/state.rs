@@ -1,21 +1,27 @@
-//! What the state lock guards, and the lock order. Methods live with what they do: writing, flushing,
-//! merging, installing, persisting, opening, closing.
+//! What the state lock guards, and the order of all locks.
+//!
+//! The methods of `State` answer questions about it; its owners change it: `Installer`,
+//! `Persister`, `Flusher`, `Compactor`, `Sealer`, `DeadFiles`.
 //!
 //! Lock order, outermost first:
 //!
 //! | lock | guards | held across I/O |
 //! |---|---|---|
-//! | `close_turn` | closing, from beginning to end | everything |
-//! | `lock` | the directory's lock | unlinking of obsolete files |
-//! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for a whole manifest, with the tables it is first to name, value files beyond 64, and at closing) |
-//! | `sync_turn` | the claim to what waits for a sync | syncs, and the manifest append between them |
-//! | `threads` | the threads that closing joins | starting them |
-//! | `state` | sealed parts, versions, pending edits, job flags | never |
-//! | inside `reserve` | files kept on a nearly full disk | creating them |
-//! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only, `values` and `moved` a sync, too |
+//! | `Closer::close_turn` | closing, from beginning to end | everything |
+//! | `Sweeper::lock` | the directory lock | unlinking of obsolete files |
+//! | `Log::commit` | mutable memtable, log position, sequence numbers | log and manifest appends; a sync only (1) |
+//! | `Manifests::sync_turn` | the claim to what waits for a sync | syncs, and the manifest append between them |
+//! | `Scheduler::threads` | the threads that closing joins | starting them |
+//! | `VersionSet::state` | this | never |
+//! | `Reserve::turn` | creation of files on a nearly full disk | that |
+//! | inner locks (2) | their own fields | appends; `values` and `moved` also a sync |
 //!
-//! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
-//! `start_for_readers`: it tries `state`, and takes `threads`, which is outside `state`.)
+//! (1) while a whole manifest is written, of value files if more than 64 wait, and at closing.
+//! (2) of segments, manifest, values, moved, snapshots, shown, files, reaper, dictionaries.
+//!
+//! Readers take none of them: they load the view and the published sequence number. Exception: a
+//! read may start the worker (`Scheduler::start_for_readers`). It try-locks the state, releases it,
+//! then takes `threads`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -34,23 +40,23 @@ use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::shared::Settings;
 
-/// A sealed memtable part waiting for its flush.
+/// A full memtable that waits for its flush.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct ImmutableMemtable {
     pub(crate) mem: Arc<Memtable>,
-    /// Bytes of the log that its records take.
+    /// Bytes of its records in the log.
     pub(crate) logged: u64,
-    /// The first segment that holds one of its records, none if it was not logged.
+    /// The first segment that holds one of its records; `None` if it was not logged.
     pub(crate) first_segment: Option<u64>,
-    /// What its pointers lead to.
+    /// The large values that it points to.
     pub(crate) values: MemtableValues,
-    /// The flush that has taken it, none while it waits for one.
+    /// The flush that has taken it; `None` while it waits for one.
     pub(crate) flush: Option<u64>,
 }
 
-impl From<Filled> for Part {
-    fn from(filled: Filled) -> Part {
-        Part {
+impl From<Filled> for ImmutableMemtable {
+    fn from(filled: Filled) -> ImmutableMemtable {
+        ImmutableMemtable {
             mem: filled.mem,
             logged: filled.logged,
             first_segment: filled.first_segment,
@@ -60,50 +66,51 @@ impl From<Filled> for Part {
     }
 }
 
-/// A flush under way, or done and waiting for an older one to be installed first.
+/// A flush that is running, or is done and waits until an older one is installed.
 #[derive(Debug)]
 pub(crate) struct Flush {
     pub(crate) number: u64,
-    /// What it wrote, once it has.
+    /// What it wrote, once it is done.
     pub(crate) outcome: Option<Outcome>,
 }
 
-/// A table handle that a version is the first to have.
+/// A table handle that is new in a version.
 #[derive(Debug)]
 pub(crate) struct Added {
     pub(crate) table: Arc<TableHandle>,
-    /// How to sync the file before the manifest may name it; none for a file that only moved.
+    /// Syncs the file before the manifest may name it; `None` for a table that only changed its
+    /// run.
     pub(crate) sync: Option<Arc<dyn FileSync>>,
 }
 
-/// What readers see and the manifest does not know yet. Installing adds to it: only the newest version
-/// is kept, for a version with a thousand tables takes as much memory as a small memtable.
+/// What readers see and the manifest does not describe yet. Only the newest version is kept: a
+/// version with a thousand tables takes as much memory as a small memtable.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// The newest version.
     pub(crate) version: Arc<Version>,
-    /// Tables added since the durable version, those merged away meanwhile included.
+    /// Tables added since the durable version, including those that were compacted away since.
     pub(crate) added: Vec<Added>,
     /// Every write up to here is in the version's tables.
     pub(crate) last_seq: SeqNo,
-    /// The first value file that a flushed part had a pointer to. The log still has that record, and
-    /// would be replayed, whether a table has the pointer or not.
+    /// The first value file that a flushed memtable had a pointer to. Replay would need it: the log
+    /// still holds that record, whether or not a table holds the pointer.
     pub(crate) first_values: Option<u64>,
-    /// When readers began to see the first of it.
+    /// When readers began to see the oldest of these versions.
     pub(crate) since_ns: u64,
-    /// Versions installed.
+    /// How many versions it stands for.
     pub(crate) installed: u64,
 }
 
 impl Pending {
-    /// This and what was installed after it, as one.
+    /// Appends what was installed after this.
     pub(crate) fn then(mut self, newer: Pending) -> Pending {
         self.added.extend(newer.added);
         Pending {
             version: newer.version,
             added: self.added,
-            // A merge that was installed while a flush was being made durable knew only of what was
-            // durable before; the number never goes back.
+            // A compaction that was installed while a flush was being made durable knew only what
+            // was durable before. The number never decreases.
             last_seq: self.last_seq.max(newer.last_seq),
             first_values: self
                 .first_values
@@ -116,96 +123,139 @@ impl Pending {
     }
 }
 
+/// What the manifest describes, and what was installed since.
+#[derive(Debug)]
+pub(crate) struct DurableState {
+    /// The version that the durable manifest describes.
+    pub(crate) version: Arc<Version>,
+    /// Every write up to here is in its tables.
+    pub(crate) seq: SeqNo,
+    /// Dead bytes of value files, as far as the manifest counts them.
+    pub(crate) dead: BTreeMap<u64, u64>,
+    /// Versions installed since the last pass.
+    pub(crate) pending: Option<Pending>,
+    /// Versions installed by this handle.
+    pub(crate) installed: u64,
+    /// How many of them are durable.
+    pub(crate) persisted: u64,
+    /// A pass of the persister, or a removal of value files, is running.
+    pub(crate) persisting: bool,
+    /// The number of the manifest that CURRENT names.
+    pub(crate) manifest: u64,
+    /// The number of the last manifest that could not be begun and was left there, or 0.
+    pub(crate) failed_manifest: u64,
+}
+
+/// Flushes that are not installed yet.
+#[derive(Debug)]
+pub(crate) struct Flushes {
+    /// In no order: the memtables determine which is installed first.
+    pub(crate) running: Vec<Flush>,
+    pub(crate) next: u64,
+    /// Begin and duration of the flush that ended last.
+    pub(crate) last: (u64, u64),
+}
+
+/// Compactions that are running, and tables that none may take.
+#[derive(Debug, Default)]
+pub(crate) struct Compactions {
+    /// The runs that each compaction takes tables of.
+    pub(crate) running: Vec<Vec<u64>>,
+    /// Callers that wait to compact a range of keys: no other compaction begins before them.
+    pub(crate) range_waiting: usize,
+    /// Tables that a compaction found damaged or could not read, with the error. The picker leaves
+    /// them alone.
+    pub(crate) damaged: BTreeMap<u64, Error>,
+    /// How often a compaction could not read a table.
+    pub(crate) unreadable: BTreeMap<u64, u32>,
+}
+
+/// State of the background threads.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    pub(crate) idle: Idle,
+    /// Callers that wait for idle work: it begins at once instead of after a pause of writes.
+    pub(crate) hurrying: usize,
+    /// After a failure, nothing is tried before this moment.
+    pub(crate) retry_at_ns: u64,
+    /// Length of the pause after the last failure.
+    pub(crate) retry_ns: u64,
+}
+
 /// What the state lock guards.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) mutable: Arc<Memtable>,
     /// Oldest first.
-    pub(crate) immutables: VecDeque<Part>,
+    pub(crate) immutables: VecDeque<ImmutableMemtable>,
+    /// The newest version.
     pub(crate) version: Arc<Version>,
-    /// What the durable manifest says.
-    pub(crate) durable: Arc<Version>,
-    pub(crate) durable_seq: SeqNo,
-    pub(crate) durable_dead: BTreeMap<u64, u64>,
-    pub(crate) pending: Option<Pending>,
-    /// Versions installed so far, and those of them that are durable.
-    pub(crate) installed: u64,
-    pub(crate) durable_installed: u64,
+    /// The number of the next run.
     pub(crate) next_run: u64,
+    pub(crate) durable: DurableState,
+    pub(crate) flushes: Flushes,
+    pub(crate) compactions: Compactions,
     pub(crate) relocating: Relocating,
     pub(crate) squeezes: Squeezes,
-    /// Tables that a merge found damaged, or could not read, and what it met: none is tried with them again
-    /// by itself.
-    pub(crate) damaged: BTreeMap<u64, Error>,
-    /// How often a merge could not read a table.
-    pub(crate) unreadable: BTreeMap<u64, u32>,
-    /// The number of the manifest CURRENT names.
-    pub(crate) manifest: u64,
-    /// The last one that could not be begun and still lies there, or 0.
-    pub(crate) failed_manifest: u64,
-    /// Flushes that are not installed, in no order: the parts say which comes first.
-    pub(crate) flushes: Vec<Flush>,
-    pub(crate) next_flush: u64,
-    /// The runs that each merge under way takes tables of.
-    pub(crate) compactions: Vec<Vec<u64>>,
-    /// Callers that wait to merge a range of keys: no other merge begins before them.
-    pub(crate) range_compactions_waiting: usize,
-    pub(crate) persisting: bool,
-    pub(crate) idle: Idle,
-    /// Callers that wait for idle work: it does not wait for a pause.
-    pub(crate) hurrying: usize,
+    pub(crate) background: Background,
+    /// The handle is being closed: jobs stop at the next step.
     pub(crate) closing: bool,
-    /// Background work is held off until then (backing off after a failure).
-    pub(crate) retry_at_ns: u64,
-    pub(crate) retry_ns: u64,
-    /// When the flush that ended last began, and how long it took.
-    pub(crate) last_flush: (u64, u64),
 }
 
 impl State {
-    /// Some thread writes files for a flush, a merge or the manifest.
+    /// Whether a flush, a compaction or a pass of the persister is running.
     pub(crate) fn at_work(&self) -> bool {
-        self.flushing() || self.is_compacting() || self.persisting
+        self.flushing() || self.is_compacting() || self.durable.persisting
     }
 
     /// Whether one more compaction may begin.
     pub(crate) fn may_compact(&self) -> bool {
         !self.closing
-            && self.range_compactions_waiting == 0
-            && self.compactions.len() < COMPACTIONS_MAX
+            && self.compactions.range_waiting == 0
+            && self.compactions.running.len() < COMPACTIONS_MAX
     }
 
-    /// Whether a relocation may begin: it shares the version with no other merge.
+    /// Whether a relocation may begin. It needs the version to itself.
     pub(crate) fn may_relocate(&self) -> bool {
         !self.is_compacting() && self.may_compact()
     }
 
-    /// Keeps others off the plan's runs and those older, until [`State::end_compaction`].
+    /// Reserves the plan's runs, and all older ones, until [`State::end_compaction`].
     pub(crate) fn begin_compaction(&mut self, plan: CompactionPlan) -> CompactionPlan {
-        self.compactions.push(plan.runs());
+        self.compactions.running.push(plan.runs());
         plan
     }
 
-    /// The merge of `plan` is over, however it ended.
+    /// Gives the runs of `plan` free, whether it succeeded or not.
     pub(crate) fn end_compaction(&mut self, plan: &CompactionPlan) {
         let runs = plan.runs();
-        let at = self.compactions.iter().position(|merge| *merge == runs);
+        let at = self
+            .compactions
+            .running
+            .iter()
+            .position(|running| *running == runs);
         self.compactions
-            .swap_remove(at.expect("a merge is listed until it ends"));
+            .running
+            .swap_remove(at.expect("a compaction stays listed until it ends"));
         if let Some(relocation) = &plan.relocation {
             self.relocating.end(relocation);
         }
     }
 
-    /// Some thread merges runs.
+    /// Whether a compaction is running.
     pub(crate) fn is_compacting(&self) -> bool {
-        !self.compactions.is_empty()
+        !self.compactions.running.is_empty()
     }
 
-    /// How many runs, from the newest on, are newer than all that are being merged: another merge may
-    /// take these, and what it makes of them stays newer.
+    /// Returns how many runs, counted from the newest, are newer than all that are being compacted.
+    /// Another compaction may take those: its output stays newer.
     pub(crate) fn free_runs(&self) -> usize {
-        let taken = |run: &Arc<Run>| self.compactions.iter().any(|merge| merge.contains(&run.id));
+        let taken = |run: &Arc<Run>| {
+            self.compactions
+                .running
+                .iter()
+                .any(|running| running.contains(&run.id))
+        };
         let runs = &self.version.runs;
         runs.iter().position(taken).unwrap_or(runs.len())
     }
@@ -213,62 +263,84 @@ impl State {
     pub(crate) fn immutable_bytes(&self) -> usize {
         self.immutables
             .iter()
-            .map(|part| part.mem.allocated_bytes())
+            .map(|immutable| immutable.mem.allocated_bytes())
             .sum()
     }
 
-    /// Bytes of the log that all sealed parts' records take.
+    /// Bytes of the log that the records of immutable memtables take.
     pub(crate) fn immutable_logged(&self) -> u64 {
-        self.immutables.iter().map(|part| part.logged).sum()
+        self.immutables
+            .iter()
+            .map(|immutable| immutable.logged)
+            .sum()
     }
 
-    /// Whether the sealed parts that no flush has taken are worth one: `due` bytes of memory, too much log, or
-    /// large values enough that their overwriting should be known.
+    /// Whether the immutable memtables that no flush has taken are worth one: they hold `due`
+    /// bytes, too much log, or so many large values that their overwriting should be counted.
     pub(crate) fn flush_due(&self, due: usize, settings: &Settings) -> bool {
-        let waiting = || self.immutables.iter().filter(|part| part.flush.is_none());
-        let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
-        let logged: u64 = waiting().map(|part| part.logged).sum();
-        let values: u64 = waiting().map(|part| part.values.bytes).sum();
+        let waiting = || {
+            self.immutables
+                .iter()
+                .filter(|immutable| immutable.flush.is_none())
+        };
+        let bytes: usize = waiting()
+            .map(|immutable| immutable.mem.allocated_bytes())
+            .sum();
+        let logged: u64 = waiting().map(|immutable| immutable.logged).sum();
+        let values: u64 = waiting().map(|immutable| immutable.values.bytes).sum();
         self.can_flush()
             && (bytes >= due
                 || logged >= settings.budget.flush_logged
                 || values >= settings.memtable_values_max())
     }
 
-    /// Whether sealed parts pile up, those being flushed included.
+    /// Whether immutable memtables pile up, including those that are being flushed.
     pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
         self.immutable_bytes() >= budget.crowd() || self.immutable_logged() >= budget.crowd_logged()
     }
 
-    /// Sealed parts that no flush has taken.
+    /// Immutable memtables that no flush has taken.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting = self.immutables.iter().filter(|part| part.flush.is_none());
+        let waiting = self
+            .immutables
+            .iter()
+            .filter(|immutable| immutable.flush.is_none());
         waiting.count()
     }
 
-    /// Whether some thread is flushing.
+    /// Whether a flush is running.
     pub(crate) fn flushing(&self) -> bool {
-        self.flushes.iter().any(|flush| flush.outcome.is_none())
+        self.flushes
+            .running
+            .iter()
+            .any(|flush| flush.outcome.is_none())
     }
 
-    /// Whether a flush can begin: parts wait, and a thread more may work at them.
+    /// Whether a flush may begin: memtables wait, and one more thread may flush.
     pub(crate) fn can_flush(&self) -> bool {
-        self.flushes.len() < FLUSHES_MAX && self.immutables.iter().any(|part| part.flush.is_none())
+        self.flushes.running.len() < FLUSHES_MAX
+            && self
+                .immutables
+                .iter()
+                .any(|immutable| immutable.flush.is_none())
     }
 }
 
-/// A writer's beside another. Each holds a table builder and a page of every run it reads, one that a caller waits
-/// for two of both.
+/// One of the worker, one of a stalled writer. Each holds a table builder and a page of every run
+/// it reads; a compaction that a caller waits for holds both twice.
 const COMPACTIONS_MAX: usize = 2;
 
-/// With so many unsynced tables there is a pass too: each keeps a descriptor until it is synced. Twice as
-/// many hold up writers.
+/// More unsynced tables than this start a pass of the persister, since each keeps a descriptor
+/// until it is synced. Twice as many stall writers.
 pub(crate) const UNSYNCED_TABLES_MAX: usize = 128;
 
-/// The worker, and a writer that has no room left. Every flush holds a table builder.
+/// One of the worker, one of a stalled writer. Each holds a table builder.
 const FLUSHES_MAX: usize = 2;
 
-/// A job was given up because the database is being closed.
+/// The error of a job that stops because the database is being closed.
 pub(crate) fn stopped() -> Error {
-    Error::new(ErrorKind::Closed, "the merge was stopped by closing")
+    Error::new(
+        ErrorKind::Closed,
+        "the compaction stopped because the database is being closed",
+    )
 }

@@ -1,4 +1,7 @@
-//! The newest view, the state behind it, and the signals of its changes.
+//! `VersionSet`: the newest view, the state behind it, and the signals of their changes.
+//!
+//! Readers use the view alone, without a lock. Everything else reads and changes the state under
+//! its lock and publishes a view where readers are to see the change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,12 +20,12 @@ use crate::versions::state::State;
 pub(crate) struct VersionSet {
     shared: Arc<Shared>,
     view: ArcSwap<View>,
-    /// The number of the newest view, stored before the view itself.
+    /// The number of the newest view. It is stored before the view.
     newest_view: AtomicU64,
     shown: Shown,
     published: AtomicU64,
     state: Mutex<State>,
-    /// Signalled at every change of `state` that a waiting caller could want.
+    /// Signalled at every change of `state` that a caller may wait for.
     changed: Condvar,
     /// Signalled when there is work for the worker or the syncer.
     work: Condvar,
@@ -47,38 +50,38 @@ impl VersionSet {
         }
     }
 
-    /// Locks the state. Never across I/O.
+    /// Locks the state. Never held across I/O.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
-    /// As [`VersionSet::lock`], unless somebody holds it.
+    /// As [`VersionSet::lock`]; `None` if the lock is taken.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
         self.state.try_lock()
     }
 
-    /// The newest view, without a lock.
+    /// Returns the newest view, without a lock.
     #[inline]
     pub(crate) fn view(&self) -> arc_swap::Guard<Arc<View>> {
         self.view.load()
     }
 
-    /// The number of the newest view, or of one that is just about to be.
+    /// Returns the number of the newest view, or of one that is about to be published.
     #[inline]
     pub(crate) fn newest_view(&self) -> u64 {
         self.newest_view.load(Ordering::Acquire)
     }
 
-    /// The last published sequence number.
+    /// Returns the last published sequence number.
     #[inline]
     pub(crate) fn published(&self) -> SeqNo {
         self.published.load(Ordering::Acquire)
     }
 
-    /// Publishes every write up to `last`, under the commit lock.
+    /// Publishes every write up to `last`. The caller holds the commit lock.
     #[inline]
     pub(crate) fn publish(&self, last: SeqNo) {
-        // Release: a reader that sees the number sees the inserts before it.
+        // Release: a reader that loads the number sees the inserts before it.
         self.published.store(last, Ordering::Release);
     }
 
@@ -92,17 +95,17 @@ impl VersionSet {
         self.shared.snapshots.acquire(&self.published)
     }
 
-    /// Bytes that views which are no longer the newest keep in memory.
+    /// Bytes of memory that older views keep, because readers still use them.
     pub(crate) fn pinned_bytes(&self) -> usize {
         self.shown.pinned_bytes(&self.view.load())
     }
 
-    /// Counts the view that opening made among those shown.
+    /// Registers the view that opening made.
     pub(crate) fn note_first_view(&self) {
         self.shown.note(&self.view.load());
     }
 
-    /// Wakes whoever waits for a change of the state.
+    /// Wakes callers that wait for a change of the state.
     pub(crate) fn notify_changed(&self) {
         self.changed.notify_all();
     }
@@ -112,7 +115,7 @@ impl VersionSet {
         self.work.notify_all();
     }
 
-    /// Waits for a change of the state, or until `end`.
+    /// Waits for a change of the state, at most until the moment `end`.
     pub(crate) fn wait_changed(&self, state: &mut MutexGuard<'_, State>, end: Option<u64>) {
         match end {
             None => self.changed.wait(state),
@@ -123,7 +126,7 @@ impl VersionSet {
         }
     }
 
-    /// Waits for work, or for `limit`; whether the time is over.
+    /// Waits for work, at most for `limit`; returns whether the time is over.
     pub(crate) fn wait_work(
         &self,
         state: &mut MutexGuard<'_, State>,
@@ -138,53 +141,57 @@ impl VersionSet {
         }
     }
 
-    /// Remembers a background failure, or that things work again.
+    /// Records a failure of background work, or that it succeeds again.
     pub(crate) fn note_background<T>(&self, state: &mut State, result: &Result<T>) {
         match result {
             Ok(_) => {
                 if self.shared.health.background().is_some() {
-                    // A worker that waits for the next attempt counts as idle.
-                    state.idle.disturb();
+                    // While the worker waits for its next attempt it counts as idle.
+                    state.background.idle.disturb();
                 }
                 self.shared.health.set_background(None);
-                state.retry_ns = 0;
-                state.retry_at_ns = 0;
+                state.background.retry_ns = 0;
+                state.background.retry_at_ns = 0;
             }
             Err(error) => self.back_off(state, error),
         }
     }
 
-    /// One second after the first failure, doubling up to a minute; a writer that needs the room
-    /// tries at once.
+    /// The pause is one second after the first failure and doubles up to a minute. A writer that
+    /// needs the room does not wait for it.
     fn back_off(&self, state: &mut State, error: &Error) {
         const FIRST_NS: u64 = 1_000_000_000;
         const LAST_NS: u64 = 60 * FIRST_NS;
         self.shared.health.set_background(Some(error.clone()));
-        state.retry_ns = (state.retry_ns * 2).clamp(FIRST_NS, LAST_NS);
-        state.retry_at_ns = self.shared.env.now_ns().saturating_add(state.retry_ns);
+        state.background.retry_ns = (state.background.retry_ns * 2).clamp(FIRST_NS, LAST_NS);
+        state.background.retry_at_ns = self
+            .shared
+            .env
+            .now_ns()
+            .saturating_add(state.background.retry_ns);
     }
 
-    /// There may be something to do for a worker that found nothing.
+    /// Makes an idle worker look for work.
     pub(crate) fn wake_idle_worker(&self) {
-        self.lock().idle.disturb();
+        self.lock().background.idle.disturb();
         self.notify_work();
     }
 
-    /// Reports a table that merges leave alone since they could not read it.
+    /// Returns the error of a table that compactions leave alone because they could not read it.
     pub(crate) fn known_damage(&self) -> Result<()> {
-        match self.lock().damaged.first_key_value() {
+        match self.lock().compactions.damaged.first_key_value() {
             Some((_, error)) => Err(error.clone()),
             None => Ok(()),
         }
     }
 
-    /// Whether `error` is the damage of a table that merges leave alone from now on.
+    /// Whether `error` is about a table that compactions leave alone.
     pub(crate) fn is_known_damage(&self, error: &Error) -> bool {
         let file = damaged_table(error);
-        file.is_some_and(|file| self.lock().damaged.contains_key(&file))
+        file.is_some_and(|file| self.lock().compactions.damaged.contains_key(&file))
     }
 
-    /// The view and the sequence number to read at: the newest of both, view first.
+    /// Returns the view and the sequence number to read at. The view is loaded first.
     #[inline]
     pub(crate) fn read_point(&self) -> (arc_swap::Guard<Arc<View>>, SeqNo) {
         let view = self.view.load();
@@ -192,13 +199,13 @@ impl VersionSet {
         (view, seq)
     }
 
-    /// Makes `state` what readers see.
+    /// Publishes `state` as a new view.
     pub(crate) fn publish_view(&self, state: &State) {
         let sealed = state.immutables.iter().rev();
         let old = self.view.load();
         let view = Arc::new(View::new(
             Arc::clone(&state.mutable),
-            sealed.map(|part| Arc::clone(&part.mem)).collect(),
+            sealed.map(|immutable| Arc::clone(&immutable.mem)).collect(),
             Arc::clone(&state.version),
             old.readers.clone(),
             old.number + 1,
@@ -206,13 +213,13 @@ impl VersionSet {
         drop(old);
         view.readers.stripes.begin_view(view.number);
         self.shown.note(&view);
-        // Release, and first: who sees a sequence number that was published over this view sees that there is
-        // a newer one than the view before.
+        // Release, and before the view: a reader that loads a sequence number published over this
+        // view also sees that its own view is not the newest.
         self.newest_view.store(view.number, Ordering::Release);
         self.view.store(view);
     }
 
-    /// Everything somebody may read at: open snapshots and the published number.
+    /// Sequence numbers that reads may use: those of snapshots and the published one.
     pub(crate) fn readable_at(&self) -> Vec<SeqNo> {
         let mut list = self.shared.snapshots.list();
         let published = self.published.load(Ordering::Acquire);
@@ -222,17 +229,18 @@ impl VersionSet {
         list
     }
 
-    /// Poisons the handle and wakes whoever waits for what will not come. Not under the state lock.
+    /// Poisons the handle and wakes callers that would wait for ever. Not under the state lock.
     pub(crate) fn poison(&self, error: Error) -> Error {
         let error = self.shared.health.poison(error);
-        // Locked in between: who has looked at the health and does not wait yet would miss it.
+        // Locked in between, or a caller that has checked the health and does not wait yet would
+        // miss the signal.
         drop(self.lock());
         self.notify_changed();
         self.notify_work();
         error
     }
 
-    /// Waits until `done` holds for the state.
+    /// Waits until `done` holds.
     pub(crate) fn wait<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -245,7 +253,7 @@ impl VersionSet {
     }
 }
 
-/// The table that was found to be damaged or could not be read.
+/// Returns the table that `error` reports as damaged or unreadable.
 pub(crate) fn damaged_table(error: &Error) -> Option<u64> {
     let unfit = [ErrorKind::Corruption, ErrorKind::Io].contains(&error.kind());
     match FileKind::parse(error.file_name().filter(|_| unfit)?) {

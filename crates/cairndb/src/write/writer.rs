@@ -1,7 +1,11 @@
-//! The write path: room in the part, room in the segment, log, memtable, publish.
+//! `Writer`: the write path, from a call to its publication.
 //!
-//! On the way of a put that finds room there are one uncontended lock, one copy into the log, one
-//! insert and one release store; everything else in this file is for when there is none.
+//! A put that finds room in memtable and segment takes one uncontended lock, one copy into the log,
+//! one insert and one release store. Everything else is for a put that finds none.
+//!
+//! * `large_values`: values that go to a value file
+//! * `stall`: what a writer does while it cannot go on
+//! * `flush_all`: flushing everything written before a call
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,16 +39,16 @@ mod flush_all;
 mod large_values;
 mod stall;
 
-/// Records below this are stored through the log's mapping (as `crates/env` decides).
+/// Shorter records are stored through the mapping of the log (`crates/env` decides).
 const SMALL_RECORD_BYTES: u64 = 512 << 10;
 
-/// Ends a handle whose comparator panicked while entries went into the memtable: the log holds all of a
-/// batch then, the memtable a part of it, and sequence numbers are used up that no record has.
+/// Poisons a handle whose comparator panicked during an insert: the log then holds a whole batch,
+/// the memtable a part of it, and some sequence numbers have no record.
 struct PoisonOnUnwind<'a>(Option<&'a VersionSet>);
 
 impl Drop for PoisonOnUnwind<'_> {
     fn drop(&mut self) {
-        // Also where a batch does not hold what it counts, which none that was built here does.
+        // Also reached if a batch holds other than it counts, which no batch built here does.
         if let Some(versions) = self.0 {
             let _ = versions.poison(Error::invalid(
                 "the comparator panicked during a write; open the database again",
@@ -56,7 +60,6 @@ impl Drop for PoisonOnUnwind<'_> {
 #[cfg(test)]
 mod tests;
 
-/// The write path.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
@@ -133,8 +136,8 @@ impl Writer {
         self.write_payload(&Payload::One { kind, key, value }, durability)
     }
 
-    /// Writes one operand that the merge operator takes. Apart from [`Writer::write_one`], so that a put does not ask
-    /// whether it is one.
+    /// Writes an operand that the merge operator accepts. Apart from [`Writer::write_one`], so that
+    /// a put does not check for it.
     pub(crate) fn write_operand(
         &self,
         key: &[u8],
@@ -150,7 +153,7 @@ impl Writer {
         batch.writer().check()?;
         self.shared.check_writable()?;
         if batch.is_empty() {
-            // What LevelDB's users write to make earlier writes durable.
+            // LevelDB's users write an empty batch to make earlier writes durable.
             return match durability {
                 Durability::Sync => self.group_sync.sync_written(),
                 _ => Ok(()),
@@ -182,10 +185,10 @@ impl Writer {
         self.write_in_room(commit, payload, durability)
     }
 
-    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`.
-    /// On a full disk what may be unlinked is, as there may be nobody else to do it, and log that
-    /// tables can take over; where there was any it is tried once more. What only deletes may use
-    /// what is kept for it, and makes room itself.
+    /// Returns the commit lock once the memtable, and for a logged write the segment, has room for
+    /// `payload`. On a full disk, a put unlinks obsolete files and frees log that tables can
+    /// replace, and tries again if that freed anything. A payload of deletions may use the reserve
+    /// and make room in every way.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(
@@ -235,7 +238,7 @@ impl Writer {
             }
             if full {
                 if !commit.awaiting_sync.is_empty() {
-                    // Only published entries are sealed: a flush may then drop what no snapshot,
+                    // Only published entries are sealed, so that a flush may drop what no snapshot,
                     // present or future, can see.
                     let last = commit.last_seq;
                     self.group_sync.wait_published(commit, last)?;
@@ -269,7 +272,7 @@ impl Writer {
         }
     }
 
-    /// Logs and applies `payload`, for which there is room.
+    /// Appends `payload` to the log and applies it. There is room for it.
     #[inline]
     pub(crate) fn write_in_room<'a>(
         &'a self,
@@ -280,7 +283,8 @@ impl Writer {
         let mut appended = None;
         if durability != Durability::None || !commit.skip_log(payload.count()) {
             if durability == Durability::None && !commit.segment_has_room(payload.record_bytes()) {
-                // So much was not logged that a record has to say so; room for one was not made.
+                // So many entries were not logged that a record has to say so, and there may be no
+                // room for it.
                 drop(commit);
                 commit = self.room_for(payload, Durability::Os)?;
             }
@@ -294,7 +298,7 @@ impl Writer {
         self.acknowledge(commit, last, durability)
     }
 
-    /// Publishes the write that ends at `last`, after its sync where it wants one.
+    /// Publishes the write that ends at `last`, after its sync if it wants one.
     #[inline]
     fn acknowledge<'a>(
         &'a self,
@@ -329,7 +333,7 @@ impl Writer {
             let (FileNumber(file), region) = self.log.create_log(size)?;
             Stats::add(&self.shared.stats.prewritten_bytes, size);
             if bytes < SMALL_RECORD_BYTES {
-                // One call for all its pages is cheaper than a fault for each.
+                // One call for all pages is cheaper than a fault for each.
                 region.warm();
             }
             (file, region)
@@ -349,7 +353,7 @@ impl Writer {
         };
         if let Err(error) = self.manifests.append_naming(&edit) {
             self.log.segments().abandon(&segment);
-            // Reused only behind a new manifest, which does not name it.
+            // Reused only after a new manifest, which does not name it.
             if let Some(file) = self.log.segments().add_spare(file, region) {
                 self.sweeper.reaper().add(name::log(FileNumber(file)));
             }
@@ -357,7 +361,7 @@ impl Writer {
         }
         segment.mark_appended();
         commit.enter_segment(segment);
-        // An idle database keeps one segment: its memtable may be in two from here on.
+        // An idle database keeps one segment, and from here on the memtable may extend over two.
         self.versions.wake_idle_worker();
         Ok(())
     }

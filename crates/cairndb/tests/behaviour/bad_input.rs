@@ -1,4 +1,4 @@
-//! Refusals: each names what is wrong, says what to do, and changes nothing on disk.
+//! Refusals: each names the cause, advises what to do, and changes nothing on disk.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,8 @@ use cairndb_format::name;
 
 use crate::{all, real_dir, reverse};
 
-/// What lies in a directory. Files that go meanwhile, as an open database's may, are none of it.
+/// The contents of a directory. Skips files that are removed meanwhile, as those of an open
+/// database may be.
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let Ok(entries) = std::fs::read_dir(path) else {
         return BTreeMap::new();
@@ -40,7 +41,7 @@ fn closed(path: &Path) {
     db.close().unwrap();
 }
 
-/// Opening fails with `kind`, says `advice`, and leaves every byte as it was.
+/// Checks that opening fails with `kind`, mentions `advice`, and changes no byte.
 fn refused(path: &Path, options: &Options, kind: ErrorKind, advice: &str) {
     let before = files(path);
     let error = options.open(path).unwrap_err();
@@ -50,7 +51,7 @@ fn refused(path: &Path, options: &Options, kind: ErrorKind, advice: &str) {
 }
 
 #[test]
-fn a_missing_directory_is_not_made_unasked() {
+fn a_missing_directory_is_not_created_by_default() {
     let dir = real_dir();
     let path = dir.path().join("absent");
     refused(
@@ -89,7 +90,7 @@ fn a_directory_of_something_else_is_left_alone() {
 }
 
 #[test]
-fn tables_without_current_are_no_fresh_database() {
+fn tables_without_current_are_not_a_fresh_database() {
     let dir = real_dir();
     closed(dir.path());
     std::fs::remove_file(dir.path().join("CURRENT")).unwrap();
@@ -136,7 +137,8 @@ fn a_second_opening_is_locked_out_by_any_name() {
     Options::new().open(&link).unwrap();
 }
 
-/// A read-only opening beside a writer took no lock, and lost files while it read.
+/// Regression: a read-only handle beside a writer took no lock, and its files were removed while it
+/// read them.
 #[test]
 fn readers_share_a_database_and_keep_writers_out() {
     let dir = real_dir();
@@ -168,7 +170,7 @@ fn readers_share_a_database_and_keep_writers_out() {
 }
 
 #[test]
-fn an_error_names_the_directory_it_is_about() {
+fn an_error_names_the_directory_of_its_database() {
     let dir = real_dir();
     let path = dir.path().join("db");
     let db = Options::new().create_if_missing(true).open(&path).unwrap();
@@ -211,7 +213,8 @@ fn an_error_names_the_directory_it_is_about() {
     }
 }
 
-/// A path that is relative has one component, too, and is no name in the database's directory.
+/// A relative path may also consist of one component, which is not a file name in the database's
+/// directory.
 #[test]
 fn an_error_about_a_path_is_not_about_a_file_of_the_database() {
     let env = MemEnv::new(Background::Stepped);
@@ -225,9 +228,9 @@ fn an_error_about_a_path_is_not_about_a_file_of_the_database() {
     assert!(taken.contains("(file two, found "), "{taken}");
 }
 
-/// What every later write says, too.
+/// Every later write returns this error as well.
 #[test]
-fn what_has_poisoned_a_handle_names_its_directory() {
+fn the_error_that_poisons_a_handle_names_its_directory() {
     let env = SimEnv::with(3, Background::Stepped);
     let options = Options::new().create_if_missing(true).env(env.clone());
     let db = options.durability(Durability::Sync).open("/one").unwrap();
@@ -240,11 +243,11 @@ fn what_has_poisoned_a_handle_names_its_directory() {
     }
 }
 
-/// The name of a table in `path`.
+/// Returns the name of a table in `path`.
 fn a_table(path: &Path) -> String {
     let mut names = files(path).into_keys();
     let table = names.find(|name| Path::new(name).extension().is_some_and(|e| e == "tbl"));
-    table.expect("a table")
+    table.expect("the database has a table")
 }
 
 fn shorten(path: &Path) {
@@ -261,7 +264,7 @@ fn a_missing_table_is_named() {
     refused(dir.path(), &Options::new(), ErrorKind::Corruption, &table);
 }
 
-/// Behind a clean close by who reads it first: opening looks up no table then.
+/// After a clean close the first read finds it, because opening does not look up tables.
 #[test]
 fn a_shortened_table_is_named() {
     let dir = real_dir();
@@ -277,7 +280,7 @@ fn a_shortened_table_is_named() {
     db.close().unwrap();
 }
 
-/// And at once by an opening that has a log to bring in.
+/// After a crash the opening itself finds it.
 #[test]
 fn a_table_shortened_by_a_crash_is_named() {
     let (dir, crashed) = (real_dir(), real_dir());
@@ -369,14 +372,15 @@ fn a_budget_below_the_minimum_is_refused() {
     );
 }
 
-/// The report said that a checksum did not match, and was taken for damage.
+/// Regression: the report mentioned a checksum mismatch, which users took for damage.
 #[test]
-fn a_log_that_a_killed_process_leaves_is_not_called_damaged() {
+fn the_log_of_a_killed_process_is_not_reported_as_damaged() {
     let dir = real_dir();
     let (path, copy) = (dir.path().join("db"), dir.path().join("copy"));
     let db = Options::new().create_if_missing(true).open(&path).unwrap();
     db.put(b"k", b"v").unwrap();
-    // What a kill leaves is what lies there now, in a segment that held other records before.
+    // A kill leaves the current contents of the segment, including older records that it held
+    // before.
     std::fs::create_dir(&copy).unwrap();
     for (name, mut bytes) in files(&path) {
         if Path::new(&name).extension().is_some_and(|end| end == "log")
@@ -407,7 +411,7 @@ fn an_error_that_main_returns_is_readable() {
     assert_eq!(format!("{error:?}"), error.to_string());
 }
 
-/// The database at `path` with another manifest, sealed as any other.
+/// Gives the database at `path` a changed manifest with valid checksums.
 fn forged(path: &Path, change: impl FnOnce(&mut VersionEdit)) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     let number = read_current(&*dir).unwrap().unwrap();
@@ -419,7 +423,7 @@ fn forged(path: &Path, change: impl FnOnce(&mut VersionEdit)) {
     dir.rename(&name::temp(next), name::CURRENT).unwrap();
 }
 
-/// Bounds in the wrong order were cut by a prefix that they do not have.
+/// Regression: bounds in the wrong order were cut by a prefix that they do not have.
 #[test]
 fn tables_whose_bounds_contradict_each_other_are_damage() {
     let dir = real_dir();
@@ -440,9 +444,9 @@ fn tables_whose_bounds_contradict_each_other_are_damage() {
     refused(dir.path(), &read_only, ErrorKind::Corruption, ".tbl");
 }
 
-/// The next write ran out of sequence numbers, by an assertion.
+/// Regression: the next write ran out of sequence numbers and panicked.
 #[test]
-fn sequence_numbers_that_nobody_reaches_are_damage() {
+fn unreachable_sequence_numbers_are_damage() {
     let dir = real_dir();
     closed(dir.path());
     forged(dir.path(), |edit| edit.last_seq = Some(SEQ_MAX));
@@ -454,9 +458,9 @@ fn sequence_numbers_that_nobody_reaches_are_damage() {
     );
 }
 
-/// A segment of any length was believed, and so much memory taken for it.
+/// Regression: a segment of any length was accepted, and as much memory allocated for it.
 #[test]
-fn log_segments_of_a_length_that_none_has_are_damage() {
+fn log_segments_of_impossible_length_are_damage() {
     for bytes in [0, 535, 1 << 32, 1 << 60] {
         let dir = real_dir();
         closed(dir.path());
@@ -479,7 +483,7 @@ fn log_segments_of_a_length_that_none_has_are_damage() {
     }
 }
 
-/// Segments that a close listed were passed over, and what they held was lost.
+/// Regression: segments that a clean close listed were ignored, and their records were lost.
 #[test]
 fn a_close_that_leaves_a_log_is_damage() {
     let segment = SegmentRecord {
@@ -511,9 +515,10 @@ fn a_close_that_leaves_a_log_is_damage() {
     }
 }
 
-/// All of a manifest behind its last record was read at once, however long the file was.
+/// Regression: everything after the last record of a manifest was read at once, however long the
+/// file was.
 #[test]
-fn a_manifest_of_terabytes_is_damage_and_no_abort() {
+fn a_manifest_of_terabytes_is_reported_as_damage() {
     let dir = real_dir();
     closed(dir.path());
     let current = std::fs::read_to_string(dir.path().join("CURRENT")).unwrap();
@@ -521,7 +526,7 @@ fn a_manifest_of_terabytes_is_damage_and_no_abort() {
         .write(true)
         .open(dir.path().join(current.split_whitespace().next().unwrap()))
         .unwrap();
-    // File systems differ in how long a file may be.
+    // File systems differ in the maximum length of a file.
     if manifest.set_len(10 << 40).is_err() {
         manifest.set_len(1 << 40).unwrap();
     }

@@ -1,11 +1,12 @@
-//! An order that counts its comparisons, for what must not grow.
+//! A comparator that counts comparisons, for tests of costs that must not grow.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use cairndb::Comparator;
 
-/// Bytewise, and counts: as a custom order, so that keys are compared where heads would be.
+/// Bytewise order that counts its calls. As a custom comparator it is also called where bytewise
+/// order would compare heads.
 #[derive(Debug, Default)]
 pub(crate) struct Counting(AtomicU64);
 
@@ -23,7 +24,7 @@ impl Comparator for Counting {
 }
 
 impl Counting {
-    /// Comparisons that `run` takes.
+    /// Returns how many comparisons `run` takes.
     pub(crate) fn of(&self, run: impl FnOnce()) -> u64 {
         let before = self.0.load(Memory::Relaxed);
         run();

@@ -1,4 +1,5 @@
-//! Tables that a load in key order leaves raw, and how they come to be encoded.
+//! Deferred compression: a load in key order leaves tables uncompressed, and the idle database
+//! compresses them.
 
 use std::sync::Arc;
 
@@ -8,21 +9,21 @@ use cairndb::{Compression, Db, ErrorKind, Job, Options};
 
 use crate::{all, mem_db, stat};
 
-/// Enough for a dozen tables of the smallest budget.
+/// Enough for a dozen tables with the smallest budget.
 const RECORDS: u32 = 20_000;
 
 fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
 }
 
-/// A record that resembles all others and shrinks with them alone.
+/// A record that resembles all others and compresses only together with them.
 fn record(n: u32) -> Vec<u8> {
     let (customer, price) = (n.wrapping_mul(2_654_435_761) >> 8, n % 997);
     format!("{{\"customer\":\"C-{customer:07}\",\"price\":{price},\"currency\":\"NOK\"}}")
         .into_bytes()
 }
 
-/// Records in key order, and their flush.
+/// Puts the records in key order and flushes.
 fn load(db: &Db) {
     for n in 0..RECORDS {
         db.put(&key(n), &record(n)).unwrap();
@@ -41,32 +42,35 @@ fn check(db: &Db) {
     }
 }
 
-fn rest(db: &Db) {
+fn idle(db: &Db) {
     while db.step_background(Job::IdleCompact).unwrap() {}
 }
 
 #[test]
-fn what_a_fast_load_leaves_raw_is_encoded_in_its_place_at_rest() {
+fn tables_of_a_fast_load_are_compressed_in_place_when_idle() {
     let (db, _) = mem_db();
     load(&db);
     let raw = stat(&db, "table_bytes");
-    assert!(2 * stat(&db, "deferred_bytes") > raw, "a writer was ahead");
+    assert!(
+        2 * stat(&db, "deferred_bytes") > raw,
+        "at least half of the load is left uncompressed"
+    );
     check(&db);
     let runs = stat(&db, "runs");
-    rest(&db);
+    idle(&db);
     assert_eq!((stat(&db, "deferred_bytes"), stat(&db, "runs")), (0, runs));
     let encoded = stat(&db, "table_bytes");
     assert!(4 * encoded < 3 * raw, "{encoded} of {raw} bytes");
     check(&db);
     assert!(
         !db.step_background(Job::IdleCompact).unwrap(),
-        "nothing is left to do"
+        "no work is left"
     );
     db.close().unwrap();
 }
 
 #[test]
-fn a_database_that_is_opened_again_knows_what_is_to_be_encoded() {
+fn a_reopened_database_knows_which_tables_to_compress() {
     let (db, options) = mem_db();
     load(&db);
     let deferred = stat(&db, "deferred_bytes");
@@ -74,7 +78,7 @@ fn a_database_that_is_opened_again_knows_what_is_to_be_encoded() {
     let db = options.open("/db").unwrap();
     assert_eq!(stat(&db, "deferred_bytes"), deferred);
     check(&db);
-    rest(&db);
+    idle(&db);
     assert_eq!(stat(&db, "deferred_bytes"), 0);
     db.close().unwrap();
     let db = options.open("/db").unwrap();
@@ -84,7 +88,7 @@ fn a_database_that_is_opened_again_knows_what_is_to_be_encoded() {
 }
 
 #[test]
-fn compacting_encodes_what_waits() {
+fn compact_range_compresses_deferred_tables() {
     let (db, _) = mem_db();
     load(&db);
     let raw = stat(&db, "table_bytes");
@@ -96,7 +100,7 @@ fn compacting_encodes_what_waits() {
 }
 
 #[test]
-fn nothing_waits_without_compression_nor_out_of_order() {
+fn nothing_is_deferred_without_compression_or_in_random_order() {
     let (_, options) = mem_db();
     let options = options.compression(Compression::None);
     let db = options.open("/none").unwrap();
@@ -111,15 +115,16 @@ fn nothing_waits_without_compression_nor_out_of_order() {
         db.put(&key(n), &record(n)).unwrap();
     }
     db.flush().unwrap();
-    // A lone part that is flushed before there is a table may be.
+    // A single memtable that is flushed before there is a table may be deferred.
     assert!(8 * stat(&db, "deferred_bytes") < stat(&db, "table_bytes"));
     check(&db);
     db.close().unwrap();
 }
 
-/// Opened without compression nothing is rewritten; with it again, what waits is encoded.
+/// A handle without compression rewrites nothing. The next one with compression compresses the
+/// deferred tables.
 #[test]
-fn without_compression_what_waits_goes_on_waiting() {
+fn without_compression_deferred_tables_stay_deferred() {
     let (db, options) = mem_db();
     load(&db);
     let deferred = stat(&db, "deferred_bytes");
@@ -135,23 +140,24 @@ fn without_compression_what_waits_goes_on_waiting() {
     check(&db);
     db.close().unwrap();
     let db = options.open("/db").unwrap();
-    rest(&db);
+    idle(&db);
     assert_eq!(stat(&db, "deferred_bytes"), 0);
     check(&db);
     db.close().unwrap();
 }
 
-/// Raw tables among many that are not: each is encoded, and what lies between is left alone.
+/// A few uncompressed tables among many compressed ones: each of them is compressed, and the tables
+/// between them are not rewritten.
 #[test]
-fn few_raw_tables_among_encoded_ones_do_not_have_these_rewritten() {
+fn compressing_deferred_tables_does_not_rewrite_their_neighbours() {
     let env = MemEnv::new(Background::Stepped);
     let options = Options::new().create_if_missing(true).env(env.clone());
     let db = options.memory_budget(256 << 10).open("/db").unwrap();
     for n in 0..RECORDS {
         db.put(&key(n), &record(n)).unwrap();
-        // Flushed by hand, and seldom, nothing is left raw, but for a stretch in eight.
+        // Manual flushes at a low rate leave nothing uncompressed. One stretch in eight has none.
         if n % 8000 > 1000 && n % 50 == 0 {
-            // Each question takes this clock on.
+            // Each call of `now_ns` advances this clock.
             let passed: u64 = (0..1000).map(|_| env.now_ns()).sum();
             assert!(passed > 0);
             db.step_background(Job::Flush).unwrap();
@@ -161,7 +167,7 @@ fn few_raw_tables_among_encoded_ones_do_not_have_these_rewritten() {
     let (deferred, all) = (stat(&db, "deferred_bytes"), stat(&db, "table_bytes"));
     assert!(0 < deferred && 3 * deferred < all, "{deferred} of {all}");
     let before = stat(&db, "merge_read_bytes");
-    rest(&db);
+    idle(&db);
     assert_eq!(stat(&db, "deferred_bytes"), 0);
     let read = stat(&db, "merge_read_bytes") - before;
     assert!(read <= 2 * deferred + all / 20, "{read} for {deferred}");
@@ -169,9 +175,9 @@ fn few_raw_tables_among_encoded_ones_do_not_have_these_rewritten() {
     db.close().unwrap();
 }
 
-/// Tombstones and newer values above tables that wait, which are merged with them at rest.
+/// Tombstones and newer values above deferred tables, which an idle database compacts with them.
 #[test]
-fn what_is_written_above_raw_tables_stays_above() {
+fn entries_above_deferred_tables_stay_above() {
     let (db, _) = mem_db();
     load(&db);
     let snapshot = db.snapshot();
@@ -182,7 +188,7 @@ fn what_is_written_above_raw_tables_stays_above() {
         db.put(&key(n), b"new").unwrap();
     }
     db.flush().unwrap();
-    rest(&db);
+    idle(&db);
     assert_eq!(stat(&db, "deferred_bytes"), 0);
     for n in 0..RECORDS {
         let now = db.get(&key(n)).unwrap();
@@ -199,7 +205,7 @@ fn what_is_written_above_raw_tables_stays_above() {
 }
 
 #[test]
-fn power_may_fail_while_tables_are_encoded() {
+fn power_may_fail_while_tables_are_compressed() {
     let env = SimEnv::new(7);
     let options = |env: Arc<dyn Env>| {
         let options = Options::new().create_if_missing(true).env(env);
@@ -215,18 +221,18 @@ fn power_may_fail_while_tables_are_encoded() {
             let after = options(state.image).open("/db").unwrap();
             check(&after);
             encoded += u32::from(stat(&after, "deferred_bytes") == 0);
-            rest(&after);
+            idle(&after);
             check(&after);
             after.close().unwrap();
         }
     }
-    assert!(encoded > 0, "some states have the new tables");
+    assert!(encoded > 0, "some crash states have the new tables");
     db.close().unwrap();
 }
 
-/// The table is left as it is and told of; those beside it are encoded.
+/// The damaged table is left as it is and reported. Its neighbours are compressed.
 #[test]
-fn a_damaged_table_keeps_no_other_from_being_encoded() {
+fn a_damaged_table_does_not_keep_others_from_being_compressed() {
     let env = MemEnv::new(Background::Stepped);
     let options = Options::new().create_if_missing(true).env(env.clone());
     let options = options.memory_budget(256 << 10);
@@ -255,7 +261,7 @@ fn a_damaged_table_keeps_no_other_from_being_encoded() {
     let error = db.step_background(Job::IdleCompact).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.file_name() == Some(middle) && error.file_offset().is_some());
-    rest(&db);
+    idle(&db);
     let left = stat(&db, "deferred_bytes");
     assert!(
         left > 0 && 2 * left < deferred,

@@ -1,5 +1,5 @@
-//! How many descriptors a database with many files holds, and what an opening says that gets too
-//! few: this test binary, started again under a low limit.
+//! How many file descriptors a database with many files holds, and which error an opening returns
+//! that runs out of them. Starts this test binary again under a low limit.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,13 +10,14 @@ use crate::real_dir;
 
 const PATH: &str = "CAIRN_DESCRIPTORS_PATH";
 const MAPPED: &str = "CAIRN_DESCRIPTORS_MAPPED";
-/// The lowest limit that shells set.
+/// The lowest limit that shells set by default.
 const LIMIT: usize = 256;
-/// A table at the smallest budget is 128 KiB: so many entries make more tables than the limit.
+/// With the smallest budget a table is 128 KiB. This many entries make more tables than the limit.
 const ENTRIES: u32 = 10_000;
-/// With the length below that of a large value.
+/// Less than the length of a large value.
 const VALUE_BYTES: usize = 4_000;
-/// Each begins and ends a value file of its own, as each is in another life of the database.
+/// Number of value files: each large value is written by a handle of its own, which begins and ends
+/// a value file.
 const LARGE: u32 = 3;
 
 fn options() -> Options {
@@ -38,9 +39,9 @@ fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// The part of the second process.
+/// The body of the second process.
 #[test]
-#[ignore = "started by the other test of this file"]
+#[ignore = "started by another test of this file"]
 fn play() {
     let (Some(path), Ok(mapped)) = (std::env::var_os(PATH), std::env::var(MAPPED)) else {
         return;
@@ -67,10 +68,10 @@ fn play() {
     cairndb::verify(Path::new(&path), &options).unwrap();
 }
 
-/// The part of a second process that has few descriptors for an opening, and one more each time,
-/// until it succeeds.
+/// The body of a second process that opens a database with few free descriptors, one more each
+/// time, until the opening succeeds.
 #[test]
-#[ignore = "started by the other test of this file"]
+#[ignore = "started by another test of this file"]
 fn open_with_few() {
     let Some(path) = std::env::var_os(PATH) else {
         return;
@@ -99,16 +100,17 @@ fn open_with_few() {
             }
             left += 1;
         };
-        assert!(left > 3, "opened with {left}");
+        assert!(left > 3, "opened with {left} descriptors");
         drop(db);
         held.clear();
     }
 }
 
-/// With three left it said "list the directory: Too many open files", and not which.
+/// Regression: with three descriptors left the error was "list the directory: Too many open files",
+/// without the directory's name.
 #[test]
 #[cfg(target_os = "linux")]
-fn an_opening_with_few_descriptors_says_where() {
+fn an_opening_with_few_descriptors_names_the_directory() {
     let dir = real_dir();
     let old = options().open(dir.path().join("old")).unwrap();
     old.put(b"k", &value(1, 20_000)).unwrap();
@@ -118,10 +120,10 @@ fn an_opening_with_few_descriptors_says_where() {
     start("descriptors::open_with_few", dir.path(), "true");
 }
 
-/// Every table ever read kept its descriptor, a mapped one too.
+/// Regression: every table that had been read kept its descriptor, even a mapped one.
 #[test]
 #[cfg(target_os = "linux")]
-fn more_tables_than_descriptors_are_read_whole() {
+fn more_tables_than_descriptors_can_be_read() {
     let dir = real_dir();
     let path = dir.path().join("db");
     let db = options().open(&path).unwrap();
@@ -147,7 +149,7 @@ fn more_tables_than_descriptors_are_read_whole() {
     }
 }
 
-/// Plays the part in a second process, which must succeed.
+/// Runs the test `part` in a second process, which must succeed.
 fn start(part: &str, path: &Path, mapped: &str) {
     let output = Command::new("sh")
         .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$0\" \"$@\"")])
@@ -157,6 +159,6 @@ fn start(part: &str, path: &Path, mapped: &str) {
         .env(MAPPED, mapped)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "mapped {mapped}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "mapped {mapped}: {stderr}");
 }

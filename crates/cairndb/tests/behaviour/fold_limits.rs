@@ -1,5 +1,5 @@
-//! Operands are folded to a value as long as any may be, and no longer; with limits of
-//! kilobytes instead of gigabytes, but for one test.
+//! Operands are folded to a value of at most the maximum length. All tests but one use limits of
+//! kilobytes instead of gigabytes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use cairndb::{Append, Cursor, Db, Error, ErrorKind, MergeOperator, Options, Resu
 
 use crate::stepped;
 
-/// Longest value, and most bytes of operands that a read folds.
+/// Maximum length of a value, and of the operands that a read folds.
 const VALUE: usize = 16 << 10;
 
 fn options() -> Options {
@@ -20,17 +20,17 @@ fn options() -> Options {
 fn is_refused(error: &Error, key: &str) {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     assert_eq!(error.key_text(), Some(key), "{error}");
-    let said = error.to_string();
+    let text = error.to_string();
     for part in [
         "overwrite or delete the key",
         "expected at most 16384 bytes",
         "found ",
     ] {
-        assert!(said.contains(part), "{said}");
+        assert!(text.contains(part), "{text}");
     }
 }
 
-/// The keys and the errors that a cursor gives on its way over everything.
+/// The keys and errors that a cursor returns while it walks the whole database.
 fn walked(
     mut cursor: Cursor,
     first: fn(&mut Cursor) -> Result<()>,
@@ -48,7 +48,8 @@ fn walked(
     }
 }
 
-/// Every way of reading `m`, whose neighbours are `a` and `z`, is refused and costs no other key.
+/// Checks that every way of reading `m` is refused and that its neighbours `a` and `z` stay
+/// readable.
 fn unreadable(db: &Db) {
     let key = "\"m\"";
     is_refused(&db.get(b"m").unwrap_err(), key);
@@ -85,9 +86,9 @@ fn unreadable(db: &Db) {
     );
 }
 
-/// A value of 2.3 GB came of them, with 12 GB of memory on the way.
+/// Regression: operands were folded to a value above the limit, with many times as much memory.
 #[test]
-fn a_key_whose_operands_make_too_long_a_value_is_refused_by_name() {
+fn operands_that_fold_to_too_long_a_value_are_refused_by_key() {
     for (operands, bytes) in [(20, 1000), (40, 1000), (2000, 10)] {
         let db = options().open("/db").unwrap();
         let neighbours = || {
@@ -105,7 +106,7 @@ fn a_key_whose_operands_make_too_long_a_value_is_refused_by_name() {
         unreadable(&db);
         db.compact_range(..).unwrap();
         unreadable(&db);
-        // As it says.
+        // Overwriting the key helps, as the error advises.
         db.put(b"m", b"short").unwrap();
         db.merge(b"m", b"er").unwrap();
         assert_eq!(db.get(b"m").unwrap().unwrap(), b"shorter");
@@ -122,9 +123,9 @@ fn a_key_whose_operands_make_too_long_a_value_is_refused_by_name() {
     }
 }
 
-/// The longest value is one that can be, also of an operand alone; one byte more cannot.
+/// A value of the maximum length is possible, also as a single operand. One byte more is not.
 #[test]
-fn the_longest_value_of_operands_is_read() {
+fn operands_of_the_maximum_length_are_read() {
     let db = options().open("/db").unwrap();
     for (base, operand) in [
         (0, VALUE),
@@ -152,7 +153,8 @@ fn the_longest_value_of_operands_is_read() {
     }
 }
 
-/// Of few short operands a long value, and an error of its own about one.
+/// Folds a few short operands to a long value, and fails with an error of its own on the operand
+/// `bad`.
 #[derive(Debug)]
 struct Repeats;
 
@@ -163,14 +165,14 @@ impl MergeOperator for Repeats {
     fn merge(&self, _key: &[u8], _base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         let operand = operands.last().copied().unwrap_or_default();
         if operand == b"bad" {
-            return Err(Error::invalid("an operand that says nothing").found("bad"));
+            return Err(Error::invalid("the operand is meaningless").found("bad"));
         }
         Ok(vec![0; operand.len() * 1024])
     }
 }
 
 #[test]
-fn what_an_operator_makes_is_as_long_as_a_value_may_be() {
+fn an_operator_may_return_a_value_of_the_maximum_length() {
     let options = options().merge_operator(Arc::new(Repeats));
     let db = options.open("/db").unwrap();
     db.merge(b"sixteen", &[1; 16]).unwrap();
@@ -182,9 +184,9 @@ fn what_an_operator_makes_is_as_long_as_a_value_may_be() {
         let error = db.get(b"seventeen").unwrap_err();
         is_refused(&error, "\"seventeen\"");
         assert!(error.to_string().contains("found 17408 bytes"), "{error}");
-        // The operator's own error, and whose key it is about.
+        // The operator's own error, with the key added.
         let error = db.get(&long).unwrap_err().to_string();
-        assert!(error.contains("an operand that says nothing"), "{error}");
+        assert!(error.contains("the operand is meaningless"), "{error}");
         assert!(
             error.contains("kkk\"... of 5000 bytes, found bad"),
             "{error}"
@@ -194,7 +196,7 @@ fn what_an_operator_makes_is_as_long_as_a_value_may_be() {
     }
 }
 
-/// The newest operand is the value. Nothing joins two.
+/// The newest operand is the value. Does not combine operands.
 #[derive(Debug)]
 struct Newest;
 
@@ -207,10 +209,10 @@ impl MergeOperator for Newest {
     }
 }
 
-/// More operands than a read folds, which make a short value: merges fold some each time, and it
-/// can be read again.
+/// A key with more operands than a read may fold, whose folded value is short. Each compaction
+/// folds some of them until the key can be read again.
 #[test]
-fn merges_make_a_key_readable_whose_value_is_short() {
+fn compactions_make_a_key_with_a_short_value_readable_again() {
     let db = options()
         .merge_operator(Arc::new(Newest))
         .open("/db")
@@ -219,19 +221,19 @@ fn merges_make_a_key_readable_whose_value_is_short() {
         db.merge(b"m", &[n; 400]).unwrap();
     }
     is_refused(&db.get(b"m").unwrap_err(), "\"m\"");
-    let mut merges = 0;
+    let mut compactions = 0;
     while db.get(b"m").is_err() {
-        // So that there is something to merge.
+        // Gives the compaction something to do.
         db.put(b"a", b"").unwrap();
         db.merge(b"m", &[100; 400]).unwrap();
         db.compact_range(..).unwrap();
-        merges += 1;
-        assert!(merges < 20, "the operands do not become fewer");
+        compactions += 1;
+        assert!(compactions < 20, "the number of operands does not decrease");
     }
     assert_eq!(db.get(b"m").unwrap().unwrap(), [100; 400]);
 }
 
-/// The most memory that the process had since it was asked last, mapped files included.
+/// Peak memory of the process since the last call, including mapped files.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -242,8 +244,8 @@ fn peak_bytes() -> u64 {
     peak
 }
 
-/// With the limits that there are: a read, a flush and a merge took 12 GB of memory, and made a
-/// value of 2.4.
+/// The same with the real limits. Regression: a read, a flush and a compaction used several times
+/// the limit in memory and produced a value above it.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "takes 5 GiB of memory and as much of disk; `make nightly` runs it"]
@@ -279,12 +281,12 @@ fn the_largest_values_of_operands_are_bounded() {
     refused(&db, b"more");
     let refusal = peak_bytes();
     db.compact_range(..).unwrap();
-    let merged = peak_bytes();
+    let compacted = peak_bytes();
     assert_eq!(db.get(b"whole").unwrap().unwrap().len(), 800 * MIB);
     refused(&db, b"more");
     assert_eq!(db.get(b"z").unwrap().unwrap(), b"last");
-    let peaks = [written, read, refusal, merged].map(|bytes| bytes >> 20);
-    eprintln!("MiB to write, read, refuse, merge: {peaks:?}");
+    let peaks = [written, read, refusal, compacted].map(|bytes| bytes >> 20);
+    eprintln!("MiB to write, read, refuse, compact: {peaks:?}");
     let most = [3000, 4000, 4000, 5000];
     assert!(
         peaks.iter().zip(most).all(|(peak, most)| *peak < most),

@@ -1,4 +1,4 @@
-//! Files in the directory that have a name of ours and are somebody else's: left alone and listed.
+//! Files in the directory that have a name of this format but are not ours: left alone and listed.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
@@ -9,7 +9,7 @@ use cairndb::{Db, ErrorKind, Options, destroy, verify};
 
 use crate::{all, real_dir};
 
-/// Everything that may stand under a name.
+/// What a name may refer to.
 const SHAPES: [Shape; 6] = [
     Shape::Link,
     Shape::Dangling,
@@ -21,15 +21,15 @@ const SHAPES: [Shape; 6] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// A symbolic link to a file outside.
+    /// A symbolic link to a file outside the directory.
     Link,
     /// A symbolic link to nothing.
     Dangling,
     Pipe,
     Folder,
-    /// A file of somebody else.
+    /// A foreign file.
     Text,
-    /// What a crash may leave, too.
+    /// An empty file, which a crash may leave as well.
     Empty,
 }
 
@@ -61,8 +61,8 @@ impl Shape {
     }
 }
 
-/// One of every name that the engine makes, with numbers that it has not reached and one that it
-/// never does.
+/// One of every kind of name that the engine creates, with numbers that it has not reached and one
+/// that it never reaches.
 fn names() -> Vec<String> {
     let numbers = [
         "000998",
@@ -79,7 +79,8 @@ fn names() -> Vec<String> {
     numbers.into_iter().flat_map(name).collect()
 }
 
-/// A database with a table, a value file and a log; `closed`, or as a killed process leaves it.
+/// Creates a database with a table, a value file and a log; closed, or as a killed process leaves
+/// it.
 fn database(path: &Path, closed: bool) {
     let work = path.with_extension("work");
     let db = Db::open(if closed { path } else { &work }).unwrap();
@@ -104,7 +105,7 @@ fn skipped(db: &Db) -> Vec<String> {
     names
 }
 
-/// What a database goes through in its life, every sort of file included.
+/// Runs a database through operations that create and remove every kind of file.
 fn live(db: &Db) {
     db.put(b"c", b"3").unwrap();
     db.put(b"more", &[9; 30_000]).unwrap();
@@ -121,10 +122,10 @@ fn check_contents(db: &Db) {
     assert_eq!(keys, [&b"a"[..], b"b", b"c", b"d", b"more"]);
 }
 
-/// The first write of each opening failed where a log's name was a link, a pipe or a folder, and
-/// whatever had the name of a file that no manifest names was removed.
+/// Regressions: the first write after each opening failed if the name of a log was a link, a pipe
+/// or a folder, and any file with a name of this format that no manifest named was removed.
 #[test]
-fn what_is_not_ours_is_never_touched_and_is_listed() {
+fn foreign_files_are_never_touched_and_are_listed() {
     for shape in SHAPES {
         for closed in [true, false] {
             let dir = real_dir();
@@ -143,7 +144,7 @@ fn what_is_not_ours_is_never_touched_and_is_listed() {
             for round in 0..2 {
                 let db = Db::open(&path).unwrap();
                 if round == 0 {
-                    db.put(b"a", b"1").expect("the first write");
+                    db.put(b"a", b"1").expect("the first write succeeds");
                 }
                 assert_eq!(skipped(&db), expected, "{shape:?}, closed: {closed}");
                 assert!(
@@ -164,7 +165,7 @@ fn what_is_not_ours_is_never_touched_and_is_listed() {
     }
 }
 
-/// Names that come while the database is open are skipped as well.
+/// Names that are taken while the database is open are skipped as well.
 #[test]
 fn a_number_whose_name_is_taken_is_not_used() {
     for shape in SHAPES {
@@ -201,9 +202,10 @@ fn a_number_whose_name_is_taken_is_not_used() {
     }
 }
 
-/// `destroy` stopped half way where a name was a folder's, and removed what was somebody else's.
+/// Regressions: `destroy` stopped halfway at a folder with a name of ours, and removed foreign
+/// files.
 #[test]
-fn destroying_removes_what_is_ours_and_nothing_else() {
+fn destroy_removes_our_files_and_nothing_else() {
     for shape in SHAPES {
         let dir = real_dir();
         let (path, outside) = (dir.path().join("db"), dir.path().join("outside"));
@@ -225,7 +227,7 @@ fn destroying_removes_what_is_ours_and_nothing_else() {
             shape.check(&path.join(name));
         }
         assert_eq!(fs::read(&outside).unwrap(), TEXT);
-        // Empty files are no reason not to begin anew; what is somebody else's is one, by its name.
+        // Empty files do not prevent a new database. Foreign files do, and the error names one.
         match Db::open(&path) {
             Ok(db) => {
                 assert_eq!((shape, skipped(&db)), (Shape::Empty, expected));
@@ -244,9 +246,9 @@ fn destroying_removes_what_is_ours_and_nothing_else() {
     }
 }
 
-/// A CURRENT that is no regular file stops `destroy` and opening before anything is done.
+/// A `CURRENT` that is not a regular file stops `destroy` and opening before they change anything.
 #[test]
-fn a_current_that_is_no_file_is_refused_untouched() {
+fn a_current_that_is_not_a_regular_file_is_refused() {
     for shape in [Shape::Link, Shape::Dangling, Shape::Pipe, Shape::Folder] {
         let dir = real_dir();
         let (path, outside) = (dir.path().join("db"), dir.path().join("outside"));
@@ -268,7 +270,8 @@ fn a_current_that_is_no_file_is_refused_untouched() {
     }
 }
 
-/// Every file was removed, then the call failed: a link is not the directory's own name.
+/// Regression: every file was removed, and then the call failed, because a link is not the name of
+/// the directory itself.
 #[test]
 fn all_calls_work_through_a_symbolic_link() {
     let dir = real_dir();
@@ -303,9 +306,10 @@ fn all_calls_work_through_a_symbolic_link() {
     assert!(!path.exists());
 }
 
-/// A user's own files made a directory without a database one with a lost CURRENT.
+/// Regression: a user's own files made a directory without a database look like one that had lost
+/// its `CURRENT`.
 #[test]
-fn somebody_elses_files_are_no_database_that_lost_its_current() {
+fn foreign_files_are_not_a_database_without_current() {
     for (shape, name) in [
         (Shape::Text, "20261127.log"),
         (Shape::Pipe, "000007.log"),

@@ -1,5 +1,5 @@
-//! A full disk can be emptied from inside: on file systems of their own, mounted where this user
-//! may.
+//! A full disk can be emptied through the database itself. Each test mounts a small file system of
+//! its own, if this user may mount one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,16 +10,16 @@ use cairndb::{Compression, Db, ErrorKind, Options, Result, WriteBatch};
 use crate::real_dir;
 
 const MB: u64 = 1_000_000;
-/// Of a file system; a nightly run takes larger ones.
+/// Size of each file system.
 const DISK_MIB: u64 = 48;
 
-/// A mounted file system, gone with it.
+/// A mounted file system, unmounted on drop.
 struct Mount {
     dir: tempfile::TempDir,
 }
 
 impl Mount {
-    /// Of `kind`; `None` where this machine does not let us.
+    /// Mounts a new file system of type `kind`. Returns `None` if this machine does not permit it.
     fn new(kind: &str, mib: u64) -> Option<Mount> {
         let dir = real_dir();
         let at = dir.path().join("mount");
@@ -58,7 +58,7 @@ impl Drop for Mount {
     }
 }
 
-/// Adds a line to the list of what this machine could not run.
+/// Adds a line to the list of tests that this machine could not run.
 fn skip(what: &str) {
     use std::io::Write;
     eprintln!("skipped: {what}");
@@ -85,7 +85,7 @@ fn key(n: u64) -> [u8; 16] {
     key
 }
 
-/// Puts values of `len` bytes until there is no room; how many there are.
+/// Puts values of `len` bytes until there is no room. Returns how many fit.
 fn fill(db: &Db, len: usize) -> Result<u64> {
     let value = vec![7; len];
     for n in 0.. {
@@ -94,7 +94,7 @@ fn fill(db: &Db, len: usize) -> Result<u64> {
             put => put?,
         }
     }
-    unreachable!("a disk has an end")
+    unreachable!("every disk is finite")
 }
 
 fn on_disk(path: &Path) -> u64 {
@@ -105,22 +105,22 @@ fn on_disk(path: &Path) -> u64 {
         .sum()
 }
 
-/// How a full database is met.
+/// State of the full database when the deletions begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Met {
-    /// By the handle that has filled it.
+    /// Open in the handle that filled it.
     Open,
-    /// After closing.
+    /// Reopened after a close.
     Closed,
-    /// After a kill.
+    /// Reopened after a kill.
     Killed,
 }
 
-/// How everything is deleted.
+/// How all keys are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Deletes,
-    /// In another order than they were put.
+    /// In the reverse of the order in which they were put.
     DeletesBackward,
     Batches,
     DeletesAndCompaction,
@@ -128,9 +128,9 @@ enum By {
 
 const CHILD: &str = "CAIRN_FULL_DISK_CHILD";
 
-/// The part of the process that is killed.
+/// The process that fills the disk and is killed.
 #[test]
-#[ignore = "started by the other test of this file"]
+#[ignore = "started by the other tests of this file"]
 fn fill_and_die() {
     let Some(asked) = std::env::var_os(CHILD) else {
         return;
@@ -150,7 +150,7 @@ fn killed(path: &Path, budget: usize, len: usize) {
         .env(CHILD, format!("{budget} {len} {}", path.display()))
         .output()
         .unwrap();
-    assert!(!status.status.success(), "it ends by a signal");
+    assert!(!status.status.success(), "a signal ends the child");
     assert!(path.join("CURRENT").exists(), "{status:?}");
 }
 
@@ -173,7 +173,7 @@ fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
     if by == By::DeletesAndCompaction {
         db.compact_range(..)?;
     }
-    // Background work may find no room for a while, and makes some.
+    // Background work may find no room for a while, but it frees some.
     let begun = Instant::now();
     while let Err(error) = db.wait_idle() {
         if error.kind() != ErrorKind::NoSpace || begun.elapsed().as_secs() > 60 {
@@ -184,7 +184,7 @@ fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
     Ok(())
 }
 
-/// Fills `path`, deletes everything, and looks at what is left.
+/// Fills `path`, deletes everything, and checks how much is left.
 fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
     let what = format!("{}: {len} bytes, {met:?}, {by:?}", path.display());
     let options = options(budget);
@@ -212,14 +212,14 @@ fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
     delete_all(&db, &keys, by).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(db.iter().next().is_none(), "{what}");
     let left = on_disk(path);
-    // The bound of an idle database, and the reserve of a disk that is nearly full.
+    // The bound of an idle database plus the reserve for a nearly full disk.
     let bound = 8 * MB + (DISK_MIB << 20) / 8;
     assert!(
         left <= bound,
-        "{what}: {left} bytes are left, {}",
+        "{what}: {left} bytes left, {}",
         db.property("cairndb.stats").unwrap()
     );
-    // And it takes data again.
+    // The database accepts data again.
     let again = keys.len() as u64 / 4;
     for n in 0..again {
         db.put(&key(n), &vec![9; len])
@@ -229,7 +229,7 @@ fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
     cairndb::verify(path, &options).unwrap();
 }
 
-/// Values in value files.
+/// Lengths of values in value files.
 const LARGE: [usize; 2] = [30_000, 300_000];
 const WAYS: [(Met, By); 4] = [
     (Met::Open, By::Deletes),
@@ -238,8 +238,8 @@ const WAYS: [(Met, By); 4] = [
     (Met::Open, By::DeletesAndCompaction),
 ];
 
-/// All deletes were accepted and nothing became free: no flush found room for its first block, and
-/// reopening for writing was refused.
+/// Regression: all deletes were accepted, but nothing was freed, because no flush found room for
+/// its first block, and reopening for writing was refused.
 fn a_full_disk_is_emptied(kind: &str, lengths: [usize; 2]) {
     for (at, len) in lengths.into_iter().enumerate() {
         for (way, (met, by)) in WAYS.into_iter().enumerate() {
@@ -252,10 +252,10 @@ fn a_full_disk_is_emptied(kind: &str, lengths: [usize; 2]) {
     }
 }
 
-/// Values in tables: some of the ways out need more room than there is, in one of some seventy
-/// runs, so that a push does not depend on it (issue 44).
+/// Values in tables. Some ways to free space need more room than there is, in about one of seventy
+/// runs, so a push does not depend on this test (issue 44).
 #[test]
-#[ignore = "a few runs in a hundred find no way out"]
+#[ignore = "a few runs in a hundred find no way to free space"]
 fn full_disks_of_short_values_are_emptied_from_inside() {
     for kind in ["ext4", "ext2", "tmpfs"] {
         a_full_disk_is_emptied(kind, [10, 3_000]);

@@ -1,4 +1,4 @@
-//! `compact_range` by two threads: what they make, and what a failure of either leaves.
+//! `compact_range` with two threads: the result, and what a failure of either half leaves.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
 }
 
-/// Three versions of most keys, operands and large values among them, and tombstones of some.
+/// Up to three versions of each key, including operands, large values and tombstones.
 fn write(db: &Db) {
     for round in 0..3u32 {
         for n in 0..KEYS {
@@ -26,7 +26,7 @@ fn write(db: &Db) {
             match n % 5 {
                 part if part == round => db.delete(&key(n)).unwrap(),
                 3 => db.merge(&key(n), &value).unwrap(),
-                // In a value file.
+                // Stored in a value file.
                 4 if n % 100 == 4 => db.put(&key(n), &value.repeat(2500)).unwrap(),
                 _ => db.put(&key(n), &value.repeat(8)).unwrap(),
             }
@@ -49,7 +49,7 @@ fn tables(dir: &dyn Dir) -> Vec<String> {
 }
 
 #[test]
-fn two_halves_are_what_one_merge_would_be() {
+fn two_halves_equal_one_compaction() {
     for background in [Background::Stepped, Background::Threads] {
         let (_, options) = options(background);
         let db = options.open("/db").unwrap();
@@ -96,7 +96,7 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
             let (env, options) = options(background);
             let db = options.open("/db").unwrap();
             write(&db);
-            // One run in key order, and something above it.
+            // One run in key order, and entries above it.
             db.compact_range(..).unwrap();
             db.close().unwrap();
             let dir = env.open_dir("/db".as_ref(), false).unwrap();
@@ -116,7 +116,7 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
             assert_eq!(
                 left.len() as u64,
                 stat(&db, "tables"),
-                "none that no version has"
+                "no table is left that no version names"
             );
             assert_eq!(db.get(&key(KEYS)).unwrap().as_deref(), Some(&b"above"[..]));
             db.close().unwrap();
@@ -124,7 +124,7 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
     }
 }
 
-/// Bytewise, until it is told of a key that it panics at.
+/// Bytewise order that panics at the key in `at`, if there is one.
 #[derive(Debug, Default)]
 struct Panics {
     at: Mutex<Option<Vec<u8>>>,
@@ -137,7 +137,10 @@ impl Comparator for Panics {
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let at = self.at.lock().unwrap().clone();
-        assert!(at.is_none_or(|at| a != at && b != at), "told to panic");
+        assert!(
+            at.is_none_or(|at| a != at && b != at),
+            "the comparator was set to panic"
+        );
         a.cmp(b)
     }
 }
@@ -151,7 +154,7 @@ fn a_panic_in_either_half_is_an_error_and_leaves_no_file() {
             let db = options.comparator(comparator.clone()).open("/db").unwrap();
             write(&db);
             db.wait_idle().unwrap();
-            // Not among the bounds of tables, which the caller's thread compares.
+            // Keys that are not bounds of tables, because the caller's thread compares those.
             for n in [0, n, KEYS] {
                 db.put(&key(n), b"above").unwrap();
             }
@@ -163,7 +166,7 @@ fn a_panic_in_either_half_is_an_error_and_leaves_no_file() {
             assert_eq!(
                 tables(&*dir).len() as u64,
                 stat(&db, "tables"),
-                "of either half"
+                "no table of either half is left"
             );
             db.compact_range(..).unwrap();
             assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&b"above"[..]));

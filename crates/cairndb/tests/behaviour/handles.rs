@@ -1,4 +1,4 @@
-//! The ends of a handle: closed twice, read-only, inherited over a fork, and directories of other stores.
+//! Handles: closed twice, read-only, inherited by a fork, and directories of other stores.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(file).collect()
 }
 
-/// What LevelDB leaves of a small database.
+/// The files that LevelDB leaves of a small database.
 fn leveldb(path: &Path) {
     std::fs::create_dir(path).unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(path.join(name), bytes).unwrap();
@@ -33,7 +33,7 @@ fn leveldb(path: &Path) {
     write("000003.ldb", b"blocks");
 }
 
-/// Names of ours were enough to be removed, and LevelDB has the same.
+/// Regression: files were removed because of their names alone, and LevelDB uses the same names.
 #[test]
 fn another_stores_directory_is_neither_opened_nor_destroyed() {
     let dir = real_dir();
@@ -61,22 +61,22 @@ fn another_stores_directory_is_neither_opened_nor_destroyed() {
 }
 
 #[test]
-fn verify_takes_options_that_refuse_what_exists() {
+fn verify_ignores_error_if_exists() {
     let dir = real_dir();
     let options = Options::new().create_if_missing(true).error_if_exists(true);
     options.open(dir.path()).unwrap().close().unwrap();
     cairndb::verify(dir.path(), &options).unwrap();
 }
 
-/// The second call said all was well: what the first could not write was gone.
+/// Regression: the second close returned success although the first had lost writes.
 #[test]
-fn closing_again_fails_as_closing_did() {
+fn closing_again_returns_the_error_of_the_first_close() {
     let dir = real_dir();
     let path = dir.path().join("db");
     let db = Options::new().create_if_missing(true).open(&path).unwrap();
     let unlogged = WriteOptions::new().durability(Durability::None);
     db.put_with(b"k", b"v", &unlogged).unwrap();
-    // Nothing can be made in a directory that is gone.
+    // No file can be created in a directory that has been removed.
     std::fs::remove_dir_all(&path).unwrap();
     let first = db.close().unwrap_err();
     let second = db.clone().close().unwrap_err();
@@ -84,9 +84,10 @@ fn closing_again_fails_as_closing_did() {
     assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
 }
 
-/// It was told that there is nothing: only where tables were asked did anybody look.
+/// Regression: `approximate_size` returned 0, because only a lookup in a table checked for
+/// `Closed`.
 #[test]
-fn a_closed_handle_without_tables_tells_no_size() {
+fn a_closed_handle_without_tables_returns_no_size() {
     let (db, _) = mem_db();
     assert_eq!(db.approximate_size(..).unwrap(), 0);
     db.close().unwrap();
@@ -127,7 +128,7 @@ fn jobs_of_a_read_only_handle_change_nothing() {
     assert_eq!(files(copy.path()), before);
 }
 
-/// Joins operands, and panics at one of them.
+/// Joins operands, and panics if one of them is `bad`.
 #[derive(Debug)]
 struct Panicking;
 
@@ -146,7 +147,7 @@ impl MergeOperator for Panicking {
     }
 }
 
-/// Every flush failed at it, so that in the end nothing could be written, closed or opened.
+/// Regression: every flush failed at the operand, until nothing could be written, closed or opened.
 #[test]
 fn an_operator_that_panics_at_one_operand_costs_that_key_alone() {
     let options = stepped().merge_operator(Arc::new(Panicking));
@@ -175,11 +176,11 @@ fn an_operator_that_panics_at_one_operand_costs_that_key_alone() {
     db.close().unwrap();
 }
 
-/// A fork stored its records over those of its parent, in the log that both have mapped.
+/// Regression: a forked child overwrote its parent's records in the log that both have mapped.
 #[test]
 #[expect(
     unsafe_code,
-    reason = "only between fork and exec does code run in a child"
+    reason = "only code between fork and exec runs in a child"
 )]
 fn a_forked_child_writes_nothing() {
     use std::os::unix::process::CommandExt;
@@ -208,8 +209,8 @@ fn a_forked_child_writes_nothing() {
         }
     };
     let mut command = Command::new("true");
-    // SAFETY: the closure takes no lock that a thread of this process could hold at the fork, which is
-    // what it looks at: every call must be refused before the first.
+    // SAFETY: the closure takes no lock that another thread of this process could hold at the fork.
+    // The test checks exactly that: every call must be refused before it takes its first lock.
     unsafe { command.pre_exec(check) };
     assert!(command.status().unwrap().success());
     db.put(b"parent too", &[3; 100]).unwrap();

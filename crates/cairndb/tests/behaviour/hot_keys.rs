@@ -1,4 +1,4 @@
-//! Keys with many versions: a cursor does not walk them all.
+//! Keys with many versions: a cursor does not walk all of them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn value(n: u64, round: u64) -> Vec<u8> {
     format!("{n} in round {round}").into_bytes()
 }
 
-/// Ten keys that are written again and again, all of it in memtables.
+/// Ten keys that are overwritten again and again, all of it in memtables.
 fn hot(order: &Arc<Counting>) -> Db {
     stepped()
         .memory_budget(16 << 20)
@@ -55,7 +55,7 @@ fn backward(cursor: &mut Cursor) -> Vec<(Vec<u8>, Vec<u8>)> {
     seen
 }
 
-/// A scan cost a step for each version there was.
+/// Regression: a scan took one step for every version.
 #[test]
 fn versions_that_are_not_shown_are_not_walked() {
     let order = Arc::new(Counting::default());
@@ -74,7 +74,7 @@ fn versions_that_are_not_shown_are_not_walked() {
         let expected: Vec<_> = (0..KEYS).map(|n| (key(n), value(n, round))).collect();
         let there = order.of(|| assert_eq!(forward(&mut cursor), expected, "round {round}"));
         let back = order.of(|| assert_eq!(backward(&mut cursor), expected, "round {round}"));
-        // Of 500 versions of each key.
+        // Each key has 500 versions.
         assert!(
             there < KEYS * 100 && back < KEYS * 100,
             "{there} and {back} comparisons in round {round}"
@@ -82,7 +82,7 @@ fn versions_that_are_not_shown_are_not_walked() {
     }
 }
 
-/// What a cursor goes past at once may end in every kind of entry, in memtables and tables.
+/// After a cursor has skipped versions, it may land on any kind of entry, in memtables and tables.
 #[test]
 fn keys_of_many_versions_are_shown_as_they_are() {
     let order = Arc::new(Counting::default());
@@ -95,7 +95,7 @@ fn keys_of_many_versions_are_shown_as_they_are() {
             for _ in 0..20 {
                 write_round(&db, round);
             }
-            // Nothing, a value in a value file, operands: above twenty versions each.
+            // Above more than twenty versions each: a tombstone, a value in a value file, operands.
             db.delete(&key(1)).unwrap();
             db.put(&key(3), &large).unwrap();
             (0..20).for_each(|_| db.merge(&key(5), b"+").unwrap());
@@ -121,7 +121,7 @@ fn keys_of_many_versions_are_shown_as_they_are() {
             let mut cursor = snapshot.cursor();
             assert_eq!(&forward(&mut cursor), expected, "flushed {flushed}");
             assert_eq!(&backward(&mut cursor), expected, "flushed {flushed}");
-            // To and fro about each entry.
+            // Back and forth at each entry.
             for at in 1..expected.len() {
                 cursor.seek(&expected[at].0).unwrap();
                 cursor.prev().unwrap();
@@ -135,7 +135,7 @@ fn keys_of_many_versions_are_shown_as_they_are() {
     }
 }
 
-/// Versions that are one or two to a run are nothing to search for, in neither direction.
+/// With one or two versions in each run there is nothing to search for, in either direction.
 #[test]
 fn a_few_versions_in_many_runs_are_walked() {
     let order = Arc::new(Counting::default());
@@ -157,13 +157,13 @@ fn a_few_versions_in_many_runs_are_walked() {
     let (seven, nine) = (comparisons(7), comparisons(9));
     assert!(
         nine.0 < 2 * seven.0 && nine.1 < 2 * seven.1,
-        "back and forward: {seven:?} of seven, {nine:?} of nine"
+        "backward and forward: {seven:?} with seven versions, {nine:?} with nine"
     );
 }
 
-/// A cursor that turns searches where it would have to go past much.
+/// A cursor that changes direction searches instead of walking a long way.
 #[test]
-fn a_turn_walks_neither_newer_versions_nor_what_is_dead() {
+fn a_turn_walks_neither_newer_versions_nor_tombstones() {
     let order = Arc::new(Counting::default());
     let db = hot(&order);
     db.put(b"a", b"first").unwrap();
@@ -190,16 +190,17 @@ fn a_turn_walks_neither_newer_versions_nor_what_is_dead() {
         assert_eq!(cursor.key(), job(4_999));
     }
     db.put(&job(5), b"again").unwrap();
-    db.put(b"z", b"behind them").unwrap();
+    db.put(b"z", b"after them").unwrap();
     let mut cursor = db.cursor();
     cursor.seek(b"m").unwrap();
     assert_eq!(cursor.key(), job(5));
     let turned = order.of(|| cursor.prev().unwrap());
     assert_eq!(cursor.key(), b"l");
-    assert!(turned < 500, "{turned} comparisons past what is dead");
+    assert!(turned < 500, "{turned} comparisons past tombstones");
 }
 
-/// Bytewise, and at some time no longer: then keys that begin with `lies` are on the other side of the hot one.
+/// Bytewise until `on` is set. From then on, keys that begin with `lies` are on the other side of
+/// the hot key.
 #[derive(Debug)]
 struct Changed {
     lies: u8,
@@ -226,9 +227,10 @@ impl Comparator for Changed {
     }
 }
 
-/// A source that is placed anew may lead back to where the cursor was: it hung.
+/// Regression: a source that was positioned again could land where the cursor had been, and the
+/// cursor never ended.
 #[test]
-fn cursors_come_to_an_end_under_an_order_that_changes() {
+fn cursors_end_under_a_comparator_that_changes() {
     for (lies, flushed) in [(b'p', false), (b'p', true), (b'z', false), (b'z', true)] {
         let order = Arc::new(Changed {
             lies,
@@ -253,7 +255,7 @@ fn cursors_come_to_an_end_under_an_order_that_changes() {
             db.flush().unwrap();
         }
         order.on.store(true, Memory::Relaxed);
-        // What they show is nobody's promise; that they return is.
+        // What they show is undefined, but they must return.
         let mut cursor = db.cursor();
         let _ = cursor.seek_to_first();
         let _ = cursor.seek_to_last();
@@ -267,7 +269,7 @@ fn cursors_come_to_an_end_under_an_order_that_changes() {
     }
 }
 
-/// One key is not even equal to itself, as a number that is none.
+/// One key is not equal to itself, like a floating-point NaN.
 #[derive(Debug)]
 struct Irreflexive;
 
@@ -285,7 +287,7 @@ impl Comparator for Irreflexive {
 }
 
 #[test]
-fn cursors_come_to_an_end_where_a_key_is_not_equal_to_itself() {
+fn cursors_end_if_a_key_is_not_equal_to_itself() {
     for flushed in [false, true] {
         for operands in [false, true] {
             let db = stepped()
@@ -300,7 +302,7 @@ fn cursors_come_to_an_end_where_a_key_is_not_equal_to_itself() {
                 }
             }
             if flushed {
-                // A table may refuse keys out of order.
+                // Writing a table may refuse keys that are out of order.
                 let _ = db.flush();
             }
             for other in [&b"a"[..], b"z", b"nan"] {
@@ -318,7 +320,7 @@ fn cursors_come_to_an_end_where_a_key_is_not_equal_to_itself() {
             while cursor.valid() && steps < 20 && cursor.prev().is_ok() {
                 steps += 1;
             }
-            assert!(steps < 20, "{steps} steps back over three keys");
+            assert!(steps < 20, "{steps} steps backward over three keys");
             drop(cursor);
             let _ = db.compact_range(..);
         }

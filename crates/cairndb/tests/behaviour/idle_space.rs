@@ -1,10 +1,11 @@
-//! How much an idle database, and a closed one, takes beside what is alive.
+//! How much disk space an idle or closed database takes in addition to its live data.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use cairndb::env::random::Random;
 use cairndb::env::{Background, Dir, Env, Join, MemEnv, Priority};
 use cairndb::{Db, Durability, Options, Result, WriteBatch, WriteOptions};
 
@@ -12,19 +13,11 @@ use crate::stat;
 
 const MB: u64 = 1_000_000;
 
-/// Bytes that do not shrink.
+/// Incompressible bytes.
 fn value(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(2).wrapping_add(1);
-    let words = std::iter::repeat_with(|| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 32).to_le_bytes()
-    });
-    words
-        .flat_map(|word| word[..4].to_vec())
-        .take(len)
-        .collect()
+    let mut random = Random::new(seed);
+    let words = std::iter::repeat_with(|| random.next_u64().to_le_bytes());
+    words.flatten().take(len).collect()
 }
 
 fn key(n: u64) -> Vec<u8> {
@@ -35,16 +28,16 @@ fn options(env: Arc<dyn Env>) -> Options {
     Options::new().create_if_missing(true).env(env)
 }
 
-/// Bytes of all files.
+/// Total length of all files.
 fn on_disk(env: &dyn Env) -> u64 {
     let dir = env.open_dir("/db".as_ref(), false).unwrap();
     let names = dir.list().unwrap();
-    // One that was listed may be gone by now.
+    // A file may have been removed since it was listed.
     let sizes = names.iter().filter_map(|name| dir.size_of(name).unwrap());
     sizes.sum()
 }
 
-/// What an idle database takes at most.
+/// The most that an idle database may take.
 fn bound(alive: u64) -> u64 {
     (alive + alive / 5).max(alive + 8 * MB)
 }
@@ -54,11 +47,11 @@ fn check_bound(env: &dyn Env, alive: u64, what: &str) {
     let bytes = on_disk(env);
     assert!(
         bytes <= bound(alive),
-        "{what}: {bytes} bytes on disk for {alive} alive"
+        "{what}: {bytes} bytes on disk for {alive} live bytes"
     );
 }
 
-/// How many keys have how long a value.
+/// Number of keys, and the length of their values.
 const SHAPES: [(u64, usize); 4] = [
     (25, 1_000_000),
     (201, 100_000),
@@ -68,7 +61,7 @@ const SHAPES: [(u64, usize); 4] = [
 
 type Hide = fn(&Db, u64);
 
-/// What makes values dead without a pointer of its own.
+/// Ways to make large values dead without writing another pointer.
 const HIDES: [(&str, Hide); 4] = [
     ("deletes", |db, keys| {
         for n in 0..keys {
@@ -102,9 +95,10 @@ fn load(db: &Db, keys: u64, len: usize) {
     db.wait_idle().unwrap();
 }
 
-/// 290 MB stayed of 300 deleted values of 1 MB, idle and after a clean close, until a flush.
+/// Regression: nearly all bytes of deleted large values stayed on disk, idle and after a clean
+/// close, until a flush.
 #[test]
-fn values_that_only_the_memtable_hides_are_given_back() {
+fn values_that_only_the_memtable_hides_are_reclaimed() {
     for (keys, len) in SHAPES {
         for (at, (how, hide)) in HIDES.into_iter().enumerate() {
             let env = MemEnv::new(Background::Stepped);
@@ -123,9 +117,10 @@ fn values_that_only_the_memtable_hides_are_given_back() {
     }
 }
 
-/// Values of less than 8 KiB are in tables, which go with a merge once the memtable is flushed.
+/// Values of less than 8 KiB are in tables. A compaction removes them after the memtable is
+/// flushed.
 #[test]
-fn short_values_that_only_the_memtable_hides_are_given_back() {
+fn short_values_that_only_the_memtable_hides_are_reclaimed() {
     let env = MemEnv::new(Background::Stepped);
     let db = options(env.clone()).open("/db").unwrap();
     load(&db, 6_000, 3_000);
@@ -136,10 +131,10 @@ fn short_values_that_only_the_memtable_hides_are_given_back() {
     check_bound(&*env, 0, "6,000 values of 3,000 bytes");
 }
 
-/// Some live, some die, again and again: the bound holds each time, and not every deletion is
+/// Values are deleted one by one. The bound holds at each check, although not every deletion is
 /// flushed.
 #[test]
-fn the_bound_holds_while_values_die_one_by_one() {
+fn the_bound_holds_while_values_are_deleted_one_by_one() {
     for (keys, len) in SHAPES {
         let env = MemEnv::new(Background::Stepped);
         let db = options(env.clone()).open("/db").unwrap();
@@ -172,9 +167,9 @@ fn the_bound_holds_while_values_die_one_by_one() {
     }
 }
 
-/// Of several versions in one memtable all but the newest are dead, and no table says so.
+/// All but the newest of several versions in one memtable are dead, and no table records that.
 #[test]
-fn values_overwritten_in_the_memtable_are_given_back() {
+fn values_overwritten_in_the_memtable_are_reclaimed() {
     let env = MemEnv::new(Background::Stepped);
     let db = options(env.clone()).open("/db").unwrap();
     for round in 0..30 {
@@ -184,7 +179,7 @@ fn values_overwritten_in_the_memtable_are_given_back() {
     }
 }
 
-/// The memtable of an idle database stays where it hides nothing.
+/// An idle database does not flush a memtable that hides nothing.
 #[test]
 fn short_entries_of_an_idle_database_are_not_flushed() {
     let env = MemEnv::new(Background::Stepped);
@@ -201,8 +196,8 @@ fn short_entries_of_an_idle_database_are_not_flushed() {
     assert_eq!(stat(&db, "flushes"), flushed);
 }
 
-/// With little memory segments are short, and a memtable that crosses from one into the next keeps
-/// little of the log.
+/// With a small budget segments are short, so a memtable that spans two of them keeps little of the
+/// log.
 #[test]
 fn a_memtable_across_two_short_segments_is_not_flushed() {
     let env = MemEnv::new(Background::Stepped);
@@ -212,13 +207,17 @@ fn a_memtable_across_two_short_segments_is_not_flushed() {
             .unwrap();
         if n % 1000 == 0 {
             db.wait_idle().unwrap();
-            assert!(stat(&db, "entries") <= n, "the newest stay in memory");
+            assert!(
+                stat(&db, "entries") <= n,
+                "the newest entries stay in memory"
+            );
         }
     }
-    assert!(stat(&db, "flushes") > 1, "segments were crossed");
+    assert!(stat(&db, "flushes") > 1, "the load spans several segments");
 }
 
-/// The log counts, too: a memtable across two segments, and a segment made for one long record.
+/// The log counts as well: a memtable that spans two segments, and a segment made for one long
+/// record.
 #[test]
 fn an_idle_database_keeps_one_segment_of_the_log() {
     let env = MemEnv::new(Background::Stepped);
@@ -239,7 +238,7 @@ fn an_idle_database_keeps_one_segment_of_the_log() {
     check_bound(&*env, 100_000 * 208, "a batch of 20 MB");
 }
 
-/// Background work is stepped, and a second passes at each look at the clock.
+/// An environment with stepped background work, whose clock advances one second per call.
 #[derive(Debug)]
 struct NoTime(Arc<MemEnv>, AtomicU64);
 
@@ -278,14 +277,14 @@ impl Env for NoTime {
 fn wait_for_bound(env: &dyn Env, alive: u64) {
     let begun = Instant::now();
     while on_disk(env) > bound(alive) {
-        assert!(begun.elapsed().as_secs() < 60, "nobody gives space back");
+        assert!(begun.elapsed().as_secs() < 60, "the space is not reclaimed");
         std::thread::yield_now();
     }
 }
 
-/// Closing gives up after a while; whoever opens the database next goes on, without a write.
+/// Closing gives up after a while. The next handle continues, even without a write.
 #[test]
-fn what_closing_had_no_time_for_is_given_back_after_the_next_opening() {
+fn space_left_by_a_close_is_reclaimed_after_the_next_opening() {
     for partly in [false, true] {
         let disk = MemEnv::new(Background::Threads);
         let no_time = Arc::new(NoTime(disk.clone(), AtomicU64::new(0)));
@@ -309,9 +308,9 @@ fn what_closing_had_no_time_for_is_given_back_after_the_next_opening() {
     }
 }
 
-/// The worker sleeps once there is nothing to do, and no memtable fills up to wake it.
+/// The worker sleeps when there is nothing to do, and no full memtable wakes it.
 #[test]
-fn an_idle_worker_is_woken_by_deletions() {
+fn deletions_wake_an_idle_worker() {
     let env = MemEnv::new(Background::Threads);
     let db = options(env.clone()).open("/db").unwrap();
     load(&db, 300, 100_000);

@@ -1,4 +1,4 @@
-//! Values that memtables leave in the log: they stay while anybody reads them, and are checked.
+//! Values that memtables leave in the log: they stay while a reader needs them, and are checked.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn on_disk() -> Options {
     Options::new().create_if_missing(true).memory_budget(BUDGET)
 }
 
-/// A value of some length that tells its round and key.
+/// A value whose length and contents depend on its round and key.
 fn value(round: u32, n: u32) -> Vec<u8> {
     [round.to_be_bytes(), n.to_be_bytes()].concat().repeat(20)
 }
@@ -24,9 +24,9 @@ fn fill(db: &Db, round: u32, keys: u32) {
     }
 }
 
-/// Many times the log's length is written while cursors stand on memtables whose values lie in it;
-/// segments are taken for new ones all the time, but not those.
-fn cursors_keep_what_they_stand_on(options: &Options, path: &Path) {
+/// Writes many times the length of the log while cursors read memtables whose values are in it.
+/// Segments are reused all the time, but those must not be.
+fn cursors_keep_the_segments_they_read(options: &Options, path: &Path) {
     let db = options.open(path).unwrap();
     let mut cursors = Vec::new();
     for round in 0..40 {
@@ -50,12 +50,12 @@ fn cursors_keep_what_they_stand_on(options: &Options, path: &Path) {
 #[test]
 fn cursors_keep_the_log_that_they_read_values_from() {
     let dir = real_dir();
-    cursors_keep_what_they_stand_on(&on_disk(), dir.path());
-    cursors_keep_what_they_stand_on(&threaded(), Path::new("/db"));
+    cursors_keep_the_segments_they_read(&on_disk(), dir.path());
+    cursors_keep_the_segments_they_read(&threaded(), Path::new("/db"));
 }
 
-/// Closes the database, opens it again and writes more than the log holds, and walks a cursor of the
-/// first handle: it is on nothing any more, or on what it was on.
+/// Closes the database, opens it again, writes more than the log holds, and walks a cursor of the
+/// first handle. The cursor must be invalid or still show the entry it was on.
 fn reopen_beside_a_cursor(dir: &Path, before: impl FnOnce(), after: impl FnOnce()) {
     let db = on_disk().open(dir).unwrap();
     fill(&db, 1, 500);
@@ -78,14 +78,14 @@ fn reopen_beside_a_cursor(dir: &Path, before: impl FnOnce(), after: impl FnOnce(
     again.close().unwrap();
 }
 
-/// A clean close leaves log files to be used again by whoever opens next: not those under a cursor.
+/// A clean close leaves log files for the next handle to reuse, but not those that a cursor reads.
 #[test]
 fn a_log_file_that_a_cursor_reads_is_not_left_to_the_next_handle() {
     let dir = real_dir();
     reopen_beside_a_cursor(dir.path(), || {}, || {});
 }
 
-/// The close that would have removed it could not; the next handle took it for one to be used again.
+/// Regression: a close failed to remove the file, and the next handle reused it.
 #[test]
 fn a_log_file_that_could_not_be_removed_is_not_used_under_a_cursor() {
     let (dir, kept) = (real_dir(), real_dir());
@@ -114,8 +114,8 @@ fn log_files(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a failing disk does: it refuses a page of the log, the system drops it, and reads back what was
-/// there before. Neither a get nor a table may give that out for the value.
+/// Simulates a failing disk that refuses a page of the log: the system drops the page, and later
+/// reads return what the file held before. Neither a get nor a flush may take that for the value.
 #[test]
 fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     let dir = real_dir();
@@ -136,7 +136,7 @@ fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     assert_eq!(db.get(b"whole").unwrap().unwrap(), [b'w'; 100]);
     assert_eq!(db.get(b"short").unwrap().unwrap(), b"LLLL");
     let error = match db.get(b"lost") {
-        // Where the log cannot be mapped values are copied.
+        // Where the log cannot be mapped, values are copied into the memtable.
         Ok(found) => return assert_eq!(found.unwrap(), [b'L'; 100]),
         Err(error) => error,
     };
@@ -148,7 +148,7 @@ fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     assert!(error.to_string().contains(&damaged), "{error}");
     assert!(db.get(b"lost").is_err());
     drop(db);
-    // The record's checksum tells the same of the log.
+    // The checksum of the record detects the same damage in the log.
     match on_disk().open(dir.path()) {
         Ok(db) => assert_ne!(
             db.get(b"lost").unwrap().map(cairndb::Value::into_vec),

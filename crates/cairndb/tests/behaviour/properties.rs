@@ -1,4 +1,4 @@
-//! Properties, and that their page in the guide names what they have.
+//! Properties, and that the guide documents exactly their fields.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use crate::mem_db;
 
 const PAGE: &str = include_str!("../../../../docs/guide/properties.md");
 
-/// Names of a JSON text: whatever is quoted, since all values are numbers.
+/// The names in a JSON text. All values are numbers, so these are the quoted strings.
 fn names(json: &str) -> BTreeSet<&str> {
     json.split('"').skip(1).step_by(2).collect()
 }
 
-/// What stands first in the rows of the page's section about `property`, as code.
+/// The names in the first column of the guide's section about `property`.
 fn documented(property: &str) -> BTreeSet<&'static str> {
     let (_, section) = PAGE.split_once(&format!("## `{property}`")).unwrap();
     let (section, _) = section.split_once("\n## ").unwrap_or((section, ""));
@@ -20,7 +20,7 @@ fn documented(property: &str) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn the_guide_names_every_field_and_no_other() {
+fn the_guide_documents_exactly_the_fields() {
     let (db, _) = mem_db();
     for property in ["cairndb.memory", "cairndb.stalls", "cairndb.stats"] {
         let json = db.property(property).unwrap();
@@ -34,9 +34,9 @@ fn levels_are_the_upper_runs_and_the_last() {
     let files = |level: &str| db.property(&format!("leveldb.num-files-at-level{level}"));
     assert_eq!(files("0").as_deref(), Some("0"));
     for _ in 0..3 {
-        db.put(b"a", b"the same key: no run is added to another")
+        db.put(b"a", b"the same keys, so that no table joins another run")
             .unwrap();
-        db.put(b"z", b"and so the ends").unwrap();
+        db.put(b"z", b"another bound").unwrap();
         db.flush().unwrap();
     }
     let counts = ["0", "1", "2", "6"].map(|level| files(level).unwrap());

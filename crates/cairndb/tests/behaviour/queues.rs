@@ -1,4 +1,5 @@
-//! Queues: what is put at the tail and taken out at the head leaves tombstones that a seek need not walk again.
+//! Queues: entries put at the tail and deleted at the head leave tombstones that a seek must not
+//! walk again.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,7 +17,7 @@ fn key(n: u64) -> Vec<u8> {
     format!("queue {n:08}").into_bytes()
 }
 
-/// The first key from `from` on.
+/// The first key at or after `from`.
 fn first(db: &Db, from: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut cursor = db.cursor();
     match from {
@@ -26,9 +27,9 @@ fn first(db: &Db, from: Option<&[u8]>) -> Option<Vec<u8>> {
     cursor.valid().then(|| cursor.key().to_vec())
 }
 
-/// Each look into a queue cost as many steps as the queue had entries before.
+/// Regression: each read of the head took as many steps as entries had been deleted before.
 #[test]
-fn a_queue_is_looked_into_without_walking_what_was_taken_out() {
+fn reading_the_head_of_a_queue_does_not_walk_deleted_entries() {
     const LENGTH: u64 = 20;
     const TURNS: u64 = 2_000;
     let order = Arc::new(Counting::default());
@@ -40,7 +41,7 @@ fn a_queue_is_looked_into_without_walking_what_was_taken_out() {
     for n in 0..LENGTH {
         db.put(&key(n), b"job").unwrap();
     }
-    // From the first key of all, and from the queue's own.
+    // From the first key of the database, and from the first key of the queue.
     for from in [None, Some(&b"queue"[..])] {
         let begun: u64 = first(&db, from).map_or(0, |key| {
             std::str::from_utf8(&key[6..]).unwrap().parse().unwrap()
@@ -53,7 +54,8 @@ fn a_queue_is_looked_into_without_walking_what_was_taken_out() {
         let early = order.of(|| (begun..begun + 200).for_each(turn));
         (begun + 200..begun + TURNS - 200).for_each(turn);
         let late = order.of(|| (begun + TURNS - 200..begun + TURNS).for_each(turn));
-        // A part may be sealed meanwhile, after which one look walks; each walked 6,000 tombstones.
+        // A memtable may be sealed meanwhile, after which one read walks. Before the fix every read
+        // walked 6,000 tombstones.
         assert!(
             late < 8 * early,
             "{early} comparisons at first, {late} later"
@@ -61,9 +63,9 @@ fn a_queue_is_looked_into_without_walking_what_was_taken_out() {
     }
 }
 
-/// A stack, and a queue that is taken from at its greatest key.
+/// A stack, and a queue whose head is its greatest key.
 #[test]
-fn what_is_taken_from_the_end_is_not_walked_again_either() {
+fn reading_the_last_key_does_not_walk_deleted_entries_either() {
     const TURNS: u64 = 2_000;
     for stack in [false, true] {
         let order = Arc::new(Counting::default());
@@ -92,7 +94,7 @@ fn what_is_taken_from_the_end_is_not_walked_again_either() {
         let early = order.of(|| (0..200).for_each(turn));
         (200..TURNS - 200).for_each(turn);
         let late = order.of(|| (TURNS - 200..TURNS).for_each(turn));
-        // Each walked two thousand tombstones.
+        // Before the fix every read walked two thousand tombstones.
         assert!(
             late < 4 * early,
             "stack {stack}: {early} comparisons at first, {late} later"
@@ -100,9 +102,9 @@ fn what_is_taken_from_the_end_is_not_walked_again_either() {
     }
 }
 
-/// What is put in other queues, and before all of them, does not have a look walk either.
+/// Entries put into other queues, and before all of them, must not make a read walk either.
 #[test]
-fn queues_are_looked_into_by_turns_beside_other_writes() {
+fn queues_are_read_in_turn_between_other_writes() {
     const QUEUES: u64 = 16;
     const LENGTH: u64 = 10;
     const TURNS: u64 = 200;
@@ -134,18 +136,18 @@ fn queues_are_looked_into_by_turns_beside_other_writes() {
     );
 }
 
-/// A cursor that sees nothing of what a queue has been given since it was made says nothing of that.
+/// A cursor that is older than a queue's newest entries must not mark them as deleted.
 #[test]
-fn what_an_older_cursor_finds_dead_is_so_at_its_moment_only() {
+fn what_an_older_cursor_finds_deleted_is_deleted_at_its_moment_only() {
     let (db, _) = mem_db();
     (0..200).for_each(|n| db.put(&key(n), b"job").unwrap());
     (0..200).for_each(|n| db.delete(&key(n)).unwrap());
     let mut cursor = db.cursor();
     (200..203).for_each(|n| db.put(&key(n), b"job").unwrap());
     cursor.seek_to_first().unwrap();
-    assert!(!cursor.valid(), "it was made before");
+    assert!(!cursor.valid(), "the cursor is older than the new entries");
     assert_eq!(first(&db, None), Some(key(200)));
-    // And of what comes between what is dead by then.
+    // The same for entries between keys that are deleted by then.
     db.put(&key(100), b"job").unwrap();
     db.delete(&key(100)).unwrap();
     db.put(&key(150), b"job").unwrap();
@@ -154,9 +156,9 @@ fn what_an_older_cursor_finds_dead_is_so_at_its_moment_only() {
     assert_eq!(first(&db, Some(&key(151))), Some(key(200)));
 }
 
-/// An empty queue that somebody polls.
+/// A consumer polls an empty queue.
 #[test]
-fn an_empty_queue_is_found_empty_at_once() {
+fn polling_an_empty_queue_is_cheap() {
     let order = Arc::new(Counting::default());
     let db = stepped()
         .memory_budget(4 << 20)
@@ -170,7 +172,7 @@ fn an_empty_queue_is_found_empty_at_once() {
     assert!(walked > 2_000 && polled < 50, "{walked}, {polled}");
     db.put(&key(2_000), b"job").unwrap();
     assert_eq!(first(&db, None), Some(key(2_000)));
-    // In the middle of what is dead.
+    // In the middle of the deleted entries.
     db.put(&key(1_000), b"job").unwrap();
     assert_eq!(first(&db, None), Some(key(1_000)));
     assert_eq!(first(&db, Some(&key(1_001))), Some(key(2_000)));
@@ -205,28 +207,28 @@ fn check_back(cursor: &mut Cursor, state: &State, from: Option<&[u8]>, steps: us
     for _ in 0..=steps {
         let shown = cursor.valid().then(|| (cursor.key(), cursor.value()));
         let want = expected.next().map(|(key, value)| (&**key, &**value));
-        assert_eq!(shown, want, "back from {from:?}");
+        assert_eq!(shown, want, "backward from {from:?}");
         last = want;
         cursor.prev().unwrap();
     }
     if cursor.valid() {
-        // And forward again.
+        // Turn and move forward again.
         cursor.next().unwrap();
         assert_eq!(
             Some((cursor.key(), cursor.value())),
             last,
-            "back from {from:?}"
+            "backward from {from:?}"
         );
     }
 }
 
-/// Several queues in one database, with everything else that may happen to it in between.
+/// Several queues in one database, with every other kind of operation between the reads.
 #[test]
-fn whatever_happens_between_looks_is_seen() {
+fn reads_of_queues_see_every_operation_between_them() {
     for seed in 0..24u64 {
         let mut options = stepped().merge_operator(Arc::new(Append));
         if seed % 2 == 1 {
-            // So that what is dead is in memtables too, most of it.
+            // Keeps most tombstones in memtables.
             options = options.memory_budget(4 << 20);
         }
         let db = options.open("/db").unwrap();
@@ -235,7 +237,7 @@ fn whatever_happens_between_looks_is_seen() {
         let mut kept: Vec<(Snapshot, State)> = Vec::new();
         let mut tails = [0u64; 3];
         let name = |queue: usize, n: u64| format!("{queue} {n:06}").into_bytes();
-        // One that lives through many writes, at its own number.
+        // A cursor that outlives many writes.
         let mut old = (db.cursor(), state.clone());
         for turn in 0..4_000 {
             let queue = usize::try_from(random.below(3)).unwrap();
@@ -248,12 +250,12 @@ fn whatever_happens_between_looks_is_seen() {
                     tails[queue] += 1;
                 }
                 35..50 => {
-                    // Many at once, so that what is dead becomes long.
+                    // Many at once, so that the stretch of tombstones grows long.
                     let taken = usize::try_from(random.below(40)).unwrap();
                     let range = name(queue, 0)..name(queue, 999_999);
                     let mut heads: Vec<_> =
                         state.range(range).map(|(key, _)| key.clone()).collect();
-                    // Or from its end.
+                    // From the end in one of the queues.
                     if queue == 2 {
                         heads.reverse();
                     }
@@ -309,9 +311,10 @@ fn whatever_happens_between_looks_is_seen() {
     }
 }
 
-/// Where a key's newest entry is in the part that takes inserts and the rest of it is not, it is not passed over.
+/// A key must not be skipped if its newest entry is in the mutable memtable and its older entries
+/// are not.
 #[test]
-fn operands_on_what_is_dead_are_seen() {
+fn operands_on_deleted_keys_are_seen() {
     let (db, _) = {
         let options = stepped().merge_operator(Arc::new(Append));
         (options.open("/db").unwrap(), options)
@@ -334,13 +337,14 @@ fn operands_on_what_is_dead_are_seen() {
     );
 }
 
-/// A producer beside the consumer: most jobs at the tail, some before everything else.
+/// A producer runs concurrently with the consumer. It puts most jobs at the tail, and some before
+/// all others.
 #[test]
-fn what_comes_between_is_taken_first() {
+fn urgent_jobs_are_taken_first() {
     const JOBS: u64 = 30_000;
     let db = threaded().open("/db").unwrap();
     let urgent = |n: u64| format!("prior {n:08}").into_bytes();
-    // Urgent jobs whose put has returned.
+    // Number of urgent jobs whose put has returned.
     let waiting = AtomicU64::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,20 +1,21 @@
-//! Reads: cursors both ways, ranges, prefixes, snapshots, several keys at once.
+//! Reads: cursors in both directions, ranges, prefixes, snapshots, several keys at once.
 
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
 use cairndb::{Append, Cursor, Db, ErrorKind, Job, Options, Value};
 
-use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
+use crate::counting::Counting;
+use crate::{all, all_backward, field, mem_db, real_dir, reverse, stat, stepped};
 
-/// Every fourth key of 00..99 from `residue` on.
+/// Writes every fourth key of 00..99, starting at `residue`.
 fn write(db: &Db, residue: u8) {
     for n in (0..100u8).filter(|n| n % 4 == residue) {
         db.put(format!("{n:02}").as_bytes(), &[n; 20]).unwrap();
     }
 }
 
-/// Three quarters of the keys, over a compacted run, a younger run and the mutable part.
+/// Three quarters of the keys, in a compacted run, a younger run and the mutable memtable.
 fn three_layers() -> Db {
     let (db, _) = mem_db();
     write(&db, 0);
@@ -31,7 +32,7 @@ fn three_layers() -> Db {
     db
 }
 
-/// Keys 00..99 spread over a compacted run, two younger runs and the mutable part.
+/// Keys 00..99, in a compacted run, two younger runs and the mutable memtable.
 fn layered() -> Db {
     let db = three_layers();
     db.flush().unwrap();
@@ -43,9 +44,10 @@ fn keys(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
     range.map(|n| format!("{n:02}").into_bytes()).collect()
 }
 
-/// A cursor left its sources to the next one, and among them was no mutable part, which had been empty.
+/// Regression: a cursor left its sources to the next one, and the mutable memtable was missing
+/// among them, because it had been empty.
 #[test]
-fn a_cursor_sees_what_was_written_since_another_was_dropped() {
+fn a_cursor_sees_writes_made_since_another_was_dropped() {
     let db = three_layers();
     db.flush().unwrap();
     let value_at = |key: &str| {
@@ -62,7 +64,7 @@ fn a_cursor_sees_what_was_written_since_another_was_dropped() {
             db.put(b"000", &[round]).unwrap();
             assert_eq!(value_at("000"), [round]);
         }
-        // Another view; in the last round one run is left.
+        // The view changes. After the last round there is one run.
         if round == 1 {
             db.compact_range(..).unwrap();
         } else {
@@ -75,9 +77,10 @@ fn a_cursor_sees_what_was_written_since_another_was_dropped() {
     assert_eq!(moved.key(), b"000");
 }
 
-/// Many seeks that nothing follows are answered as gets are; a move has to find its way from there.
+/// After a number of lone seeks, a seek looks its key up as a get does, without positioning its
+/// sources. A move after such a seek must continue from there.
 #[test]
-fn seeks_that_were_alone_lead_to_the_same_entries() {
+fn lone_seeks_lead_to_the_same_entries() {
     let (one_run, _) = mem_db();
     for n in (0..100u8).filter(|n| n % 3 != 0) {
         let key = format!("{n:02}");
@@ -92,7 +95,7 @@ fn seeks_that_were_alone_lead_to_the_same_entries() {
         let expected = all(&db);
         let mut reused = db.cursor();
         for turn in 0..200 {
-            // Keys that exist, that were deleted, that never were.
+            // Keys that exist, that were deleted, and that never existed.
             let sought = format!("{:02}{}", turn * 37 % 103, ["", "x", "y"][turn / 5 % 3]);
             let at = expected.partition_point(|(key, _)| key.as_slice() < sought.as_bytes());
             let mut fresh = db.cursor();
@@ -120,9 +123,46 @@ fn seeks_that_were_alone_lead_to_the_same_entries() {
     }
 }
 
-/// One run with what a snapshot keeps in it: older versions, tombstones, operands.
+/// The shortcut of lone seeks shows in the number of comparisons: each source that is positioned
+/// costs some.
 #[test]
-fn seeks_alone_in_a_run_see_what_their_number_sees() {
+fn lone_seeks_position_no_source() {
+    const SEEKS: u64 = 64;
+    let order = Arc::new(Counting::default());
+    let db = stepped()
+        .comparator(Arc::clone(&order) as Arc<dyn cairndb::Comparator>)
+        .open("/db")
+        .unwrap();
+    for layer in 0..4 {
+        write(&db, layer);
+        if layer < 3 {
+            db.flush().unwrap();
+        }
+    }
+    assert_eq!(stat(&db, "runs"), 3);
+    let seek = |n: u64, moves: bool| {
+        let key = format!("{:02}", n * 37 % 99);
+        let mut cursor = db.cursor();
+        let comparisons = order.of(|| cursor.seek(key.as_bytes()).unwrap());
+        assert_eq!(cursor.key(), key.as_bytes());
+        if moves {
+            cursor.next().unwrap();
+        }
+        comparisons
+    };
+    let followed: u64 = (0..SEEKS).map(|n| seek(n, true)).sum();
+    // The first lone seeks only announce the habit.
+    let _: u64 = (0..SEEKS).map(|n| seek(n, false)).sum();
+    let alone: u64 = (0..SEEKS).map(|n| seek(n, false)).sum();
+    assert!(
+        2 * alone < followed,
+        "{alone} comparisons of lone seeks, {followed} of seeks before a move"
+    );
+}
+
+/// One run that also holds what a snapshot needs: older versions, tombstones, operands.
+#[test]
+fn lone_seeks_in_a_run_respect_snapshots() {
     let options = stepped().merge_operator(Arc::new(Append));
     let db = options.open("/db").unwrap();
     let key = |n: u8| format!("{n:02}").into_bytes();
@@ -158,8 +198,9 @@ fn seeks_alone_in_a_run_see_what_their_number_sees() {
     }
 }
 
-/// A seek leads to the first of what is `expected` from `sought` on, in either order, and steps to those behind it. Mostly it
-/// is alone: a move behind a seek has the next ones place a cursor again.
+/// Checks that a seek to `sought`, and sometimes steps after it, show the entries of `expected`, in
+/// either order. Most seeks are alone, because a step makes the next seeks position their sources
+/// again.
 fn check_seek(
     mut cursor: Cursor,
     sought: &str,
@@ -182,10 +223,10 @@ fn check_seek(
     }
 }
 
-/// A run, and above it in memory or in a second run whatever a snapshot taken between sees and what it does not, in
-/// either order.
+/// A run, and above it, in memory or in more runs, entries that a snapshot sees and others that it
+/// does not see, in either order.
 #[test]
-fn seeks_alone_see_what_their_number_sees() {
+fn lone_seeks_respect_snapshots() {
     for (backwards, runs) in [
         (false, 1),
         (false, 2),
@@ -204,7 +245,8 @@ fn seeks_alone_see_what_their_number_sees() {
             db.put(&key(n), &[n; 20]).unwrap();
         }
         let mut moments = vec![(db.snapshot(), all(&db))];
-        // The last of the run, or the first, which the first moment does not see.
+        // The last key of the run, or the first in reverse order. The first snapshot does not see
+        // it.
         db.put(b"z", b"late").unwrap();
         db.compact_range(..).unwrap();
         for n in 0..200u8 {
@@ -247,16 +289,16 @@ fn seeks_alone_see_what_their_number_sees() {
     }
 }
 
-/// One run of several tables, values in files of their own among them, in either order.
+/// One run of several tables, some values in value files, in either order.
 #[test]
-fn seeks_alone_in_a_run_lead_to_values_wherever_they_lie() {
+fn lone_seeks_in_a_run_find_values_wherever_they_are() {
     for backwards in [false, true] {
         let mut options = stepped();
         if backwards {
             options = options.comparator(reverse());
         }
         let db = options.open("/db").unwrap();
-        // That do not shrink: several tables are left of them.
+        // Incompressible, so that several tables remain.
         let mut random = Random::new(1);
         let noise: Vec<u8> = (0..90_400)
             .map(|_| random.next_u64().to_le_bytes()[0])
@@ -266,8 +308,7 @@ fn seeks_alone_in_a_run_lead_to_values_wherever_they_lie() {
             db.put(format!("{n:03}").as_bytes(), &value(n)).unwrap();
         }
         db.compact_range(..).unwrap();
-        let stats = db.property("cairndb.stats").unwrap();
-        assert!(!stats.contains("\"tables\":1,"), "several tables: {stats}");
+        assert!(stat(&db, "tables") > 1);
         let expected = all(&db);
         assert_eq!(expected.len(), 400);
         for turn in 0..1000 {
@@ -293,7 +334,7 @@ fn a_scan_sees_every_layer_once_and_no_tombstone() {
 }
 
 #[test]
-fn a_cursor_turns_round_anywhere() {
+fn a_cursor_can_turn_anywhere() {
     let db = layered();
     let mut cursor = db.cursor();
     assert!(!cursor.valid());
@@ -364,9 +405,9 @@ fn both_ends_of_an_iterator_meet() {
     assert_eq!(seen, keys(0..100));
 }
 
-/// What is passed over is not copied, and is counted as what is copied is.
+/// Entries that are passed over are not copied, but counted like those that are.
 #[test]
-fn entries_that_are_skipped_or_counted_are_those_there_are() {
+fn skipped_and_counted_entries_are_the_entries_that_exist() {
     let db = layered();
     let all: Vec<Vec<u8>> = keys(0..100);
     let key = |entry: Option<cairndb::Result<(Value, Value)>>| {
@@ -385,12 +426,12 @@ fn entries_that_are_skipped_or_counted_are_those_there_are() {
     assert_eq!(key(iter.nth(30)), Some(all[30].clone()));
     assert_eq!(key(iter.nth_back(30)), Some(all[69].clone()));
     assert_eq!(key(iter.next()), Some(all[31].clone()));
-    assert_eq!(iter.try_count().unwrap(), 37, "what lies between both ends");
+    assert_eq!(iter.try_count().unwrap(), 37, "entries between both ends");
     let mut met = db.iter();
     assert!(met.nth_back(60).is_some() && met.nth(60).is_none());
     assert!(met.next_back().is_none());
     db.close().unwrap();
-    assert_eq!(db.iter().count(), 0, "an error is no entry");
+    assert_eq!(db.iter().count(), 0, "an error is not an entry");
     let error = db.iter().try_count().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(
@@ -460,8 +501,9 @@ fn an_open_cursor_keeps_its_moment() {
 
 fn sendable<T: Send + Sync>(_: &T) {}
 
-/// A thread holds some views without counting. Cursors beyond those, of threads that have ended and in
-/// hands of others keep theirs all the same, however views change meanwhile.
+/// A thread holds a few views without a reference count. Cursors beyond those, cursors of threads
+/// that have ended and cursors moved to other threads keep their views as well, however often views
+/// change.
 #[test]
 fn many_cursors_of_one_thread_keep_their_moments() {
     let (db, _) = mem_db();
@@ -473,7 +515,7 @@ fn many_cursors_of_one_thread_keep_their_moments() {
     };
     for moment in 0..6u8 {
         change(moment);
-        // More than there is room for, with no change of the view between them.
+        // More than the thread has room for, without a change of the view between them.
         cursors.extend((0..20).map(|_| (moment, db.cursor())));
         let other = db.clone();
         let made = std::thread::spawn(move || (0..9).map(|_| other.cursor()).collect::<Vec<_>>());
@@ -498,33 +540,37 @@ fn many_cursors_of_one_thread_keep_their_moments() {
         }
     });
     ended.join().unwrap();
-    assert_eq!(memory(&db, "pinned"), 0, "ended cursors keep nothing");
+    assert_eq!(
+        field(&db, "cairndb.memory", "pinned"),
+        0,
+        "dropped cursors pin nothing"
+    );
     assert_eq!(db.get(b"k").unwrap().unwrap(), [6; 40]);
 }
 
-/// The last handle goes while a cursor holds the view without counting.
+/// The last handle is dropped while a cursor holds the view without a reference count.
 #[test]
 fn a_cursor_may_outlive_its_database() {
     let (db, _) = mem_db();
     db.put(b"k", &[7; 40]).unwrap();
-    let mut before = db.cursor();
+    let mut before_close = db.cursor();
     db.clone().close().unwrap();
-    let mut behind = db.cursor();
+    let mut after_close = db.cursor();
     drop(db);
-    for cursor in [&mut before, &mut behind] {
+    for cursor in [&mut before_close, &mut after_close] {
         assert_eq!(cursor.seek(b"k").unwrap_err().kind(), ErrorKind::Closed);
         assert!(!cursor.valid());
     }
 }
 
 #[test]
-fn several_keys_at_once_come_in_the_order_asked() {
+fn multi_get_returns_values_in_the_order_of_the_keys() {
     let db = layered();
     let values = db.multi_get(&[&b"07"[..], b"absent", b"03"]).unwrap();
     assert_eq!(values[0].as_deref(), Some(&[7u8; 20][..]));
     assert_eq!(values[1], None);
     assert_eq!(values[2].as_deref(), Some(&[3u8; 20][..]));
-    // More than are waited for at once, over all layers, some of them deleted and some never there.
+    // More keys than are prefetched at once, across all layers, including deleted and absent ones.
     let keys: Vec<String> = (0..100)
         .flat_map(|n| [format!("{n:02}"), format!("{n:02}x"), format!("{n:02}y")])
         .collect();
@@ -560,9 +606,9 @@ fn a_comparator_decides_the_order_of_everything() {
     assert_eq!(some, [10, 9, 8, 7, 6]);
 }
 
-/// The value behind a pointer was read to say that there is one.
+/// Regression: `contains` read the value of a pointer.
 #[test]
-fn whether_a_key_is_there_reads_no_large_value() {
+fn contains_reads_no_large_value() {
     let dir = real_dir();
     let options = Options::new().create_if_missing(true);
     let db = options.open(dir.path()).unwrap();
@@ -586,7 +632,7 @@ fn whether_a_key_is_there_reads_no_large_value() {
 }
 
 #[test]
-fn a_cursor_of_a_closed_database_is_on_nothing() {
+fn a_cursor_of_a_closed_database_is_invalid() {
     let db = layered();
     let mut cursor = db.cursor();
     cursor.seek_to_first().unwrap();
@@ -602,22 +648,11 @@ fn a_cursor_of_a_closed_database_is_on_nothing() {
     assert!(entries.next_back().is_none());
 }
 
-fn memory(db: &Db, part: &str) -> u64 {
-    let all = db.property("cairndb.memory").unwrap();
-    let (_, number) = all.split_once(&format!("\"{part}\":")).unwrap();
-    let end = number.find([',', '}']).unwrap();
-    number[..end].parse().unwrap()
-}
-
-/// Tables that only a cursor keeps are told as such; with it they are gone.
+/// Tables that only a cursor keeps are reported, and are removed after the cursor.
 #[test]
-fn tables_that_only_cursors_keep_are_counted() {
+fn tables_that_only_cursors_keep_are_reported() {
     let (db, _) = mem_db();
-    let held = || {
-        let stats = db.property("cairndb.stats").unwrap();
-        let (_, number) = stats.split_once("\"held_table_bytes\":").unwrap();
-        number[..number.find(',').unwrap()].parse::<u64>().unwrap()
-    };
+    let held = || stat(&db, "held_table_bytes");
     let rewrite = |value: &[u8]| {
         for n in 0..200u8 {
             db.put(&[n], value).unwrap();
@@ -636,9 +671,9 @@ fn tables_that_only_cursors_keep_are_counted() {
     assert_eq!(held(), 0);
 }
 
-/// Parts that only cursors kept were in no figure.
+/// Regression: memtables that only cursors kept were not reported anywhere.
 #[test]
-fn what_cursors_pin_is_counted() {
+fn memtables_that_cursors_pin_are_reported() {
     let (db, _) = mem_db();
     let mut cursors = Vec::new();
     for round in 0..20u8 {
@@ -650,13 +685,13 @@ fn what_cursors_pin_is_counted() {
         cursors.push(cursor);
         db.flush().unwrap();
     }
-    let pinned = memory(&db, "pinned");
+    let pinned = field(&db, "cairndb.memory", "pinned");
     assert!(pinned >= 20 * 200 * 102, "{pinned}");
-    let total = memory(&db, "total");
+    let total = field(&db, "cairndb.memory", "total");
     let usage = db.property("leveldb.approximate-memory-usage").unwrap();
     assert!(total >= pinned && usage == total.to_string());
     drop(cursors);
-    assert_eq!(memory(&db, "pinned"), 0);
+    assert_eq!(field(&db, "cairndb.memory", "pinned"), 0);
 }
 
 #[test]

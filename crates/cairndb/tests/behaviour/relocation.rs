@@ -1,20 +1,21 @@
-//! What becomes of large values at rest: dead ones are given back, others encoded.
+//! Value garbage collection: an idle database reclaims dead large values and compresses live ones.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use cairndb::env::random::Random;
 use cairndb::env::sim::{Cause, Effect, Fault, OpKind, Profile, SimEnv};
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, Durability, ErrorKind, Job, Options, WriteOptions};
 
 use crate::stat;
 
-/// Large values, and how many keys have one.
+/// Length of each large value, and number of keys that have one.
 const VALUE_BYTES: usize = 20_000;
 const KEYS: u32 = 200;
 const LIVE: u64 = KEYS as u64 * VALUE_BYTES as u64;
 
-/// As they are put, so that it is known how many bytes they take.
+/// Without compression, so that the space taken by the values is known.
 fn options(env: Arc<dyn Env>) -> Options {
     encoding(env).compression(Compression::None)
 }
@@ -40,7 +41,8 @@ fn value(n: u32, round: u32) -> Vec<u8> {
     words.flatten().take(VALUE_BYTES).collect()
 }
 
-/// Puts each key once, and a third of them, in no order, `more` times again; the round of each.
+/// Puts each key once, and then a third of the keys, scattered, `more` times again. Returns the
+/// round of each key's value.
 fn load(db: &Db, more: u32) -> Vec<u32> {
     let mut rounds = vec![0; KEYS as usize];
     for n in 0..KEYS {
@@ -68,24 +70,24 @@ fn check(db: &Db, rounds: &[u32]) {
     assert_eq!(scanned, rounds.len());
 }
 
-/// Bytes of all value files that are there.
+/// Total length of the value files.
 fn on_disk(env: &dyn Env) -> u64 {
     let dir = env.open_dir("/db".as_ref(), false).unwrap();
     let names = dir.list().unwrap();
     let values = names
         .iter()
         .filter(|name| Path::new(name).extension().is_some_and(|end| end == "val"));
-    // One that was listed may be gone by now.
+    // A file may have been removed since it was listed.
     values.filter_map(|name| dir.size_of(name).unwrap()).sum()
 }
 
 fn is_little(bytes: u64) -> bool {
-    // A fifth more than is alive, and what is on its way.
+    // A fifth more than the live bytes, plus files that are still being written.
     bytes <= LIVE + LIVE / 5 + (64 << 10)
 }
 
 #[test]
-fn a_resting_database_gives_back_what_was_overwritten() {
+fn an_idle_database_reclaims_overwritten_values() {
     let (env, options) = mem();
     let db = options.open("/db").unwrap();
     let mut rounds = load(&db, 4);
@@ -97,7 +99,11 @@ fn a_resting_database_gives_back_what_was_overwritten() {
     assert!(0 < moved && moved <= 2 * LIVE, "{moved} copied");
     check(&db, &rounds);
     db.wait_idle().unwrap();
-    assert_eq!(stat(&db, "moved_value_bytes"), moved, "once is enough");
+    assert_eq!(
+        stat(&db, "moved_value_bytes"),
+        moved,
+        "values are moved only once"
+    );
 
     for n in (0..KEYS).step_by(2) {
         db.delete(&key(n)).unwrap();
@@ -123,13 +129,17 @@ fn a_resting_database_gives_back_what_was_overwritten() {
 }
 
 #[test]
-fn compacting_everything_gives_back_what_was_overwritten() {
+fn compacting_everything_reclaims_overwritten_values() {
     let (env, options) = mem();
     let db = options.open("/db").unwrap();
     let rounds = load(&db, 3);
     let before = on_disk(&*env);
     db.compact_range(key(0)..key(KEYS)).unwrap();
-    assert_eq!(stat(&db, "moved_value_bytes"), 0, "a range is a range");
+    assert_eq!(
+        stat(&db, "moved_value_bytes"),
+        0,
+        "compacting a bounded range moves no values"
+    );
     db.compact_range(..).unwrap();
     let after = on_disk(&*env);
     assert!(is_little(after), "{before} bytes before, {after} after");
@@ -137,9 +147,9 @@ fn compacting_everything_gives_back_what_was_overwritten() {
     db.close().unwrap();
 }
 
-/// Whoever looks at an earlier moment keeps the files that were there.
+/// Snapshots and cursors keep the files that existed when they were made.
 #[test]
-fn snapshots_and_cursors_see_what_they_saw() {
+fn snapshots_and_cursors_keep_their_values() {
     let (env, options) = mem();
     let db = options.open("/db").unwrap();
     let before = load(&db, 1);
@@ -170,8 +180,8 @@ fn snapshots_and_cursors_see_what_they_saw() {
     db.close().unwrap();
 }
 
-/// Without a rest there may be as much dead as alive, and a few files. Values that stay are among others that do not,
-/// so that no file is ever wholly dead.
+/// In a database that is never idle, dead bytes may equal live bytes, plus a few files. Values that
+/// stay are mixed with values that do not, so that no file is ever entirely dead.
 #[test]
 fn under_load_dead_space_is_bounded() {
     let (env, options) = mem();
@@ -195,7 +205,7 @@ fn under_load_dead_space_is_bounded() {
                 while db.step_background(job).unwrap() {}
             }
             let live = LIVE + u64::from(step / 16) * VALUE_BYTES as u64;
-            // Beside these, runs that are not merged yet know of values that nobody else knows to be dead.
+            // In addition, only runs that are not yet compacted record that some values are dead.
             let bytes = on_disk(&*env);
             assert!(
                 bytes < 2 * live + (2 << 20) + (9 << 20),
@@ -219,7 +229,7 @@ fn under_load_dead_space_is_bounded() {
 }
 
 #[test]
-fn threads_give_dead_space_back() {
+fn background_threads_reclaim_dead_space() {
     let env = MemEnv::new(Background::Threads);
     let options = options(env.clone());
     let db = options.open("/db").unwrap();
@@ -262,15 +272,16 @@ fn power_may_fail_while_values_are_copied() {
             after.close().unwrap();
         }
     }
-    assert!(given_back > 0, "some states have less");
+    assert!(given_back > 0, "some crash states have less on disk");
     assert!(stat(&db, "moved_value_bytes") > 0);
     db.close().unwrap();
     assert!(env.violations().is_empty());
 }
 
-/// Every operation on a value file fails once, and nothing is lost nor left for good.
+/// Every operation on a value file fails once. Nothing is lost, and no space stays occupied for
+/// good.
 #[test]
-fn a_copy_that_fails_is_made_again() {
+fn a_failed_copy_is_repeated() {
     for kind in [OpKind::Create, OpKind::Append] {
         let mut struck = 0;
         for count in 0..6 {
@@ -297,7 +308,8 @@ fn a_copy_that_fails_is_made_again() {
     }
 }
 
-/// Its key tells of it, as before; all others are moved, and nobody tries for ever.
+/// Reads of its key report the damage, as before. All other values are moved, and no job retries
+/// for ever.
 #[test]
 fn a_damaged_value_stays_where_it_is() {
     let env = SimEnv::new(5);
@@ -315,9 +327,9 @@ fn a_damaged_value_stays_where_it_is() {
         .iter()
         .find(|(path, _)| path.extension().is_some_and(|end| end == "val"));
     let (path, _) = first.unwrap();
-    // Of the first value, which is alive.
+    // Damage the first value, which is live.
     assert!(env.corrupt(path, 5000, 1));
-    // Closing gives space back, too, and meets the damage.
+    // Closing also reclaims space, and reads the damaged value.
     db.close().unwrap();
 
     let db = options.open("/db").unwrap();
@@ -336,26 +348,21 @@ fn a_damaged_value_stays_where_it_is() {
             "key {n}"
         );
     }
-    // One file is kept for the sake of one value.
+    // One file is kept because of one value.
     let bytes = on_disk(&*env);
     assert!(is_little(bytes - (1 << 20)), "{bytes} for {LIVE}");
-    db.put(&key(0), b"mended").unwrap();
+    db.put(&key(0), b"repaired").unwrap();
     db.flush().unwrap();
     db.wait_idle().unwrap();
     assert!(is_little(on_disk(&*env)));
     db.close().unwrap();
 }
 
-/// A value that takes a fifth when it is encoded, but for keys that are not to shrink.
+/// A value that compresses to a fifth, except for the keys that are to be incompressible.
 fn prose(n: u32, round: u32) -> Vec<u8> {
     if n % 7 == 3 {
-        let mut dice = u64::from(n) << 32 | u64::from(round) | 1;
-        let words = std::iter::repeat_with(|| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            dice.to_le_bytes()
-        });
+        let mut random = Random::new(u64::from(n) << 32 | u64::from(round));
+        let words = std::iter::repeat_with(|| random.next_u64().to_le_bytes());
         return words.flatten().take(VALUE_BYTES).collect();
     }
     let line = |at: u32| format!("line {at} of text {n}, as it was put for the {round}th time\n");
@@ -380,7 +387,7 @@ fn check_prose(db: &Db, round: impl Fn(u32) -> u32) {
 }
 
 #[test]
-fn values_that_shrink_are_encoded_at_rest() {
+fn compressible_values_are_compressed_when_idle() {
     let env = MemEnv::new(Background::Stepped);
     let options = encoding(env.clone());
     let db = options.open("/db").unwrap();
@@ -394,10 +401,15 @@ fn values_that_shrink_are_encoded_at_rest() {
     check_prose(&db, |_| 0);
     let moved = stat(&db, "moved_value_bytes");
     db.wait_idle().unwrap();
-    assert_eq!(stat(&db, "moved_value_bytes"), moved, "once is enough");
+    assert_eq!(
+        stat(&db, "moved_value_bytes"),
+        moved,
+        "values are moved only once"
+    );
     db.close().unwrap();
 
-    // Neither after reopening, nor without compression; what is encoded stays so when it is moved.
+    // They are not moved after reopening either, nor without compression. Compressed values stay
+    // compressed when they are moved.
     cairndb::verify("/db", &options).unwrap();
     let db = options.clone().compression(Compression::None);
     let db = db.open("/db").unwrap();
@@ -423,7 +435,7 @@ fn values_that_shrink_are_encoded_at_rest() {
 }
 
 #[test]
-fn values_that_do_not_shrink_are_left_where_they_are() {
+fn incompressible_values_are_left_in_place() {
     let env = MemEnv::new(Background::Stepped);
     let options = encoding(env);
     let db = options.open("/db").unwrap();
@@ -438,7 +450,7 @@ fn values_that_do_not_shrink_are_left_where_they_are() {
 }
 
 #[test]
-fn compacting_encodes_large_values_and_snapshots_see_them() {
+fn compact_range_compresses_large_values_and_snapshots_see_them() {
     let env = MemEnv::new(Background::Threads);
     let db = encoding(env.clone()).open("/db").unwrap();
     put_prose(&db, 0..KEYS, 0);
@@ -447,16 +459,20 @@ fn compacting_encodes_large_values_and_snapshots_see_them() {
     let raw = LIVE + LIVE / 2;
     db.compact_range(..).unwrap();
     let (moved, files) = (stat(&db, "moved_value_bytes"), stat(&db, "value_files"));
-    // The worker may hold a version that has the old files for as long as it looks at it.
+    // The worker may hold a version with the old files while it examines it.
     db.wait_idle().unwrap();
     let bytes = on_disk(&*env);
     assert!(2 * bytes < raw, "{bytes} of {raw} bytes");
     assert_eq!(
         stat(&db, "moved_value_bytes"),
         moved,
-        "compacting moved all"
+        "compact_range moved all values"
     );
-    assert_eq!(stat(&db, "value_files"), files, "compacting dropped all");
+    assert_eq!(
+        stat(&db, "value_files"),
+        files,
+        "compact_range dropped all dead files"
+    );
     check_prose(&db, |n| u32::from(n % 2 == 0));
     for n in 0..KEYS {
         let then = snapshot.get(&key(n)).unwrap();
@@ -467,7 +483,7 @@ fn compacting_encodes_large_values_and_snapshots_see_them() {
 }
 
 #[test]
-fn power_may_fail_while_large_values_are_encoded() {
+fn power_may_fail_while_large_values_are_compressed() {
     let env = SimEnv::new(13);
     let db = encoding(env.clone()).open("/db").unwrap();
     put_prose(&db, 0..KEYS, 0);
@@ -491,14 +507,18 @@ fn power_may_fail_while_large_values_are_encoded() {
             after.close().unwrap();
         }
     }
-    assert!(encoded > 0, "some states have the encoded files alone");
+    assert!(
+        encoded > 0,
+        "some crash states have only the compressed files"
+    );
     db.close().unwrap();
     assert!(env.violations().is_empty());
 }
 
-/// Of a value that is a few bytes when it is encoded most is its header: that was taken for dead, and copied for ever.
+/// Regression: a value that compresses to a few bytes consists mostly of its header. The header was
+/// counted as dead space, so the value was copied again and again.
 #[test]
-fn values_that_shrink_to_nothing_are_copied_once() {
+fn values_that_compress_to_almost_nothing_are_copied_once() {
     let env = MemEnv::new(Background::Stepped);
     let options = encoding(env.clone()).value_file_bytes(20_000);
     let db = options.open("/db").unwrap();
@@ -522,7 +542,7 @@ fn values_that_shrink_to_nothing_are_copied_once() {
 }
 
 #[test]
-fn a_file_for_each_value_is_left_alone_as_well() {
+fn values_in_files_of_their_own_are_copied_once() {
     let env = MemEnv::new(Background::Stepped);
     let db = encoding(env.clone())
         .value_file_bytes(0)
@@ -542,7 +562,7 @@ fn a_file_for_each_value_is_left_alone_as_well() {
 }
 
 #[test]
-fn nothing_is_left_of_what_was_deleted() {
+fn nothing_remains_of_deleted_values() {
     for asked in [false, true] {
         let (env, options) = mem();
         let db = options.open("/db").unwrap();
@@ -563,9 +583,9 @@ fn nothing_is_left_of_what_was_deleted() {
     }
 }
 
-/// On a full disk they would be in the way of whoever makes room.
+/// On a full disk the copies would take the room that is needed to free space.
 #[test]
-fn copies_of_a_relocation_that_failed_do_not_stay() {
+fn copies_of_a_failed_relocation_are_removed() {
     let env = SimEnv::new(3);
     let db = options(env.clone()).open("/db").unwrap();
     let rounds = load(&db, 3);
@@ -591,9 +611,9 @@ fn copies_of_a_relocation_that_failed_do_not_stay() {
     db.close().unwrap();
 }
 
-/// Writers, a reader, and two who ask for compact databases, beside the worker.
+/// Two writers, a reader and two callers of `compact_range`, concurrently with the worker.
 #[test]
-fn values_are_moved_beside_everybody() {
+fn values_are_moved_during_writes_reads_and_compactions() {
     const ROUNDS: u32 = 12;
     let env = MemEnv::new(Background::Threads);
     let options = encoding(env.clone()).value_file_bytes(256 << 10);
@@ -632,9 +652,9 @@ fn values_are_moved_beside_everybody() {
     db.close().unwrap();
 }
 
-/// The worker sleeps once it has found a rest, and less than a part ends with tells it nothing.
+/// An idle worker sleeps, and writes that do not fill a memtable do not wake it by themselves.
 #[test]
-fn a_resting_database_is_woken_by_large_values() {
+fn large_values_wake_an_idle_worker() {
     let env = MemEnv::new(Background::Threads);
     let db = options(env.clone()).open("/db").unwrap();
     let mut rounds = load(&db, 0);
@@ -647,7 +667,7 @@ fn a_resting_database_is_woken_by_large_values() {
     assert!(!is_little(on_disk(&*env)));
     let begun = std::time::Instant::now();
     while !is_little(on_disk(&*env)) {
-        assert!(begun.elapsed().as_secs() < 60, "nobody was woken");
+        assert!(begun.elapsed().as_secs() < 60, "the worker was not woken");
         std::thread::yield_now();
     }
     check(&db, &rounds);

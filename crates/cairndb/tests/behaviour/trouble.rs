@@ -1,4 +1,4 @@
-//! What goes wrong in the background and must not stop what goes on in front.
+//! Failures in the background that must not stop writes and reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use cairndb::{Db, Error, ErrorKind, MergeOperator, Options};
 
 use crate::{real_dir, stepped, threaded};
 
-/// Panics over operands while it is told to.
+/// Panics on any operand while the flag is set.
 #[derive(Debug, Default)]
 struct Fragile(AtomicBool);
 
@@ -22,20 +22,23 @@ impl MergeOperator for Fragile {
         base: Option<&[u8]>,
         operands: &[&[u8]],
     ) -> Result<Vec<u8>, Error> {
-        assert!(!self.0.load(Ordering::Relaxed), "an operand I cannot stand");
+        assert!(
+            !self.0.load(Ordering::Relaxed),
+            "the operator was set to panic"
+        );
         let parts = base.into_iter().chain(operands.iter().copied());
         Ok(parts.collect::<Vec<_>>().concat())
     }
 }
 
-/// Puts until one fails, a few hundred memtables long.
+/// Puts a few hundred memtables' worth of entries. Returns the first error.
 fn first_failure(db: &Db) -> Option<Error> {
     let mut keys = 0u32..40_000;
     keys.find_map(|key| db.put(&key.to_be_bytes(), &[7; 1000]).err())
 }
 
 #[test]
-fn a_merge_operator_that_panics_holds_up_no_write() {
+fn a_merge_operator_that_panics_stops_no_write() {
     for options in [stepped(), threaded()] {
         let operator = Arc::new(Fragile::default());
         let db = options
@@ -47,7 +50,7 @@ fn a_merge_operator_that_panics_holds_up_no_write() {
         operator.0.store(true, Ordering::Relaxed);
         assert!(first_failure(&db).is_none());
         db.flush().unwrap();
-        // Nothing was lost: with an operator that works, the operand is folded.
+        // Nothing was lost: once the operator works, the operand is folded.
         operator.0.store(false, Ordering::Relaxed);
         db.compact_range(..).unwrap();
         assert_eq!(
@@ -58,9 +61,10 @@ fn a_merge_operator_that_panics_holds_up_no_write() {
     }
 }
 
-/// Every merge that met the page failed, until so many runs had gathered that writes were refused.
+/// Regression: every compaction that read the damaged page failed, until there were so many runs
+/// that writes were refused.
 #[test]
-fn writes_go_on_beside_a_damaged_table() {
+fn writes_continue_beside_a_damaged_table() {
     let dir = real_dir();
     let options = || {
         Options::new()
@@ -96,11 +100,11 @@ fn writes_go_on_beside_a_damaged_table() {
     assert!((1..1000).contains(&bad), "{bad} keys of one page");
     let good = (2000..120_000).all(|number| db.get(&key(number)).unwrap().is_some());
     assert!(good);
-    // The wait for what goes on behind tells of it.
+    // Waiting for background work returns the error.
     let error = db.wait_idle().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.file_name().is_some() && error.file_offset().is_some());
-    // Asked for by name, too.
+    // So does a compaction by request.
     let error = db.compact_range(..).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
     db.close().unwrap();

@@ -1,4 +1,4 @@
-//! `wait_idle` and `wait_idle_for`: what they wait for, beside writers too.
+//! `wait_idle` and `wait_idle_for`: what they wait for, also with concurrent writers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,9 +8,9 @@ use cairndb::{Db, ErrorKind, Job, Options};
 
 use crate::{stat, stepped};
 
-/// It did not return while another thread wrote.
+/// Regression: `wait_idle` did not return while another thread wrote.
 #[test]
-fn waiting_for_idle_ends_beside_a_writer() {
+fn waiting_for_idle_ends_while_another_thread_writes() {
     let env = MemEnv::new(Background::Threads);
     let options = Options::new().env(env).create_if_missing(true);
     let db = options.memory_budget(1 << 20).open("/db").unwrap();
@@ -29,10 +29,10 @@ fn waiting_for_idle_ends_beside_a_writer() {
             std::thread::yield_now();
         }
         for _ in 0..3 {
-            let (flushes, merges) = (stat(&db, "flushes"), stat(&db, "merges"));
+            let (flushes, compactions) = (stat(&db, "flushes"), stat(&db, "merges"));
             db.wait_idle().unwrap();
-            // Not by giving up: the runs that were there are merged.
-            assert!(stat(&db, "merges") > merges || flushes == stat(&db, "flushes"));
+            // It did not give up: the runs that existed at the call are compacted.
+            assert!(stat(&db, "merges") > compactions || flushes == stat(&db, "flushes"));
             assert!(db.wait_idle_for(Duration::from_mins(10)).unwrap());
         }
         stop.store(true, Ordering::Relaxed);
@@ -48,7 +48,7 @@ fn with_work(db: &Db) {
 }
 
 #[test]
-fn waiting_for_no_time_says_that_there_is_work() {
+fn waiting_for_no_time_reports_pending_work() {
     let db = stepped().open("/db").unwrap();
     assert!(db.wait_idle_for(Duration::ZERO).unwrap(), "nothing to do");
     with_work(&db);
@@ -67,12 +67,12 @@ fn waiting_for_no_time_says_that_there_is_work() {
 }
 
 #[test]
-fn waiting_with_a_limit_returns_when_it_is_over() {
+fn waiting_with_a_limit_returns_at_the_limit() {
     let env = MemEnv::new(Background::Threads);
     let options = Options::new().env(env).create_if_missing(true);
     let db = options.memory_budget(256 << 10).open("/db").unwrap();
     with_work(&db);
-    // Whatever it comes to, it comes back; with time enough it comes to all.
+    // A short wait returns, whatever it achieved. A long one completes all work.
     let _ = db.wait_idle_for(Duration::from_micros(1)).unwrap();
     assert!(db.wait_idle_for(Duration::from_mins(10)).unwrap());
     assert_eq!(stat(&db, "runs"), 1);

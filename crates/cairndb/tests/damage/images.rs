@@ -1,4 +1,4 @@
-//! The databases that are damaged: every kind of file, page and column, closed and not.
+//! The databases to be damaged: every kind of file, page and column, closed and not closed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -21,17 +21,17 @@ pub(crate) type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(crate) struct Image {
     pub(crate) name: &'static str,
     pub(crate) files: Files,
-    /// Earlier versions of files that have one.
+    /// Earlier versions of files that changed.
     pub(crate) older: Vec<(String, Vec<u8>)>,
     pub(crate) options: Options,
-    /// What it holds.
+    /// The entries of the database.
     pub(crate) entries: Entries,
-    /// Every state that was committed, by [`digest`], with its place in the history.
+    /// Every committed state, by [`digest`], with its position in the history.
     pub(crate) history: HashMap<u64, usize>,
     pub(crate) clean: bool,
-    /// Keys go down.
+    /// The order of keys is descending.
     pub(crate) reversed: bool,
-    /// Log records that a later one knows to be durable: file and bytes.
+    /// Log records that a later record knows to be durable: file and range.
     synced: Vec<(String, std::ops::Range<usize>)>,
 }
 
@@ -44,15 +44,15 @@ impl Image {
     }
 }
 
-/// The records of live segments that a later record knows to be durable.
+/// Finds the records of live segments that a later record knows to be durable.
 fn synced(env: &MemEnv, files: &Files) -> Vec<(String, std::ops::Range<usize>)> {
     let dir = env
         .open_dir(Path::new("/db"), false)
-        .expect("the database's directory");
+        .expect("the database has a directory");
     let number = read_current(&*dir)
-        .expect("a sound CURRENT")
-        .expect("a CURRENT");
-    let manifest = read_manifest(&*dir, number).expect("a sound manifest");
+        .expect("CURRENT is valid")
+        .expect("CURRENT exists");
+    let manifest = read_manifest(&*dir, number).expect("the manifest is valid");
     let mut live = BTreeMap::new();
     for edit in &manifest.edits {
         live.extend(
@@ -67,7 +67,7 @@ fn synced(env: &MemEnv, files: &Files) -> Vec<(String, std::ops::Range<usize>)> 
     for file in live.into_values().rev() {
         let name = format!("{file:06}.log");
         let bytes = &files[&name];
-        let header = SegmentHeader::decode(bytes).expect("a sound segment");
+        let header = SegmentHeader::decode(bytes).expect("the segment's header is valid");
         let mut reader = SegmentReader::new(bytes, &header);
         let mut records = Vec::new();
         while let Step::Record(record) = reader.advance() {
@@ -93,7 +93,7 @@ fn synced(env: &MemEnv, files: &Files) -> Vec<(String, std::ops::Range<usize>)> 
     found
 }
 
-/// A number for a set of entries.
+/// An order-independent digest of a set of entries.
 pub(crate) fn digest(entries: &Entries) -> u64 {
     entries.iter().fold(0, |sum, (key, value)| {
         sum.wrapping_add(digest_of(key, value))
@@ -104,36 +104,36 @@ fn digest_of(key: &[u8], value: &[u8]) -> u64 {
     cairndb_base::hash64(&[&cairndb_base::hash64(key).to_le_bytes(), value].concat())
 }
 
-/// Puts `files` into a new environment.
+/// Writes `files` to a new environment.
 pub(crate) fn place(files: &Files) -> Arc<MemEnv> {
     let env = MemEnv::new(Background::Stepped);
     let dir = env
         .open_dir(Path::new("/db"), true)
-        .expect("a directory in memory");
+        .expect("MemEnv creates any directory");
     for (name, bytes) in files {
-        let mut file = dir.create(name).expect("a file in memory");
-        file.append(bytes).expect("room in memory");
+        let mut file = dir.create(name).expect("creating in memory succeeds");
+        file.append(bytes).expect("appending in memory succeeds");
     }
     env
 }
 
-/// The files of a database that may be open.
+/// The files of a database, which may be open.
 pub(crate) fn files_of(env: &MemEnv) -> Files {
     let dir = env
         .open_dir(Path::new("/db"), false)
-        .expect("the database's directory");
-    let names = dir.list().expect("a list of names");
+        .expect("the database has a directory");
+    let names = dir.list().expect("listing in memory succeeds");
     let read = |name: String| {
-        let file = dir.open_read(&name).expect("a listed file");
+        let file = dir.open_read(&name).expect("a listed file exists");
         let mut bytes = vec![0; usize::try_from(file.size()).expect("small")];
         file.read_at(0, &mut bytes)
-            .expect("the bytes of a file in memory");
+            .expect("reading in memory succeeds");
         (name, bytes)
     };
     names.into_iter().map(read).collect()
 }
 
-/// A database being built, with its history.
+/// A database under construction, with its history.
 #[derive(Debug)]
 struct Builder {
     env: Arc<MemEnv>,
@@ -180,7 +180,7 @@ impl Builder {
         }
     }
 
-    /// Notes that what was set so far is one committed state.
+    /// Notes that the current entries are a committed state.
     fn commit(&mut self) {
         let place = self.history.len();
         self.history.entry(self.sum).or_insert(place);
@@ -193,26 +193,28 @@ impl Builder {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.db.put(key, value).expect("a put");
+        self.db.put(key, value).expect("a put succeeds");
         self.set(key, Some(value.to_vec()));
         self.commit();
     }
 
     fn put_synced(&mut self, key: &[u8], value: &[u8]) {
         let sync = WriteOptions::new().durability(Durability::Sync);
-        self.db.put_with(key, value, &sync).expect("a synced put");
+        self.db
+            .put_with(key, value, &sync)
+            .expect("a synced put succeeds");
         self.set(key, Some(value.to_vec()));
         self.commit();
     }
 
     fn delete(&mut self, key: &[u8]) {
-        self.db.delete(key).expect("a deletion");
+        self.db.delete(key).expect("a delete succeeds");
         self.set(key, None);
         self.commit();
     }
 
     fn merge(&mut self, key: &[u8], operand: &[u8]) {
-        self.db.merge(key, operand).expect("a merge");
+        self.db.merge(key, operand).expect("a merge succeeds");
         let mut value = self.entries.get(key).cloned().unwrap_or_default();
         value.extend_from_slice(operand);
         self.set(key, Some(value));
@@ -226,11 +228,12 @@ impl Builder {
             batch.put(key.as_bytes(), value);
             self.set(key.as_bytes(), Some(value.to_vec()));
         }
-        self.db.write(&batch).expect("a batch");
+        self.db.write(&batch).expect("a batch succeeds");
         self.commit();
     }
 
-    /// Sorted digits with classic values: uniform pages, the short codec or groups.
+    /// Sequential keys of sixteen digits with classic values: uniform pages, the short codec or
+    /// groups.
     fn classic(&mut self, keys: std::ops::Range<u32>) {
         for n in keys {
             let half = self.noise(50);
@@ -265,21 +268,21 @@ impl Builder {
     }
 
     fn flush(&mut self) {
-        self.db.flush().expect("a flush");
+        self.db.flush().expect("a flush succeeds");
     }
 
     fn step(&mut self, job: Job) {
-        self.db.step_background(job).expect("a job");
+        self.db.step_background(job).expect("a job succeeds");
     }
 
-    /// Keeps what the files are now, to be served when they are no longer.
+    /// Keeps the current contents of the files, as earlier versions.
     fn remember(&mut self) {
         self.older.extend(files_of(&self.env));
     }
 
     fn finish(self, name: &'static str, clean: bool) -> Image {
         if clean {
-            self.db.close().expect("a clean close");
+            self.db.close().expect("closing succeeds");
         }
         let files = files_of(&self.env);
         let synced = if clean {
@@ -303,7 +306,7 @@ impl Builder {
     }
 }
 
-/// Few bytes of everything, closed.
+/// A few bytes of everything, closed.
 pub(crate) fn tiny() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..20);
@@ -317,12 +320,12 @@ pub(crate) fn tiny() -> Image {
     builder.finish("tiny", true)
 }
 
-/// Several runs with every kind of page; a snapshot kept old versions.
+/// Several runs with every kind of page, closed. A snapshot kept old versions.
 pub(crate) fn closed() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..500);
     builder.mixed();
-    builder.db.compact_range(..).expect("a compaction");
+    builder.db.compact_range(..).expect("a compaction succeeds");
     builder.remember();
     let snapshot = builder.db.snapshot();
     builder.classic(100..160);
@@ -338,7 +341,7 @@ pub(crate) fn closed() -> Image {
     builder.finish("closed", true)
 }
 
-/// Another order, no filter, no compression; reopened before it was closed.
+/// Another order, no filter, no compression, reopened once, closed.
 fn plain() -> Image {
     let options = Options::new()
         .comparator(Arc::new(Reverse))
@@ -346,15 +349,15 @@ fn plain() -> Image {
         .filter_bits_per_key(0);
     let mut builder = Builder::new(options);
     builder.classic(0..100);
-    builder.db.close().expect("a clean close");
+    builder.db.close().expect("closing succeeds");
     builder.remember();
     let options = builder.options.clone().env(builder.env.clone());
-    builder.db = options.open("/db").expect("a second opening");
+    builder.db = options.open("/db").expect("opening again succeeds");
     builder.mixed();
     builder.finish("plain", true)
 }
 
-/// Not closed: tables, and a log with synced and unsynced records, large values among them.
+/// Not closed: tables, and a log with synced and unsynced records and large values.
 pub(crate) fn live() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..200);
@@ -378,7 +381,7 @@ pub(crate) fn live() -> Image {
     builder.finish("live", false)
 }
 
-/// Not closed: several segments, some recycled, flushed parts behind them.
+/// Not closed: several segments, some recycled, and tables of flushed memtables.
 fn rolling() -> Image {
     let mut builder = Builder::new(Options::new());
     for round in 0..12u32 {

@@ -1,39 +1,40 @@
-//! What a damaged database may say.
+//! What a damaged database may return.
 //!
-//! Closed cleanly: every answer is right or an error that names a file, and [`verify`] notices any
-//! damage of a file that the manifest names. Not closed cleanly: besides, what was opened may be
-//! an earlier state of the history if the opening reports a cut; but a record that a later one knew
-//! to be synced is never cut, and what is opened once is what is opened ever after.
+//! If it was closed cleanly, every result is right or an error that names a file, and [`verify`]
+//! detects any damage to a file that the manifest names. If it was not closed cleanly, it may also
+//! open as an earlier state of its history, provided that the opening reports a cut. But a record
+//! that a later one knows to be synced is never cut, and a second opening returns the same state as
+//! the first.
 
 use cairndb::{Db, Error, ErrorKind, Options, verify};
 
 use crate::images::{Entries, Files, Image, digest, files_of, place};
 use crate::mutants::{Damage, Mutant, is_named};
 
-/// How a mutant ended.
+/// The outcome of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
     /// The damage changed nothing.
     Same,
-    /// Opening said no.
+    /// Opening was refused.
     Refused,
-    /// Some reads said no, the others were right.
+    /// Some reads failed; the others were right.
     Partly,
-    /// Opened with a reported cut.
+    /// Opened, with a reported cut.
     Cut,
-    /// Everything is right: the damage hit nothing that counts.
+    /// Every result was right: the damage hit unused bytes.
     Right,
-    /// A repaired checksum was believed, or not; nothing broke.
+    /// A repaired checksum was accepted or not; nothing broke.
     Survived,
 }
 
-/// What was read: entries up to the first error.
+/// The entries read before the first error, and that error.
 struct Reading {
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     error: Option<Error>,
 }
 
-/// More entries than any image has.
+/// More than the entries of any image.
 const ENTRIES_MAX: usize = 100_000;
 
 fn read(
@@ -52,7 +53,7 @@ fn read(
     reading
 }
 
-/// Errors about damage name a file, and an offset where the damage is within one.
+/// Checks that an error about damage names a file, and an offset if the damage is inside that file.
 fn named(error: &Error, damage: &Damage) -> Result<(), String> {
     let file = error
         .file_name()
@@ -65,7 +66,7 @@ fn named(error: &Error, damage: &Damage) -> Result<(), String> {
         error.kind(),
         ErrorKind::Io | ErrorKind::Poisoned | ErrorKind::Closed
     ) {
-        return Err(format!("damage is not its kind: {error}"));
+        return Err(format!("the wrong kind for damage: {error}"));
     }
     Ok(())
 }
@@ -96,17 +97,17 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
         named(error, &mutant.damage)?;
     }
     if unlocked(files_of(&env)) != unlocked(files.clone()) {
-        return Err("verify changed something".to_owned());
+        return Err("verify changed a file".to_owned());
     }
     let db = match options.open("/db") {
         Ok(db) => db,
         Err(error) => {
             named(&error, &mutant.damage)?;
             if unlocked(files_of(&env)) != unlocked(files) {
-                return Err(format!("a refusal changed something: {error}"));
+                return Err(format!("a refused opening changed a file: {error}"));
             }
             if verified.is_ok() {
-                return Err(format!("verify let pass what opening refuses: {error}"));
+                return Err(format!("verify accepts what opening refuses: {error}"));
             }
             return Ok(Verdict::Refused);
         }
@@ -121,7 +122,7 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
     }
 }
 
-/// A reader that was lied to stays on its feet.
+/// Checks that reads of wrong but checksummed bytes do not panic or hang.
 fn survive(db: &Db, image: &Image, damage: &Damage) -> Result<Verdict, String> {
     for reading in [read(db.iter()), read(db.iter().rev())] {
         reading
@@ -146,13 +147,13 @@ fn survive(db: &Db, image: &Image, damage: &Damage) -> Result<Verdict, String> {
             .as_ref()
             .map_or(Ok(()), |error| named(error, damage))?;
     }
-    // A merge may refuse too.
+    // A compaction may refuse as well.
     let _ = db.put(b"new", b"entry").and_then(|()| db.compact_range(..));
     let _ = db.close();
     Ok(Verdict::Survived)
 }
 
-/// Scans both ways and gets, each right as far as it goes; the first error.
+/// Checks scans in both directions and gets, each up to its first error. Returns the first error.
 fn right(
     db: &Db,
     entries: &Entries,
@@ -175,7 +176,7 @@ fn right(
         }
         if !wanted.starts_with(&reading.entries) {
             return Err(format!(
-                "a scan (backward {backward}) shows what was not written"
+                "a scan (backward {backward}) shows an entry that was not written"
             ));
         }
         if reading.error.is_none() && reading.entries.len() != wanted.len() {
@@ -192,7 +193,7 @@ fn right(
             Ok(found) => {
                 let found = found.map(|found| found.len());
                 return Err(format!(
-                    "a get of {} gives {found:?} bytes",
+                    "a get of {} returns {found:?} bytes",
                     key.escape_ascii()
                 ));
             }
@@ -202,7 +203,7 @@ fn right(
         if !entries.contains_key(&absent) {
             match db.get(&absent) {
                 Ok(None) => {}
-                Ok(Some(_)) => return Err("a get finds what was never there".to_owned()),
+                Ok(Some(_)) => return Err("a get finds a key that never existed".to_owned()),
                 Err(error) => noticed = noticed.or(Some(error)),
             }
         }
@@ -213,7 +214,8 @@ fn right(
     Ok(noticed)
 }
 
-/// Whether `verify` must notice: changed or missing bytes of a file that the manifest names.
+/// Whether `verify` must detect the damage: bytes of a file that the manifest names were changed or
+/// removed.
 fn must_notice(image: &Image, mutant: &Mutant) -> bool {
     match &mutant.damage {
         Damage::Byte { file, .. } | Damage::Block { file, .. } | Damage::Delete { file } => {
@@ -235,20 +237,21 @@ fn closed(
     let noticed = right(db, &image.entries, image.reversed, &mutant.damage)?;
     if verified.is_none() {
         if let Some(error) = noticed {
-            return Err(format!("verify let pass what a read refuses: {error}"));
+            return Err(format!("verify accepts what a read refuses: {error}"));
         }
         if must_notice(image, mutant) {
-            return Err("verify did not notice".to_owned());
+            return Err("verify did not detect the damage".to_owned());
         }
     }
-    // A merge over damage fails or keeps the answers right; it never launders.
+    // A compaction of damaged tables fails or keeps all results right. It never gives damaged bytes
+    // a new checksum.
     if mutant.seed.is_multiple_of(4) {
-        let merged = db.put(
+        let compacted = db.put(
             b"",
             image.entries.get(b"".as_slice()).map_or(b"", |value| value),
         );
-        let merged = merged.and_then(|()| db.compact_range(..));
-        if let Err(error) = &merged {
+        let compacted = compacted.and_then(|()| db.compact_range(..));
+        if let Err(error) = &compacted {
             named(error, &mutant.damage)?;
         }
         let mut entries = image.entries.clone();
@@ -274,21 +277,23 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
     let entries: Entries = forward.entries.into_iter().collect();
     let Some(place) = image.history.get(&digest(&entries)) else {
         return Err(format!(
-            "{} entries that never stood together",
+            "{} entries that never existed at one moment",
             entries.len()
         ));
     };
     let report = db.open_report().clone();
     let cut = report.log_cut.is_some() || report.manifest_cut.is_some();
     let last = image.history[&digest(&image.entries)];
-    // What is missing as if it had never been written leaves no trace; the manifest's end, too.
+    // Files that look as if a write had never happened leave no trace. Nor does a shorter manifest.
     let hidden = match &mutant.damage {
         Damage::Older { .. } => true,
         Damage::Truncate { file, .. } => file.starts_with("MANIFEST"),
         _ => false,
     };
     if *place < last && !cut && !hidden {
-        return Err(format!("state {place} of {last} and no report: {report:?}"));
+        return Err(format!(
+            "state {place} of {last} without a reported cut: {report:?}"
+        ));
     }
     if let Damage::Byte { file, at, .. } = &mutant.damage
         && image.is_synced(file, *at)
@@ -302,7 +307,7 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
         .open("/db")
         .map_err(|error| format!("opening again: {error}"))?;
     if digest(&read(again.iter()).entries.into_iter().collect()) != digest(&entries) {
-        return Err("another state at the second opening".to_owned());
+        return Err("the second opening returns another state".to_owned());
     }
     Ok(if cut { Verdict::Cut } else { Verdict::Right })
 }

@@ -1,4 +1,4 @@
-//! The damages, and how they are drawn.
+//! The kinds of damage, and how they are drawn.
 
 use cairndb::env::random::Random;
 
@@ -23,18 +23,18 @@ pub(crate) enum Damage {
         file: String,
         len: usize,
     },
-    /// A block of 4 KiB replaced by zeros, ones or noise.
+    /// A block of 4 KiB is replaced by zeros, ones or noise.
     Block {
         file: String,
         at: usize,
         fill: Option<u8>,
     },
-    /// Two blocks of 4 KiB change places.
+    /// Two blocks of 4 KiB are swapped.
     Swap {
         one: (String, usize),
         other: (String, usize),
     },
-    /// An earlier version of a file: the write that made the present one was lost.
+    /// A file is replaced by an earlier version, as if the last write to it were lost.
     Older {
         which: usize,
     },
@@ -49,20 +49,20 @@ pub(crate) enum Damage {
         from: String,
         to: String,
     },
-    /// A byte changed, and the checksum over it repaired.
+    /// A byte is changed and its checksum repaired.
     Resealed {
         file: String,
         at: usize,
         to: u8,
     },
-    /// `CURRENT` says this.
+    /// `CURRENT` has this text.
     Current {
         text: Vec<u8>,
     },
 }
 
 impl Damage {
-    /// Whether bytes of `name` changed in place.
+    /// Whether bytes of `name` were changed in place.
     pub(crate) fn is_within(&self, name: &str) -> bool {
         match self {
             Damage::Byte { file, .. }
@@ -75,7 +75,7 @@ impl Damage {
     }
 }
 
-/// A damaged image: its number decides what else is tried with it.
+/// A damaged image. The seed also decides what else is tried with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutant {
     pub(crate) damage: Damage,
@@ -89,14 +89,14 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The bytes of block `at`, the last one shorter.
+/// The range of block `at`. The last one may be shorter.
 fn block(bytes: &[u8], at: usize) -> std::ops::Range<usize> {
     let start = (at * BLOCK).min(bytes.len());
     start..(start + BLOCK).min(bytes.len())
 }
 
 impl Mutant {
-    /// The damaged files, or none when nothing changed.
+    /// The damaged files, or `None` if nothing changed.
     pub(crate) fn files(&self, image: &Image) -> Option<Files> {
         let mut files = image.files.clone();
         self.apply(image, &mut files)?;
@@ -163,7 +163,7 @@ pub(crate) fn is_named(file: &str) -> bool {
             .any(|part| file.contains(part))
 }
 
-/// Each byte of each file that `image` depends on, changed `1 + more` times.
+/// Changes each byte of each file that `image` depends on `1 + more` times.
 pub(crate) fn every_byte(image: &Image, more: u64) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (file, bytes) in image.files.iter().filter(|(file, _)| is_named(file)) {
@@ -186,7 +186,7 @@ pub(crate) fn every_byte(image: &Image, more: u64) -> Vec<Mutant> {
     mutants
 }
 
-/// Another byte than `old`: a bit flipped, 00, FF, or one more.
+/// A byte other than `old`: one bit flipped, 00, FF, or one higher.
 fn other(old: u8, random: &mut Random) -> u8 {
     let new = match random.below(11) {
         0 => 0,
@@ -197,7 +197,7 @@ fn other(old: u8, random: &mut Random) -> u8 {
     if new == old { old ^ 1 } else { new }
 }
 
-/// Forms that `CURRENT` must not have, and some that lead nowhere.
+/// Invalid contents of `CURRENT`, and valid ones that name no manifest.
 fn current(random: &mut Random) -> Vec<u8> {
     const TEXTS: [&str; 20] = [
         "",
@@ -228,7 +228,7 @@ fn current(random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// A file, those that matter more often.
+/// Draws a file. Files that matter are more likely.
 fn file(image: &Image, random: &mut Random) -> String {
     let names: Vec<&String> = image.files.keys().collect();
     for _ in 0..4 {
@@ -240,7 +240,7 @@ fn file(image: &Image, random: &mut Random) -> String {
     names[random.index(names.len())].clone()
 }
 
-/// A place in a file: mostly where something is written.
+/// Draws an offset in a file, usually in its written part.
 fn place(bytes: &[u8], random: &mut Random) -> usize {
     let used = bytes
         .iter()
@@ -253,7 +253,7 @@ fn place(bytes: &[u8], random: &mut Random) -> usize {
     }
 }
 
-/// A name of a file that may or may not be there.
+/// Draws the name of a file that may or may not exist.
 fn some_name(image: &Image, random: &mut Random) -> String {
     let number = random.below(60);
     match random.below(6) {
@@ -267,7 +267,7 @@ fn some_name(image: &Image, random: &mut Random) -> String {
     }
 }
 
-/// The mutant of `seed` and its image.
+/// The mutant of `seed`, and its image.
 pub(crate) fn draw(images: &[Image], seed: u64) -> (&Image, Mutant) {
     let mut random = Random::new(seed.wrapping_mul(0xD129_0669_2F5B_4F1D));
     let random = &mut random;

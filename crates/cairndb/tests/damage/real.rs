@@ -1,4 +1,5 @@
-//! Damage that only a real directory can have: names that are no files, files without permission.
+//! Damage that only a real directory can have: names that are not files, and files without
+//! permission.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -8,7 +9,7 @@ use cairndb::{ErrorKind, Options, destroy, verify};
 
 use crate::images::{Image, closed, live};
 
-/// What stands where a file was.
+/// What replaces a file.
 #[derive(Clone, Copy, Debug)]
 enum Instead {
     Nothing,
@@ -37,7 +38,7 @@ fn write(image: &Image, path: &Path) {
 }
 
 impl Instead {
-    /// Replaces `name`; false where the machine cannot.
+    /// Replaces `name`. Returns `false` if the machine cannot do it.
     fn replace(self, dir: &Path, outside: &Path, name: &str) -> bool {
         let path = dir.join(name);
         let moved = outside.join(name);
@@ -61,7 +62,7 @@ impl Instead {
     }
 }
 
-/// Names, kinds and bytes of everything in a directory.
+/// Names, types and contents of everything in a directory.
 fn state(dir: &Path) -> Vec<(String, String, Vec<u8>)> {
     let mut state: Vec<_> = fs::read_dir(dir)
         .unwrap()
@@ -84,9 +85,9 @@ fn state(dir: &Path) -> Vec<(String, String, Vec<u8>)> {
     state
 }
 
-/// Opening must not hang, follow a link, or take away what it finds.
+/// Opening must not hang, follow a link, or remove what it finds.
 #[test]
-fn what_is_no_file_is_refused_by_name() {
+fn a_name_that_is_not_a_regular_file_is_refused_by_name() {
     let images = [closed(), live()];
     for image in &images {
         for name in image.files.keys() {
@@ -111,7 +112,7 @@ fn what_is_no_file_is_refused_by_name() {
                         assert_eq!(state(dir.path()), before, "{what}: {error}");
                     }
                     // A lock file and spare logs may be missing.
-                    Ok(()) => assert!(!crate::mutants::is_named(name), "{what}: not noticed"),
+                    Ok(()) => assert!(!crate::mutants::is_named(name), "{what}: not detected"),
                 }
             }
         }
@@ -119,7 +120,7 @@ fn what_is_no_file_is_refused_by_name() {
 }
 
 #[test]
-fn a_database_without_permission_says_so() {
+fn a_database_without_permission_is_an_io_error() {
     let dir = tempfile::tempdir().unwrap();
     let image = closed();
     write(&image, dir.path());
@@ -130,7 +131,7 @@ fn a_database_without_permission_says_so() {
         .unwrap();
     fs::set_permissions(dir.path().join(table), fs::Permissions::from_mode(0o0)).unwrap();
     if fs::read(dir.path().join(table)).is_ok() {
-        return as_nobody("real::a_database_without_permission_says_so");
+        return as_nobody("real::a_database_without_permission_is_an_io_error");
     }
     let error = verify(dir.path(), &image.options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
@@ -141,7 +142,7 @@ fn a_database_without_permission_says_so() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Permissions do not bind root: runs the test anew as a user whom they bind.
+/// Runs the test again as a user who is bound by permissions, because root is not.
 fn as_nobody(test: &str) {
     use std::os::unix::process::CommandExt;
     let program = std::env::current_exe().unwrap();
@@ -163,7 +164,7 @@ fn as_nobody(test: &str) {
     }
 }
 
-/// Adds a line to the list of what this machine could not run.
+/// Adds a line to the list of tests that this machine could not run.
 fn skip(what: &str) {
     use std::io::Write;
     eprintln!("skipped: {what}");
@@ -177,9 +178,9 @@ fn skip(what: &str) {
     }
 }
 
-/// A link that takes the place of a file of the database is neither removed nor followed.
+/// A link in the place of a database file is neither removed nor followed.
 #[test]
-fn destroying_leaves_links_and_what_they_lead_to() {
+fn destroy_leaves_links_and_their_targets() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = dir.path().join("db");
     fs::create_dir(&path).unwrap();

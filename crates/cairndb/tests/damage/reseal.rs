@@ -1,6 +1,7 @@
-//! Repairs the checksum over a changed byte, so that the readers behind the checksums are tried.
+//! Repairs the checksum over a changed byte, so that the code that runs after the checksum is
+//! tested.
 //!
-//! Written from `docs/format`, not from the code that it tries.
+//! Written from `docs/format`, not from the code that it tests.
 
 use cairndb_kernel::crc32c;
 
@@ -23,7 +24,8 @@ fn number(name: &str) -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// Repairs what covers the byte at `at` of file `name`; false when nothing does.
+/// Repairs the checksum that covers the byte at `at` of file `name`. Returns `false` if there is
+/// none.
 pub(crate) fn reseal(files: &mut Files, name: &str, at: usize) -> bool {
     let Some(mut bytes) = files.remove(name) else {
         return false;
@@ -48,7 +50,8 @@ pub(crate) fn reseal(files: &mut Files, name: &str, at: usize) -> bool {
     sealed.is_some()
 }
 
-/// A repaired place; a table's meta block says its checksum, which the manifest keeps too.
+/// A repaired checksum. For the meta block of a table, with its offset, because the manifest stores
+/// the checksum as well.
 type Sealed = Option<Option<usize>>;
 
 trait FlattenMeta {
@@ -62,7 +65,7 @@ impl FlattenMeta for Sealed {
     }
 }
 
-/// docs/format/manifest.md: header of 64 bytes, then frames.
+/// docs/format/manifest.md: a header of 64 bytes, then frames.
 fn manifest(bytes: &mut [u8], at: usize) -> Sealed {
     if at < 64 {
         let crc = crc32c(bytes.get(6..64)?);
@@ -83,7 +86,7 @@ fn manifest(bytes: &mut [u8], at: usize) -> Sealed {
     }
 }
 
-/// docs/format/log.md: header of 512 bytes, then records at multiples of 8.
+/// docs/format/log.md: a header of 512 bytes, then records at multiples of 8.
 fn log(bytes: &mut [u8], at: usize) -> Sealed {
     if at < 512 {
         let crc = crc32c(&[bytes.get(..12)?, bytes.get(16..512)?].concat());
@@ -105,7 +108,7 @@ fn log(bytes: &mut [u8], at: usize) -> Sealed {
     }
 }
 
-/// docs/format/value-file.md: header of 64 bytes, then records at multiples of 8.
+/// docs/format/value-file.md: a header of 64 bytes, then records at multiples of 8.
 fn value(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     if at < 64 {
         let crc = crc32c(&[bytes.get(..12)?, bytes.get(16..64)?].concat());
@@ -126,7 +129,7 @@ fn value(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     }
 }
 
-/// docs/format/table.md: pages, extents of several pages, and at the end the meta block.
+/// docs/format/table.md: pages, extents of several pages, and the meta block at the end.
 fn table(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     let mut start = 0;
     loop {
@@ -151,7 +154,7 @@ fn table(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     }
 }
 
-/// Lets every manifest believe in the meta block of table `file`.
+/// Stores the checksum of the meta block of table `file` in every manifest.
 fn trust_meta(files: &mut Files, file: u64, checksum: u32) {
     let manifests = files
         .iter_mut()

@@ -1,12 +1,12 @@
-//! Notices a mutant that keeps a thread for more than five seconds.
+//! Detects a mutant that occupies a thread for more than five seconds.
 
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// How often the watchdog looks. It counts looks, not time: a machine that stops for a while stops
-/// the watchdog too.
+/// Interval between two looks of the watchdog. It counts looks and not time, because a machine that
+/// stops for a while stops the watchdog as well.
 const LOOK: Duration = Duration::from_millis(100);
-/// Looks without progress: five seconds.
+/// Number of looks without progress that is allowed: five seconds.
 const LOOKS_MAX: u32 = 50;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ struct Slot {
     ended: bool,
 }
 
-/// One slot a thread.
+/// One slot for each thread.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     slots: Mutex<Vec<Slot>>,
@@ -32,20 +32,21 @@ impl Watchdog {
         }
     }
 
-    /// `thread` goes on to something else.
+    /// Notes that `thread` begins another mutant.
     pub(crate) fn begin(&self, thread: u64, what: impl FnOnce() -> String) {
         let slot = &mut self.slots.lock().unwrap()[usize::try_from(thread).unwrap()];
         slot.what = Some(what());
         slot.looks = 0;
     }
 
-    /// `thread` is done.
+    /// Notes that `thread` has ended.
     pub(crate) fn end(&self, thread: u64) {
         self.slots.lock().unwrap()[usize::try_from(thread).unwrap()].ended = true;
         self.ended.notify_all();
     }
 
-    /// Looks until every thread is done; ends the process when one hangs, as nothing else could.
+    /// Watches until every thread has ended. If one hangs, aborts the process, since nothing else
+    /// could stop the thread.
     pub(crate) fn watch(&self) {
         let mut slots = self.slots.lock().unwrap();
         while !slots.iter().all(|slot| slot.ended) {
@@ -53,7 +54,7 @@ impl Watchdog {
             for slot in slots.iter_mut().filter(|slot| !slot.ended) {
                 slot.looks += 1;
                 if slot.looks > LOOKS_MAX {
-                    eprintln!("five seconds and no end: {:?}", slot.what);
+                    eprintln!("no result after five seconds: {:?}", slot.what);
                     std::process::abort();
                 }
             }
@@ -61,7 +62,7 @@ impl Watchdog {
     }
 }
 
-/// The most virtual memory the process ever had, where the system says so.
+/// Peak virtual memory of the process, if the system reports it.
 pub(crate) fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmPeak:"))?;

@@ -10,15 +10,15 @@ use cairndb::{Add, Append, Compression, Durability, Max, MergeOperator, Options}
 
 use crate::data::{KeyShape, ValueMix};
 
-/// The orders keys may have.
+/// The key orders that a list may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Bytewise,
-    /// The bytewise order turned round; equal keys are identical.
+    /// Reverse bytewise order. Equal keys are identical.
     Reverse,
-    /// By length, then bytewise; does not say that equal keys are identical.
+    /// By length, then bytewise. Does not declare that equal keys are identical.
     Shortlex,
-    /// Without regard to the case of ASCII letters: equal keys may differ.
+    /// Ignores the case of ASCII letters, so equal keys may differ.
     FoldCase,
 }
 
@@ -49,7 +49,7 @@ impl cairndb::Comparator for Order {
     }
 }
 
-/// How merge operands fold, if at all.
+/// The merge operator, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     None,
@@ -58,28 +58,28 @@ pub(crate) enum Operator {
     Max,
 }
 
-/// Where the files are and who does the background work.
+/// The environment, and who runs the background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In memory; the list steps the jobs.
+    /// In memory. The list steps the jobs.
     Stepped,
     /// In memory, with threads.
     Threads,
-    /// On a disk, with threads.
+    /// On disk, with threads.
     Disk,
 }
 
-/// Which kinds of operation a list is rich in.
+/// The kind of operations that are most frequent in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
     Writes,
     Reads,
     Scans,
-    /// Flushes, merges, reopenings every few operations.
+    /// Flushes, compactions and reopenings every few operations.
     Restless,
 }
 
-/// Everything about a list but its operations.
+/// Everything about a list except its operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
@@ -98,7 +98,7 @@ pub(crate) struct Config {
     pub(crate) key_count: u32,
     pub(crate) values: ValueMix,
     pub(crate) ops: usize,
-    /// Bytes of operands of one key that a job holds.
+    /// The limit of the operands of one key that a job holds, in bytes.
     pub(crate) operands_held: usize,
 }
 
@@ -107,7 +107,7 @@ fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
 }
 
 impl Config {
-    /// The setting of list `seed`.
+    /// Draws the setting of list `seed`.
     pub(crate) fn draw(seed: u64) -> Config {
         let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9).wrapping_add(17));
         let random = &mut random;
@@ -179,12 +179,12 @@ impl Config {
                 Mood::Restless => 3_000,
                 _ => 20_000,
             },
-            // Drawn last, so that a seed's list stays what it was.
+            // Drawn last, so that the lists of known seeds do not change.
             operands_held: pick(random, &[64 << 20, 64 << 20, 2_000, 200]),
         }
     }
 
-    /// The options that open the list's database in `env`.
+    /// The options with which the list's database is opened in `env`.
     pub(crate) fn options(&self, env: Option<&Arc<MemEnv>>) -> Options {
         let mut options = Options::new()
             .memory_budget(self.budget)
@@ -216,7 +216,7 @@ impl Config {
         }
     }
 
-    /// The list's environment in memory, or none where it runs on a disk.
+    /// The list's environment, or `None` if it runs on disk.
     pub(crate) fn env(&self) -> Option<Arc<MemEnv>> {
         match self.place {
             Place::Stepped => Some(MemEnv::new(Background::Stepped)),
@@ -225,7 +225,7 @@ impl Config {
         }
     }
 
-    /// Name `n` of a database, in memory or below `root`.
+    /// Path `n` of a database, in memory or below `root`.
     pub(crate) fn path(&self, root: Option<&tempfile::TempDir>, n: u32) -> PathBuf {
         let base = root.map_or_else(|| PathBuf::from("/model"), |root| root.path().to_owned());
         base.join(format!("db{n}"))

@@ -1,29 +1,29 @@
-//! Keys and values, made from small numbers, so that an operation is a few words.
+//! Keys and values, generated from small numbers so that an operation prints as a few words.
 
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
 
-/// What the keys of a list look like.
+/// The shape of the keys of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyShape {
     /// Sixteen decimal digits.
     Digits,
     /// Up to 24 random bytes.
     Random,
-    /// A long common prefix of this many bytes, then digits; a few keys have another prefix.
+    /// A common prefix of this length, then digits. A few keys have another prefix.
     Prefixed(u16),
-    /// Big-endian numbers without leading zeros: the empty key is among them.
+    /// Big-endian numbers without leading zeros, including the empty key.
     Short,
-    /// Eight common bytes, then tails of up to forty.
+    /// Eight common bytes, then tails of up to forty bytes.
     Tails,
     /// Up to 10 KB.
     Long,
-    /// Each a prefix of the next.
+    /// Each key is a prefix of the next.
     Nested,
     /// Strings of 0x00, 0x01, 0xfe and 0xff.
     Edges,
-    /// Letters of either case.
+    /// Letters in either case.
     Letters,
 }
 
@@ -64,7 +64,7 @@ impl KeyShape {
         SHAPES[random.index(SHAPES.len())]
     }
 
-    /// The most different keys a list of this shape should have.
+    /// The maximum number of different keys in a list of this shape.
     pub(crate) fn count_max(self) -> u32 {
         match self {
             KeyShape::Long | KeyShape::Nested => 300,
@@ -124,7 +124,7 @@ impl KeyShape {
         }
     }
 
-    /// The keys of a list, and behind them as many that are near them.
+    /// The keys of a list, followed by as many others that are close to them.
     pub(crate) fn keys(self, count: u32) -> Vec<Arc<[u8]>> {
         let mut keys: Vec<Arc<[u8]>> = (0..count).map(|id| self.key(id).into()).collect();
         for id in 0..count {
@@ -145,19 +145,20 @@ impl KeyShape {
     }
 }
 
-/// A value to be made: seed and length.
+/// Seed and length of a value to be generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueSpec {
     pub(crate) seed: u32,
     pub(crate) len: u32,
 }
 
-/// Values whose seed leaves this over `RECORD_ONE_OF` are records.
+/// A value is a record if its seed modulo `RECORD_ONE_OF` is this.
 const RECORD_SEED: u32 = 5;
 const RECORD_ONE_OF: u32 = 16;
 
 impl ValueSpec {
-    /// The bytes: half of them repeated, so that they compress; or a record, which resembles others.
+    /// The bytes of the value. Half of them are repeated, so that they compress, or the value is a
+    /// record that resembles others.
     pub(crate) fn bytes(self) -> Vec<u8> {
         let len = self.len as usize;
         if self.seed % RECORD_ONE_OF == RECORD_SEED {
@@ -190,22 +191,22 @@ impl ValueSpec {
     }
 }
 
-/// How long the values of a list are.
+/// The lengths of the values of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueMix {
     /// At most eight bytes: counters.
     Counters,
     /// Up to forty.
     Small,
-    /// A hundred, now and then none.
+    /// A hundred bytes, sometimes none.
     Classic,
-    /// As `Classic`, but values that resemble one another.
+    /// Like `Classic`, but the values resemble one another.
     Records,
     /// Up to a thousand.
     Medium,
-    /// Anything up to a page and more, at times a value file's.
+    /// Up to slightly more than a page, sometimes long enough for a value file.
     Pages,
-    /// Around the border of value files and up to 100 KB, between small ones.
+    /// Around the threshold of value files and up to 100 KB, among small values.
     Large,
 }
 
@@ -224,7 +225,7 @@ impl ValueMix {
         }
     }
 
-    /// One value of the mix.
+    /// Draws one value.
     pub(crate) fn value(self, random: &mut Random) -> ValueSpec {
         let chance = random.below(1000);
         let len = match self {

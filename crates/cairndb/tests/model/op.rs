@@ -6,7 +6,7 @@ use cairndb::{Durability, Job};
 use crate::config::{Config, Mood, Place};
 use crate::data::ValueSpec;
 
-/// Where a cursor goes.
+/// Where a cursor moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     First,
@@ -15,7 +15,7 @@ pub(crate) enum Target {
     SeekForPrev(u32),
 }
 
-/// A walk: step `n` goes back when bit `n % 64` of `turns` is set.
+/// A walk: step `n` goes backward if bit `n % 64` of `turns` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Walk {
     pub(crate) turns: u64,
@@ -28,7 +28,7 @@ impl Walk {
     }
 }
 
-/// One end of a range: a key, and whether the key belongs to it; or no bound.
+/// One end of a range: a key, with whether the range includes it, or no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Open,
@@ -36,19 +36,19 @@ pub(crate) enum End {
     Without(u32),
 }
 
-/// How a database is closed before it is opened again.
+/// How a database is closed before it is reopened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closing {
     Close,
     Drop,
-    /// Not at all: a copy of the files is opened.
+    /// Not closed: a copy of its files is opened.
     Kill,
 }
 
-/// What something is read through: the database, or a snapshot by its place.
+/// What is read: the database, or a snapshot by its slot.
 pub(crate) type Through = Option<u8>;
 
-/// One operation. Keys are numbers into the list's keys.
+/// One operation. A key is an index into the list's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Put {
@@ -90,13 +90,13 @@ pub(crate) enum Op {
         seed: u64,
         len: u16,
     },
-    /// A cursor of its own.
+    /// A cursor that lives for one operation.
     Cursor {
         through: Through,
         target: Target,
         walk: Walk,
     },
-    /// A cursor that is kept while the database changes.
+    /// A cursor that is held while the database changes.
     Hold {
         place: u8,
         through: Through,
@@ -149,10 +149,10 @@ pub(crate) enum Op {
     Reopen(Closing),
 }
 
-/// Snapshots and cursors that may be held at a time.
+/// Maximum number of snapshots, and of cursors, held at a time.
 pub(crate) const PLACES: u8 = 4;
 
-/// What a batch does to one key.
+/// What a batch does with one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Put(u32, ValueSpec),
@@ -165,7 +165,7 @@ pub(crate) enum Change {
 pub(crate) struct Generator<'a> {
     config: &'a Config,
     random: Random,
-    /// Where the next sequential key is.
+    /// The next sequential key.
     next: u32,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Generator<'a> {
         u32::try_from(self.below(u64::from(bound))).expect("below a u32")
     }
 
-    /// A key that is written: a few are hot, some come in order.
+    /// Draws a key to write: a few are hot, some come in order.
     fn key(&mut self) -> u32 {
         let count = self.config.key_count;
         match self.below(8) {
@@ -199,7 +199,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A key that is looked for: at times a neighbour of one that is written.
+    /// Draws a key to look up: sometimes a neighbour of a written one.
     fn probe(&mut self) -> u32 {
         let other = u32::from(self.below(5) == 0) * self.config.key_count;
         self.key() + other
@@ -271,7 +271,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The keys of a `multi_get`.
+    /// Draws the keys of a `multi_get`.
     pub(crate) fn probes(&mut self, len: u16) -> Vec<u32> {
         (0..len).map(|_| self.probe()).collect()
     }
@@ -424,7 +424,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The next operation.
+    /// Draws the next operation.
     pub(crate) fn op(&mut self) -> Op {
         let (writes, reads, scans, upkeep) = match self.config.mood {
             Mood::Writes => (800, 150, 46, 4),

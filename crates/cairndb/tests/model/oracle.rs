@@ -9,7 +9,7 @@ use cairndb::Comparator;
 
 use crate::config::{Operator, Order};
 
-/// A key under an order.
+/// A key that compares in the order of the list.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub(crate) bytes: Arc<[u8]>,
@@ -36,17 +36,17 @@ impl PartialEq for Key {
 
 impl Eq for Key {}
 
-/// What a key holds: its bytes as they were last written, and its value.
+/// The entry of a key: the key's bytes as they were last written, and the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: Arc<[u8]>,
     pub(crate) value: Arc<[u8]>,
 }
 
-/// One moment of the model.
+/// The contents of the model at one moment.
 pub(crate) type Map = BTreeMap<Key, Entry>;
 
-/// The model. A clone shares the map until either is written.
+/// The model. A clone shares the map until one of the two is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Oracle {
     map: Arc<Map>,
@@ -111,7 +111,7 @@ impl Oracle {
         self.put(bytes, value);
     }
 
-    /// The entries between two bounds, from both ends; none when the bounds are the wrong way round.
+    /// The entries between two bounds, from both ends. Empty if the bounds are reversed.
     pub(crate) fn range(
         &self,
         low: Bound<&Arc<[u8]>>,

@@ -1,4 +1,4 @@
-//! Running a list, and making a failing one short.
+//! Runs a list, and shortens one that fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,10 +6,10 @@ use crate::config::Config;
 use crate::op::Op;
 use crate::runner::{list, run_list};
 
-/// Runs of the reducer before it prints what it has.
+/// Maximum number of runs for a reduction. After that the shortest list so far is printed.
 const REDUCTIONS_MAX: usize = 600;
 
-/// Runs `ops`; a panic is a failure too.
+/// Runs `ops`. A panic counts as a failure.
 fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
     match catch_unwind(AssertUnwindSafe(|| run_list(config, ops))) {
         Ok(result) => result.map(|answers| answers.last().copied().unwrap_or(0)),
@@ -23,7 +23,7 @@ fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
     }
 }
 
-/// What two failures of one cause have in common: the beginning of the text, without numbers.
+/// What failures of one cause have in common: the start of the message, without numbers.
 fn signature(why: &str) -> String {
     let text = why.split_once(": ").map_or(why, |(_, rest)| rest);
     text.chars()
@@ -32,7 +32,7 @@ fn signature(why: &str) -> String {
         .collect()
 }
 
-/// Leaves out pieces, halving their size, as long as the rest still fails for the same reason.
+/// Removes pieces of decreasing length as long as the rest fails for the same reason.
 fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, String) {
     let mut piece = ops.len() / 2;
     let mut runs = 0;
@@ -45,7 +45,7 @@ fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, Strin
             match attempt(config, &shorter) {
                 Err((index, error)) if signature(&error) == signature(&why) => {
                     ops = shorter;
-                    // What stands behind the failing operation had no part in it.
+                    // Operations after the failing one do not matter.
                     ops.truncate(index + 1);
                     why = error;
                 }
@@ -57,10 +57,10 @@ fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, Strin
     (ops, why)
 }
 
-/// Runs list `seed` and returns how many operations it had.
+/// Runs list `seed` and returns its number of operations.
 ///
 /// # Panics
-/// When the database differs from the model; the message holds the shortest list found.
+/// If the database differs from the model. The message has the shortest failing list found.
 pub(crate) fn run_or_reduce(seed: u64) -> u64 {
     let config = Config::draw(seed);
     let mut ops = list(&config);

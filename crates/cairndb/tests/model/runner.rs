@@ -1,4 +1,4 @@
-//! Runs a list on the database and on the model and compares every answer.
+//! Runs a list on the database and on the model, and compares every result.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::data::ValueSpec;
 use crate::op::{Change, Generator, Op, PLACES, Through};
 use crate::oracle::{Key, Oracle};
 
-/// `Err` says where the two differ.
+/// `Err` describes the difference.
 pub(crate) type Outcome = Result<(), String>;
 
 /// Ends the operation with a message unless the condition holds.
@@ -24,7 +24,7 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// Bytes in a message: text where it is text, cut where it is long.
+/// Formats bytes for a message: escaped, and shortened if they are long.
 pub(crate) fn show(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(40)];
     format!("{}\"{}\"", bytes.len(), cut.escape_ascii())
@@ -34,7 +34,7 @@ pub(crate) fn failed(error: cairndb::Error) -> String {
     format!("the database failed: {error}")
 }
 
-/// A cursor that is kept, with its moment and where it must be.
+/// A held cursor, with the model at its moment and the position where it must be.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) cursor: Cursor,
@@ -42,7 +42,7 @@ pub(crate) struct Held {
     pub(crate) at: Option<Key>,
 }
 
-/// Something to read through, and what it must say.
+/// What is read, with the model that must agree with it.
 #[derive(Debug)]
 pub(crate) enum Reader<'a> {
     Now(&'a Db, &'a Oracle),
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A list under way.
+/// A running list.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
     pub(crate) config: &'a Config,
@@ -73,16 +73,16 @@ pub(crate) struct Runner<'a> {
     pub(crate) path: PathBuf,
     pub(crate) paths: u32,
     pub(crate) keys: Vec<Arc<[u8]>>,
-    /// Open but for a moment of a reopening.
+    /// Open, except during a reopening.
     pub(crate) open: Option<Db>,
     pub(crate) oracle: Oracle,
     pub(crate) snapshots: [Option<(Snapshot, Oracle)>; PLACES as usize],
     pub(crate) cursors: [Option<Held>; PLACES as usize],
-    /// Something was written without the log since the last flush.
+    /// Whether something was written without logging since the last flush.
     pub(crate) unlogged: bool,
-    /// Operations so far; the steps of a walk count, as they are calls too.
+    /// Number of operations so far. Every step of a walk counts, because it is a call as well.
     pub(crate) done: u64,
-    /// A digest of every answer so far, for comparing two runs.
+    /// A digest of every result so far, to compare two runs.
     pub(crate) answers: Vec<u64>,
 }
 
@@ -113,7 +113,9 @@ impl<'a> Runner<'a> {
     }
 
     pub(crate) fn db(&self) -> &Db {
-        self.open.as_ref().expect("open between operations")
+        self.open
+            .as_ref()
+            .expect("the database is open between operations")
     }
 
     pub(crate) fn bytes(&self, key: u32) -> &Arc<[u8]> {
@@ -128,7 +130,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Keeps a digest of an answer.
+    /// Adds a result to the digest.
     pub(crate) fn answer(&mut self, bytes: Option<&[u8]>) {
         let digest = bytes.map_or(1, cairndb_base::hash64);
         match self.answers.last_mut() {
@@ -291,7 +293,7 @@ impl<'a> Runner<'a> {
             self.put(
                 key,
                 ValueSpec {
-                    // A record stays one.
+                    // Keeps a record a record.
                     seed: value.seed.wrapping_add(16 * n),
                     ..value
                 },
@@ -302,7 +304,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Compares one found value with the model's, and keeps it.
+    /// Compares a value with the model's, and adds it to the digest.
     fn compare(&mut self, key: u32, found: Option<&[u8]>, wanted: Option<&[u8]>) -> Outcome {
         self.answer(found);
         ensure!(
@@ -328,7 +330,10 @@ impl<'a> Runner<'a> {
             ensure!(there == wanted.is_some(), "contains {}", show(&bytes));
             let several = snapshot.multi_get(&[&bytes[..], &bytes[..]]);
             for found in several.map_err(failed)? {
-                ensure!(found.as_deref() == wanted.as_deref(), "one of several");
+                ensure!(
+                    found.as_deref() == wanted.as_deref(),
+                    "multi_get differs from the model"
+                );
             }
         }
         self.compare(key, found.map_err(failed)?.as_deref(), wanted.as_deref())
@@ -392,7 +397,7 @@ pub(crate) fn list(config: &Config) -> Vec<Op> {
     (0..config.ops).map(|_| generator.op()).collect()
 }
 
-/// Runs `ops` and closes with a last look at everything; `Err` names the operation that differed.
+/// Runs `ops`, then the final check. `Err` names the operation whose result differed.
 pub(crate) fn run_list(config: &Config, ops: &[Op]) -> Result<Vec<u64>, (usize, String)> {
     let mut runner = Runner::new(config).map_err(|error| (0, error))?;
     for (index, op) in ops.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Cursors, ranges and whole scans, compared step by step.
+//! Cursors, ranges and full scans, compared step by step.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::op::{End, Target, Through, Walk};
 use crate::oracle::{Entry, Key, Oracle};
 use crate::runner::{Held, Outcome, Reader, Runner, ensure, failed, show};
 
-/// Where the model's cursor is after `target`.
+/// The position of the model's cursor after moving to `target`.
 fn aim(oracle: &Oracle, keys: &[Arc<[u8]>], target: Target) -> Option<Key> {
     let key = |number: u32| oracle.key(&keys[number as usize]);
     let found = match target {
@@ -41,7 +41,7 @@ fn beside(oracle: &Oracle, at: &Key, back: bool) -> Option<Key> {
     found.map(|(key, _)| key.clone())
 }
 
-/// Compares where the cursor stands with where the model does.
+/// Compares the position of the cursor with that of the model.
 fn same(cursor: &Cursor, oracle: &Oracle, at: Option<&Key>) -> Outcome {
     let found = cursor.valid().then(|| (cursor.key(), cursor.value()));
     let wanted = at.and_then(|at| oracle.map().get(at));
@@ -54,7 +54,7 @@ fn same(cursor: &Cursor, oracle: &Oracle, at: Option<&Key>) -> Outcome {
     );
     ensure!(
         cursor.valid() || (cursor.key().is_empty() && cursor.value().is_empty()),
-        "a cursor that is nowhere shows something"
+        "an invalid cursor shows an entry"
     );
     Ok(())
 }
@@ -67,7 +67,8 @@ impl Held {
             .map_err(|error| format!("at {target:?}: {error}"))
     }
 
-    /// Walks until the steps are done or an end is passed; the number of steps.
+    /// Walks until all steps are done or the cursor has left either end. Returns the number of
+    /// steps.
     fn walk(&mut self, walk: Walk) -> Result<u64, String> {
         for step in 0..walk.steps {
             let back = walk.back(step);
@@ -92,7 +93,7 @@ impl Held {
 }
 
 impl Runner<'_> {
-    /// Keeps a digest of where a cursor stands.
+    /// Adds the cursor's position to the digest.
     fn answer_held(&mut self, held: &Held) {
         let value = held.cursor.value().to_vec();
         self.answer(held.cursor.valid().then_some(&*value));
@@ -110,10 +111,7 @@ impl Runner<'_> {
 
     pub(crate) fn cursor(&mut self, through: Through, target: Target, walk: Walk) -> Outcome {
         let mut held = self.start(through);
-        ensure!(
-            !held.cursor.valid(),
-            "a cursor that was not placed is somewhere"
-        );
+        ensure!(!held.cursor.valid(), "a new cursor is already on an entry");
         held.place(&self.keys, target)?;
         self.done += held.walk(walk)?;
         self.answer_held(&held);
@@ -146,7 +144,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Takes entries from both ends as `walk` says and compares them, and that both end together.
+    /// Takes entries from both ends as `walk` directs, compares them, and checks that both ends
+    /// finish together.
     fn drain<'m>(
         mut found: Iter,
         mut wanted: impl DoubleEndedIterator<Item = &'m Entry>,
@@ -200,7 +199,8 @@ impl Runner<'_> {
             Reader::Now(db, _) => db.prefix(&prefix),
             Reader::Then(snapshot, _) => snapshot.prefix(&prefix),
         };
-        // Under another order: those that stand together, from the prefix itself on.
+        // Under another order: the keys with the prefix that follow the prefix itself without a
+        // gap.
         let oracle = reader.oracle();
         let all: Vec<&Entry> = oracle
             .range(Bound::Included(&prefix), Bound::Unbounded)
@@ -212,7 +212,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Everything, in one direction; each key is also got.
+    /// Scans everything in one direction, and gets each key as well.
     pub(crate) fn scan(&mut self, through: Through, backward: bool) -> Outcome {
         let mut held = self.start(through);
         let (first, turns) = if backward {

@@ -1,4 +1,5 @@
-//! What must change no answer: flushes, merges, checkpoints, closing and opening again.
+//! Operations that must not change any result: flushes, compactions, checkpoints, closing and
+//! reopening.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ impl Runner<'_> {
     }
 
     pub(crate) fn compact(&mut self, low: End, high: End) -> Outcome {
-        // A range the wrong way round is an empty one.
+        // A range whose end comes before its start is empty.
         let bounds = (
             self.bound(low).map(|key| &**key),
             self.bound(high).map(|key| &**key),
@@ -47,7 +48,7 @@ impl Runner<'_> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let whole = size((Unbounded, Unbounded))?;
         let part = size((Included(low), Excluded(high)))?;
-        let (before, behind) = (
+        let (before, after) = (
             size((Unbounded, Excluded(low)))?,
             size((Included(low), Unbounded))?,
         );
@@ -57,8 +58,8 @@ impl Runner<'_> {
                 "a part of {part} bytes in a whole of {whole}"
             );
             ensure!(
-                before + behind == whole,
-                "{before} bytes before a key and {behind} behind it, {whole} in all"
+                before + after == whole,
+                "{before} bytes before a key and {after} after it, {whole} in total"
             );
         }
         Ok(())
@@ -80,23 +81,23 @@ impl Runner<'_> {
             }
             None => ensure!(
                 self.db().property("model.none").is_none(),
-                "an unknown name is known"
+                "an unknown property has a value"
             ),
         }
         Ok(())
     }
 
-    /// A checkpoint is verified, opened and compared, and goes.
+    /// Creates a checkpoint, verifies, opens and compares it, and removes it.
     pub(crate) fn checkpoint(&mut self) -> Outcome {
         let path = self.next_path();
         self.db().checkpoint(&path).map_err(failed)?;
         self.unlogged = false;
         verify(&path, &self.options()).map_err(failed)?;
         let copy = self.options().open(&path).map_err(failed)?;
-        ensure!(copy.open_report().clean, "a checkpoint is not clean");
+        ensure!(copy.open_report().clean, "the checkpoint is not clean");
         let ours = self.open.replace(copy);
         let compared = self.scan(None, false);
-        let copy = std::mem::replace(&mut self.open, ours).expect("it was just put there");
+        let copy = std::mem::replace(&mut self.open, ours).expect("the copy is open");
         compared?;
         copy.put(b"own life", b"begins").map_err(failed)?;
         copy.close().map_err(failed)?;
@@ -119,12 +120,13 @@ impl Runner<'_> {
         let next = self.options();
         let before = self.open.take();
         if !killed {
-            // Dropping the last handle closes the database; what is held keeps nothing open.
+            // Dropping the last handle closes the database. Held snapshots and cursors do not keep
+            // it open.
             drop(before);
             self.open = Some(next.open(&self.path).map_err(failed)?);
             ensure!(
                 self.db().open_report().clean,
-                "opened after {closing:?}: not clean"
+                "not clean when opened after {closing:?}"
             );
             self.check_ended()?;
         } else {
@@ -133,7 +135,7 @@ impl Runner<'_> {
             destroy(&old, &next).map_err(failed)?;
         }
         let report = self.db().open_report();
-        // After a kill what a recycled segment held before may look like a torn record.
+        // After a kill, old content of a recycled segment may look like a torn record.
         let whole = report.log_cut.is_none() && report.unlogged_lost == 0;
         ensure!(whole || killed, "opened after {closing:?}: {report:?}");
         self.snapshots = [const { None }; _];
@@ -142,26 +144,26 @@ impl Runner<'_> {
         self.scan(None, false)
     }
 
-    /// Snapshots and cursors of a closed database say so.
+    /// Checks that snapshots and cursors of a closed database return `Closed`.
     fn check_ended(&mut self) -> Outcome {
         for (snapshot, _) in self.snapshots.iter().flatten() {
             let kind = snapshot.get(b"").err().map(|error| error.kind());
             ensure!(
                 kind == Some(ErrorKind::Closed),
-                "a snapshot after the end: {kind:?}"
+                "a snapshot of a closed database returns {kind:?}"
             );
         }
         for held in self.cursors.iter_mut().flatten() {
             let kind = held.cursor.seek_to_first().err().map(|error| error.kind());
             ensure!(
                 kind == Some(ErrorKind::Closed),
-                "a cursor after the end: {kind:?}"
+                "a cursor of a closed database returns {kind:?}"
             );
         }
         Ok(())
     }
 
-    /// The last look: both ways, then once more after everything was merged and closed.
+    /// The final check: scans in both directions, then again after compacting and reopening.
     pub(crate) fn finish(&mut self) -> Outcome {
         for place in 0..crate::op::PLACES {
             self.scan(Some(place), true)?;
@@ -186,14 +188,14 @@ impl Runner<'_> {
     }
 }
 
-/// Copies a database as a kill of its process would leave it. The list is stepped, so that nothing
-/// changes meanwhile.
+/// Copies a database as a kill of its process would leave it. Jobs are stepped, so no file changes
+/// meanwhile.
 fn copy_files(env: Option<&cairndb::env::MemEnv>, from: &Path, to: &Path) -> cairndb::Result<()> {
-    let env = env.expect("stepped lists are in memory");
+    let env = env.expect("a stepped list runs in memory");
     let (from, to) = (env.open_dir(from, false)?, env.open_dir(to, true)?);
     for name in from.list()? {
         let file = from.open_read(&name)?;
-        let mut bytes = vec![0; usize::try_from(file.size()).expect("it is in memory")];
+        let mut bytes = vec![0; usize::try_from(file.size()).expect("the file fits in memory")];
         file.read_at(0, &mut bytes)?;
         to.create(&name)?.append(&bytes)?;
     }

@@ -1,4 +1,4 @@
-//! Every way to read, each with what must hold of its answer whatever happens meanwhile.
+//! Every way to read, each with a check that must hold whatever happens concurrently.
 
 use cairndb::env::random::Random;
 use cairndb::{Cursor, Db, Iter, Snapshot, Value};
@@ -6,12 +6,12 @@ use cairndb::{Cursor, Db, Iter, Snapshot, Value};
 use crate::round::{Ended, Shared, ended};
 use crate::story::{self, Entries, Moment};
 
-/// An answer that is right or wrong, unless the database said an error.
+/// A result that is right or wrong, unless the database returned an error.
 type Judged<T> = cairndb::Result<Result<T, String>>;
 
 type Entry = cairndb::Result<(Value, Value)>;
 
-/// What is read through.
+/// What the entries are read from.
 enum Source<'a> {
     Db(&'a Db),
     Snapshot(&'a Snapshot),
@@ -55,19 +55,19 @@ fn collect(mut iter: Iter, way: Way) -> cairndb::Result<Entries> {
     }
 }
 
-/// All of a writer's entries at one moment, and which moment that was.
+/// Scans all entries of a writer as of one moment, and determines that moment.
 fn scan(source: &Source<'_>, writer: u8, way: Way) -> Judged<(Entries, Moment)> {
     let found = collect(source.prefix(&[writer]), way)?;
     let moment = story::moment(writer, &found).map_err(|why| format!("{way:?} scan: {why}"));
     Ok(moment.map(|moment| (found, moment)))
 }
 
-/// As [`scan`], for checks that are not part of a race.
+/// Like [`scan`], for checks that are not part of a race.
 pub(crate) fn state_of(db: &Db, writer: u8) -> Judged<Moment> {
     Ok(scan(&Source::Db(db), writer, Way::Forward)?.map(|(_, moment)| moment))
 }
 
-/// A snapshot kept for a while and what it showed at first.
+/// A snapshot that is kept for a while, and the entries that it showed first.
 struct Kept {
     snapshot: Snapshot,
     writer: u8,
@@ -88,7 +88,7 @@ impl Kept {
         }))
     }
 
-    /// It shows what it showed, by every way.
+    /// Checks that the snapshot still shows the same entries, in every way of reading.
     fn check(&self, random: &mut Random) -> Judged<()> {
         let source = Source::Snapshot(&self.snapshot);
         for way in [Way::Forward, Way::Backward, Way::BothEnds] {
@@ -107,7 +107,7 @@ impl Kept {
     }
 }
 
-/// All of a writer's keys by `multi_get`: one moment, too.
+/// Reads all keys of a writer with `multi_get`, which must be as of one moment as well.
 fn get_all(db: &Db, writer: u8) -> Judged<Moment> {
     let keys = story::all_keys(writer);
     let values = db.multi_get(&keys)?;
@@ -121,7 +121,7 @@ fn number_at(db: &Db, key: &[u8]) -> cairndb::Result<u64> {
     Ok(db.get(key)?.map_or(0, |value| story::number(&value)))
 }
 
-/// Gets, one after the other, of which none may see less than those before.
+/// Gets one key after the other. None may return an older state than those before.
 fn gets(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     let mut seen = 0;
     for _ in 0..16 {
@@ -130,7 +130,7 @@ fn gets(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
         if let Some(least) = story::least_after(seen, class)
             && found < least
         {
-            // A delete that came since may have taken it.
+            // A later delete may have removed it.
             let since = match state_of(db, writer)? {
                 Ok(now) => now.last >= least + story::SLOTS,
                 Err(why) => return Ok(Err(why)),
@@ -152,7 +152,9 @@ fn gets(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     let mirrors = [0, 1].map(|_| story::mirror(writer, random.next_u64()));
     let (first, second) = (number_at(db, &mirrors[0])?, number_at(db, &mirrors[1])?);
     if first > second {
-        return Ok(Err(format!("a mirror went back from {first} to {second}")));
+        return Ok(Err(format!(
+            "mirrors went backwards from {first} to {second}"
+        )));
     }
     Ok(Ok(()))
 }
@@ -163,7 +165,7 @@ fn place(cursor: &Cursor) -> Option<(Vec<u8>, Vec<u8>)> {
         .then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
 }
 
-/// A cursor goes some way and the same way back.
+/// Moves a cursor some way and back again.
 fn there_and_back(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     let mut cursor = db.cursor();
     let key = story::slot(writer, random.next_u64());
@@ -189,7 +191,9 @@ fn there_and_back(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     for expected in way.iter().rev() {
         if place(&cursor).as_ref() != Some(expected) {
             let key = expected.0.escape_ascii();
-            return Ok(Err(format!("a cursor does not find back to {key}")));
+            return Ok(Err(format!(
+                "the cursor does not find its way back to {key}"
+            )));
         }
         if forward {
             cursor.prev()?;
@@ -200,7 +204,7 @@ fn there_and_back(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     Ok(Ok(()))
 }
 
-/// What a reading thread goes by.
+/// The state of a reader thread.
 struct Reading<'a> {
     shared: &'a Shared,
     random: Random,
@@ -210,7 +214,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// A moment must be no earlier than what was acknowledged or seen before.
+    /// Checks that `moment` is not older than what was acknowledged or seen before.
     fn judge(&mut self, writer: u8, before: u64, moment: Moment) -> Result<(), String> {
         let seen = &mut self.seen[usize::from(writer)];
         if moment.last < before.max(*seen) {

@@ -1,4 +1,4 @@
-//! One round: a fresh database, twice opened, worked on by all threads and closed in the middle.
+//! One round: a new database is opened twice, used by all threads, and closed in the middle.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use cairndb::{Add, Db, Durability, ErrorKind, Options};
 use crate::upkeep::statistic;
 use crate::{Scale, readers, story, upkeep};
 
-/// A thread's end: the database was closed, or something was wrong.
+/// The end of a thread: the database was closed, or a check failed.
 pub(crate) type Ended = Result<(), String>;
 
-/// How often the database is opened and closed in a round.
+/// Number of times that a round opens and closes the database.
 const LIVES: u64 = 2;
 const READERS: u64 = 2;
 
@@ -44,23 +44,23 @@ impl Shared {
     }
 }
 
-/// What a round did.
+/// What a round has done.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) writes: u64,
     pub(crate) flushes: u64,
-    pub(crate) merges: u64,
+    pub(crate) compactions: u64,
 }
 
 impl std::ops::AddAssign for Done {
     fn add_assign(&mut self, other: Done) {
         self.writes += other.writes;
         self.flushes += other.flushes;
-        self.merges += other.merges;
+        self.compactions += other.compactions;
     }
 }
 
-/// `Closed` is how a thread ends; any other error is a failure.
+/// `Closed` ends a thread normally. Any other error is a failure.
 pub(crate) fn ended(error: &cairndb::Error) -> Ended {
     match error.kind() {
         ErrorKind::Closed => Ok(()),
@@ -68,7 +68,8 @@ pub(crate) fn ended(error: &cairndb::Error) -> Ended {
     }
 }
 
-/// Writes until the database is closed, from behind what it holds; tells when the life may end.
+/// Writes until the database is closed, continuing after the last write that it holds. Signals
+/// `done` when the life may end.
 fn write(shared: &Shared, writer: u8, enough: u64, done: &mpsc::Sender<()>) -> Ended {
     let mark = &shared.marks[usize::from(writer)];
     let first = mark.load(Ordering::Acquire) + 1;
@@ -78,7 +79,7 @@ fn write(shared: &Shared, writer: u8, enough: u64, done: &mpsc::Sender<()>) -> E
         }
         mark.store(n, Ordering::Release);
         if n == first + enough {
-            // The receiver is gone when another writer was faster.
+            // The receiver is gone if another writer was faster.
             let _ = done.send(());
         }
         if n.is_multiple_of(32) {
@@ -92,28 +93,34 @@ fn write(shared: &Shared, writer: u8, enough: u64, done: &mpsc::Sender<()>) -> E
     Ok(())
 }
 
-/// Ends the life when a thread has ended, so that a failure does not leave the others at it for
-/// ever. That all of them close is part of the test.
+/// Closes the database when a thread ends, so that the others do not run for ever after a failure.
+/// Every thread closes, which is part of the test.
 struct Last<'a>(&'a Shared, &'a Mutex<Vec<String>>);
 
 impl Drop for Last<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.0.db.close() {
             let why = format!("closing: {error}");
-            self.1.lock().expect("nobody panics with it").push(why);
+            self.1
+                .lock()
+                .expect("no thread panics while it holds the lock")
+                .push(why);
         }
     }
 }
 
-/// Runs a thread's work and keeps what went wrong.
+/// Runs a thread's work and records its failure.
 fn watched(shared: &Shared, failures: &Mutex<Vec<String>>, work: impl FnOnce() -> Ended) {
     let _last = Last(shared, failures);
     if let Err(why) = work() {
-        failures.lock().expect("nobody panics with it").push(why);
+        failures
+            .lock()
+            .expect("no thread panics while it holds the lock")
+            .push(why);
     }
 }
 
-/// The names and lengths of everything in the directory.
+/// The names and lengths of all files in the directory.
 fn listing(env: &dyn Env, shared: &Shared) -> cairndb::Result<Vec<(String, Option<u64>)>> {
     let dir = env.open_dir(&shared.path, false)?;
     let names = dir.list()?.into_iter();
@@ -124,7 +131,8 @@ fn listing(env: &dyn Env, shared: &Shared) -> cairndb::Result<Vec<(String, Optio
     Ok(files)
 }
 
-/// All threads at once, until one of the writers has written enough, then a close under their feet.
+/// Runs all threads until one of the writers has written enough, then closes the database while
+/// they work.
 fn live(shared: &Shared, env: &dyn Env, enough: u64) -> Ended {
     let failures = Mutex::new(Vec::new());
     let closed = std::thread::scope(|scope| {
@@ -141,14 +149,16 @@ fn live(shared: &Shared, env: &dyn Env, enough: u64) -> Ended {
         for work in [upkeep::flush, upkeep::compact, upkeep::ask] {
             scope.spawn(move || watched(shared, failures, || work(shared)));
         }
-        // No writer left is the end too: then something went wrong.
+        // If no writer is left, something failed, and the life ends as well.
         let _ = wait.recv();
         shared.db.close()?;
-        // The others still unwind, but the directory is another handle's now.
+        // The other threads still unwind, but the directory belongs to another handle now.
         let files = listing(env, shared)?;
         Ok::<_, cairndb::Error>((files, left(shared)?))
     });
-    let failures = failures.into_inner().expect("nobody panicked with it");
+    let failures = failures
+        .into_inner()
+        .expect("no thread panicked while it held the lock");
     if let Some(why) = failures.into_iter().next() {
         return Err(why);
     }
@@ -157,13 +167,13 @@ fn live(shared: &Shared, env: &dyn Env, enough: u64) -> Ended {
     let after = listing(env, shared).map_err(|error| error.to_string())?;
     if files != after {
         return Err(format!(
-            "a closed handle went on: {files:?}, then {after:?}"
+            "a closed handle changed files: {files:?}, then {after:?}"
         ));
     }
     Ok(())
 }
 
-/// After a close everything acknowledged is there, and of each writer at most one write more.
+/// After a close, all acknowledged writes are found, and at most one more of each writer.
 fn left(shared: &Shared) -> cairndb::Result<Ended> {
     let db = shared.options.open(&shared.path)?;
     if !db.open_report().clean {
@@ -173,7 +183,8 @@ fn left(shared: &Shared) -> cairndb::Result<Ended> {
     for writer in 0..shared.writers {
         match readers::state_of(&db, writer)? {
             Ok(moment) => {
-                // Read after the moment: the writer may not have told of its last write yet.
+                // Read after the moment, because the writer may not have published its last write
+                // yet.
                 let mark = shared.acknowledged(writer);
                 if moment.last < mark || moment.first > mark + 1 {
                     return Ok(Err(format!(
@@ -198,7 +209,7 @@ fn options(seed: u64, env: &Arc<dyn Env>) -> Options {
         .env(Arc::clone(env))
 }
 
-/// Runs round `seed`: in memory, every fourth in a real directory.
+/// Runs round `seed`: in memory, or, for every fourth seed, in a real directory.
 pub(crate) fn run(seed: u64, scale: Scale) -> Result<Done, String> {
     let say = |error: cairndb::Error| error.to_string();
     let mut random = Random::new(seed);
@@ -230,13 +241,13 @@ pub(crate) fn run(seed: u64, scale: Scale) -> Result<Done, String> {
         done += Done {
             writes: marks.iter().sum::<u64>() - before,
             flushes: statistic(&shared.db, "flushes"),
-            merges: statistic(&shared.db, "merges"),
+            compactions: statistic(&shared.db, "merges"),
         };
     }
     Ok(done)
 }
 
-/// The last write of each writer that the closed database holds, from which the next life goes on.
+/// The last write of each writer in the closed database, from which the next life continues.
 fn settled(shared: &Shared) -> Result<Vec<u64>, String> {
     let say = |error: cairndb::Error| error.to_string();
     let db = shared.options.open(&shared.path).map_err(say)?;

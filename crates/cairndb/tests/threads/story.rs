@@ -1,4 +1,4 @@
-//! What one writer writes, so that what is seen of it tells everything else.
+//! What each writer writes, chosen so that any part of it determines the rest.
 //!
 //! Write `n` is of the first kind that fits:
 //!
@@ -6,28 +6,29 @@
 //! |---|---|
 //! | 17 | merge: adds one to the tally |
 //! | 13 | delete: slot `n % SLOTS` |
-//! | 5 or 7 | batch: slot; at 5 the mirrors too; at 7 adds one to the counter; at 5 sets or clears the flag |
+//! | 5 or 7 | batch: slot; 5: the mirrors, and sets or clears the flag; 7: adds one to the counter |
 //! | any | put: slot |
 //!
-//! Values begin with `n`. At 97 they are large, and go to value files. What a writer's keys hold
-//! after write `n` is a function of `n` alone, so whoever reads all of them at one moment can tell
-//! which moment it was, and that nothing is torn, missing, late or from elsewhere.
+//! Values begin with `n`. At multiples of 97 they are large and go to value files. The contents of
+//! a writer's keys after write `n` are a function of `n` alone. So a reader that reads all of them
+//! as of one moment can determine that moment, and can check that nothing is torn, missing, late or
+//! foreign.
 
 use std::collections::BTreeMap;
 
 use cairndb::{Db, Durability, WriteBatch, WriteOptions};
 
-/// Slots of a writer.
+/// Number of slots of each writer.
 pub(crate) const SLOTS: u64 = 200;
 pub(crate) const MIRRORS: u64 = 4;
-/// Bytes of a large value.
+/// Length of a large value.
 const LARGE: usize = 9_000;
 
-/// A writer's entries at one moment.
+/// The entries of a writer as of one moment.
 pub(crate) type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The moments that fit what was seen: after write `first`, `last`, and all between. More than one
-/// where a write changed nothing, as the delete of what is not there.
+/// The moments that fit the entries seen: after any of the writes `first` to `last`. There are
+/// several if a write changed nothing, for example the delete of an absent key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) first: u64,
@@ -51,7 +52,7 @@ fn kind(n: u64) -> Write {
     }
 }
 
-/// A writer's keys begin with its number, then the kind of key.
+/// Each key begins with the number of its writer, then the kind of key.
 fn key(writer: u8, kind: u8, index: u64) -> Vec<u8> {
     [&[writer, kind][..], &index.to_be_bytes()].concat()
 }
@@ -76,7 +77,7 @@ fn flag(writer: u8) -> Vec<u8> {
     key(writer, b'f', 0)
 }
 
-/// Every key a writer may ever have.
+/// Every key that a writer may ever have.
 pub(crate) fn all_keys(writer: u8) -> Vec<Vec<u8>> {
     let slots = (0..SLOTS).map(|n| slot(writer, n));
     let mirrors = (0..MIRRORS).map(|n| mirror(writer, n));
@@ -91,7 +92,7 @@ fn value(writer: u8, n: u64) -> Vec<u8> {
     value
 }
 
-/// The number that a value begins with.
+/// The number at the start of a value.
 pub(crate) fn number(value: &[u8]) -> u64 {
     u64::from_le_bytes(*value.first_chunk().expect("a value begins with its number"))
 }
@@ -104,7 +105,7 @@ fn durability(n: u64) -> Durability {
     }
 }
 
-/// Does write `n`.
+/// Executes write `n`.
 pub(crate) fn write(db: &Db, writer: u8, n: u64) -> cairndb::Result<()> {
     let options = WriteOptions::new().durability(durability(n));
     match kind(n) {
@@ -135,18 +136,18 @@ fn batch(writer: u8, n: u64) -> WriteBatch {
     batch
 }
 
-/// The last write up to `last` that was a batch at 5.
+/// The last batch up to `last` that is a multiple of 5.
 fn last_mirrored(last: u64) -> Option<u64> {
     let fives = (1..=last / 5).rev().map(|fifth| fifth * 5);
     fives.into_iter().find(|n| kind(*n) == Write::Batch)
 }
 
-/// Batches at 7 up to `last`.
+/// Number of batches up to `last` that are multiples of 7.
 pub(crate) fn counted(last: u64) -> u64 {
     last / 7 - last / (7 * 13) - last / (7 * 17) + last / (7 * 13 * 17)
 }
 
-/// What slot `class` holds after write `last`.
+/// The contents of slot `class` after write `last`.
 fn in_slot(writer: u8, class: u64, last: u64) -> Option<Vec<u8>> {
     let mut n = last.checked_sub((last + SLOTS - class) % SLOTS)?;
     while n > 0 {
@@ -183,15 +184,15 @@ fn expected(writer: u8, last: u64) -> Entries {
     all
 }
 
-/// The moments that `found`, all entries of one writer, is of.
+/// Determines the moments that fit `found`, all entries of one writer.
 pub(crate) fn moment(writer: u8, found: &Entries) -> Result<Moment, String> {
     let slots = found.iter().filter(|(key, _)| key[1] == b's');
     let newest = slots.map(|(_, value)| number(value)).max().unwrap_or(0);
-    // Writes that leave no number in a slot may have come behind it.
+    // Writes that leave no number in a slot may have followed.
     let silent = |n: &u64| matches!(kind(*n), Write::Merge | Write::Delete);
-    let behind = (newest + 1..).take_while(silent);
+    let later = (newest + 1..).take_while(silent);
     let fits: Vec<u64> = std::iter::once(newest)
-        .chain(behind)
+        .chain(later)
         .filter(|last| expected(writer, *last) == *found)
         .collect();
     match (fits.first(), fits.last()) {
@@ -200,7 +201,7 @@ pub(crate) fn moment(writer: u8, found: &Entries) -> Result<Moment, String> {
     }
 }
 
-/// The first entry that is not as write `last` left it.
+/// Describes the first entry that differs from the state after write `last`.
 fn difference(writer: u8, last: u64, found: &Entries) -> String {
     let wanted = expected(writer, last);
     let keys = wanted.keys().chain(found.keys());
@@ -222,16 +223,16 @@ fn difference(writer: u8, last: u64, found: &Entries) -> String {
     }
 }
 
-/// The least number that a slot may hold, once `seen` was read from another.
+/// The lowest number that a slot may hold after `seen` was read from another.
 pub(crate) fn least_after(seen: u64, class: u64) -> Option<u64> {
     let n = seen.checked_sub((seen + SLOTS - class) % SLOTS)?;
     (n > 0 && matches!(kind(n), Write::Put | Write::Batch)).then_some(n)
 }
 
 #[test]
-fn a_moment_is_told_from_its_entries() {
+fn a_moment_is_determined_by_its_entries() {
     for last in (0..60).chain(400..700).chain(3_000..3_030) {
-        let found = moment(1, &expected(1, last)).expect("a moment as it was");
+        let found = moment(1, &expected(1, last)).expect("the entries fit a moment");
         assert!(
             found.first <= last && last <= found.last,
             "{last} {found:?}"
@@ -241,7 +242,7 @@ fn a_moment_is_told_from_its_entries() {
 }
 
 #[test]
-fn a_torn_late_or_foreign_entry_is_told() {
+fn a_torn_late_or_foreign_entry_is_detected() {
     let whole = expected(1, 1_004);
     for key in whole.keys() {
         let mut torn = whole.clone();

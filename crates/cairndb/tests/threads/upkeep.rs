@@ -1,9 +1,10 @@
-//! What is done to the database beside reading and writing: flushes, compactions, checkpoints,
-//! questions.
+//! Everything done to the database besides reads and writes: flushes, compactions, checkpoints and
+//! properties.
 
 use cairndb::env::random::Random;
 use cairndb::{Db, destroy};
 
+use crate::json;
 use crate::readers::state_of;
 use crate::round::{Ended, Shared, ended};
 
@@ -18,14 +19,10 @@ const PROPERTIES: [&str; 8] = [
     "cairndb.stats",
 ];
 
-/// The number called `name` in the property `cairndb.stats`.
+/// The field `name` of the property `cairndb.stats`.
 pub(crate) fn statistic(db: &Db, name: &str) -> u64 {
-    let stats = db.property("cairndb.stats").expect("a known property");
-    let quoted = format!("\"{name}\":");
-    let (_, rest) = stats.split_once(&quoted).expect("a known statistic");
-    let digits = rest.split(|c: char| !c.is_ascii_digit());
-    let first = digits.into_iter().next().and_then(|text| text.parse().ok());
-    first.expect("a statistic is a number")
+    let stats = json::numbers(&db.property("cairndb.stats").expect("a known property"));
+    *stats.get(name).expect("a known statistic")
 }
 
 /// Flushes until the database is closed.
@@ -44,7 +41,7 @@ pub(crate) fn flush(shared: &Shared) -> Ended {
     }
 }
 
-/// Compacts ranges and everything, and waits for rest, until the database is closed.
+/// Compacts single ranges and the whole database, and waits for it to be idle, until it is closed.
 pub(crate) fn compact(shared: &Shared) -> Ended {
     let mut random = Random::new(shared.seed.wrapping_add(77));
     loop {
@@ -60,12 +57,12 @@ pub(crate) fn compact(shared: &Shared) -> Ended {
     }
 }
 
-/// Makes checkpoints and asks about everything until the database is closed.
+/// Creates checkpoints and reads all properties until the database is closed.
 pub(crate) fn ask(shared: &Shared) -> Ended {
     for n in 0u64.. {
         for name in PROPERTIES {
             if shared.db.property(name).is_none() {
-                return Err(format!("no answer to {name}"));
+                return Err(format!("the property {name} is missing"));
             }
         }
         let whole = shared.db.approximate_size(..);
@@ -77,8 +74,8 @@ pub(crate) fn ask(shared: &Shared) -> Ended {
     Ok(())
 }
 
-/// A checkpoint holds each writer's state at one moment, with all that was acknowledged before it,
-/// and is a database of its own.
+/// Creates a checkpoint and checks that it is a database of its own, which holds the state of each
+/// writer as of one moment, with all writes acknowledged before.
 fn checkpoint(shared: &Shared, n: u64) -> cairndb::Result<Ended> {
     let before = shared.all_acknowledged();
     let path = shared.path.with_extension(format!("copy{n}"));

@@ -1,13 +1,15 @@
-//! Readers of large values beside who appends them: the file is mapped anew as it grows, under their reads, and what is
-//! behind the mapping is read by descriptor.
+//! Readers of large values, concurrent with a writer that appends them. The file is mapped again as
+//! it grows, while it is read, and values past the mapping are read through the descriptor.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb::Options;
 use cairndb::env::random::Random;
 
+use crate::json;
+
 const VALUES: u64 = 2000;
-/// Large enough for a value file, and no two alike.
+/// Large enough for a value file. No two values are equal.
 const VALUE_BYTES: u64 = 12 << 10;
 const READERS: u64 = 3;
 
@@ -21,7 +23,7 @@ fn value(n: u64) -> Vec<u8> {
 
 #[test]
 fn values_are_read_from_a_file_while_it_is_appended_to() {
-    let dir = tempfile::tempdir().expect("a temporary directory can be made");
+    let dir = tempfile::tempdir().expect("a temporary directory can be created");
     let options = Options::new().create_if_missing(true).mapped(true);
     let db = options.memory_budget(1 << 20).open(dir.path()).unwrap();
     let written = AtomicU64::new(0);
@@ -33,7 +35,7 @@ fn values_are_read_from_a_file_while_it_is_appended_to() {
                 std::thread::yield_now();
                 continue;
             }
-            // The last ones most of all, which may be behind what is mapped.
+            // Prefer the last values, which may be past the mapping.
             let far = random.below(2) == 0;
             let back = random.below(if far { count } else { 8 });
             let n = (count - 1).saturating_sub(back);
@@ -57,7 +59,7 @@ fn values_are_read_from_a_file_while_it_is_appended_to() {
             scope.spawn(move || read(reader));
         }
         let result = write();
-        // Readers end whatever became of it.
+        // Lets the readers end, even if the writer failed.
         written.store(VALUES, Ordering::Release);
         result.unwrap();
     });
@@ -65,9 +67,8 @@ fn values_are_read_from_a_file_while_it_is_appended_to() {
         let found = db.get(&n.to_be_bytes()).unwrap();
         assert!(found.as_deref() == Some(&value(n)[..]), "value {n}");
     }
-    let memory = db.property("cairndb.memory").unwrap();
-    let (_, mapped) = memory.split_once("\"mapped_values\":").unwrap();
-    let mapped: u64 = mapped.trim_end_matches('}').parse().unwrap();
+    let memory = json::numbers(&db.property("cairndb.memory").unwrap());
+    let mapped = memory["mapped_values"];
     assert!(mapped >= VALUES * VALUE_BYTES / 2, "{mapped} bytes mapped");
     db.close().unwrap();
 }

@@ -1,13 +1,14 @@
-//! Encoding put off: what a flush writes raw while a writer is ahead of it, and who encodes it then.
+//! Deferred compression: an idle database compresses what flushes have left uncompressed.
 //!
-//! Values that shrink only together, against a dictionary or in groups, take three times as long to encode as values
-//! that shrink alone, and a load in key order then waits for nothing else. So while sealed parts pile up a flush stores
-//! such values raw and marks the table ([`TableRecord::deferred`]). A merge that takes the table in for a reason of its
-//! own encodes what is left of it; what lies in order is never merged, and is encoded here, in stretches, when the
-//! database rests. The debt is bounded: beyond [`DEFERRED_BYTES_MAX`], and a tenth of the database, flushes encode again.
+//! Some values compress only together, against a dictionary or in groups. That takes three times as
+//! long as compressing values alone, and a sequential load would wait for nothing else. So while
+//! immutable memtables pile up, a flush stores such values uncompressed and marks the table
+//! ([`TableRecord::deferred`]). A compaction that takes the table for another reason compresses it.
+//! Tables of a sequential load are never compacted: they are compressed here, a few at a time. The
+//! debt is bounded: beyond 256 MiB and a tenth of the database, flushes compress again.
 //!
-//! Values that shrink alone are encoded by the flush as ever: it takes less time than the kernel takes for the
-//! other half of the bytes.
+//! Values that compress alone are always compressed by the flush: that takes less time than the
+//! kernel takes to write the bytes that it saves.
 //!
 //! [`TableRecord::deferred`]: cairndb_format::manifest::TableRecord::deferred
 
@@ -18,10 +19,10 @@ use crate::jobs::plan::CompactionPlan;
 use crate::state::version::Run;
 
 impl Compactor {
-    /// Encodes one stretch of tables in their place; `false` when none waits.
+    /// Compresses some tables in place. Returns `false` if none waits.
     ///
     /// # Errors
-    /// Of the merge that does it.
+    /// From the compaction that does it.
     pub(crate) fn encode_deferred(&self) -> Result<bool> {
         let plan = {
             let mut state = self.versions.lock();

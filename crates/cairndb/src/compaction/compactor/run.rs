@@ -1,10 +1,12 @@
-//! Carrying a merge out: in steps, with flushes between them, by one thread or by two.
+//! The steps of one compaction, with flushes between them, by one thread or two.
 //!
-//! Who calls `compact_range` waits, so its merge is cut at a key in the middle of the largest run, and a second thread
-//! merges what lies behind. The halves share nothing but the plan: each reads with cursors of its own and writes
-//! tables of its own, and together they are installed as one merge would be. A key's versions are all in one half.
+//! A caller of `compact_range` waits. So its compaction is cut at a key in the middle of the
+//! largest run, and a second thread compacts the keys from there on. The halves share only the
+//! plan: each reads with its own cursors and writes its own tables, and both are installed
+//! together. All versions of a key are in one half.
 //!
-//! Merges of the worker are not halved: they have all the time there is, and the other processor is the caller's.
+//! Compactions of the worker are not halved: nobody waits for them, and the other core belongs to
+//! the caller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,34 +26,34 @@ use crate::state::guard::guarded;
 use crate::state::version::Run;
 use crate::versions::state::stopped;
 
-/// What a merge makes is read back where it is no more than this, the bound of what an idle database is merged for: that
-/// is in memory still, as a rule. More may not be, and would be read from the disk once more.
+/// Output up to this size is read back and checked. An idle database is compacted for as much, and
+/// as a rule it is still in memory. More would have to be read from the disk.
 const CHECKED_BYTES_MAX: u64 = 256 << 20;
 
-/// The keys that one thread merges.
+/// The keys that one thread compacts.
 #[derive(Clone, Debug, Default)]
 struct Keys {
     from: Option<Vec<u8>>,
     end: Option<Vec<u8>>,
 }
 
-/// What the threads of one merge know of each other.
+/// What the threads of one compaction share.
 #[derive(Debug, Default)]
 struct Halves {
-    /// One of them failed: the other's tables would be thrown away.
+    /// One half failed, so the output of the other would be discarded.
     failed: AtomicBool,
-    /// What the second thread has come to.
-    behind: Mutex<Option<Result<Outcome>>>,
+    /// The result of the second thread.
+    second: Mutex<Option<Result<Outcome>>>,
 }
 
 #[cfg(test)]
 mod tests;
 
 impl Compactor {
-    /// Merges what `plan` says; nothing is installed.
+    /// Runs the compaction `plan`. Nothing is installed.
     ///
     /// # Errors
-    /// Of reading or writing, and `Closed` when the database is closed meanwhile; no file is left then.
+    /// From reading or writing; `Closed` if the database is closed meanwhile. No file is left then.
     pub(crate) fn carry_out(&self, plan: &CompactionPlan) -> Result<Outcome> {
         self.shared.health.check_write()?;
         self.reserve.check_room_to_compact(plan)?;
@@ -68,10 +70,10 @@ impl Compactor {
         Ok(outcome)
     }
 
-    /// Merges the keys before `middle`, and has another thread merge the rest.
+    /// Compacts the keys before `middle` while another thread compacts the rest.
     fn compact_halves(&self, plan: &CompactionPlan, middle: Vec<u8>) -> Result<Outcome> {
         let end = Some(middle.clone());
-        let (before, behind) = (
+        let (before, after) = (
             Keys { from: None, end },
             Keys {
                 from: Some(middle),
@@ -79,17 +81,17 @@ impl Compactor {
             },
         );
         let halves = Arc::new(Halves::default());
-        let joins = self.compact_beside(plan, behind.clone(), &halves);
+        let joins = self.compact_beside(plan, after.clone(), &halves);
         let first = self.compact_keys(plan, before, &halves);
         let second = match joins {
             Some(join) => {
                 join();
-                halves.behind.lock().take()
+                halves.second.lock().take()
             }
-            // No thread is to be had: stepped, or the system refused one.
+            // There is no second thread: the environment is stepped, or the system refused one.
             None => first
                 .is_ok()
-                .then(|| self.compact_keys(plan, behind, &halves)),
+                .then(|| self.compact_keys(plan, after, &halves)),
         };
         match (first, second) {
             (Ok(first), Some(Ok(second))) => Ok(first.and(second)),
@@ -97,7 +99,7 @@ impl Compactor {
                 done.discard(&*self.shared.dir);
                 Err(error)
             }
-            // Of two errors one is that the other half had failed.
+            // One of two errors only says that the other half failed.
             (Err(first), Some(Err(second))) if first.kind() == ErrorKind::Closed => Err(second),
             (Err(error), _) => Err(error),
             (Ok(done), None) => {
@@ -107,7 +109,7 @@ impl Compactor {
         }
     }
 
-    /// Begins a thread that merges `keys`; `None` when there can be none.
+    /// Starts a thread that compacts `keys`. `None` if there can be none.
     fn compact_beside(
         &self,
         plan: &CompactionPlan,
@@ -121,18 +123,18 @@ impl Compactor {
         let (plan, halves) = (plan.clone(), Arc::clone(halves));
         let body = move || {
             let result = core.compact_keys(&plan, keys, &halves);
-            *halves.behind.lock() = Some(result);
+            *halves.second.lock() = Some(result);
         };
-        // Not below its caller, who waits for it.
+        // At the priority of the caller, who waits for it.
         let thread = self
             .shared
             .env
-            .spawn("cairndb-merge", Priority::Normal, Box::new(body));
+            .spawn("cairndb-compact", Priority::Normal, Box::new(body));
         thread.ok()
     }
 
-    /// Merges some of the keys of `plan`, in steps. Flushes that fall due between them are done in between, so
-    /// that writers never wait for a merge.
+    /// Compacts `keys` in steps and runs due flushes between them, so that writers never wait for a
+    /// compaction.
     fn compact_keys(&self, plan: &CompactionPlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
         let result = guarded(|| self.compact_steps(plan, keys, halves));
         if result.is_err() {
@@ -158,13 +160,13 @@ impl Compactor {
                     return Err(error);
                 }
             }
-            // Relaxed: the sooner it is seen the less is written for nothing.
+            // Relaxed: seen late, it only costs writes.
             if self.versions.lock().closing || halves.failed.load(Ordering::Relaxed) {
                 job.abandon(&*self.shared.dir, &self.shared.next_file);
                 return Err(stopped());
             }
             if self.run_due() {
-                // Its failure is noted and met by whoever needs the room.
+                // Its failure is recorded, and reported to the writer that needs the room.
                 let _ = self
                     .flusher
                     .flush_up_to(self.shared.settings.budget.flush_max);
@@ -172,14 +174,14 @@ impl Compactor {
         }
     }
 
-    /// Opens what was made at rest or by `compact_range`, mapped and every page of it checked: there is time, or somebody
-    /// who is about to read and would have each page checked then. And while the inputs are there, a table that is not
-    /// as it was written is none that anything is lost with. A millisecond a table, between which flushes are done as
-    /// between the steps of the merge; what is left when the database is closed is checked by its first reader, as are
-    /// tables that are not mapped or cannot be opened now.
+    /// Opens, maps and checks every page of the output of an idle compaction or of `compact_range`:
+    /// there is time, or the caller is about to read. The inputs are still there, so a table that
+    /// was not written correctly loses nothing. Due flushes run between tables. Tables that are
+    /// left when the database is closed, that are not mapped or that cannot be opened are checked
+    /// by their first reader.
     ///
     /// # Errors
-    /// `Corruption` of a table just written; none of them is left then.
+    /// `Corruption` of a table that was just written. The output is removed then.
     pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
         for at in 0..outcome.tables.len() {
             let record = &outcome.tables[at].record;
@@ -188,12 +190,12 @@ impl Compactor {
                 Ok(()) => outcome.tables[at].opened = Some(opened),
                 Err(error) if error.kind() == ErrorKind::Corruption => {
                     outcome.discard(&*self.shared.dir);
-                    let message = "a table that was just written is not as it was written; it was thrown away";
+                    let message = "a table was not written correctly and was removed; the old tables stay in use";
                     let named =
                         Error::corruption(message).file(error.file_name().unwrap_or_default());
                     return Err(named.source_error(error));
                 }
-                // It says nothing of the table's bytes: those who need it are told.
+                // The error is not about the table's bytes. A reader that needs them gets it.
                 Err(_) => {}
             }
             if self.versions.lock().closing {
@@ -238,9 +240,8 @@ impl Compactor {
         }
     }
 
-    /// Whether a merge should be left for a flush: for a whole run, not as soon as the worker would begin one else.
-    /// With each smaller run there is more to merge, a quarter of a random deletion's time. Where somebody reads it is
-    /// left as soon.
+    /// Whether a compaction should pause for a flush: only for a whole run, because smaller runs
+    /// mean more compactions. If somebody reads, as early as the worker would flush.
     fn run_due(&self) -> bool {
         let state = self.versions.lock();
         self.flusher

@@ -1,4 +1,4 @@
-//! Keys with more operands than a job holds: every reader sees the same before and after.
+//! Keys with more operands than a job holds: every reader sees the same value before and after.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::state::merge_operator::{Append, MergeOperator};
 
 type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 
-/// Small numbers from a seed.
+/// Random small numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -39,7 +39,8 @@ impl Dice {
     }
 }
 
-/// Appends with or without joining, refuses at a length, and notes the most it was given.
+/// Appends with or without joining, refuses above a length, and records the most bytes it was
+/// given.
 #[derive(Debug)]
 struct Noting {
     joins: bool,
@@ -100,7 +101,7 @@ fn rules(operator: &Arc<Noting>, limits: FoldLimits, snapshots: Vec<SeqNo>, bott
     }
 }
 
-/// The entries that a job writes, in the order of its tables.
+/// Returns the entries that a job writes, in the order of its tables.
 fn written(dir: &dyn Dir, rules: Rules, entries: &[Entry]) -> Vec<Entry> {
     let settings = OutputSettings {
         order: Order::Bytewise,
@@ -134,7 +135,8 @@ fn written(dir: &dyn Dir, rules: Rules, entries: &[Entry]) -> Vec<Entry> {
     entries
 }
 
-/// The value that a reader at `seq` finds for `key` in `entries`, over `below` in older runs.
+/// Returns the value that a reader at `seq` finds for `key` in `entries`, over `below` in older
+/// runs.
 fn seen(entries: &[Entry], key: &[u8], seq: SeqNo, below: Option<&[u8]>) -> Option<Vec<u8>> {
     let versions = entries.iter().filter(|entry| entry.0 == key);
     let mut versions: Vec<&Entry> = versions.filter(|entry| entry.1 <= seq).collect();
@@ -153,7 +155,7 @@ fn seen(entries: &[Entry], key: &[u8], seq: SeqNo, below: Option<&[u8]>) -> Opti
     Some([base.unwrap_or_default(), &operands].concat())
 }
 
-/// Versions of three keys, in the middle one mostly operands; the last is the newest.
+/// Versions of three keys, the middle one mostly with operands; the last version is the newest.
 fn versions(dice: &mut Dice) -> Vec<Entry> {
     let operands = 2 + dice.below(30);
     let longest = 1 + dice.below(60);
@@ -204,7 +206,7 @@ fn whatever_is_held_at_a_time_everybody_sees_what_was_there() {
         for key in [b"a", b"k", b"z"] {
             for at in &snapshots {
                 let expected = seen(&entries, key, *at, below);
-                // A number that was left out is seen by everybody.
+                // A version written with number 0 is visible to everybody.
                 assert_eq!(
                     seen(&kept, key, *at, below),
                     expected,
@@ -212,10 +214,10 @@ fn whatever_is_held_at_a_time_everybody_sees_what_was_there() {
                 );
             }
         }
-        // In the order of tables: keys ascend, numbers descend.
+        // Entries are in table order: keys ascend, numbers descend.
         let places = kept.iter().map(|entry| (&entry.0, SEQ_MAX - entry.1));
         assert!(places.is_sorted(), "seed {seed}: {kept:?}");
-        // Two operands are looked at together, however long they are; joined ones grow.
+        // Two operands are joined however long they are; joined operands grow.
         let (held, most) = (limits.held(bottom), operator.most.load(Ordering::Relaxed));
         assert!(
             operator.joins || most <= held + 120,
@@ -225,7 +227,7 @@ fn whatever_is_held_at_a_time_everybody_sees_what_was_there() {
     assert!(spilled > 100, "{spilled} seeds of operands that stay");
 }
 
-/// A merge folded all operands of a key at once, however many there were.
+/// Regression: a compaction folded all operands of a key at once, however many there were.
 #[test]
 fn a_merge_holds_a_bounded_part_of_a_keys_operands() {
     let dir = directory();
@@ -241,8 +243,8 @@ fn a_merge_holds_a_bounded_part_of_a_keys_operands() {
         entries.extend((2..=500).map(operand));
         entries.push((b"z".to_vec(), 501, Kind::Put, b"last".to_vec()));
         let expected = seen(&entries, b"k", 501, None);
-        let mut merges = 0;
-        // Each merge leaves fewer operands, until there is one value.
+        let mut compactions = 0;
+        // Each compaction leaves fewer operands, until there is one value.
         while entries.len() > 2 {
             let before = entries.len();
             let rules = rules(&operator, limits, vec![501], bottom);
@@ -250,16 +252,16 @@ fn a_merge_holds_a_bounded_part_of_a_keys_operands() {
             assert!(entries.len() < before, "nothing was folded of {before}");
             assert_eq!(seen(&entries, b"k", 501, None), expected);
             assert_eq!(entries.last().map(|last| &last.3[..]), Some(&b"last"[..]));
-            merges += 1;
+            compactions += 1;
         }
-        assert!(merges > 10, "{merges} merges");
+        assert!(compactions > 10, "{compactions} compactions");
         let most = operator.most.load(Ordering::Relaxed);
         let held = limits.held(bottom);
         assert!(most <= held && most > held / 4, "{most} bytes of {held}");
     }
 }
 
-/// Operands that would make too long a value are kept, and the job fails for no key.
+/// Operands that would fold to too long a value are kept, and the job fails for no key.
 #[test]
 fn operands_that_make_too_long_a_value_stay() {
     let dir = directory();

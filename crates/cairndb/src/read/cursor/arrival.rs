@@ -1,5 +1,5 @@
-//! How a cursor comes to a place: all sources are placed anew, but for what is known to be dead
-//! ([`dead_span`](crate::read::tombstone_spans)).
+//! Positions a cursor: all sources are repositioned, past known tombstone spans
+//! ([`tombstone_spans`](crate::read::tombstone_spans)).
 
 use cairndb_base::{Result, SeqNo};
 
@@ -9,7 +9,7 @@ use crate::read::tombstone_spans::{DEAD_NOTED, DeadSpan, Moment, Place, SpanUse}
 use crate::read::view::View;
 
 impl ViewCursor {
-    /// What is known to be dead from `place` on.
+    /// Returns the known tombstone span from `place` on.
     #[inline]
     pub(super) fn dead_from(&self, place: Place<'_>, forward: bool) -> Option<SpanUse> {
         let now = moment(&self.view, self.seq);
@@ -17,7 +17,7 @@ impl ViewCursor {
         spans.take(now, place, forward)
     }
 
-    /// The first entry from `place` on, from which on `used` is dead.
+    /// Moves to the first entry at or after `place`; `used` is the known tombstone span there.
     pub(super) fn arrive_forward(&mut self, place: Place<'_>, used: Option<SpanUse>) -> Result<()> {
         self.leave_for(Heading::Forward);
         match (&used, place) {
@@ -37,7 +37,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// The last entry up to `place`.
+    /// Moves to the last entry at or before `place`.
     pub(super) fn arrive_backward(&mut self, place: Place<'_>) -> Result<()> {
         let used = self.dead_from(place, false);
         self.leave_for(Heading::Backward);
@@ -58,7 +58,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Keeps the span that was used, and another where the seek has passed many tombstones nevertheless.
+    /// Keeps the used span, and another if the seek passed many tombstones nevertheless.
     #[cold]
     fn note_dead(&self, place: Place<'_>, forward: bool, used: Option<SpanUse>) {
         let (spans, order) = (
@@ -83,7 +83,7 @@ impl ViewCursor {
         }
     }
 
-    /// Shows nothing, and has sources to place.
+    /// Clears the current entry and prepares the sources for positioning.
     fn leave_for(&mut self, heading: Heading) {
         self.begin_call();
         self.end_window();
@@ -94,7 +94,7 @@ impl ViewCursor {
     }
 }
 
-/// What spans need of a view and a number.
+/// Returns what tombstone spans need of a view and a sequence number.
 fn moment(view: &View, seq: SeqNo) -> Moment<'_> {
     Moment {
         view: view.number,

@@ -1,5 +1,5 @@
-//! A cursor's way back. Versions of a key come oldest first here, so that the newest visible one, and
-//! the operands above it, are known when all of them were seen.
+//! Backward steps of a cursor. Versions of a key come oldest first in this direction, so the newest
+//! visible one, and the operands above it, are known only after all of them were seen.
 
 use std::mem;
 
@@ -17,7 +17,7 @@ impl ViewCursor {
         match merged {
             Merged::Elsewhere => {
                 self.gather_sources();
-                // Before every version of the shown key.
+                // Before every version of the key just left.
                 self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
             }
             _ if turns => self.turn()?,
@@ -28,7 +28,8 @@ impl ViewCursor {
         self.show_backward()
     }
 
-    /// The merger heads backward and stands on the oldest version of a key not yet considered.
+    /// Finds the previous visible entry; the merging iterator goes backward and is on the oldest
+    /// version of a key not yet considered.
     #[inline]
     pub(super) fn show_backward(&mut self) -> Result<()> {
         while self.merger.valid() {
@@ -50,13 +51,13 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Walks one key from its oldest to its newest visible version; whether it has a value.
+    /// Walks one key from its oldest to its newest visible version; returns whether it has a value.
     fn gather_backward(&mut self) -> Result<bool> {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
         let (mut newest, mut patience) = (None, Patience::default());
-        // The first is taken whatever the order says of it and itself.
+        // The first is taken even if the comparator finds its key unequal to itself.
         loop {
             if patience.ends(&self.merger) {
                 self.skip_older()?;
@@ -72,7 +73,8 @@ impl ViewCursor {
                     if !self.fold.has_operands() {
                         self.base_below_operands(newest)?;
                     }
-                    // Too many are known to be so at the newest: above them may be a value.
+                    // The limit is checked at the newest operand only: there may be a value above
+                    // these.
                     let limits = &self.view.context().fold_limits;
                     self.fold.push_operand(limits, self.merger.value());
                 } else {
@@ -83,7 +85,8 @@ impl ViewCursor {
                 }
                 newest = Some(kind);
                 if !self.view.context().order.can_hash() {
-                    // Equal keys may differ; the one shown is the newest, as in the other direction.
+                    // Equal keys may differ in bytes; return the newest one, as in the other
+                    // direction.
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
                 }
@@ -110,7 +113,7 @@ impl ViewCursor {
         Ok(true)
     }
 
-    /// Makes what was gathered so far the base of the operands that follow.
+    /// Makes the version gathered last the base of the operands that follow.
     fn base_below_operands(&mut self, below: Option<Kind>) -> Result<()> {
         let Some(below) = below else { return Ok(()) };
         let (order, values) = (&self.view.context().order, &self.view.version.values);

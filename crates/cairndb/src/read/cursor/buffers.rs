@@ -1,18 +1,20 @@
-//! A cursor's own buffers for the key and value it shows, handed from one cursor of a thread to the next.
+//! Buffers of a cursor for the current key and value, passed from one cursor of a thread to the
+//! next.
 //!
-//! Many cursors live for one seek, and two allocations, grown and given back, were a fifth of its instructions.
-//! A thread keeps the buffers of the last cursor that it dropped, unless they have become long.
+//! Many cursors live for one seek, of whose instructions two allocations and their growth were a
+//! considerable part. A thread keeps the buffers of the last cursor it dropped, unless they have
+//! become long.
 
 use std::cell::Cell;
 
-/// Longer buffers are given back: a thread keeps three times as much at most.
+/// Longer buffers are freed: a thread keeps at most three times as much.
 const KEPT_BYTES_MAX: usize = 4 << 10;
 
-/// What a cursor shows by a copy.
+/// Buffers for a copied key and value.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) key: Vec<u8>,
-    /// A key that is not shown, or not yet.
+    /// A key that is not current, or not yet.
     pub(super) other: Vec<u8>,
     pub(super) value: Vec<u8>,
 }
@@ -28,13 +30,13 @@ thread_local! {
 }
 
 impl Buffers {
-    /// The thread's, or new ones: while another cursor has them, or the thread ends.
+    /// Returns the thread's buffers, or new ones if another cursor has them or the thread ends.
     #[inline]
     pub(super) fn take() -> Buffers {
         KEPT.try_with(Cell::take).unwrap_or_default()
     }
 
-    /// Leaves them to the thread's next cursor.
+    /// Leaves the buffers to the thread's next cursor.
     #[inline]
     pub(super) fn keep(self) {
         let longest = self.key.capacity().max(self.other.capacity());

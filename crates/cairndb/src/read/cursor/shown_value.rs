@@ -1,4 +1,5 @@
-//! The value that a cursor shows apart from its sources: in a buffer of its own, or lent where its file is mapped.
+//! Value of a cursor that is not in its sources: in an owned buffer, or borrowed from a mapped
+//! value file.
 
 use cairndb_base::{Order, Result};
 use cairndb_env::Mapping;
@@ -7,7 +8,7 @@ use cairndb_format::value_file::Pointer;
 use crate::read::pointed::lend_pointer;
 use crate::state::version::Values;
 
-/// A value in `own`, or in `lent` if that is there.
+/// A value in `lent` if that is set, else in `own`.
 #[derive(Debug, Default)]
 pub(super) struct ShownValue {
     own: Vec<u8>,
@@ -15,7 +16,7 @@ pub(super) struct ShownValue {
 }
 
 impl ShownValue {
-    /// Nothing, with a buffer for what may come.
+    /// Returns an empty value with a buffer for later ones.
     pub(super) fn with_buffer(own: Vec<u8>) -> ShownValue {
         ShownValue { own, lent: None }
     }
@@ -32,19 +33,19 @@ impl ShownValue {
         }
     }
 
-    /// What keeps the bytes, if they are lent.
+    /// Returns the mapping that holds the bytes, if they are borrowed.
     pub(super) fn lent(&self) -> Option<&Mapping> {
         self.lent.as_ref()
     }
 
-    /// The buffer, which is what is shown from now on.
+    /// Returns the owned buffer, which holds the value from now on.
     #[inline]
     pub(super) fn own(&mut self) -> &mut Vec<u8> {
         self.lent = None;
         &mut self.own
     }
 
-    /// The value of `key` behind a pointer.
+    /// Reads or borrows the value of `key` that `pointer` leads to.
     pub(super) fn follow(
         &mut self,
         order: &Order,
@@ -57,7 +58,7 @@ impl ShownValue {
         Ok(())
     }
 
-    /// The value of `key` behind the encoded pointer that is in the buffer.
+    /// Reads or borrows the value of `key` that the encoded pointer in the buffer leads to.
     pub(super) fn follow_own(&mut self, order: &Order, values: &Values, key: &[u8]) -> Result<()> {
         let pointer = Pointer::decode(self.own())?;
         self.follow(order, values, key, pointer)

@@ -1,36 +1,40 @@
-//! Going past what is not shown: other versions of a key, and what is newer than the cursor.
+//! Skips entries that a cursor does not return: other versions of a key, and versions newer than
+//! the cursor.
 //!
-//! A few are stepped over. Of a key that is written all the time there are thousands in the memtables alone: past those a
-//! source is placed anew. (A scan of ten keys that were overwritten all the time took 46 us instead of 9, to step over
-//! thousands.)
+//! A few are skipped step by step. A key that is overwritten all the time has thousands of versions
+//! in the memtables alone, and to step over them slowed scans several times; past those the source
+//! is repositioned.
 //!
-//! An order that contradicts itself may lead back to what was passed, whenever a source is placed anew: so that is done a
-//! bounded number of times in one call of the cursor's user, and steps do the rest.
+//! An inconsistent comparator may lead back to entries already passed whenever a source is
+//! repositioned. Therefore repositioning is limited to a number of times per call, and steps do the
+//! rest.
 
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::{Heading, ViewCursor};
 use crate::read::merging_iter::MergingIter;
 
-/// Versions of a key in a memtable that are stepped over before the cursor in it is placed anew, which takes some ten steps.
+/// Versions stepped over in a memtable before its cursor is repositioned, which costs about ten
+/// steps.
 const VERSIONS_STEPPED: usize = 8;
-/// The same in a run of tables, whose cursor is placed by half a microsecond, and has the next page to prepare anew.
+/// Same for a run of tables, where repositioning costs more and has to decode the next page anew.
 const VERSIONS_STEPPED_IN_RUN: usize = 64;
-/// How often in one call it is tried to go past something at once, under an order of the user's own.
+/// Repositionings to skip entries per call, with a custom comparator.
 const SEARCHES_MAX: u32 = 256;
 
-/// How long to go step by step past what is not shown in a source, before it is tried to go past the rest at once; each time
-/// twice as long in the same one.
+/// Number of entries to skip step by step in a source before it is repositioned; doubles each time
+/// in the same source.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
-    /// In which of the merger's sources.
+    /// The source of the merging iterator that the counts are for.
     source: Option<usize>,
     left: usize,
     whole: usize,
 }
 
 impl Patience {
-    /// One more step is to be taken in the merger's current source; whether patience ends with that, and begins anew.
+    /// Counts a step in the current source of the merging iterator; returns whether that was the
+    /// last one, after which the number doubles and the count restarts.
     #[inline]
     pub(super) fn ends(&mut self, merger: &MergingIter) -> bool {
         let source = merger.current_source();
@@ -54,28 +58,28 @@ impl Patience {
 }
 
 impl ViewCursor {
-    /// A call of the cursor's user begins.
+    /// Begins a call of the cursor's user.
     #[inline]
     pub(super) fn begin_call(&mut self) {
         let bytewise = self.view.context().order.is_bytewise();
         self.searches_left = if bytewise { u32::MAX } else { SEARCHES_MAX };
     }
 
-    /// Whether a source may be placed anew, which is counted.
+    /// Returns whether a source may be repositioned, and counts it.
     fn may_search(&mut self) -> bool {
         let may = self.searches_left > 0;
         self.searches_left = self.searches_left.saturating_sub(1);
         may
     }
 
-    /// Whether the merger stands on an entry whose key is `self.key`.
+    /// Whether the merging iterator is on an entry with the key `self.key`.
     #[inline]
     pub(super) fn is_at_key(&self) -> bool {
         let order = &self.view.context().order;
         self.merger.valid() && order.compare(self.merger.key(), &self.key).is_eq()
     }
 
-    /// Moves the merger off every entry whose key is `self.key`.
+    /// Moves the merging iterator past every entry with the key `self.key`.
     #[inline]
     pub(super) fn skip_key(&mut self) -> Result<()> {
         let mut steps = 0;
@@ -89,7 +93,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// As `skip_key`, past many: each source is asked where they end.
+    /// As `skip_key`, past many versions: each source is repositioned after its last one.
     #[cold]
     fn skip_versions(&mut self) -> Result<()> {
         let end = match self.heading {
@@ -107,7 +111,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Has the merger go forward past entries that are newer than the cursor.
+    /// Moves the merging iterator forward past entries that are newer than the cursor.
     #[cold]
     pub(super) fn skip_newer(&mut self) -> Result<()> {
         let mut patience = Patience::default();
@@ -117,7 +121,7 @@ impl ViewCursor {
                 self.merger.step()?;
                 continue;
             }
-            // Among entries of different keys nothing is gained.
+            // Repositioning gains nothing among entries of different keys.
             if self.merger.key() == self.other && self.may_search() {
                 self.merger.pass(&self.other, self.seq)?;
                 patience = Patience::default();
@@ -129,15 +133,16 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Keeps the merger's key in `self.other`.
+    /// Copies the key of the merging iterator to `self.other`.
     fn note_key(&mut self) {
         self.other.clear();
         self.other.extend_from_slice(self.merger.key());
     }
 
-    /// Has the merger, which goes backward and stands on a version of `self.key`, go to the newest that is visible and in
-    /// the same source, or past those that are not; back to where it was, where that is an operand, for which older ones have
-    /// to be seen.
+    /// Skips versions of `self.key`; the merging iterator goes backward and is on one of them. It
+    /// moves to the newest visible version in the same source, or past the versions that are not
+    /// visible. If the newest is an operand it moves back to where it was, since the older versions
+    /// are needed.
     #[cold]
     pub(super) fn skip_older(&mut self) -> Result<()> {
         if !self.may_search() {

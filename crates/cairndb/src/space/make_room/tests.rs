@@ -109,3 +109,43 @@ fn squeezing_changes_nothing_that_anybody_reads() {
     }
     assert!(squeezed > 300, "{squeezed}");
 }
+
+/// Tables were rewritten again and again for tombstones that a snapshot keeps from being dropped.
+#[test]
+fn rewriting_ends_while_a_snapshot_is_held() {
+    let options = Options::new()
+        .create_if_missing(true)
+        .memory_budget(256 << 10)
+        .env(MemEnv::new(Background::Stepped));
+    let core = Core::open(&options, Path::new("/db")).unwrap();
+    let write = |kind, n: u32| {
+        core.write_one(kind, &n.to_be_bytes(), &[7; 50], Durability::Os)
+            .unwrap();
+    };
+    for n in 0..2_000 {
+        write(Kind::Put, n);
+    }
+    core.writer.flush_memtables().unwrap();
+    let snapshot = core.versions.acquire_snapshot();
+    for n in 0..2_000 {
+        write(Kind::Delete, n);
+    }
+    core.writer.flush_memtables().unwrap();
+    let mut rounds = 0;
+    while core.parts.squeezer.squeeze_tables().unwrap() {
+        rounds += 1;
+        assert!(rounds < 100, "each round has to free something");
+    }
+    core.shared.snapshots.release(snapshot);
+    let entries = |core: &Core| -> u64 {
+        let state = core.versions.lock();
+        state.version.tables().map(|it| it.record.entries).sum()
+    };
+    assert_eq!(entries(&core), 4_000, "the snapshot sees every entry");
+    while core.parts.squeezer.squeeze_tables().unwrap() {
+        rounds += 1;
+        assert!(rounds < 100, "each round has to free something");
+    }
+    assert_eq!(entries(&core), 0, "nothing is left to be seen");
+    core.close().unwrap();
+}

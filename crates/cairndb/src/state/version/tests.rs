@@ -70,8 +70,8 @@ fn what_does_not_belong_behind_a_run_is_not_appended() {
     let order = Order::Bytewise;
     let run = Run::new(1, vec![table(1, "key10", "key19")], &order);
     let append = |table| run.appended(std::iter::once(table), &order).is_some();
-    assert!(!append(table(2, "key19", "key30")), "a key in common");
-    assert!(!append(table(2, "key00", "key05")), "before the last");
+    assert!(!append(table(2, "key19", "key30")), "shared key");
+    assert!(!append(table(2, "key00", "key05")), "before the last table");
     assert!(!append(table(2, "l", "m")), "outside the prefix");
     assert!(
         Run::new(1, Vec::new(), &order)
@@ -88,8 +88,10 @@ fn a_version_checks_what_is_new_in_it() {
         values: Arc::default(),
     };
     let old = version(Run::new(1, vec![table(1, "key00", "key19")], &order));
-    let behind = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &order);
-    version(behind.unwrap()).check_since(&old, &order).unwrap();
+    let appended = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &order);
+    version(appended.unwrap())
+        .check_since(&old, &order)
+        .unwrap();
     let crossing = Run::new(
         1,
         vec![table(1, "key00", "key19"), table(2, "key19", "key30")],

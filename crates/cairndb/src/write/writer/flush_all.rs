@@ -1,4 +1,4 @@
-//! Flushing everything that was written before the call.
+//! Flushing everything that was written before a call.
 
 use cairndb_base::Result;
 
@@ -6,14 +6,14 @@ use crate::versions::state::State;
 use crate::write::writer::Writer;
 
 impl Writer {
-    /// Seals and flushes everything written so far, without making it durable.
+    /// Seals and flushes everything written before the call, without making it durable.
     pub(crate) fn flush_memtables(&self) -> Result<()> {
         let wanted = self.log.lock().last_seq;
         loop {
             let mut commit = self.log.lock();
             if commit.mutable.seq_min() > wanted {
-                // A writer has sealed what was asked for: beside several that sync there may be no
-                // moment at which the part after it can be.
+                // Another writer has sealed it. Beside several `Sync` writers the next memtable may
+                // never be sealable.
                 break;
             }
             if !commit.awaiting_sync.is_empty() {
@@ -28,8 +28,8 @@ impl Writer {
             }
             break;
         }
-        // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as
-        // they go.
+        // Memtables that are sealed later are not waited for: fast writers make them faster than
+        // they are flushed.
         let asked = |state: &State| {
             state
                 .immutables
@@ -45,13 +45,13 @@ impl Writer {
                 self.versions
                     .wait(state, |state| !state.flushing() || !asked(state)),
             );
-            // Parts whose tables could not be installed stay for ever, and so does the poison.
+            // Memtables whose tables could not be installed stay, and so does the poison.
             self.shared.health.check_write()?;
         }
         Ok(())
     }
 
-    /// Seals, flushes and syncs everything written so far: `Db::flush`.
+    /// Seals, flushes and syncs everything written before the call.
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.shared.check_writable()?;
         self.shared.origin.check()?;

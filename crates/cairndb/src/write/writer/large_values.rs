@@ -1,7 +1,7 @@
-//! Writes of large values: they go to the value file first, then pointers are written as any entry.
+//! Writes of large values: the values go to a value file, then pointers are written as any entry.
 //!
-//! Room for the pointers, in the memtable and the log, comes before both: tried again on a full disk,
-//! values would be appended once more each time.
+//! Room for the pointers, in memtable and log, is made first. Otherwise each attempt on a full disk
+//! would append the values once more.
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_base::{ErrorKind, Kind, Result};
@@ -16,8 +16,8 @@ use crate::state::options::Durability;
 use crate::state::stats::Stats;
 use crate::write::writer::Writer;
 
-/// The value files a write has appended to, until its pointers are in the memtable or it is given up.
-/// Not to be dropped under the commit lock.
+/// Counts the values that a write has appended, by file, until their pointers are in the memtable
+/// or the write is given up. Not to be dropped under the commit lock.
 struct InFlight<'a> {
     log: &'a Log,
     files: Vec<u64>,
@@ -42,7 +42,7 @@ impl Drop for InFlight<'_> {
 /// A key and its value.
 type LargeValue<'b> = (&'b [u8], &'b [u8]);
 
-/// The batch with a pointer in the place of each large value.
+/// Returns the batch with a pointer instead of each large value.
 fn with_pointers<'b>(
     batch: &'b WriteBatch,
     mut pointer: impl FnMut(LargeValue<'b>) -> [u8; POINTER_BYTES],
@@ -60,9 +60,7 @@ fn with_pointers<'b>(
 }
 
 impl Writer {
-    /// A large value goes to the value file first, then a pointer is written as any entry. Room for the
-    /// pointer comes before both: tried again on a full disk, the value would be appended once more
-    /// each time.
+    /// Writes one large value.
     pub(crate) fn write_large(
         &self,
         key: &[u8],
@@ -72,7 +70,7 @@ impl Writer {
         self.cleared(self.write_value(key, value, durability))
     }
 
-    /// As [`Core::write_batch`], of a batch with large values.
+    /// Writes a batch with large values.
     pub(crate) fn write_batch_with_values(
         &self,
         batch: &WriteBatch,
@@ -81,7 +79,8 @@ impl Writer {
         self.cleared(self.write_values(batch, durability))
     }
 
-    /// Unlinks what a write has left behind that found the disk full: it would be in the way of the next.
+    /// After a write that found the disk full, unlinks what it left: it would be in the way of the
+    /// next write.
     fn cleared(&self, written: Result<()>) -> Result<()> {
         if let Err(error) = &written
             && error.kind() == ErrorKind::NoSpace
@@ -121,8 +120,9 @@ impl Writer {
         self.write_in_room(commit, &Payload::Many(&pointed), durability)
     }
 
-    /// Appends large values and gives their pointers, in order. What goes to one file goes there at once: where there is
-    /// no room for the last of a batch, a new file that has the others is never named.
+    /// Appends large values and returns their pointers, in order. Values for one file are appended
+    /// together: if there is no room for the last of a batch, a new file with the others is never
+    /// named.
     fn append_values(
         &self,
         commit: &mut Commit,
@@ -158,7 +158,7 @@ impl Writer {
                 in_flight.files.push(pointer.file.0);
             }
             if self.value_files.values().unsynced_files() > UNSYNCED_FILES_MAX {
-                // Each keeps a descriptor until it is synced.
+                // Each unsynced file keeps a descriptor.
                 let _turn = self.manifests.take_sync_turn()?;
                 self.value_files
                     .values()
@@ -169,8 +169,9 @@ impl Writer {
         let bytes: u64 = pointers.iter().map(|pointer| u64::from(pointer.len)).sum();
         let (before, due) = (commit.value_bytes(), self.shared.values_when_idle_max());
         if before < due && before + bytes >= due {
-            // Nothing else tells a worker that has found a rest that there will be something to do at the next.
-            self.versions.lock().idle.disturb();
+            // Wakes an idle worker, which nothing else informs that there will be work at the next
+            // pause.
+            self.versions.lock().background.idle.disturb();
             self.versions.notify_work();
         }
         Stats::add(&self.shared.stats.value_bytes, bytes);

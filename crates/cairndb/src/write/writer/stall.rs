@@ -1,4 +1,4 @@
-//! What a writer does while it cannot go on: it flushes, makes durable or compacts itself.
+//! Write stalls: while a writer cannot go on, it flushes, persists or compacts itself.
 
 use cairndb_base::Result;
 
@@ -6,7 +6,7 @@ use crate::state::stats::StallReason;
 use crate::write::writer::Writer;
 
 impl Writer {
-    /// Waits, or helps, until the reason a writer could not go on is gone.
+    /// Waits, or helps, until the reason of a stall is gone.
     #[cold]
     pub(crate) fn make_room(&self, reason: StallReason) -> Result<()> {
         self.shared.origin.check()?;
@@ -22,8 +22,8 @@ impl Writer {
         result
     }
 
-    /// Flushes here unless somebody already does: with two cores the worker may be in the middle
-    /// of a merge, and a writer with a full queue has nothing better to do.
+    /// Flushes, unless another thread does. With two cores the worker may be in the middle of a
+    /// compaction, and a stalled writer has nothing better to do.
     fn help_flush(&self) -> Result<()> {
         if self.flusher.flush_up_to(self.shared.settings.budget.help)? {
             return Ok(());
@@ -36,22 +36,21 @@ impl Writer {
         self.shared.health.check_write()
     }
 
-    /// Makes log segments free: flush what they hold, make it durable.
+    /// Frees log segments: flushes what they hold and makes it durable.
     fn help_persist(&self) -> Result<()> {
         while self.flusher.flush_once()? {}
         if self.persister.persist()? {
             return Ok(());
         }
         let state = self.versions.lock();
-        drop(
-            self.versions
-                .wait(state, |state| !state.flushing() && !state.persisting),
-        );
+        drop(self.versions.wait(state, |state| {
+            !state.flushing() && !state.durable.persisting
+        }));
         self.shared.health.check_write()
     }
 
-    /// Merges the fewest bytes that make room, or waits for a merge under way. Damage met by a merge is no
-    /// failure of the write: the next one goes around it.
+    /// Compacts the fewest bytes that make room, or waits for a running compaction. Damage that a
+    /// compaction meets does not fail the write: the next compaction avoids the table.
     fn help_compact(&self) -> Result<()> {
         match self.compactor.compact_for_room() {
             Ok(false) => {}
@@ -60,9 +59,9 @@ impl Writer {
             Err(error) => return Err(error),
         }
         let state = self.versions.lock();
-        let before = state.compactions.len();
+        let before = state.compactions.running.len();
         drop(self.versions.wait(state, |state| {
-            state.compactions.len() < before.max(1)
+            state.compactions.running.len() < before.max(1)
                 || !self.schedule.runs_hold_up(state)
                 || self.schedule.compaction_for_room_wanted(state).is_some()
         }));

@@ -169,7 +169,7 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     in_next_pass(&core, move || {
         let other = Arc::clone(&within);
         *slot.lock() = Some(thread::spawn(move || other.parts.persister.persist()));
-        while !within.versions.lock().persisting {
+        while !within.versions.lock().durable.persisting {
             thread::yield_now();
         }
         Err(Error::new(ErrorKind::Io, "the disk lost it"))
@@ -183,7 +183,7 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     let persisted = persisting.join().expect("it does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
-    assert_eq!(core.versions.lock().durable_seq, 0);
+    assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
 /// A relocation that synced its copies between two steps, because there were too many files of them, had claimed them, and the pass
@@ -204,7 +204,7 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
         // Time enough for a pass that does not wait.
         let mut looks = 0;
         while looks < 20_000 && !thread.is_finished() {
-            looks += u32::from(inside.versions.lock().persisting);
+            looks += u32::from(inside.versions.lock().durable.persisting);
             thread::yield_now();
         }
         *slot.lock() = Some(thread);
@@ -223,7 +223,7 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let persisted = persisting.join().expect("it does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
-    assert_eq!(core.versions.lock().durable_seq, 0);
+    assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
 /// Closing did not wait for a pass of `sync` that was past its turn: what that failed to sync it synced once more, which may

@@ -1,4 +1,5 @@
-//! Large values that are read where they lie: what is lent stays what it was, and is checked before it is.
+//! Values borrowed from mapped files: their bytes do not change, and they are verified before first
+//! use.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ fn filled(dir: &Path) -> Db {
     db
 }
 
-/// Files of large values.
+/// The value files, sorted.
 fn value_files(dir: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(dir)
         .unwrap()
@@ -44,7 +45,7 @@ fn value_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Changes a byte in the middle of the first value file's first value, in place.
+/// Flips a bit in the middle of the first value of the first value file, in place.
 fn damage(dir: &Path) {
     change_byte(&value_files(dir)[0], 40_000);
 }
@@ -60,30 +61,34 @@ fn change_byte(file: &Path, at: u64) {
 }
 
 #[test]
-fn a_value_is_lent_and_outlives_its_file_and_the_database() {
+fn a_borrowed_value_outlives_its_file_and_the_database() {
     let dir = real_dir();
     let db = filled(dir.path());
-    let lent: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
+    let borrowed: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
     let keys: Vec<[u8; 1]> = (0..KEYS).map(|n| [n]).collect();
     let again = db.multi_get(&keys).unwrap();
     let scanned: Vec<Value> = db.iter().map(|entry| entry.unwrap().1).collect();
     let backward: Vec<Value> = db.iter().rev().map(|entry| entry.unwrap().1).collect();
     let mut places = 0;
-    for (n, value) in lent.iter().enumerate() {
+    for (n, value) in borrowed.iter().enumerate() {
         let others = [
             again[n].as_ref().unwrap(),
             &scanned[n],
             &backward[usize::from(KEYS) - 1 - n],
             &value.clone(),
         ];
-        // No copies: all have their bytes at one address. What the file got since it was mapped is read.
-        let lent = others.iter().all(|other| other.as_ptr() == value.as_ptr());
-        places += usize::from(lent);
+        // Values that share one address were not copied. Values that were appended after their file
+        // was mapped are read instead.
+        let shared = others.iter().all(|other| other.as_ptr() == value.as_ptr());
+        places += usize::from(shared);
         for other in others {
             assert_eq!(other, value);
         }
     }
-    assert!(places > usize::from(KEYS) / 2, "{places} values were lent");
+    assert!(
+        places > usize::from(KEYS) / 2,
+        "only {places} values were borrowed"
+    );
     let before = value_files(dir.path());
     for n in 0..KEYS {
         db.put(&[n], &value(n, 1)).unwrap();
@@ -92,30 +97,30 @@ fn a_value_is_lent_and_outlives_its_file_and_the_database() {
     db.wait_idle().unwrap();
     let after = value_files(dir.path());
     assert!(!after.contains(&before[0]), "{after:?}");
-    let check = |lent: &[Value], round: u8| {
-        for (n, found) in (0..).zip(lent) {
+    let check = |borrowed: &[Value], round: u8| {
+        for (n, found) in (0..).zip(borrowed) {
             assert!(**found == value(n, round)[..], "key {n}");
         }
     };
-    check(&lent, 0);
+    check(&borrowed, 0);
     let newest: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
     check(&newest, 1);
     db.close().unwrap();
     cairndb::destroy(dir.path(), &options()).unwrap();
-    check(&lent, 0);
+    check(&borrowed, 0);
     check(&backward.into_iter().rev().collect::<Vec<_>>(), 0);
     check(&newest, 1);
     assert_eq!(newest[3].clone().into_vec(), value(3, 1));
 }
 
-/// A damaged value is told with its file.
+/// The error names the value file.
 fn refused(error: &cairndb::Error) {
     assert_eq!(error.kind(), ErrorKind::Corruption);
     assert!(error.to_string().contains(".val"), "{error}");
 }
 
 #[test]
-fn a_value_is_checked_before_it_is_first_lent() {
+fn a_value_is_checked_before_it_is_first_borrowed() {
     let dir = real_dir();
     filled(dir.path()).close().unwrap();
     damage(dir.path());
@@ -128,13 +133,13 @@ fn a_value_is_checked_before_it_is_first_lent() {
         refused(&db.cursor().seek_for_prev(&[0]).unwrap_err());
     }
     assert_eq!(db.get(&[1]).unwrap().unwrap(), value(1, 0));
-    // The byte is as it was.
+    // Undo the damage.
     damage(dir.path());
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
 }
 
 #[test]
-fn a_value_is_checked_whenever_it_is_lent_if_that_is_asked_for() {
+fn verify_always_checks_a_value_each_time_it_is_borrowed() {
     let dir = real_dir();
     filled(dir.path()).close().unwrap();
     let db = options().verify_always(true).open(dir.path()).unwrap();
@@ -151,17 +156,22 @@ fn a_value_is_checked_whenever_it_is_lent_if_that_is_asked_for() {
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
 }
 
-/// What was checked is not checked again by default: what comes to it later is found by `verify`, or at the next opening.
+/// By default a verified value is not verified again: later damage is found by `verify` or after
+/// the next opening.
 #[test]
-fn damage_behind_the_first_check_is_found_at_the_next_opening() {
+fn damage_after_the_first_check_is_found_at_the_next_opening() {
     let dir = real_dir();
     filled(dir.path()).close().unwrap();
     let db = options().open(dir.path()).unwrap();
-    let lent = db.get(&[0]).unwrap().unwrap();
-    assert_eq!(lent, value(0, 0));
+    let borrowed = db.get(&[0]).unwrap().unwrap();
+    assert_eq!(borrowed, value(0, 0));
     damage(dir.path());
-    assert_eq!(db.get(&[0]).unwrap().unwrap(), lent, "the same bytes");
-    assert_ne!(lent, value(0, 0));
+    assert_eq!(
+        db.get(&[0]).unwrap().unwrap(),
+        borrowed,
+        "both borrow the same bytes"
+    );
+    assert_ne!(borrowed, value(0, 0));
     db.close().unwrap();
     let found = cairndb::verify(dir.path(), &options());
     assert_eq!(found.unwrap_err().kind(), ErrorKind::Corruption);
@@ -169,9 +179,10 @@ fn damage_behind_the_first_check_is_found_at_the_next_opening() {
     assert_eq!(db.get(&[0]).unwrap_err().kind(), ErrorKind::Corruption);
 }
 
-/// Large values between others, overwritten, deleted and merged onto: a cursor shows each as it is, whichever way it comes.
+/// Large values among others, overwritten, deleted and merged onto: a cursor shows each of them
+/// correctly in either direction.
 #[test]
-fn a_cursor_shows_lent_values_among_others() {
+fn a_cursor_shows_borrowed_values_among_others() {
     let dir = real_dir();
     let options = options().merge_operator(Arc::new(cairndb::Append));
     let db = options.open(dir.path()).unwrap();
@@ -211,7 +222,7 @@ fn a_cursor_shows_lent_values_among_others() {
     cursor.seek_to_first().unwrap();
     for at in 0..keys.len() {
         shows(&cursor, at);
-        // Back and forth once.
+        // Step back and forth once.
         if at > 0 {
             cursor.prev().unwrap();
             shows(&cursor, at - 1);
@@ -236,9 +247,9 @@ fn a_cursor_shows_lent_values_among_others() {
     assert!(found.iter().eq(expected.values()));
 }
 
-/// A value that is stored encoded is checked once as well, and decoded each time.
+/// A compressed value is also verified once, but decoded each time.
 #[test]
-fn an_encoded_value_is_checked_before_it_is_first_decoded() {
+fn a_compressed_value_is_checked_before_it_is_first_decoded() {
     let dir = real_dir();
     let options = options().compression(Compression::Fast);
     let text: Vec<u8> = (0..4_000u32)

@@ -1,15 +1,16 @@
-//! Merges beside merges, on threads, and power lost at any time between.
+//! Concurrent compactions, with threads, and power lost at a random time.
 //!
-//! Writers with streams of their own, each compared with a map of what it wrote: scans that mix seeks and
-//! steps, snapshots read backwards, gets. Beside them a reader, and somebody who has all or parts
-//! merged without a pause, so that writers merge beside large merges. The values are records, so that
-//! tables have dictionaries, in common and not. Rounds with an even seed end in a loss of power or of the
-//! process; what is found afterwards must be a moment of each stream, no older than what was promised.
+//! Each writer has a stream of its own and compares the database with a map of what it wrote: scans
+//! that mix seeks and steps, snapshots read backward, gets. A reader runs concurrently, and so does
+//! a thread that compacts everything or parts of it without pause, so that writers compact beside
+//! large compactions. The values are records, so that tables have dictionaries, shared and not.
+//! Rounds with an even seed end in a loss of power or of the process. What is found afterwards must
+//! be the state of each stream at some moment, no older than what was promised.
 //!
-//! `CAIRN_SEED` is the seed of the first round, `CAIRN_ROUNDS` how many there are. Threads are scheduled
-//! by the system: a seed replays the streams, not the interleaving.
+//! `CAIRN_SEED` is the seed of the first round, `CAIRN_ROUNDS` the number of rounds. The system
+//! schedules the threads, so a seed replays the streams but not the interleaving.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
+#![expect(clippy::unwrap_used, reason = "a test panics where something fails")]
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -24,9 +25,9 @@ use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setting;
 use cairndb_testkit::setup::Setup;
 
-/// Writers of a round that has more than one.
+/// Number of writers in rounds that have more than one.
 const WRITERS: u8 = 3;
-/// Keys of a writer that are written again and again.
+/// Number of keys of a writer that are overwritten again and again.
 const KEYS: u64 = 20_000;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -39,7 +40,7 @@ enum Act {
     Delete,
 }
 
-/// Write `n` of a writer: at times into random places, at times upwards behind them.
+/// Write `n` of a writer: sometimes to random keys, sometimes ascending after them.
 fn write_of(writer: u8, n: u64) -> (Act, Vec<u8>, Vec<u8>) {
     let mixed = Random::new(n << 8 | u64::from(writer)).next_u64();
     let upwards = n % 6000 > 4000;
@@ -79,7 +80,7 @@ fn after(writer: u8, n: u64) -> Map {
     map
 }
 
-/// Does write `n`; says whether it was promised to survive a loss of power.
+/// Executes write `n`. Returns whether it was promised to survive a power loss.
 fn write(db: &Db, writer: u8, n: u64) -> Result<bool> {
     let (act, key, value) = write_of(writer, n);
     let sync = n.is_multiple_of(97) && act != Act::Append;
@@ -101,7 +102,7 @@ fn prefix_of(writer: u8) -> Vec<u8> {
     format!("{writer}/").into_bytes()
 }
 
-/// A writer's keys, by a scan that mixes seeks with steps both ways.
+/// A writer's keys, read by a scan that mixes seeks with steps in both directions.
 fn walk(db: &Db, writer: u8) -> Result<Map> {
     let (own, mut found, mut steps) = (prefix_of(writer), Map::new(), 0u64);
     let mut cursor = db.cursor();
@@ -131,7 +132,7 @@ fn walk(db: &Db, writer: u8) -> Result<Map> {
     Ok(found)
 }
 
-/// A writer's keys as a snapshot shows them, from the last to the first.
+/// A writer's keys in a snapshot, from the last to the first.
 fn backwards(snapshot: &Snapshot, writer: u8) -> Result<Map> {
     let mut found = Map::new();
     for entry in snapshot.prefix(&prefix_of(writer)).rev() {
@@ -157,14 +158,14 @@ fn probe(db: &Db, map: &Map, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// What one writer has done, and what of it was promised.
+/// What one writer has done, and what was promised.
 #[derive(Debug, Default)]
 struct Mark {
     done: AtomicU64,
     synced: AtomicU64,
 }
 
-/// One round's database and what its threads share.
+/// The database of one round, and what its threads share.
 struct Round {
     env: Arc<SimEnv>,
     db: Db,
@@ -175,7 +176,7 @@ struct Round {
 }
 
 impl Round {
-    /// Whether to go on; an error means that the power is gone.
+    /// Whether to continue. An error means that the power is lost.
     fn goes_on(&self, result: &Result<()>) -> bool {
         if let Err(error) = result {
             assert!(self.env.crashed(), "{error}");
@@ -183,7 +184,7 @@ impl Round {
         result.is_ok() && !self.over.load(Ordering::Acquire)
     }
 
-    /// A writer's stream, and its looks at what is there.
+    /// Runs a writer's stream and checks the contents now and then.
     fn stream(&self, writer: u8) -> Result<()> {
         let mark = &self.marks[usize::from(writer)];
         let (mut map, mut kept) = (Map::new(), Vec::new());
@@ -232,7 +233,7 @@ impl Round {
         }
     }
 
-    fn merge(&self, mut random: Random) {
+    fn compact(&self, mut random: Random) {
         let mut result = Ok(());
         while self.goes_on(&result) {
             result = match random.below(12) {
@@ -245,11 +246,11 @@ impl Round {
     }
 }
 
-/// What is left must be a moment of each stream, no older than was promised.
+/// Checks that each stream is at some moment, no older than what was promised.
 fn check_moments(db: &Db, marks: &[Mark], profile: Profile) {
     for (writer, mark) in (0u8..).zip(marks) {
         let done = mark.done.load(Ordering::Acquire);
-        // The death of the process alone takes nothing that was acknowledged.
+        // The death of the process alone loses nothing that was acknowledged.
         let mut n = match profile {
             Profile::Kill => done,
             _ => mark.synced.load(Ordering::Acquire),
@@ -262,13 +263,13 @@ fn check_moments(db: &Db, marks: &[Mark], profile: Profile) {
         }
         assert!(
             found == map,
-            "writer {writer}: no moment up to {}",
+            "writer {writer}: matches no moment up to {}",
             done + 1
         );
     }
 }
 
-/// Opens a database whose power may go at some operation.
+/// Opens a database whose power may fail at some operation.
 fn begin(setup: &Setup, seed: u64, random: &mut Random) -> Round {
     let env = SimEnv::with(seed, Background::Threads);
     env.record_ops(false);
@@ -301,7 +302,7 @@ fn round(seed: u64) {
             scope.spawn(move || round.write(writer));
         }
         scope.spawn(|| round.read(Random::new(seed + 0x77)));
-        scope.spawn(|| round.merge(Random::new(seed + 0x99)));
+        scope.spawn(|| round.compact(Random::new(seed + 0x99)));
     });
     let crashed = round.env.crashed();
     let profile = match random.below(3) {
@@ -328,7 +329,7 @@ fn round(seed: u64) {
 }
 
 #[test]
-fn merges_beside_merges_lose_nothing() {
+fn concurrent_compactions_lose_nothing() {
     let first = setting("CAIRN_SEED", 1);
     for seed in first..first + setting("CAIRN_ROUNDS", 8) {
         round(seed);

@@ -4,17 +4,23 @@
 //! in a crate whose root says `pub use error::Error` is an import of `error`, not of the root.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use super::imports::{Import, imports};
-use super::lexer::{Code, lex};
-use super::outline::{Outline, outline};
-use crate::tree::{Tree, join, parent};
+use super::Source;
+use super::imports::Import;
+use super::outline::Module;
+use crate::tree::{join, parent};
 
 /// A module's path from the crate's root; the root itself is empty.
 pub(crate) type ModulePath = Vec<String>;
 
+/// Every parsed file by its path.
+pub(crate) type Sources = BTreeMap<String, Rc<Source>>;
+
+/// How many re-exports of re-exports are followed.
+const REEXPORTS_MAX: usize = 8;
+
 /// One file of a target.
-#[derive(Debug)]
 pub(crate) struct File {
     /// Path relative to the workspace's root.
     pub(crate) path: String,
@@ -22,9 +28,8 @@ pub(crate) struct File {
     pub(crate) module: ModulePath,
     /// Whether it is test code as a whole.
     pub(crate) test: bool,
-    /// Its imports.
-    imports: Vec<Import>,
-    outline: Outline,
+    /// What stands in it.
+    pub(crate) source: Rc<Source>,
 }
 
 /// One import of one file from another.
@@ -38,8 +43,19 @@ pub(crate) struct Edge {
     pub(crate) line: usize,
 }
 
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Definition {
+    /// Index of the file.
+    pub(crate) file: usize,
+    /// The module, inline modules included.
+    pub(crate) module: ModulePath,
+    /// The item of that module; `None` if the path names the module, or an item not found in it.
+    pub(crate) name: Option<String>,
+}
+
 /// The files of a target with their modules.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Modules {
     /// The root first.
     pub(crate) files: Vec<File>,
@@ -49,20 +65,18 @@ pub(crate) struct Modules {
 
 impl Modules {
     /// Reads the target whose root file is `root`, following `mod` declarations.
-    pub(crate) fn read(tree: &Tree, root: &str) -> Modules {
+    pub(crate) fn read(sources: &Sources, root: &str) -> Modules {
         let mut modules = Modules::default();
         let mut todo = vec![(root.to_owned(), ModulePath::new(), false)];
         let mut seen = BTreeSet::new();
         while let Some((path, module, test)) = todo.pop() {
-            let Some(text) = tree.text(&path) else {
+            let Some(source) = sources.get(&path) else {
                 continue;
             };
             if !seen.insert(path.clone()) {
                 continue;
             }
-            let code: Code<'_> = lex(text);
-            let outline = outline(&code);
-            for declared in &outline.modules {
+            for declared in &source.outline.modules {
                 let mut child = module.clone();
                 child.extend(declared.scope.iter().cloned());
                 child.push(declared.name.clone());
@@ -80,11 +94,10 @@ impl Modules {
                 .entry(module.clone())
                 .or_insert(modules.files.len());
             modules.files.push(File {
-                imports: imports(&code.tokens, &outline),
+                source: Rc::clone(source),
                 path,
                 module,
                 test,
-                outline,
             });
         }
         modules
@@ -98,17 +111,21 @@ impl Modules {
             if file.test {
                 continue;
             }
-            for import in &file.imports {
+            for import in &file.source.imports {
                 if import.test || import.passed_on {
                     continue;
                 }
-                let scope = scope_of(file, import);
-                if let Some(to) = self.resolve(&scope, &import.path, 0)
-                    && to != from
-                    && !self.files[to].test
+                let mut scope = file.module.clone();
+                scope.extend(import.scope.iter().cloned());
+                if let Some(to) = self.resolve(&scope, &import.path)
+                    && to.file != from
+                    && !self.files[to.file].test
                 {
-                    let line = import.line;
-                    edges.push(Edge { from, to, line });
+                    edges.push(Edge {
+                        from,
+                        to: to.file,
+                        line: import.line,
+                    });
                 }
             }
         }
@@ -117,9 +134,24 @@ impl Modules {
         edges
     }
 
-    /// The file that defines what `path` names, seen from the module `scope`.
-    fn resolve(&self, scope: &ModulePath, path: &[String], depth: usize) -> Option<usize> {
-        let mut module = scope.clone();
+    /// What `path` names, seen from the module `scope`; `None` if its first word is neither a
+    /// module of this target nor a relative one.
+    fn resolve(&self, scope: &[String], path: &[String]) -> Option<Definition> {
+        self.walk(scope, path, 0)
+    }
+
+    /// The item that `path` names in the module `scope`, be it defined or imported there.
+    pub(crate) fn named(&self, scope: &[String], path: &[String]) -> Option<Definition> {
+        self.walk(scope, path, 0)
+            .or_else(|| match self.item(scope, path, 0) {
+                Item::Defined(found) => Some(found),
+                Item::Foreign | Item::Unknown => None,
+            })
+            .filter(|found| found.name.is_some())
+    }
+
+    fn walk(&self, scope: &[String], path: &[String], depth: usize) -> Option<Definition> {
+        let mut module = scope.to_vec();
         let mut rest = path;
         match rest.first()?.as_str() {
             "crate" => module.clear(),
@@ -143,68 +175,72 @@ impl Modules {
             module.push(segment.clone());
             if !self.by_path.contains_key(&module) {
                 module.pop();
-                return self.item(&module, rest, depth);
+                return match self.item(&module, rest, depth) {
+                    Item::Defined(found) => Some(found),
+                    Item::Foreign => None,
+                    Item::Unknown => self.module(module),
+                };
             }
             rest = &rest[1..];
         }
-        self.by_path.get(&module).copied()
+        self.module(module)
     }
 
-    /// The file that defines the item `rest[0]` reached through `module`.
-    fn item(&self, module: &ModulePath, rest: &[String], depth: usize) -> Option<usize> {
-        let index = *self.by_path.get(module)?;
-        let file = &self.files[index];
-        let name = &rest[0];
+    fn module(&self, module: ModulePath) -> Option<Definition> {
+        let file = *self.by_path.get(&module)?;
+        Some(Definition {
+            file,
+            module,
+            name: None,
+        })
+    }
+
+    /// The item `rest[0]` of a module.
+    fn item(&self, module: &[String], rest: &[String], depth: usize) -> Item {
+        let (Some(index), Some(name)) = (self.by_path.get(module), rest.first()) else {
+            return Item::Unknown;
+        };
+        let file = &self.files[*index];
         let inside = module[file.module.len().min(module.len())..].to_vec();
-        let defined = file
-            .outline
-            .defined
-            .contains(&(inside.clone(), name.clone()));
-        if defined || depth > 8 {
-            return Some(index);
+        let outline = &file.source.outline;
+        if outline.defined.contains(&(inside.clone(), name.clone())) {
+            return Item::Defined(Definition {
+                file: *index,
+                module: module.to_vec(),
+                name: Some(name.clone()),
+            });
+        }
+        if depth > REEXPORTS_MAX {
+            return Item::Unknown;
         }
         let here = |import: &&Import| import.scope == inside && !import.test;
-        let bound = file
-            .imports
-            .iter()
-            .filter(here)
-            .find(|import| import.name == *name);
-        if let Some(import) = bound {
+        let imports = || file.source.imports.iter().filter(here);
+        if let Some(import) = imports().find(|import| import.name == *name) {
             let mut path = import.path.clone();
             path.extend(rest[1..].iter().cloned());
-            return self.resolve(module, &path, depth + 1);
+            let found = self.walk(module, &path, depth + 1);
+            return found.map_or(Item::Foreign, Item::Defined);
         }
-        let globs = file
-            .imports
-            .iter()
-            .filter(here)
-            .filter(|import| import.glob);
-        for import in globs {
+        let by_glob = imports().filter(|import| import.glob).find_map(|import| {
             let mut path = import.path.clone();
             path.extend(rest.iter().cloned());
-            let target = self.resolve(module, &path, depth + 1);
-            if let Some(target) = target
-                && self.files[target]
-                    .outline
-                    .defined
-                    .iter()
-                    .any(|(_, known)| known == name)
-            {
-                return Some(target);
-            }
-        }
-        Some(index)
+            let target = self.walk(module, &path, depth + 1);
+            target.filter(|found| found.name.is_some())
+        });
+        by_glob.map_or(Item::Unknown, Item::Defined)
     }
 }
 
-fn scope_of(file: &File, import: &Import) -> ModulePath {
-    let mut scope = file.module.clone();
-    scope.extend(import.scope.iter().cloned());
-    scope
+/// What a module knows by a name.
+enum Item {
+    Defined(Definition),
+    /// Imported from another crate.
+    Foreign,
+    Unknown,
 }
 
 /// Where rustc looks for the module `declared` in the file `path`.
-fn candidates(path: &str, is_root: bool, declared: &super::outline::Module) -> Vec<String> {
+fn candidates(path: &str, is_root: bool, declared: &Module) -> Vec<String> {
     let folder = parent(path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let owns_folder = is_root || name == "mod.rs";
@@ -237,8 +273,12 @@ mod tests {
     use super::*;
 
     fn edges(files: &[(&str, &str)]) -> Vec<(String, String, usize)> {
-        let tree = Tree::of(files);
-        let modules = Modules::read(&tree, files[0].0);
+        let parse = |(path, text): &(&str, &str)| {
+            let source = Source::parse(text).unwrap();
+            ((*path).to_owned(), Rc::new(source))
+        };
+        let sources: Sources = files.iter().map(parse).collect();
+        let modules = Modules::read(&sources, files[0].0);
         let name = |index: usize| modules.files[index].module.join("::");
         let mut edges: Vec<_> = modules
             .edges()

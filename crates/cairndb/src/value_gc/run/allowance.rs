@@ -1,0 +1,70 @@
+//! How much space an idle database may have dead, and whether it has more.
+
+use std::sync::Arc;
+
+use crate::state::context::ReadContext;
+use crate::state::version::{Run, Version};
+use crate::value_gc::pick::{Allowance, Census};
+use crate::value_gc::run::ValueGc;
+use crate::versions::shared::LOG_WHEN_IDLE;
+use crate::versions::state::State;
+
+/// Returns an upper bound for the bytes of large values that newer tables may hide.
+fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
+    let mut hidden: u64 = 0;
+    for (at, run) in version.runs.iter().enumerate().skip(1) {
+        for table in run.tables() {
+            let record = &table.record;
+            let refs: u64 = record.value_refs.iter().map(|(_, bytes)| *bytes).sum();
+            let overlaps = |newer: &Arc<Run>| {
+                let (smallest, largest) = (&record.smallest, &record.largest);
+                !newer
+                    .overlapping(&context.order, smallest, largest)
+                    .is_empty()
+            };
+            if refs > 0 && version.runs[..at].iter().any(overlaps) {
+                hidden = hidden.saturating_add(refs);
+            }
+        }
+    }
+    hidden
+}
+
+impl ValueGc {
+    /// Returns how much may be dead in value files while the database is idle.
+    pub(crate) fn allowance(&self) -> Allowance {
+        let segment = self.shared.settings.budget.segment;
+        let earlier = if segment > LOG_WHEN_IDLE {
+            0
+        } else {
+            LOG_WHEN_IDLE
+        };
+        let beside = segment + earlier + self.manifests.bytes();
+        Allowance::new(self.shared.regular_length(), beside)
+    }
+
+    /// Whether there are enough bytes at all for too many of them to be dead.
+    pub(crate) fn may_hide_much(&self, version: &Version) -> bool {
+        let bytes = Census::of(version).bytes() + version.bytes();
+        bytes > self.allowance().dead_max(0)
+    }
+
+    /// Whether an idle database would free space with its tables as they are: too much of its value
+    /// files is dead, or newer runs may hide values of older ones.
+    pub(crate) fn space_wanted(&self, state: &State) -> bool {
+        let version = &state.version;
+        if version.values.is_empty() {
+            return false;
+        }
+        let (allowance, mut census) = (self.allowance(), Census::of(version));
+        let unmovable = &state.relocating.unmovable;
+        census.files.retain(|file| !unmovable.contains(&file.file));
+        let (dead, bytes) = (census.dead(), census.bytes());
+        if allowance.is_much(dead, bytes) {
+            return true;
+        }
+        let hidden = may_be_hidden(version, &self.shared.context);
+        dead + hidden > allowance.dead_max(bytes.saturating_sub(dead + hidden))
+            && self.schedule.compaction_wanted(state, true).is_some()
+    }
+}

@@ -1,0 +1,177 @@
+//! The packages of the tree, as `cargo metadata` knows them: names, dependencies, targets.
+
+use std::path::Path;
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, TargetKind};
+use toml::{Table, Value};
+
+use crate::tree::{Tree, join, parent};
+
+/// The manifest of the workspace.
+pub(crate) const ROOT: &str = "Cargo.toml";
+
+/// A dependency and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    /// The package's name.
+    pub(crate) name: String,
+    /// Line in the manifest, from 1.
+    pub(crate) line: usize,
+}
+
+/// One package.
+#[derive(Debug)]
+pub(crate) struct Package {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its manifest, relative to the root.
+    pub(crate) manifest: String,
+    /// Its folder, relative to the root.
+    pub(crate) folder: String,
+    /// Whether it belongs to the workspace at the root, not to one of its own.
+    pub(crate) member: bool,
+    /// Whether it says `[lints] workspace = true`.
+    pub(crate) lints: bool,
+    /// Dependencies and build dependencies; those for tests are left out.
+    pub(crate) dependencies: Vec<Dependency>,
+    /// Root files of the library and the programs.
+    pub(crate) product: Vec<String>,
+    /// Root files of tests, benches, examples and the build script.
+    pub(crate) development: Vec<String>,
+}
+
+/// Asks cargo for the packages of the workspace at `root` and of the listed workspaces below it.
+pub(crate) fn packages(
+    root: &Path,
+    tree: &Tree,
+    workspaces: &[String],
+) -> Result<Vec<Package>, String> {
+    // Cargo answers with absolute paths; they are compared with the root as the system spells it.
+    let root = root
+        .canonicalize()
+        .map_err(|e| format!("{}: {e}", root.display()))?;
+    let mut packages = Vec::new();
+    for manifest in std::iter::once(ROOT).chain(workspaces.iter().map(String::as_str)) {
+        let metadata = MetadataCommand::new()
+            .manifest_path(root.join(manifest))
+            .current_dir(&root)
+            .no_deps()
+            .other_options(["--offline".to_owned()])
+            .exec()
+            .map_err(|e| format!("{manifest}: {e}"))?;
+        read(&root, tree, &metadata, manifest == ROOT, &mut packages)?;
+    }
+    packages.sort_by(|a, b| a.manifest.cmp(&b.manifest));
+    Ok(packages)
+}
+
+fn read(
+    root: &Path,
+    tree: &Tree,
+    metadata: &Metadata,
+    member: bool,
+    packages: &mut Vec<Package>,
+) -> Result<(), String> {
+    let relative = |path: &Path| -> Result<String, String> {
+        let inside = path.strip_prefix(root);
+        let inside = inside
+            .ok()
+            .map(|path| path.to_string_lossy().replace('\\', "/"));
+        let plain = inside.and_then(|path| join("", &path));
+        plain.ok_or(format!("{} is outside the tree", path.display()))
+    };
+    for package in &metadata.packages {
+        let manifest = relative(package.manifest_path.as_std_path())?;
+        let text = tree.text(&manifest).unwrap_or_default();
+        let mut found = Package {
+            name: package.name.to_string(),
+            folder: parent(&manifest).to_owned(),
+            member,
+            lints: inherits_lints(text),
+            dependencies: Vec::new(),
+            product: Vec::new(),
+            development: Vec::new(),
+            manifest,
+        };
+        for dependency in &package.dependencies {
+            if dependency.kind != DependencyKind::Development {
+                let written = dependency.rename.as_deref().unwrap_or(&dependency.name);
+                found.dependencies.push(Dependency {
+                    name: dependency.name.clone(),
+                    line: line_of(text, written),
+                });
+            }
+        }
+        for target in &package.targets {
+            let path = relative(target.src_path.as_std_path())?;
+            let development = [
+                TargetKind::Test,
+                TargetKind::Bench,
+                TargetKind::Example,
+                TargetKind::CustomBuild,
+            ];
+            if target.kind.iter().any(|kind| development.contains(kind)) {
+                found.development.push(path);
+            } else {
+                found.product.push(path);
+            }
+        }
+        packages.push(found);
+    }
+    Ok(())
+}
+
+/// Whether a manifest says `[lints] workspace = true`, which cargo does not report.
+fn inherits_lints(manifest: &str) -> bool {
+    let table: Table = manifest.parse().unwrap_or_default();
+    let lints = table.get("lints").and_then(|lints| lints.get("workspace"));
+    lints.and_then(Value::as_bool) == Some(true)
+}
+
+/// The first line that begins with `key` and goes on with something that ends a key.
+fn line_of(text: &str, key: &str) -> usize {
+    let begins = |line: &str| {
+        let rest = line.trim_start().strip_prefix(key);
+        rest.is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+    };
+    text.lines().position(begins).map_or(0, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::house::house;
+
+    #[test]
+    fn dependencies_and_targets() {
+        let house = house(
+            "",
+            &[
+                (
+                    "a/Cargo.toml",
+                    "[package]\nname = \"x\"\n[lints]\nworkspace = true\n[dependencies]\nb = \"1\"\n\
+                     [target.'cfg(unix)'.dependencies]\nc = \"1\"\n[dev-dependencies]\nd = \"1\"\n\
+                     [[example]]\nname = \"e\"\npath = \"../examples/e.rs\"\n",
+                ),
+                ("a/src/lib.rs", ""),
+                ("a/tests/t.rs", ""),
+                ("a/tests/u/main.rs", ""),
+                ("a/tests/u/part.rs", ""),
+                ("examples/e.rs", ""),
+            ],
+        );
+        assert_eq!(house.packages.len(), 1);
+        let found = &house.packages[0];
+        assert!(found.member && found.lints);
+        let names: Vec<_> = found
+            .dependencies
+            .iter()
+            .map(|d| (d.name.as_str(), d.line))
+            .collect();
+        assert_eq!(names, [("b", 6), ("c", 8)]);
+        assert_eq!(found.product, ["a/src/lib.rs"]);
+        assert_eq!(
+            found.development,
+            ["examples/e.rs", "a/tests/t.rs", "a/tests/u/main.rs"]
+        );
+    }
+}

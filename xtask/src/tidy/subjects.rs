@@ -1,0 +1,48 @@
+//! The subjects of commits are `area: imperative summary`, of at most 60 characters.
+//!
+//! Checked are the commits after the one that the settings name: older ones cannot be changed any
+//! more. `make hooks` installs a hook that checks a subject before there is a commit.
+
+use crate::finding::Finding;
+use crate::history::History;
+use crate::house::House;
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let History::Known(commits) = &house.history else {
+        return Vec::new();
+    };
+    let bad = commits.iter().filter(|commit| !commit.complaint.is_empty());
+    bad.map(|commit| {
+        let message = format!(
+            "`{}` {}; reword the commit before it is pushed",
+            commit.subject, commit.complaint
+        );
+        Finding::new(format!("commit {}", commit.hash), 0, "subject", message)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Commit;
+    use crate::house::{house, lines};
+
+    #[test]
+    fn a_bad_subject_is_reported_with_its_commit() {
+        let commit = |hash: &str, complaint: &str| Commit {
+            hash: hash.to_owned(),
+            subject: "Add it".to_owned(),
+            complaint: complaint.to_owned(),
+        };
+        let mut house = house("", &[]);
+        assert_eq!(check(&house), []);
+        house.history = History::Known(vec![
+            commit("12ab", "begins with no area"),
+            commit("34cd", ""),
+        ]);
+        let expected = "commit 12ab: subject: `Add it` begins with no area; reword the commit before it \
+                        is pushed";
+        assert_eq!(lines(&check(&house)), [expected]);
+    }
+}
