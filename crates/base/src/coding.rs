@@ -1,6 +1,6 @@
-//! Fixed and variable-length integers as they stand on disk: little-endian, LEB128.
+//! Integer encodings used on disk: little-endian fixed width, and LEB128.
 //!
-//! Writers append to a `Vec`; readers take a slice and an offset and never index past its end, so
+//! Writers append to a `Vec`. Readers take a slice and an offset and never index past its end, so
 //! that hostile bytes give `None`, never a panic. Widths are always explicit: a platform-sized
 //! integer cannot reach a file through these functions.
 
@@ -24,7 +24,7 @@ pub const fn varint_len(value: u64) -> usize {
     bits.div_ceil(7)
 }
 
-/// Writes `value` as a varint at the start of `out` and returns its length, or `None` when it does
+/// Writes `value` as a varint at the start of `out` and returns its length, or `None` if it does
 /// not fit.
 #[inline]
 pub fn write_varint(out: &mut [u8], mut value: u64) -> Option<usize> {
@@ -41,7 +41,7 @@ pub fn write_varint(out: &mut [u8], mut value: u64) -> Option<usize> {
     }
 }
 
-/// Reads a varint at `*at` and moves `*at` behind it; `None` on truncation or overflow.
+/// Reads a varint at `*at` and moves `*at` past it; `None` on truncation or overflow.
 #[inline]
 pub fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -76,7 +76,7 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads a length-prefixed byte string; `None` when it does not lie within `bytes`.
+/// Reads a length-prefixed byte string; `None` if it does not lie within `bytes`.
 #[inline]
 pub fn get_bytes<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     let len = usize::try_from(get_varint(bytes, at)?).ok()?;

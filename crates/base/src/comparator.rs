@@ -1,8 +1,8 @@
-//! The order of keys: bytewise, or the user's own.
+//! Key order: bytewise, or a comparator supplied by the user.
 //!
 //! The engine treats bytewise order specially: keys may then be cut into heads, fences shortened
-//! and filters hashed. Any other order sees full keys only, unless it declares that two keys are
-//! equal exactly when their bytes are.
+//! and filters hashed. Under any other order only full keys are used, unless the comparator
+//! declares that keys are equal exactly if their bytes are.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use crate::hash::hash64;
 
-/// A total order over keys with a name that is stored in the database.
+/// A total order over keys, with a name that is stored in the database.
 ///
-/// A database opened with a comparator of another name is refused. The order must be total and
-/// must not change between runs; an inconsistent one gives wrong answers, never memory errors.
+/// A database opened with a comparator of another name is refused. The order must be total and must
+/// not change between runs; an inconsistent one gives wrong answers, never memory errors.
 ///
 /// ```
 /// # use cairndb_base as cairndb;
@@ -32,10 +32,10 @@ use crate::hash::hash64;
 pub trait Comparator: Debug + Send + Sync {
     /// The name stored in the database, at most 255 bytes of UTF-8.
     fn name(&self) -> &str;
-    /// Orders `a` against `b`.
+    /// Compares `a` with `b`.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
-    /// Whether keys that compare equal are always identical bytes. `false` (the default) switches
-    /// filters and exact-hit seeks off for this order.
+    /// Whether keys that compare equal always have identical bytes. `false` (the default) disables
+    /// filters and exact-hit seeks for this order.
     fn equality_is_identity(&self) -> bool {
         false
     }
@@ -47,7 +47,7 @@ pub enum Order {
     /// Unsigned byte by byte, shorter first: the default, and the only fast one.
     #[default]
     Bytewise,
-    /// A comparator the user supplied.
+    /// A comparator supplied by the user.
     Custom(Arc<dyn Comparator>),
 }
 
@@ -55,7 +55,7 @@ pub enum Order {
 pub const BYTEWISE_NAME: &str = "leveldb.BytewiseComparator";
 
 impl Order {
-    /// Orders `a` against `b`.
+    /// Compares `a` with `b`.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -70,7 +70,7 @@ impl Order {
         matches!(self, Order::Bytewise)
     }
 
-    /// Whether a filter over key bytes can answer for this order.
+    /// Whether a filter over key bytes works for this order.
     #[inline]
     pub fn can_hash(&self) -> bool {
         match self {
@@ -79,7 +79,8 @@ impl Order {
         }
     }
 
-    /// A hash that equal keys share: of the key's bytes, or 0 where equal keys may differ.
+    /// A hash that equal keys share: of the key's bytes, or 0 if equal keys may have different
+    /// bytes.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         if self.can_hash() { hash64(key) } else { 0 }

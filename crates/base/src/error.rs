@@ -1,7 +1,7 @@
 //! The one error type: few kinds, structured context, one line of advice.
 //!
-//! Absence of a key is not an error. An error is one pointer wide, so that `Result` stays small on
-//! hot paths and success costs nothing.
+//! The absence of a key is not an error. An error is one pointer wide, so that `Result` stays small
+//! on hot paths and success costs nothing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// `std::result::Result` with the crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, and thereby what a caller can do.
+/// What went wrong, and thus what a caller can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -20,28 +20,29 @@ pub enum ErrorKind {
     /// Bytes on disk are not what was written, or a file of the database is missing; run `verify`,
     /// and restore from a backup.
     Corruption,
-    /// The call itself is wrong: a limit exceeded, a name unknown, a comparator that differs.
+    /// The call itself is wrong: a limit was exceeded, a name is unknown, a comparator differs.
     InvalidArgument,
-    /// This version or platform cannot do it.
+    /// This version or platform does not support it.
     NotSupported,
-    /// The disk is full; free space and write again, no reopening needed.
+    /// The disk is full; free space and write again, without reopening.
     NoSpace,
-    /// Another transaction won; retry. Nothing gives it yet: there are no transactions.
+    /// Another transaction won; retry. Not returned yet: there are no transactions.
     Conflict,
     /// Another handle or process has the database open.
     Locked,
     /// The handle was closed.
     Closed,
-    /// A sync failed earlier, or background work or a comparator went wrong; reads go on, writes need a reopening.
+    /// A sync failed earlier, or background work or a comparator failed. Reads continue; writes
+    /// need a reopening.
     Poisoned,
-    /// The handle was inherited over `fork`; open the database anew in the child. Every write, flush, sync and
-    /// the closing of such a handle is refused, and changes nothing.
+    /// The handle was inherited over `fork`; open the database anew in the child. Every write,
+    /// flush, sync and close of such a handle is refused and changes nothing.
     Forked,
     /// The files were written by a newer version; nothing was changed.
     FormatTooNew,
     /// The handle was opened read-only.
     ReadOnly,
-    /// The path holds no database, and creating one was not asked for.
+    /// The path holds no database, and creating one was not requested.
     NotFound,
 }
 
@@ -66,7 +67,7 @@ impl ErrorKind {
     }
 }
 
-/// Bytes of a key that an error shows: enough to recognise it, and a short line.
+/// Bytes of a key that an error shows: enough to recognise it, and still a short line.
 const KEY_BYTES_SHOWN: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// An error with its kind, the file and offset it is about, and what was expected and found.
+/// An error with its kind, its file and offset, and what was expected and found.
 ///
 /// ```
 /// # use cairndb_base as cairndb;
@@ -133,8 +134,8 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// A failure the operating system reported while doing `operation`. A full disk or quota
-    /// becomes [`ErrorKind::NoSpace`]; everything else is [`ErrorKind::Io`].
+    /// A failure that the operating system reported for `operation`. A full disk or quota becomes
+    /// [`ErrorKind::NoSpace`]; everything else is [`ErrorKind::Io`].
     #[cold]
     pub fn io(operation: impl Into<Cow<'static, str>>, cause: std::io::Error) -> Error {
         let kind = match cause.kind() {
@@ -148,22 +149,22 @@ impl Error {
         error
     }
 
-    /// Names the file the error is about.
+    /// Names the file.
     #[must_use]
     pub fn file(mut self, name: impl Into<String>) -> Error {
         self.0.file = Some(name.into());
         self
     }
 
-    /// Names the file or directory that the error is about by its path.
+    /// Names the file or directory by its path.
     #[must_use]
     pub fn path(mut self, path: &Path) -> Error {
         self.0.whole = true;
         self.file(path.display().to_string())
     }
 
-    /// Names the directory of the file that the error names, which several databases may have, unless an inner layer has
-    /// already done so; nothing where it names none, or one by its path.
+    /// Names the directory of the named file, for programs with several databases, unless an inner
+    /// layer has already done so. Does nothing if the error names no file, or one by its path.
     #[must_use]
     pub fn directory(mut self, path: &Path) -> Error {
         if self.0.file.is_some() && !self.0.whole {
@@ -173,29 +174,29 @@ impl Error {
         self
     }
 
-    /// Names the offset the error is about, unless an inner layer has already done so.
+    /// Names the offset, unless an inner layer has already done so.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Error {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// States what should have been there.
+    /// States the expected value.
     #[must_use]
     pub fn expected(mut self, value: impl fmt::Display) -> Error {
         self.0.expected = Some(value.to_string());
         self
     }
 
-    /// States what was there.
+    /// States the value found.
     #[must_use]
     pub fn found(mut self, value: impl fmt::Display) -> Error {
         self.0.found = Some(value.to_string());
         self
     }
 
-    /// Names the key the error is about, unless an inner layer has already done so: escaped, of a
-    /// long one its first bytes and its length.
+    /// Names the key, unless an inner layer has already done so: escaped; of a long key its first
+    /// bytes and its length.
     ///
     /// ```
     /// use cairndb_base::Error;
@@ -225,7 +226,7 @@ impl Error {
         self
     }
 
-    /// The same error under another kind, for a layer that knows better what it means.
+    /// The same error with another kind, for a layer that knows better what it means.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Error {
         self.0.kind = kind;
@@ -242,31 +243,31 @@ impl Error {
         &self.0.message
     }
 
-    /// The kind of the operating system's own error, where that caused this one: `AlreadyExists`
-    /// say, for which there is no [`ErrorKind`].
+    /// The kind of the operating system's error that caused this one, if any: `AlreadyExists`, for
+    /// example, has no [`ErrorKind`].
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         let cause = self.0.source.as_deref()?.downcast_ref::<std::io::Error>()?;
         Some(cause.kind())
     }
 
-    /// The file the error names: its name in the database's directory, or a path.
+    /// The file that the error names: its name in the database's directory, or a path.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file.as_deref()
     }
 
-    /// The key the error names, as its message shows it: in quotation marks, escaped, a long one
-    /// cut.
+    /// The key that the error names, as its message shows it: in quotation marks, escaped, a long
+    /// one cut.
     pub fn key_text(&self) -> Option<&str> {
         self.0.key.as_deref()
     }
 
-    /// The offset the error names.
+    /// The offset that the error names.
     pub fn file_offset(&self) -> Option<u64> {
         self.0.offset
     }
 }
 
-/// As `Display`: what a `main` prints that returns the error.
+/// As `Display`: this is what a `main` that returns the error prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -301,7 +302,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// For functions that give errors of the system: kind by kind, the error itself inside.
+/// For functions that return errors of the system: kind by kind, with the error itself inside.
 ///
 /// ```
 /// use std::io;

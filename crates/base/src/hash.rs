@@ -1,5 +1,4 @@
-//! The hash of a key, used by filters and never by anything that must survive a change of it
-//! without a new format version.
+//! The hash of keys, used by filters. Changing it needs a new format version.
 
 /// XXH3-64 of `key` with seed 0. Part of the table format: filters are built from it.
 #[inline]
@@ -11,7 +10,7 @@ pub fn hash64(key: &[u8]) -> u64 {
 mod tests {
     use super::hash64;
 
-    /// The value that `docs/format/README.md` gives.
+    /// The value in `docs/format/README.md`.
     #[test]
     fn the_hash_is_the_one_that_is_written_down() {
         assert_eq!(hash64(b""), 0x2d06_8005_38d3_94c2);

@@ -1,15 +1,15 @@
-//! Key heads: eight bytes of a key, behind a prefix that many keys share, as one number that orders like
-//! the key. A comparison of two numbers settles most comparisons of keys.
+//! Key heads: eight bytes of a key, after a prefix that many keys share, as one number that orders
+//! like the key. Comparing two numbers decides most comparisons of keys.
 //!
-//! Invariant: for keys `a < b` bytewise, `head(a) <= head(b)`. Equal heads say nothing, so every
-//! tie is settled by the full keys. A hint that fits badly costs speed, never order.
+//! Invariant: for keys `a < b` bytewise, `head(a) <= head(b)`. Equal heads decide nothing; the full
+//! keys must then be compared. An unsuitable prefix costs speed, never order.
 
 use crate::comparator::Order;
 
 /// Bytes of a key that a head holds.
 pub const HEAD_BYTES: usize = size_of::<u64>();
 
-/// How the heads of some keys are taken.
+/// How heads are taken: the prefix to skip, and whether the order has heads.
 ///
 /// ```
 /// use cairndb_base::{HeadRule, Order};
@@ -24,7 +24,7 @@ pub struct HeadRule {
 }
 
 impl HeadRule {
-    /// Heads behind `prefix`, for an order that compares bytewise; always 0 for any other.
+    /// Heads after `prefix`, for an order that compares bytewise; always 0 for any other.
     pub fn new(order: &Order, prefix: Vec<u8>) -> HeadRule {
         HeadRule {
             prefix,
@@ -32,7 +32,7 @@ impl HeadRule {
         }
     }
 
-    /// The prefix that heads are taken behind.
+    /// The prefix after which heads are taken.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
@@ -40,15 +40,15 @@ impl HeadRule {
     /// The head of `key`.
     #[expect(
         clippy::inline_always,
-        reason = "each insert's; as a call it saves all registers"
+        reason = "called for each insert; as a call it would save all registers"
     )]
     #[inline(always)]
     pub fn head(&self, key: &[u8]) -> u64 {
         if !self.bytewise {
             return 0;
         }
-        // Not only faster: comparing no bytes at an empty vector's dangling address costs the C
-        // library's masked vector loads a suppressed fault, 80 ns.
+        // Also faster for another reason: comparing no bytes at an empty vector's dangling address
+        // costs the C library's masked vector loads a suppressed fault.
         if self.prefix.is_empty() {
             return head_of(key);
         }
@@ -63,8 +63,9 @@ impl HeadRule {
     }
 }
 
-/// What follows `prefix` in `key`, if `key` begins with it. The short prefixes that keys have are compared in
-/// two words that may overlap: a call of `memcmp` would cost more than the rest of a search.
+/// The rest of `key` after `prefix`, if `key` begins with it. Short prefixes, the usual ones, are
+/// compared in two words that may overlap: a call of `memcmp` would cost more than the rest of a
+/// search.
 #[inline]
 pub fn behind_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
     let (front, rest) = key.split_at_checked(prefix.len())?;
@@ -85,13 +86,13 @@ fn ends_alike<const BYTES: usize>(a: &[u8], b: &[u8]) -> bool {
     a.last_chunk::<BYTES>() == b.last_chunk()
 }
 
-/// The first eight bytes as a big-endian number, missing ones 0.
+/// The first eight bytes as a big-endian number, missing ones as 0.
 #[inline]
 pub fn head_of(bytes: &[u8]) -> u64 {
     head_behind(bytes, 0)
 }
 
-/// The eight bytes of `key` from `at` on as a big-endian number, missing ones 0.
+/// The eight bytes of `key` from `at` on as a big-endian number, missing ones as 0.
 #[inline]
 pub fn head_behind(key: &[u8], at: usize) -> u64 {
     let rest = key.get(at..).unwrap_or_default();
@@ -100,8 +101,9 @@ pub fn head_behind(key: &[u8], at: usize) -> u64 {
     } else if rest.is_empty() {
         0
     } else if let Some(last) = key.last_chunk::<HEAD_BYTES>() {
-        // The last eight bytes of the key, less those before `at`: one load. Copied into eight zeros first,
-        // they would be loaded across the stores that had just put them there, and wait for both.
+        // The last eight bytes of the key, without those before `at`: one load. If they were copied
+        // into eight zeros first, the load would span the stores that had just written them, and
+        // wait for both.
         u64::from_le_bytes(*last).swap_bytes() << (64 - 8 * rest.len())
     } else {
         rest.iter()

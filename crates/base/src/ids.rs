@@ -5,7 +5,7 @@ use std::fmt;
 /// The position of a write in the commit order. 0 is before every write.
 pub type SeqNo = u64;
 
-/// The largest sequence number; eight bits stay free for a kind beside it.
+/// The largest sequence number; eight bits stay free for a kind next to it.
 pub const SEQ_MAX: SeqNo = (1 << 56) - 1;
 
 /// The number in a file's name. Never used twice in the life of a database.
@@ -18,7 +18,7 @@ impl fmt::Display for FileNumber {
     }
 }
 
-/// What an entry does to its key. The numbers stand on disk and never change.
+/// What an entry does to its key. The numbers are stored on disk and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -28,13 +28,14 @@ pub enum Kind {
     Put = 1,
     /// A merge operand follows.
     Merge = 2,
-    /// The value lies in a value file; a pointer follows.
+    /// The value is in a value file; a pointer follows.
     Pointer = 3,
 }
 
 impl Kind {
-    /// The kind with this number, if this version knows it: of another a reader says "format too new". Set
-    /// aside are 4 for a range deletion, 5 for a put and 6 for a pointer with an expiry time.
+    /// The kind with this number, if this version knows it; readers refuse others as "format too
+    /// new". Reserved are 4 for a range deletion, 5 for a put and 6 for a pointer with an expiry
+    /// time.
     #[inline]
     pub const fn from_u8(number: u8) -> Option<Kind> {
         match number {

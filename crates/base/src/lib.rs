@@ -1,7 +1,8 @@
-//! The words every CairnDB crate shares: identifiers, key order, integer coding, limits, errors.
+//! Vocabulary that every CairnDB crate shares: identifiers, key order, integer encodings, limits,
+//! errors.
 //!
-//! Floor 1 of the house: no input or output, no threads, no unsafe code. Everything here is plain
-//! data and pure functions, so any crate may depend on it and a test of it needs nothing else.
+//! Floor 1: no input or output, no threads, no unsafe code. Everything here is plain data and pure
+//! functions, so any crate may depend on it, and a test of it needs nothing else.
 
 pub mod cache;
 pub mod coding;

@@ -1,7 +1,7 @@
-//! How many crash states a second the simulated file system makes.
+//! Benchmark: crash states per second that the simulated file system makes.
 //!
 //! `cargo bench -p cairndb-env --bench crash_images`. The disk is that of a small database in a
-//! crash test: a few tables, a log with un-synced records, a new table and a rename under way.
+//! crash test: a few tables, a log with unsynced records, a new table and a rename under way.
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 

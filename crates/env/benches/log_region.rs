@@ -1,7 +1,7 @@
-//! What a log write costs: mapped and warm, and the sync loop against a bare one.
+//! Benchmark: log writes, mapped and warm, and the sync loop against a bare one.
 //!
 //! `cargo bench -p cairndb-env --bench log_region [-- DIRECTORY [ROUNDS]]`. The loops to compare
-//! take turns, one operation each, so that drift of the machine or the disk hits all alike.
+//! take turns, one operation each, so that drift of the machine or the disk affects all alike.
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 

@@ -1,4 +1,4 @@
-//! What every environment must do alike, run against each of them.
+//! Conformance: behaviour that every environment must share, run against each of them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -118,15 +118,15 @@ fn logs(dir: &dyn Dir) {
     assert_eq!(&out[99..112], b"\0onetwothree\0");
     assert_eq!(out[8000..], parts.concat());
     assert!(
-        log.bytes(106, 5).is_none_or(|lent| lent == b"three"),
-        "what is lent is what was written"
+        log.bytes(106, 5).is_none_or(|bytes| bytes == b"three"),
+        "borrowed bytes are the written ones"
     );
     assert_eq!(kind(dir.open_log("log")), ErrorKind::Locked);
     drop(log);
     let mut log = dir.open_log("log").unwrap();
     assert_eq!(log.size(), 10_000);
     log.write(0, &[b"over"], false).unwrap();
-    assert!(log.bytes(1, 3).is_none_or(|lent| lent == b"ver"));
+    assert!(log.bytes(1, 3).is_none_or(|bytes| bytes == b"ver"));
     let alone = Arc::get_mut(&mut log).expect("nobody else has it");
     alone.reuse();
     log.write(0, &[b"over"], true).unwrap();

@@ -1,6 +1,6 @@
-//! Directories: names in, files out.
+//! Directories: files by name.
 //!
-//! Every access is relative to one opened directory, so that renaming or replacing the path cannot
+//! Every access is relative to one open directory, so that renaming or replacing the path cannot
 //! redirect a write. Names are single components made from numbers by `crates/format`.
 
 use std::any::Any;
@@ -16,7 +16,7 @@ use crate::file::{LogRegion, ReadFile, WritableFile};
 /// Held while a database is open; dropping it releases the lock.
 pub trait DirLock: Debug + Send + Sync {}
 
-/// Who holds which lock: one alone (0), or so many together.
+/// Lock holders: 0 for an exclusive one, else the number of shared ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Holders<K>(BTreeMap<K, usize>);
 
@@ -25,7 +25,7 @@ impl<K: Ord> Holders<K> {
         Holders(BTreeMap::new())
     }
 
-    /// Whether the lock could be had, alone or `together` with others of that kind.
+    /// Tries to take the lock, exclusively or (if `together`) shared. Returns whether it could.
     pub(crate) fn take(&mut self, lock: K, together: bool) -> bool {
         match self.0.get_mut(&lock) {
             None => {
@@ -40,7 +40,7 @@ impl<K: Ord> Holders<K> {
         }
     }
 
-    /// Ends one holding; whether it was the last.
+    /// Releases one hold. Returns whether it was the last.
     pub(crate) fn release(&mut self, lock: &K) -> bool {
         match self.0.get_mut(lock) {
             Some(readers) if *readers > 1 => {
@@ -55,7 +55,7 @@ impl<K: Ord> Holders<K> {
     }
 }
 
-/// The room of a file system.
+/// Space on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Bytes that this process may still use.
@@ -70,24 +70,24 @@ pub struct Space {
 /// removed name survives power loss only after [`Dir::sync`].
 ///
 /// # Errors
-/// All methods give `Io`, or `NoSpace` where space was lacking. Every error names the file and this
-/// directory, or the directory by its path where the call is about the directory itself.
+/// All methods return `Io`, or `NoSpace` if space was lacking. Every error names the file and this
+/// directory; if the call is about the directory itself, the directory's path.
 pub trait Dir: Debug + Send + Sync {
-    /// The path it was opened by, for messages only.
+    /// The path by which it was opened, for messages only.
     fn path(&self) -> &Path;
 
-    /// Takes the exclusive lock named `name`, creating that file if need be.
+    /// Takes the exclusive lock named `name`, creating that file if necessary.
     ///
     /// # Errors
-    /// `Locked` when this or another process holds it, by whatever path.
+    /// `Locked` if this or another process holds it, by whatever path.
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>>;
 
-    /// Takes the lock named `name` together with other readers, which keeps out [`Dir::lock`].
-    /// Creates nothing: `None` when that file does not exist, or where the file system knows no
+    /// Takes the lock named `name` together with other readers, which excludes [`Dir::lock`].
+    /// Creates nothing: returns `None` if that file does not exist, or if the file system has no
     /// locks.
     ///
     /// # Errors
-    /// `Locked` when this or another process holds it alone.
+    /// `Locked` if this or another process holds it exclusively.
     fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>>;
 
     /// The names in the directory, in no particular order, without `.` and `..`.
@@ -96,10 +96,10 @@ pub trait Dir: Debug + Send + Sync {
     /// `Io` as the system reports it.
     fn list(&self) -> Result<Vec<String>>;
 
-    /// The length of a file, or `None` when the name does not exist.
+    /// The length of a file, or `None` if the name does not exist.
     ///
     /// # Errors
-    /// `Io`, also when the name is not a regular file.
+    /// `Io`, also if the name is not a regular file.
     fn size_of(&self, name: &str) -> Result<Option<u64>>;
 
     /// Creates a new empty file for appending. An existing name is an error.
@@ -111,7 +111,7 @@ pub trait Dir: Debug + Send + Sync {
     /// Opens an existing regular file for reading; links are not followed.
     ///
     /// # Errors
-    /// `NotFound` when the name does not exist, else `Io`.
+    /// `NotFound` if the name does not exist, else `Io`.
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
     /// Creates a log region of exactly `len` bytes, all zero and *allocated*: a later store cannot
@@ -119,40 +119,40 @@ pub trait Dir: Debug + Send + Sync {
     /// [`LogRegion::sync`] has run, later syncs change no metadata.
     ///
     /// # Errors
-    /// `NoSpace` when the bytes cannot be had, else `Io`. The file is then removed again, if it was
-    /// made and can be removed.
+    /// `NoSpace` if the bytes cannot be allocated, else `Io`. The file is then removed again, if it
+    /// was created and can be removed.
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>>;
 
     /// Opens an existing log region to be overwritten from its start (recycling).
     ///
     /// # Errors
-    /// `NotFound` or `Io`; `Locked` while another region of the same file lives, where overwriting
-    /// the one would change what the other has lent.
+    /// `NotFound` or `Io`; `Locked` while another region of the same file exists, whose borrowed
+    /// bytes would change.
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>>;
 
     /// Renames within the directory, replacing `to`. Atomic.
     ///
     /// # Errors
-    /// `NotFound` when `from` does not exist, else `Io`.
+    /// `NotFound` if `from` does not exist, else `Io`.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
     /// Removes a name.
     ///
     /// # Errors
-    /// `NotFound` when it does not exist, else `Io`.
+    /// `NotFound` if it does not exist, else `Io`.
     fn unlink(&self, name: &str) -> Result<()>;
 
     /// Makes `name` of this directory appear as `to_name` in `to` (a directory of the same
-    /// environment): a hard link where the file system can, a synced copy otherwise. An existing
+    /// environment): as a hard link if the file system can, else as a synced copy. An existing
     /// `to_name` is an error.
     ///
     /// # Errors
-    /// `NotFound` when `name` does not exist, else `Io` or `NoSpace`; these name `to_name` in `to` if they
-    /// are about what is made there.
+    /// `NotFound` if `name` does not exist, else `Io` or `NoSpace`; these name `to_name` in `to` if
+    /// they are about the new file.
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
 
-    /// Makes the bytes of an existing file durable, whoever wrote them: a recovery's way to turn
-    /// what it read into what it may rely on.
+    /// Makes the bytes of an existing file durable, whoever wrote them. Recovery calls this for
+    /// files that it has read and relies on.
     ///
     /// # Errors
     /// `NotFound`, `Io`; a failed sync must never be retried.
@@ -165,11 +165,11 @@ pub trait Dir: Debug + Send + Sync {
     fn sync(&self) -> Result<()>;
 
     /// Whether tables here may be read through mappings by default: a local file system known to
-    /// keep mapped bytes stable. Network and unknown file systems say `false`; there a lost server
+    /// keep mapped bytes stable. `false` for network and unknown file systems, where a lost server
     /// would turn a read into the death of the process.
     fn prefers_mapping(&self) -> bool;
 
-    /// How much room there is where the directory lies; `None` where nothing is known of it.
+    /// Free space where the directory lies; `None` if unknown.
     ///
     /// # Errors
     /// `Io`.
@@ -177,14 +177,14 @@ pub trait Dir: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Removes the directory itself, which must be empty. It stays where the path it was opened by
-    /// is not its own name (a symbolic link, `.`), where it is a mount point, and where its parent
+    /// Removes the directory itself, which must be empty. It stays if the path by which it was
+    /// opened is not its own name (a symbolic link, `.`), if it is a mount point, or if its parent
     /// may not be written.
     ///
     /// # Errors
-    /// `Io`, also when the path names another directory by now.
+    /// `Io`, also if the path now names another directory.
     fn remove(&self) -> Result<()>;
 
-    /// For implementations to recognise their own kind in [`Dir::link`].
+    /// Lets implementations recognise their own kind in [`Dir::link`].
     fn as_any(&self) -> &dyn Any;
 }

@@ -1,7 +1,7 @@
-//! The environment: where directories, time, randomness and threads come from.
+//! The environment: source of directories, time, randomness and threads.
 //!
-//! One object is injected when a database is opened and handed down; nothing reaches the operating
-//! system past it.
+//! One object is injected when a database is opened and passed down; nothing reaches the operating
+//! system without it.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -20,38 +20,39 @@ pub enum Background {
     Stepped,
 }
 
-/// How urgent a background thread's work is beside the program's own.
+/// How urgent a background thread's work is compared with the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// As the thread that starts it: it mostly waits for the disk, and what it does between is what others wait for.
+    /// Like the thread that starts it: it mostly waits for the disk, and others wait for the rest
+    /// of its work.
     Normal,
-    /// `nice` +10 where possible: it computes for as long as there is work.
+    /// `nice` +10 if possible: it computes for as long as there is work.
     Low,
 }
 
-/// A join handle: blocks until the thread has ended. A panic of the thread is not passed on; its
-/// body has to catch and report its own.
+/// A join handle: blocks until the thread has ended. A panic of the thread is not passed on; the
+/// thread's body must catch and report its own.
 pub type Join = Box<dyn FnOnce() + Send>;
 
-/// Everything the engine may ask of the world outside.
+/// Everything that the engine may ask of the outside world.
 pub trait Env: Debug + Send + Sync {
-    /// Opens a directory, creating the last path component when `create` is set and it is missing.
+    /// Opens a directory. Creates the last path component if `create` is set and it is missing.
     ///
-    /// With `create` the entry of the directory in its parent is durable on return, whether this
-    /// call made it or an earlier one that was interrupted.
+    /// With `create` the directory's entry in its parent is durable on return, whether this call or
+    /// an earlier, interrupted one created it.
     ///
     /// # Errors
-    /// `NotFound` when it is missing, `InvalidArgument` when it is not a directory, `Io` otherwise; each
-    /// names the path.
+    /// `NotFound` if it is missing, `InvalidArgument` if it is not a directory, `Io` otherwise;
+    /// each names the path.
     fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>>;
 
-    /// Whether jobs run on threads or are stepped.
+    /// Whether background work runs on threads or is stepped.
     fn background(&self) -> Background;
 
     /// Starts a thread.
     ///
     /// # Errors
-    /// `NotSupported` where [`Env::background`] is `Stepped`; `Io` when the system has no thread to give.
+    /// `NotSupported` if [`Env::background`] is `Stepped`; `Io` if the system cannot start one.
     /// Neither names a path: a thread belongs to no directory.
     fn spawn(&self, name: &str, priority: Priority, body: Box<dyn FnOnce() + Send>)
     -> Result<Join>;
@@ -65,8 +66,8 @@ pub trait Env: Debug + Send + Sync {
     /// Physical memory in bytes as the environment sees it (cgroup limit included).
     fn memory_bytes(&self) -> u64;
 
-    /// Most files that one directory's reader should hold open at a time. 1,024 where nothing is
-    /// known that bounds it.
+    /// Most files that the reader of one directory should hold open at a time. 1,024 if no limit is
+    /// known.
     fn open_files_max(&self) -> usize {
         1024
     }

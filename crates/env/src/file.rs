@@ -1,7 +1,7 @@
 //! Files: appended, read at an offset or mapped, and log regions that are overwritten in place.
 //!
-//! Every error names the file and its directory: a program may have several databases, and each has
-//! files of the same names.
+//! Every error names the file and its directory: a program may have several databases with files of
+//! the same names.
 
 use std::fmt::{self, Debug};
 use std::ops::Deref;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-/// How a reader means to use a mapping.
+/// How a reader will use a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Point reads: no read-ahead.
     Random,
-    /// A scan or merge from front to back.
+    /// A scan or compaction from front to back.
     Sequential,
-    /// Pieces of many pages, each from front to back: what the system does unasked.
+    /// Pieces of many pages, each from front to back: the system's default.
     Pieces,
 }
 
@@ -31,8 +31,8 @@ pub trait WritableFile: Debug + Send {
     /// to again.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Appends all of `parts`, one behind the other, without joining them first. An implementation
-    /// may take one system call for all; this default takes one for each that is not empty.
+    /// Appends all of `parts`, one after the other, without joining them first. An implementation
+    /// may use one system call for all; this default uses one for each that is not empty.
     ///
     /// # Errors
     /// As [`WritableFile::append`]; some of the parts may then have been appended.
@@ -52,8 +52,8 @@ pub trait WritableFile: Debug + Send {
     /// `Io`; never retried.
     fn sync(&mut self) -> Result<()>;
 
-    /// A second handle on the same file whose only use is to `sync` what was appended before, from
-    /// another thread: the syncer's. It keeps the descriptor open, so no write-back error is lost.
+    /// A second handle on the same file, with which another thread, the syncer, can `sync` what was
+    /// appended before. It keeps the descriptor open, so no write-back error is lost.
     fn syncer(&self) -> Arc<dyn FileSync>;
 }
 
@@ -65,9 +65,9 @@ pub trait FileSync: Debug + Send + Sync {
     /// `Io`; never retried.
     fn sync(&self) -> Result<()>;
 
-    /// Asks that the bytes appended so far begin to be written, and does not wait for them: several
-    /// files that are begun first are synced one after the other in half the time. A hint: nothing is
-    /// durable before [`FileSync::sync`], which also reports what went wrong meanwhile.
+    /// Starts writing the bytes appended so far, without waiting: syncing several files one after
+    /// the other takes half the time if all are started first. A hint: nothing is durable before
+    /// [`FileSync::sync`], which also reports intermediate errors.
     fn begin(&self) {}
 }
 
@@ -79,37 +79,40 @@ pub trait ReadFile: Debug + Send + Sync {
     /// Reads exactly `out.len()` bytes at `offset`.
     ///
     /// # Errors
-    /// `Corruption` when the file ends before; `Io` otherwise.
+    /// `Corruption` if the file ends before; `Io` otherwise.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()>;
 
-    /// Maps the first `len` bytes, at most as many as the file had when it was opened, or `None` where the environment
-    /// does not map. None of them may be changed while the mapping lives; the file may become longer.
+    /// Maps the first `len` bytes, at most as many as the file had when it was opened; `None` if
+    /// the environment does not map. None of them may be changed while the mapping lives; the file
+    /// may grow.
     ///
     /// # Errors
-    /// `Io`; `Corruption` when the file is shorter.
+    /// `Io`; `Corruption` if the file is shorter.
     fn map(&self, len: u64, access: Access) -> Result<Option<Mapping>>;
 
-    /// Tells the system that a range will be read soon, or (with `wanted` false) is not needed in
-    /// memory any more. Advice only.
+    /// Announces that a range will be read soon, or (with `wanted` false) is no longer needed in
+    /// memory. Advice only.
     fn advise(&self, offset: u64, len: u64, wanted: bool);
 }
 
-/// The first `len` bytes of a file of `size` as a length in memory, for [`ReadFile::map`], which
-/// names the file in the error.
+/// Checks that a file of `size` has `len` bytes and that they fit memory, for [`ReadFile::map`],
+/// which names the file in the error.
 pub(crate) fn front_of(len: u64, size: u64) -> Result<usize> {
     if len > size {
-        return Err(Error::corruption("the file ends before the bytes wanted")
-            .offset(size)
-            .expected(format_args!("{len} bytes"))
-            .found(format_args!("a file of {size} bytes")));
+        return Err(
+            Error::corruption("the file ends before the requested bytes")
+                .offset(size)
+                .expected(format_args!("{len} bytes"))
+                .found(format_args!("a file of {size} bytes")),
+        );
     }
     usize::try_from(len)
         .map_err(|_| Error::new(ErrorKind::NotSupported, "the file is larger than memory"))
 }
 
-/// What keeps mapped bytes alive: a real mapping, or heap bytes under simulation.
+/// Owner of mapped bytes: a real mapping, or heap bytes under simulation.
 pub trait MappedBytes: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// The bytes. Asked once, when a [`Mapping`] is made.
+    /// The bytes. Called once, when a [`Mapping`] is made.
     fn bytes(&self) -> &[u8];
 
     /// See [`Mapping::read_ahead`].
@@ -133,10 +136,10 @@ pub struct Mapping {
 }
 
 // SAFETY: the bytes are only ever read, and their owner is itself `Send + Sync`.
-#[expect(unsafe_code, reason = "a raw pointer beside the owner of its bytes")]
+#[expect(unsafe_code, reason = "a raw pointer next to the owner of its bytes")]
 unsafe impl Send for Mapping {}
 // SAFETY: as above: shared reads of bytes that nobody changes.
-#[expect(unsafe_code, reason = "a raw pointer beside the owner of its bytes")]
+#[expect(unsafe_code, reason = "a raw pointer next to the owner of its bytes")]
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -147,7 +150,8 @@ impl Mapping {
         Mapping { start, len, owner }
     }
 
-    /// The `len` bytes at `offset`, which keep all of the mapping alive; `None` where it has not so many.
+    /// The `len` bytes at `offset`, which keep all of the mapping alive; `None` where it has not so
+    /// many.
     #[must_use]
     pub fn part(&self, offset: usize, len: usize) -> Option<Mapping> {
         let part = self.get(offset..offset.checked_add(len)?)?;
@@ -159,14 +163,15 @@ impl Mapping {
         })
     }
 
-    /// Has the system begin to read what of the range is not in memory, in as few requests as it can.
-    /// Advice only; does not wait. The range is of the whole mapping, also where this is a part of it.
+    /// Asks the system to start reading the part of the range that is not in memory, in as few
+    /// requests as possible. Advice only; does not wait. The range is of the whole mapping, even if
+    /// this is a part of it.
     pub fn read_ahead(&self, offset: usize, len: usize) {
         self.owner.read_ahead(offset, len);
     }
 
-    /// Has the system map the range at once instead of by a page fault for every few pages; waits for
-    /// what must be read. Advice only. The range is as of [`Mapping::read_ahead`].
+    /// Asks the system to map the range now instead of by a page fault for every few pages; waits
+    /// for pages that must be read. Advice only. The range is as for [`Mapping::read_ahead`].
     pub fn map_now(&self, offset: usize, len: usize) {
         self.owner.map_now(offset, len);
     }
@@ -181,9 +186,10 @@ impl Deref for Mapping {
         reason = "a virtual call on each use would cost more than the use"
     )]
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` and `len` come from a slice borrowed from the owner, or from one within that (`part`),
-        // which this value shares. An `Arc` never moves what it owns and gives no exclusive access while shared, so
-        // the slice, borrowed for as long as the owner lives, is valid and unchanged here.
+        // SAFETY: `start` and `len` come from a slice borrowed from the owner, or from one within
+        // that (`part`), which this value shares. An `Arc` never moves its content and gives no
+        // exclusive access while shared, so the slice, borrowed for as long as the owner lives, is
+        // valid and unchanged here.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -196,22 +202,22 @@ impl Debug for Mapping {
     }
 }
 
-/// The memory of one log segment: a fixed length, written from front to back, one writer.
+/// The memory of one log segment: a fixed length, written from front to back, by one writer.
 ///
-/// Real: a shared mapping (a `write` is a copy, survives `SIGKILL`). Simulated: heap bytes, each
-/// write split into pieces that a kill may separate and each dirtied 512-byte sector a pending unit
-/// of a crash state.
+/// Real: a shared mapping (a `write` is a copy and survives `SIGKILL`). Simulated: heap bytes,
+/// where each write is split into pieces that a kill may separate, and each dirtied 512-byte sector
+/// is a pending unit of a crash state.
 ///
-/// Once something of it was read in place ([`LogRegion::bytes`]), what has been written stays as it is
-/// while the region is shared; only its sole owner may have it overwritten ([`LogRegion::reuse`]).
+/// Once any of it was read in place ([`LogRegion::bytes`]), written bytes stay unchanged while the
+/// region is shared; only its sole owner may allow overwriting them ([`LogRegion::reuse`]).
 pub trait LogRegion: Debug + Send + Sync {
     /// The fixed length in bytes.
     fn size(&self) -> u64;
 
-    /// Copies `parts` one behind the other to `offset`. They are then handed to the operating
-    /// system: the death of this process loses nothing, the loss of power may. `sync_next` says
-    /// that the caller will call [`LogRegion::sync`] right after, which lets an implementation take
-    /// the path that makes that sync cheapest.
+    /// Copies `parts` consecutively to `offset`. The operating system then has them: the death of
+    /// this process loses nothing, a power loss may. `sync_next` says that the caller will call
+    /// [`LogRegion::sync`] right after, so that an implementation can choose the path that makes
+    /// that sync cheapest.
     ///
     /// Must not be called concurrently with itself.
     ///
@@ -219,45 +225,46 @@ pub trait LogRegion: Debug + Send + Sync {
     /// `NoSpace` or `Io`; afterwards the region must not be written again.
     ///
     /// # Panics
-    /// When the bytes reach past the end of the region or, after [`LogRegion::bytes`], begin before the
-    /// end of what was written; on a concurrent call.
+    /// If the bytes reach past the end of the region or, after [`LogRegion::bytes`], begin before
+    /// the end of the written bytes; on a concurrent call.
     fn write(&self, offset: u64, parts: &[&[u8]], sync_next: bool) -> Result<()>;
 
-    /// `len` bytes at `offset`, written before, to be read where they lie; `None` where the
-    /// environment keeps no memory of them that stays.
+    /// Borrows `len` written bytes at `offset`, to be read in place; `None` if the environment has
+    /// no stable memory for them.
     ///
-    /// They lie in the page cache: should the system have dropped them, and the disk not have kept
-    /// what it was given, they are not what was written. Whoever relies on them checks them.
+    /// They are in the page cache: if the system dropped them and the disk lost what it was given,
+    /// they are not what was written. Readers that rely on them must check them.
     ///
     /// # Panics
-    /// When not all of them were written since the region was created, opened or reused; the first
-    /// time, when a write is under way.
+    /// If not all of them were written since the region was created, opened or reused; at the first
+    /// call, if a write is under way.
     fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let _ = (offset, len);
         None
     }
 
-    /// The name of the file and the offset in it of `bytes` that [`LogRegion::bytes`] gave, for an
-    /// error about them; `None` for others.
+    /// File name and offset of `bytes` that [`LogRegion::bytes`] returned, for an error about them;
+    /// `None` for other bytes.
     fn place_of(&self, bytes: &[u8]) -> Option<(&str, u64)> {
         let _ = bytes;
         None
     }
 
-    /// The region will be written from its front again: nobody reads it in place any more.
+    /// Announces that the region will be written from its front again: nobody reads it in place any
+    /// more.
     fn reuse(&mut self) {}
 
-    /// Makes every byte written so far durable. May run while another thread writes; what that
-    /// thread writes meanwhile is not covered.
+    /// Makes every byte written so far durable. May run while another thread writes; bytes written
+    /// during the call are not covered.
     ///
     /// # Errors
     /// `Io`; never retried.
     fn sync(&self) -> Result<()>;
 
-    /// Prepares the region's memory so that following writes take few page faults. Advice only: a region
-    /// that was prepared a moment ago, and not synced since, may be let be.
+    /// Prepares the region's memory so that the following writes take few page faults. Advice only:
+    /// may do nothing if the region was prepared a moment ago and not synced since.
     ///
-    /// It dirties the whole region, so the next [`LogRegion::sync`] writes all of it back: for
-    /// regions that will be written without syncs, ahead of their use.
+    /// It dirties the whole region, so the next [`LogRegion::sync`] writes all of it back: meant
+    /// for regions that will be written without syncs, ahead of their use.
     fn warm(&self);
 }

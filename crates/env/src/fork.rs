@@ -1,23 +1,25 @@
-//! Whether the process that made something is the one that asks.
+//! Fork detection: whether this is still the process that made something.
 //!
-//! After `fork` a child has a handle's memory and descriptors and none of its threads, and shares with the
-//! parent what is mapped of the log: a write of the child would be stored over the parent's next record.
-//! So each write asks [`Origin::is_here`], which costs one load: a counter that the system's own hook for
-//! forks raises in the child. Asking the system for the process number with each put, 50 ns and more, lost;
-//! so did a page that the kernel wipes at a fork, which is as cheap but known to Linux alone.
+//! After `fork` a child has the memory and descriptors of a handle but none of its threads, and
+//! shares the log's mapping with the parent: a write of the child would overwrite the parent's next
+//! record. So each write calls [`Origin::is_here`], which costs one load of a counter that the
+//! system's fork hook increments in the child. Asking the system for the process number with each
+//! put lost because of its cost. A page that the kernel wipes at a fork lost because only Linux has
+//! it; it is as cheap.
 //!
-//! A child that was made by a bare system call, past the C library, is found by [`Origin::check`] only,
-//! which compares process numbers too, at the next segment, sync, flush or close.
+//! A child created by a bare system call, bypassing the C library, is only detected by
+//! [`Origin::check`], which also compares process numbers, at the next segment, sync, flush or
+//! close.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-/// Forks between the first process and this one, since the first [`Origin`] was made.
+/// Forks between the first process and this one, counted since the first [`Origin`] was made.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The process something was made in.
+/// The process in which something was made.
 ///
 /// ```
 /// use cairndb_env::Origin;
@@ -43,7 +45,7 @@ impl Origin {
         }
     }
 
-    /// Forks between the first process and this one, as far as the C library made them.
+    /// Forks between the first process and this one, as far as they went through the C library.
     pub(crate) fn forks(self) -> u32 {
         self.forks
     }
@@ -58,13 +60,13 @@ impl Origin {
         }
     }
 
-    /// Whether this is the process still, as far as one load can tell.
+    /// Whether this is still that process, as far as one load can tell.
     #[inline]
     pub fn is_here(&self) -> bool {
         FORKS.load(Ordering::Relaxed) == self.forks
     }
 
-    /// Refuses what came over `fork`, however it was made.
+    /// Returns an error in any other process, however it was forked.
     ///
     /// # Errors
     /// `Forked`.
@@ -77,7 +79,7 @@ impl Origin {
     }
 }
 
-/// What is said to a child that uses its parent's handle.
+/// The error for a child that uses its parent's handle.
 #[cold]
 pub fn forked() -> Error {
     Error::new(
@@ -93,16 +95,16 @@ mod hook {
 
     use super::FORKS;
 
-    /// Runs in the child, before anything else there: an atomic store is all that is allowed.
+    /// Runs in the child, before anything else there; only an atomic store is allowed.
     extern "C" fn count() {
         FORKS.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn install() {
         static ONCE: Once = Once::new();
-        // Where there is no memory for one more hook, process numbers are compared all the same.
-        // SAFETY: the one function given is of the program, lives as long as it, and does nothing but add to
-        // a static atomic, which a child of a process with threads may do.
+        // Without memory for another hook, process numbers are still compared. SAFETY: the function
+        // is part of the program, lives as long as it, and only adds to a static atomic, which a
+        // child of a process with threads may do.
         #[expect(unsafe_code, reason = "the hook for forks has no safe wrapper")]
         ONCE.call_once(|| unsafe {
             libc::pthread_atfork(None, None, Some(count));

@@ -1,22 +1,21 @@
-//! The outside world behind four seams: files, clock and randomness, threads, and the sync facade.
+//! The outside world behind four interfaces: files, clock and randomness, threads, and locks.
 //!
-//! Floor 2 of the house. No other library crate touches `std::fs`, a clock or a thread; what the
-//! engine may ask of the operating system is exactly what [`Env`], [`Dir`] and the file traits say.
-//! Three environments implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states
-//! and faults).
+//! Floor 2. No other library crate touches `std::fs`, a clock or a thread; the engine can ask the
+//! operating system for exactly what [`Env`], [`Dir`] and the file traits offer. Three environments
+//! implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states and faults).
 
 #![allow(
     clippy::useless_conversion,
     reason = "the widths of the system's own types differ between platforms"
 )]
 
+mod borrowing;
 #[cfg(test)]
 mod conformance;
 pub mod dir;
 pub mod environment;
 pub mod file;
 mod fork;
-mod lending;
 pub mod mem;
 mod mirror;
 #[cfg(test)]

@@ -11,17 +11,17 @@ use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
+use crate::borrowing::OneRegion;
 use crate::dir::{Dir, DirLock, Holders};
 use crate::environment::{Background, Env, Join, Priority};
 use crate::file::{
     Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
 };
-use crate::lending::OneRegion;
 use crate::mirror::Mirror;
 use crate::sync::Mutex;
 use crate::{random::Random, worker};
 
-/// What a memory environment says the machine has.
+/// The memory size that the environment reports.
 const MEMORY_BYTES: u64 = 1 << 30;
 
 /// Files in memory.
@@ -46,7 +46,7 @@ pub struct MemEnv {
 
 impl MemEnv {
     /// An environment without directories. Its randomness is a fixed sequence and its clock counts
-    /// the times it was asked, so a stepped run repeats exactly.
+    /// its calls, so a stepped run repeats exactly.
     pub fn new(background: Background) -> Arc<MemEnv> {
         Arc::new(MemEnv {
             background,
@@ -99,7 +99,7 @@ impl Env for MemEnv {
         match self.background {
             // Threads sleep by the system's clock.
             Background::Threads => system_ns(),
-            // A microsecond for each question: time passes, and passes alike in every run.
+            // A microsecond per call: time passes, and equally in every run.
             Background::Stepped => self.clock_ns.fetch_add(1000, Ordering::Relaxed),
         }
     }
@@ -128,7 +128,7 @@ fn system_ns() -> u64 {
 
 type Dirs = Mutex<BTreeMap<PathBuf, Arc<MemDir>>>;
 
-/// The names held in one directory and its locks.
+/// The names in one directory, and its locks.
 #[derive(Debug)]
 struct MemDir {
     path: Arc<Path>,
@@ -164,7 +164,7 @@ impl MemDir {
         }))
     }
 
-    /// The error as one about this file of the directory.
+    /// Adds this file of the directory to the error.
     #[cold]
     fn named(&self, name: &str, error: Error) -> Error {
         error.file(name).directory(&self.path)
@@ -299,7 +299,7 @@ struct MemLock {
 impl MemDir {
     fn hold(&self, name: &str, together: bool) -> Result<MemLock> {
         if !self.locked.lock().take(name.to_owned(), together) {
-            let message = "this process has the database open already; share or close that handle";
+            let message = "this process already has the database open; share or close that handle";
             return Err(self.named(name, Error::new(ErrorKind::Locked, message)));
         }
         Ok(MemLock {
@@ -317,7 +317,7 @@ impl Drop for MemLock {
     }
 }
 
-/// Bytes shared with the mappings made of them: a write that finds them shared copies them first.
+/// Bytes shared with their mappings: a write that finds them shared copies them first.
 #[derive(Debug, Default)]
 struct MemFile {
     bytes: Mutex<Arc<Vec<u8>>>,
@@ -371,7 +371,7 @@ struct MemReader {
 }
 
 impl MemReader {
-    /// The error as one about this file.
+    /// Adds this file to the error.
     #[cold]
     fn named(&self, error: Error) -> Error {
         error.file(&*self.name).directory(&self.dir)
@@ -396,7 +396,9 @@ impl ReadFile for MemReader {
                 Ok(())
             }
             None => Err(self
-                .named(Error::corruption("the file ends before the bytes wanted"))
+                .named(Error::corruption(
+                    "the file ends before the requested bytes",
+                ))
                 .offset(offset)
                 .expected(format_args!("{} bytes", out.len()))
                 .found(format_args!("a file of {} bytes", bytes.len()))),

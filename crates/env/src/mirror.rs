@@ -1,46 +1,47 @@
-//! A log region's bytes in memory that stays, for environments whose files have none.
+//! Mirror: a stable copy of a log region's bytes, for environments whose files cannot be borrowed
+//! from.
 //!
-//! The real region lends what lies in its mapping. Those of the other environments keep their content
-//! behind locks and copy it about; without a mirror the engine would copy every value there, and be
+//! Bytes of the real region are borrowed from its mapping. Other environments keep file contents
+//! behind locks and copy them. Without a mirror the engine would copy every value there, and be
 //! tested on a path that no user's data takes.
-#![expect(unsafe_code, reason = "writes beside slices that were lent out")]
+#![expect(unsafe_code, reason = "writes next to borrowed slices")]
 
 use std::ptr::NonNull;
 
-use crate::lending::Lending;
+use crate::borrowing::Borrowing;
 
-/// What was written to a region since it was made or reused.
+/// The bytes written to a region since it was made or reused.
 #[derive(Debug)]
 pub(crate) struct Mirror {
     /// `len` bytes of a `Box<[u8]>`.
     start: NonNull<u8>,
     len: usize,
-    lending: Lending,
+    borrowing: Borrowing,
 }
 
 // SAFETY: the memory is owned, without thread affinity.
 unsafe impl Send for Mirror {}
-// SAFETY: `lending` keeps writes apart from each other and from what is read.
+// SAFETY: `borrowing` keeps writes apart from each other and from reads.
 unsafe impl Sync for Mirror {}
 
 impl Mirror {
-    /// A mirror of a region of `len` bytes; none of a region that is larger than memory.
+    /// A mirror of a region of `len` bytes; none if the region is larger than memory.
     pub(crate) fn new(len: u64) -> Option<Mirror> {
         let bytes = vec![0u8; usize::try_from(len).ok()?].into_boxed_slice();
         let len = bytes.len();
         let start = NonNull::from(Box::leak(bytes)).cast();
-        let lending = Lending::default();
+        let borrowing = Borrowing::default();
         Some(Mirror {
             start,
             len,
-            lending,
+            borrowing,
         })
     }
 
-    /// Takes over what was written to the region.
+    /// Copies bytes written to the region.
     ///
     /// # Panics
-    /// When it ends behind the region, or changes what can be read in place.
+    /// If they end after the region, or change bytes that can be read in place.
     pub(crate) fn write(&self, offset: u64, parts: &[&[u8]]) {
         let mut at = usize::try_from(offset).expect("within the region");
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
@@ -49,41 +50,41 @@ impl Mirror {
             end.is_some_and(|end| end <= self.len),
             "a log write reaches past the end of its region"
         );
-        self.lending.begin(offset);
+        self.borrowing.begin(offset);
         for part in parts {
             // SAFETY: `at + part.len()` is at most `end`, which is at most `len`.
             let to = unsafe { self.start.add(at) };
-            // SAFETY: as `lending` granted, nothing from `to` on is lent, so `part`, should it be of this
-            // mirror, does not overlap; nor does another thread write.
+            // SAFETY: as `borrowing` granted, nothing from `to` on is borrowed, so `part` does not
+            // overlap even if it comes from this mirror; nor does another thread write.
             unsafe { to.copy_from_nonoverlapping(NonNull::from(*part).cast(), part.len()) };
             at += part.len();
         }
-        self.lending.written(at as u64);
+        self.borrowing.written(at as u64);
     }
 
-    /// Bytes that were written.
+    /// Written bytes.
     ///
     /// # Panics
-    /// When not all of them were.
+    /// If not all of them were written.
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
-        self.lending.lend(offset, len);
+        self.borrowing.borrow(offset, len);
         let at = usize::try_from(offset).expect("within the region");
-        // SAFETY: `lending` granted bytes that were written, which are within the region.
+        // SAFETY: `borrowing` granted bytes that were written, which are within the region.
         let start = unsafe { self.start.add(at) };
         // SAFETY: as above; nobody writes these `len` bytes while `self` is shared.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), len) }
     }
 
-    /// Forgets what was written.
+    /// Forgets the written bytes.
     pub(crate) fn reuse(&mut self) {
-        self.lending.reuse();
+        self.borrowing.reuse();
     }
 }
 
 impl Drop for Mirror {
     fn drop(&mut self) {
         let bytes = std::ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.len);
-        // SAFETY: pointer and length are those of the box that `new` took apart.
+        // SAFETY: pointer and length are those of the box that `new` leaked.
         drop(unsafe { Box::from_raw(bytes) });
     }
 }
@@ -96,9 +97,9 @@ mod tests {
     fn what_was_written_is_lent_and_stays() {
         let mut mirror = Mirror::new(16).expect("16 bytes are there");
         mirror.write(0, &[b"ab", b"", b"cd"]);
-        let lent = mirror.bytes(1, 3);
-        mirror.write(8, &[lent]);
-        assert_eq!((lent, mirror.bytes(8, 3)), (&b"bcd"[..], &b"bcd"[..]));
+        let borrowed = mirror.bytes(1, 3);
+        mirror.write(8, &[borrowed]);
+        assert_eq!((borrowed, mirror.bytes(8, 3)), (&b"bcd"[..], &b"bcd"[..]));
         assert_eq!(mirror.bytes(11, 0), b"");
         mirror.reuse();
         mirror.write(0, &[b"new"]);

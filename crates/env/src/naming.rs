@@ -1,8 +1,7 @@
-//! Every error of the environment names its path: what the walks over the calls of the seam share.
+//! Shared parts of the tests that every error of an environment names its path.
 //!
 //! Each environment has a walk that makes the calls fail. The table of calls is read from the
-//! source of the traits: a call that is added and can fail has to be walked or excused with a
-//! reason.
+//! source of the traits: a new fallible call must be walked or excused with a reason.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +22,7 @@ pub(crate) enum About<'a> {
     Directory(&'a Path),
 }
 
-/// The calls that were seen to fail, and those whose errors do not name their paths.
+/// The calls seen to fail, and those whose errors do not name their paths.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     walked: BTreeSet<String>,
@@ -31,7 +30,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Notes the call, and what its error lacks. It must have failed.
+    /// Records the call, which must have failed, and what its error lacks.
     pub(crate) fn fails<T>(&mut self, call: &str, about: About<'_>, result: Result<T>) {
         self.walked.insert(call.to_owned());
         let Err(error) = result else {
@@ -48,7 +47,7 @@ impl Walk {
             }
         };
         let text = error.to_string();
-        // Not a longer path or name that begins alike.
+        // Not a longer path or name with the same beginning.
         let named = [')', ',']
             .iter()
             .any(|end| text.contains(&format!("({place}{end}")));
@@ -58,13 +57,13 @@ impl Walk {
         }
     }
 
-    /// All errors named their paths.
+    /// Asserts that all errors named their paths.
     pub(crate) fn assert_named(self) {
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
     }
 
-    /// All errors named their paths, and every call of the seam that can fail was walked, but for
-    /// the excused ones and their reasons.
+    /// Asserts that all errors named their paths, and that every fallible call was walked, except
+    /// the excused ones.
     pub(crate) fn assert_complete(self, excused: &[(&str, &str)]) {
         let excused = excused.iter().map(|(call, _reason)| (*call).to_owned());
         let excused: BTreeSet<String> = excused.collect();
@@ -77,8 +76,8 @@ impl Walk {
     }
 }
 
-/// `Trait::method` of all traits of the seam, where the method gives a `Result`. The others cannot
-/// report an error.
+/// `Trait::method` of all traits of the environment, if the method returns a `Result`. The others
+/// cannot report an error.
 fn fallible_calls() -> BTreeSet<String> {
     let sources = [
         include_str!("environment.rs"),
@@ -123,7 +122,8 @@ fn the_table_of_calls_has_those_of_every_trait() {
     assert!(!calls.contains("ReadFile::advise"));
 }
 
-/// What fails in every environment, in the new directory `path` of `env`; `foreign` is of another.
+/// Calls that fail in every environment, in the new directory `path` of `env`; `foreign` belongs to
+/// another.
 pub(crate) fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Walk {
     let mut walk = Walk::default();
     let missing = path.join("missing");

@@ -1,4 +1,4 @@
-//! Seeded randomness for the environments that must repeat themselves.
+//! Seeded randomness for environments that must repeat themselves.
 
 /// A `SplitMix64` sequence (Steele, Lea and Flood, 2014): a full period and no bad seeds.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Random {
     /// A number below `bound`, which must not be zero.
     ///
     /// # Panics
-    /// When `bound` is zero.
+    /// If `bound` is zero.
     pub const fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below zero");
         self.next_u64() % bound
@@ -33,7 +33,7 @@ impl Random {
     /// An index below `len`, which must not be zero.
     ///
     /// # Panics
-    /// When `len` is zero.
+    /// If `len` is zero.
     pub fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).expect("below a usize")
     }

@@ -2,8 +2,8 @@
 //!
 //! Directories are held by descriptor and files opened relative to them, so that renaming or
 //! replacing a path redirects nothing. Every descriptor is above the standard three (a stray print
-//! never lands in a table), closed on exec, never opened through a final symbolic link and never
-//! opened blocking; what is not a regular file is refused.
+//! never lands in a table), closed on exec, never opened through a final symbolic link, and never
+//! opened blocking. Anything but a regular file is refused.
 
 mod descriptor;
 mod directory;
@@ -44,12 +44,12 @@ pub struct RealEnv {
 }
 
 impl RealEnv {
-    /// The environment with private modes.
+    /// The environment with permissions for the owner only.
     pub fn new() -> Arc<RealEnv> {
         Arc::new(RealEnv::default())
     }
 
-    /// The environment creating files and directories with these permission bits (the process's
+    /// An environment that creates files and directories with these permission bits (the process's
     /// umask still applies).
     pub fn with_modes(modes: Modes) -> Arc<RealEnv> {
         Arc::new(RealEnv { modes })

@@ -1,18 +1,19 @@
-//! The simulated environment: a file system that keeps what is durable apart from what is visible.
+//! The simulated environment: a file system that distinguishes what is durable from what is
+//! visible.
 //!
-//! It makes every state a crash may leave, fails any operation in any of several ways, logs all
-//! operations and checks the order of syncs. Everything follows from a seed: clock, randomness,
-//! the pieces writes fall into. Background work is stepped, unless threads are asked for.
+//! It makes every state that a crash may leave, fails any operation in any of several ways, logs
+//! all operations and checks the order of syncs. Everything follows from a seed: clock, randomness,
+//! the pieces that writes fall into. Background work is stepped, unless threads are requested.
 //!
-//! Flow of an operation: a handle opens a call on the state, which counts and
-//! logs it, keeps a crash point if somebody watches, and applies faults; then the handle changes
-//! the disk. One lock covers all of it.
+//! Flow of an operation: a handle begins a call on the state, which counts and logs it, keeps a
+//! crash point if somebody watches, and applies faults; then the handle changes the disk. One lock
+//! covers all of it.
 //!
 //! A crash test either lets one run go on to its end and takes crash points on the way
 //! ([`SimEnv::watch`]), or stops a run at an operation ([`SimEnv::crash_at`]) and takes the crash
-//! point it stopped at ([`SimEnv::crash_point`]). Each point gives many images, new environments to
-//! open the database in. What is told here of devices: sectors are written whole or not at all,
-//! file lengths and names are changed apart from data, nothing else is promised before a sync.
+//! point there ([`SimEnv::crash_point`]). Each point gives many images, new environments in which
+//! to open the database. Assumptions about devices: sectors are written whole or not at all, file
+//! lengths and names change apart from data, and nothing else is promised before a sync.
 
 mod content;
 mod crash;

@@ -14,8 +14,9 @@ pub(crate) fn now_ns() -> u64 {
     seconds * 1_000_000_000 + nanos
 }
 
-/// A random number from the kernel. Before its pool is ready (early boot) or where the call is
-/// filtered, the standard library's per-process keys serve: a salt has to differ, not to hide.
+/// A random number from the kernel. Before its pool is ready (early boot) or if the call is
+/// filtered, the standard library's per-process keys are used: a salt has to differ, not to be
+/// secret.
 pub(crate) fn random_u64() -> u64 {
     kernel_random().unwrap_or_else(|| RandomState::new().hash_one(now_ns()))
 }
@@ -35,8 +36,8 @@ fn kernel_random() -> Option<u64> {
     None
 }
 
-/// Physical memory, or the control group's limit where that is less. Asked of the system once in a
-/// process: a dozen small files are read for it, a third of what opening a database took.
+/// Physical memory, or the control group's limit if that is less. Queried once per process: it
+/// reads a dozen small files.
 pub(crate) fn memory_bytes() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(read_memory_bytes)
@@ -49,8 +50,8 @@ fn read_memory_bytes() -> u64 {
     limit.map_or(physical_bytes(), |limit| limit.min(physical_bytes()))
 }
 
-/// A quarter of the descriptors this process may have: the program around the store wants some, the
-/// store's logs and its writers too.
+/// A quarter of the descriptors that this process may have: the program around the store needs
+/// some, and so do the store's logs and writers.
 pub(crate) fn open_files_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
@@ -63,14 +64,14 @@ fn physical_bytes() -> u64 {
     u64::from(info.totalram) * u64::from(info.mem_unit)
 }
 
-/// Without `sysinfo`: an amount that any machine of today has.
+/// Without `sysinfo`: an amount that any current machine has.
 #[cfg(not(target_os = "linux"))]
 fn physical_bytes() -> u64 {
     4 << 30
 }
 
-/// The least memory limit on the way from this process's control group to the root, for version 2
-/// (`memory.max`) and version 1 (`memory.limit_in_bytes`); `None` when there is none.
+/// The smallest memory limit between this process's control group and the root, for version 2
+/// (`memory.max`) and version 1 (`memory.limit_in_bytes`); `None` if there is none.
 fn cgroup_limit(own_groups: &str, mount: &Path) -> Option<u64> {
     let mut least = None;
     for line in own_groups.lines() {
@@ -85,8 +86,8 @@ fn cgroup_limit(own_groups: &str, mount: &Path) -> Option<u64> {
         } else {
             continue;
         };
-        // Inside a container the group's path may not exist below the mount, its tail may: every
-        // ancestor is asked, the base itself last.
+        // Inside a container the group's path may not exist below the mount, but its tail may:
+        // every ancestor is tried, the base itself last.
         let mut group = Path::new(group.trim_start_matches('/'));
         loop {
             let limit = std::fs::read_to_string(base.join(group).join(file))

@@ -1,4 +1,4 @@
-//! Background threads as every threaded environment starts them.
+//! Background threads, as every threaded environment starts them.
 
 use std::thread::Builder;
 
@@ -6,8 +6,9 @@ use cairndb_base::{Error, Result};
 
 use crate::environment::{Join, Priority};
 
-/// Stack of a background thread, as Rust's own threads have it: comparators and merge operators run here too,
-/// and one of theirs may recurse. Address space only: what is never touched is never resident.
+/// Stack of a background thread, as large as for Rust's own threads: comparators and merge
+/// operators run here, too, and may recurse. Address space only: untouched memory is never
+/// resident.
 const STACK_BYTES: usize = 2 << 20;
 /// Added to the process's own `nice` value.
 #[cfg(target_os = "linux")]
@@ -16,7 +17,7 @@ const NICE_STEP: i32 = 10;
 /// Starts `body` on a thread of its own.
 ///
 /// # Errors
-/// `Io` when the system has no thread to give.
+/// `Io` if the system cannot start a thread.
 pub(crate) fn spawn(
     name: &str,
     priority: Priority,
@@ -33,12 +34,12 @@ pub(crate) fn spawn(
         })
         .map_err(|cause| Error::io("start a background thread", cause))?;
     Ok(Box::new(move || {
-        // A panic has been reported by the body or the panic hook; a joiner can add nothing.
+        // The body or the panic hook has reported a panic; a joiner can add nothing.
         let _ = handle.join();
     }))
 }
 
-/// Linux keeps `nice` per thread, so this touches no other. Failing changes speed only.
+/// Linux keeps `nice` per thread, so this affects no other thread. A failure affects speed only.
 #[cfg(target_os = "linux")]
 fn lower_priority() {
     let thread = rustix::thread::gettid();

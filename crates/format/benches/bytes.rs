@@ -1,4 +1,4 @@
-//! What encoding and reading the log, batches and edits costs.
+//! Benchmark: encoding and reading the log, batches and edits.
 //!
 //! `cargo bench -p cairndb-format --bench bytes`. The write path's budget is 25 ns for the header
 //! and checksum of a 120-byte payload.
@@ -32,7 +32,7 @@ fn header() -> SegmentHeader {
     }
 }
 
-/// The parts of a put behind its record header.
+/// The parts of a put after its record header.
 fn parts(frame: &batch::Frame) -> [&[u8]; 4] {
     [
         frame.before_key(),

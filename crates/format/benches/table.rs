@@ -1,4 +1,4 @@
-//! What the rows of the benchmark cost at the table: gets, misses, scans, building, merging.
+//! Benchmark: tables in the rows of the suite: gets, misses, scans, building, compacting.
 //!
 //! All but the build run over closed tables of the classic data, mapped and warm: a million entries
 //! of 16-digit keys and 100-byte values that halve. Every figure is per entry.
@@ -119,7 +119,7 @@ fn table_of(dir: &dyn Dir, file: u64, compression: Compression) -> Arc<Table> {
     table
 }
 
-/// One get; what it found, as a number that depends on the value.
+/// One get; returns a number that depends on the value found.
 fn get(table: &Table, key: &[u8], skip_filter: bool, scratch: &mut Vec<u8>) -> u64 {
     let hints = GetHints { skip_filter };
     let found = table
@@ -267,8 +267,8 @@ fn builds(c: &mut Criterion, dir: &dyn Dir) {
     group.finish();
 }
 
-/// Four interleaved tables into one, values copied verbatim. The next entry is found by heads, as the engine finds
-/// it: the first eight of the sixteen digits are the same.
+/// Four interleaved tables into one, values copied verbatim. The next entry is found by heads, as
+/// the engine finds it: the first eight of the sixteen digits are equal.
 fn merges(c: &mut Criterion, dir: &dyn Dir) {
     let mut group = c.benchmark_group("merge");
     let count = 200_000;

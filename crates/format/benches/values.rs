@@ -1,7 +1,8 @@
-//! What a large value costs: put into a value file, encoded at rest, read as it is and read encoded.
+//! Benchmark: a large value, put into a value file, encoded when idle, read raw and read encoded.
 //!
-//! `cargo bench -p cairndb-format --bench values`. A thousand values of 100,000 bytes, warm, in a real file; every figure
-//! is one value's. Most of a read that is not mapped is the copy out of the system's page cache.
+//! `cargo bench -p cairndb-format --bench values`. A thousand values of 100,000 bytes, warm, in a
+//! real file; every figure is per value. Most of a read that is not mapped is the copy out of the
+//! system's page cache.
 
 #![allow(
     missing_docs,
@@ -42,7 +43,7 @@ fn value(number: u64, halves: bool) -> Vec<u8> {
     value
 }
 
-/// The values in file `number`, encoded or as they are.
+/// The values in file `number`, encoded or raw.
 fn file(dir: &dyn Dir, number: u64, shorter: bool) -> Vec<Pointer> {
     let mut writer = ValueWriter::create(dir, FileNumber(number)).unwrap();
     let mut encoder = ValueEncoder::default();

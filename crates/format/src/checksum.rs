@@ -1,10 +1,10 @@
-//! CRC-32C, begun with the place the bytes belong to, and the checksum of any range in constant
-//! time for the searches behind damage.
+//! CRC-32C bound to the place of its bytes, and checksums of any range in constant time for the
+//! search after damage.
 //!
-//! A record's checksum starts from a seed (file and salt) and its own offset, so that the same
-//! bytes elsewhere do not pass. To look for intact records behind a damaged one, every offset is a
-//! candidate whose length may be anything; [`RangeChecksum`] makes each candidate cost the same,
-//! which keeps that search linear on hostile bytes.
+//! A record's checksum starts from a seed (file and salt) and its own offset, so the same bytes
+//! elsewhere do not pass. In the search for intact records after a damaged one, every offset is a
+//! candidate with an arbitrary length. [`RangeChecksum`] makes each candidate cost the same, which
+//! keeps that search linear on hostile bytes.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -20,19 +20,19 @@ pub(crate) fn seed(number: u64, salt: u64) -> u32 {
 /// CRC-32C of any range of one byte string, in time independent of the range's length.
 ///
 /// With `R(s, B)` the raw register after `B` from state `s`, and `P(x)` the register after the
-/// first `x` bytes from 0: `R(s, B[a..b]) = shift(s ^ P(a), b - a) ^ P(b)`, since the register is
+/// first `x` bytes from 0: `R(s, B[a..b]) = shift(s ^ P(a), b - a) ^ P(b)`, because the register is
 /// linear in state and data. `P` is kept every [`STEP_BYTES`]; `shift` is a product of polynomials.
 #[derive(Debug)]
 pub(crate) struct RangeChecksum<'a> {
     bytes: &'a [u8],
-    /// `P(0), P(STEP), P(2 * STEP) ...`; built when the first long range is asked for.
+    /// `P(0), P(STEP), P(2 * STEP) ...`; computed when the first long range is requested.
     steps: Vec<u32>,
 }
 
 /// Distance of the kept registers: 1/16 of the input's size in memory.
 const STEP_BYTES: usize = 64;
 
-/// Up to here reading the range itself is cheaper than four products.
+/// Up to this length reading the range itself is cheaper than four products.
 const DIRECT_BYTES_MAX: usize = 512;
 
 impl<'a> RangeChecksum<'a> {
@@ -41,7 +41,7 @@ impl<'a> RangeChecksum<'a> {
         RangeChecksum { bytes, steps }
     }
 
-    /// `crc32c_append(before, &bytes[range])`, or `None` when the range is not within the bytes.
+    /// `crc32c_append(before, &bytes[range])`, or `None` if the range is not within the bytes.
     pub(crate) fn append(&mut self, before: u32, range: Range<usize>) -> Option<u32> {
         let part = self.bytes.get(range.clone())?;
         if part.len() <= DIRECT_BYTES_MAX {
@@ -82,7 +82,7 @@ const BYTE: u32 = 1 << 23;
 /// `POWERS[k][d]` shifts by `d * 256^k` bytes.
 static POWERS: [[u32; 256]; 4] = powers();
 
-/// The register `state` becomes after `count` zero bytes.
+/// The register that `state` becomes after `count` zero bytes.
 fn shift(state: u32, count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     let mut state = state;

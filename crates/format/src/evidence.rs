@@ -1,8 +1,8 @@
-//! Whether a file is this format's, by what is in it.
+//! Evidence that a file belongs to this format: marks in its content.
 //!
-//! Names alone do not say it: `CURRENT`, `LOCK`, `MANIFEST-000004` and `000003.log` are LevelDB's
-//! and RocksDB's too, and `240101.log` may be anybody's. Who removes or overwrites a file that no
-//! manifest names asks here first.
+//! Names alone prove nothing: `CURRENT`, `LOCK`, `MANIFEST-000004` and `000003.log` are also names
+//! of LevelDB and RocksDB, and `240101.log` may be anything. Code that removes or overwrites a file
+//! that no manifest names asks here first.
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
@@ -10,33 +10,33 @@ use cairndb_env::Dir;
 use crate::name::{self, FileKind};
 use crate::{log, manifest, table, value_file};
 
-/// What the bytes of a file say about whose it is.
+/// What the content of a file says about its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// They are marked as this format marks them.
+    /// It has a mark of this format.
     Ours,
-    /// They are not: something else, or ours that are damaged or were never finished.
+    /// It has none: something else, or a file of this format that is damaged or was never finished.
     Foreign,
-    /// They do not tell: none are there yet, only zeros, or the file is of a kind without a mark.
+    /// It does not say: the file is empty, or only zeros, or of a kind without a mark.
     Silent,
 }
 
-/// Bytes looked at where a file begins.
+/// Bytes read from the start of a file.
 const HEAD_BYTES: usize = 64;
 
-/// Whose `found`, a name of this format, is. Reads 64 bytes; of a table that does not end as one,
-/// its first page.
+/// The evidence in `found`, which has a name of this format. Reads 64 bytes; of a table without a
+/// proper end, also its first page.
 ///
-/// The file must be a regular one ([`Dir::size_of`] says so): to open a pipe would wake up who
-/// waits at its other end.
+/// The file must be a regular one ([`Dir::size_of`] checks that): opening a pipe would wake up its
+/// other end.
 ///
 /// # Errors
-/// Of opening and reading the file.
+/// Those of opening and reading the file.
 pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
     let kind = match FileKind::parse(found) {
         None => return Ok(Evidence::Foreign),
-        // Not so much as opened: where locks are those of a process, closing LOCK would give it up.
-        // And LevelDB's CURRENT reads like ours.
+        // Not even opened: where locks belong to a process, closing LOCK would release it. And
+        // LevelDB's CURRENT looks like ours.
         Some(FileKind::Lock | FileKind::Current) => return Ok(Evidence::Silent),
         Some(kind) => kind,
     };
@@ -55,15 +55,15 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
     };
     Ok(match ours {
         true => Evidence::Ours,
-        // Prewritten, or cut off by a crash before the first byte.
+        // Preallocated, or cut off by a crash before the first byte.
         false if head.iter().all(|byte| *byte == 0) => Evidence::Silent,
         false => Evidence::Foreign,
     })
 }
 
-/// Whether manifest `number` is LevelDB's or RocksDB's, of a database with their own order: its first edit
-/// begins with the comparator's name, behind seven bytes of the record, the tag and the length. Ours has that
-/// name too, elsewhere.
+/// Whether manifest `number` belongs to LevelDB or RocksDB with their bytewise order: its first
+/// edit begins with the comparator's name, after seven bytes of the record, the tag and the length.
+/// Ours has that name too, but elsewhere.
 pub fn is_leveldb(dir: &dyn Dir, number: FileNumber) -> bool {
     const EDIT: &[u8] = b"\x01\x1aleveldb.BytewiseComparator";
     const RECORD_HEADER: usize = 7;

@@ -1,7 +1,7 @@
 //! Golden files: the bytes under `testdata/golden/` are what this version writes and reads.
 //!
-//! A file is hexadecimal with comments behind `#`; `00*40` is forty zero bytes. Before 1.0 a change
-//! of format changes the version number, the file and the page in `docs/format/` together. When a
+//! A file is hexadecimal with comments after `#`; `00*40` is forty zero bytes. Before 1.0 a change
+//! of format changes the version number, the file and the page in `docs/format/` together. If a
 //! test fails, its message holds the bytes as this version writes them.
 
 use cairndb_base::{ErrorKind, FileNumber, Kind};
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Compares and, where they differ, shows the bytes as they would have to stand in the file.
+/// Compares, and on a difference prints the bytes as the file should have them.
 #[track_caller]
 fn assert_golden(golden: &str, written: &[u8]) {
     let lines: Vec<String> = written
@@ -83,7 +83,7 @@ const SEGMENT: SegmentHeader = SegmentHeader {
     start_seq: 1000,
 };
 
-/// Three records, the last of which knows the first to be durable; stale bytes behind them.
+/// Three records, the last of which knows the first to be durable; stale bytes follow.
 fn segment() -> Vec<u8> {
     let mut put = BatchWriter::new();
     put.put(b"k", b"v");

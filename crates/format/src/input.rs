@@ -1,14 +1,14 @@
-//! A cursor over untrusted bytes: each read either lies within them or is an error.
+//! Decoder cursor over untrusted bytes: each read lies within them or returns an error.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint};
 use cairndb_base::{Error, Result};
 
-/// What is left of a byte string that is being decoded.
+/// The rest of a byte string that is being decoded.
 ///
-/// Errors say what was expected and at which byte of this string; the caller adds the file and
-/// the string's own offset.
+/// Errors name what was expected and the byte of this string; the caller adds the file and the
+/// string's own offset.
 #[derive(Clone, Debug)]
 pub(crate) struct Input<'a> {
     bytes: &'a [u8],

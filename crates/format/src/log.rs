@@ -1,16 +1,17 @@
-//! The log: segments of fixed size, overwritten in place, that hold what memtables hold.
+//! The log: segments of fixed size, overwritten in place, that hold the contents of memtables.
 //!
-//! Commit encodes a record ([`encode_record`], [`encode_header`]) and writes it into a region; recovery reads a whole segment and steps through it with [`SegmentReader`]. Layout and
+//! Commit encodes a record ([`encode_record`], [`encode_header`]) and writes it into a region.
+//! Recovery reads a whole segment and steps through it with a [`SegmentReader`]. Layout and
 //! reasons: `docs/format/log.md`.
 //!
-//! 1. A segment's bytes behind its last record are undefined: zeros, noise, or records of an
-//!    earlier segment in the same recycled file. Only a checksum that started from this segment's
-//!    number and salt and the record's own offset makes bytes a record.
-//! 2. The first bytes that are no record end the segment. Whether something is lost there is
-//!    decided by [`find_later_synced`]: each record tells how much of its segment was known durable
-//!    when it was written.
+//! 1. Bytes after a segment's last record are undefined: zeros, noise, or records of an earlier
+//!    segment in the same recycled file. Only a checksum that started from this segment's number
+//!    and salt and the record's own offset makes bytes a record.
+//! 2. The first bytes that are no record end the segment. [`find_later_synced`] decides whether
+//!    something was lost there: each record stores how much of its segment was known durable when
+//!    it was written.
 //! 3. Sequence numbers are continuous over records and segments, gaps included; the engine checks
-//!    that, with [`Record::count`].
+//!    that with [`Record::count`].
 
 mod header;
 mod reader;

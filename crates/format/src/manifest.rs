@@ -1,12 +1,12 @@
-//! The manifest: the sequence of version edits that says which files make up the database.
+//! The manifest: the sequence of version edits that defines which files make up the database.
 //!
-//! The engine creates one with a base (everything that is true at that moment), points `CURRENT`
-//! at it, and appends an edit for every change of the file set; opening reads the one `CURRENT`
-//! names. Layout: `docs/format/manifest.md`, `docs/format/directory.md`.
+//! The engine creates one with a base (the whole state at that moment), points `CURRENT` at it, and
+//! appends an edit for every change of the file set. Opening reads the one that `CURRENT` names.
+//! Layout: `docs/format/manifest.md`, `docs/format/directory.md`.
 //!
 //! 1. The base is durable before `CURRENT` names the file, so damage within it is always an error.
-//! 2. Each record tells how much of the file was known durable when it was written. Bad bytes that
-//!    a later record knew to be durable are damage; any others are a torn tail, which is cut.
+//! 2. Each record stores how much of the file was known durable when it was written. Bad bytes that
+//!    a later record knew to be durable are damage; any others are a torn tail, which is cut off.
 //! 3. Encoding is deterministic: equal edits give equal bytes.
 
 mod codec;

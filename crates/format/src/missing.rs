@@ -1,8 +1,8 @@
-//! Absence of a file that the database needs, as an error.
+//! A missing file that the database needs, as an error.
 //!
-//! Environments say `NotFound` of any name. Of a path that means that it holds no database, and a
-//! program may make one; of a file that a manifest names it means that the database is damaged. So
-//! whoever opens, links or syncs such a file passes the result through [`needed`].
+//! Environments return `NotFound` for any name. For a path this means that there is no database,
+//! and a program may create one. For a file that a manifest names it means that the database is
+//! damaged. So code that opens, links or syncs such a file passes the result through [`needed`].
 
 use cairndb_base::{Error, ErrorKind, Result};
 
@@ -11,7 +11,7 @@ use crate::name::FileKind;
 /// The result of an operation on `name`, a file that the database needs.
 ///
 /// # Errors
-/// Those of the operation; `Corruption` with file and offset 0 where the file does not exist.
+/// Those of the operation; `Corruption` with file and offset 0 if the file does not exist.
 pub fn needed<T>(name: &str, result: Result<T>) -> Result<T> {
     result.map_err(|error| match error.kind() {
         ErrorKind::NotFound => missing(name),

@@ -1,7 +1,7 @@
-//! The names of the files in a database directory.
+//! Names of the files in a database directory.
 //!
-//! A name is made from a number and a suffix and nothing else, so no string read from disk ever
-//! becomes a path. Parsing accepts exactly what printing makes.
+//! A name consists of a number and a suffix and nothing else, so no string read from disk ever
+//! becomes a path. Parsing accepts exactly the names that printing makes.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -16,7 +16,7 @@ pub const CURRENT: &str = "CURRENT";
 /// What the name of a manifest begins with.
 pub const MANIFEST_PREFIX: &str = "MANIFEST-";
 
-/// What a file in the directory is, as its name says.
+/// The kind of a file, from its name.
 ///
 /// ```
 /// use cairndb_base::FileNumber;
@@ -44,7 +44,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind of file that carries `name`, or `None` for a name this format does not make.
+    /// The kind of file with this name, or `None` for a name that this format does not make.
     pub fn parse(name: &str) -> Option<FileKind> {
         match name {
             LOCK => return Some(FileKind::Lock),
@@ -65,7 +65,7 @@ impl FileKind {
         parse_number(digits).map(make)
     }
 
-    /// The field's word for such a file, with which messages name it.
+    /// The noun with which messages name such a file.
     pub fn noun(self) -> &'static str {
         match self {
             FileKind::Lock => "lock file",
@@ -105,12 +105,12 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// Fewest digits in a name; smaller numbers are filled with zeros.
+/// Fewest digits in a name; smaller numbers are padded with zeros.
 const DIGITS_MIN: usize = 6;
 /// Digits of the largest `u64`.
 const DIGITS_MAX: usize = 20;
 
-/// Six to twenty digits as printing makes them: no zeros in front of more than six.
+/// Six to twenty digits as printing makes them: padded to six, without further leading zeros.
 fn parse_number(digits: &str) -> Option<FileNumber> {
     let canonical = match digits.len() {
         DIGITS_MIN => true,

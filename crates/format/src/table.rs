@@ -1,103 +1,78 @@
-//! The table file: sorted entries in self-contained 4 KiB pages, a filter, a fence, one meta block.
+//! The table file: sorted entries in self-contained 4 KiB pages, a filter, a fence index, one meta
+//! block.
 //!
-//! A table is written once by a [`TableBuilder`] from entries in order and read by a [`Table`] and
-//! its [`TableCursor`]s, in place from a mapping or through a page cache. Flush and compaction
-//! write tables; gets, scans and compaction read them. The bytes are described in
-//! `docs/format/table.md`, `page.md` and `filter.md`.
+//! A [`TableBuilder`] writes a table once, from entries in order. A [`Table`] and its
+//! [`TableCursor`]s read it, in place from a mapping or through a page cache. Flush and compaction
+//! write tables; gets, scans and compaction read them. `docs/format/table.md`, `page.md` and
+//! `filter.md` describe the bytes.
+//!
+//! Folders: `page` is one data page, `index` leads from a key to a page, `build` writes tables,
+//! `read` reads them. `meta.rs` is the meta block, `mark.rs` recognises a table file.
 //!
 //! Invariants:
-//! 1. Entries stand in (key, sequence descending) order and no two are equal in both.
-//! 2. Every page carries a checksum that binds the file number and the page number, so a page at
-//!    another place, of another file or of another time is noticed.
-//! 3. A page is checked whole (checksum and structure) before its first use; later uses can then
-//!    not go wrong, and if they did they would give an error: there is no unsafe code here.
+//! 1. Entries are ordered by (key, sequence descending), and no two are equal in both.
+//! 2. Every page has a checksum that binds the file number and the page number, so a page from
+//!    another place, another file or another time is noticed.
+//! 3. A page is checked whole (checksum and structure) before its first use. Later uses cannot
+//!    fail; if they did, they would return an error, for there is no unsafe code here.
 //!
 //! Threads: a [`Table`] is shared freely and takes no lock; builders and cursors have one owner.
 
-mod address;
-mod bits;
-mod builder;
-mod choice;
-mod cursor;
-mod decoded;
-mod dictionary;
-mod extent;
-mod fence;
-mod fence_builder;
-mod filter;
-mod first_keys;
-mod groups;
-mod hits;
-mod key_pages;
-mod keyed;
-mod layout;
-mod lookup;
+mod build;
+mod index;
 mod mark;
 mod meta;
-mod open;
-mod output;
 mod page;
-mod page_writer;
-mod reader;
-mod sample;
-mod shape;
-mod source;
-mod spelled;
-mod spot;
-mod straight;
-mod stretch;
+mod read;
 #[cfg(test)]
 mod tests;
-mod tie_heads;
-mod tied;
-mod values;
-mod verify;
-mod verify_index;
 
 use std::sync::Arc;
 
 use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 pub use cairndb_kernel::codec::Dictionary;
 
-pub use builder::TableBuilder;
-pub use cursor::{PageWindow, TableCursor};
+pub use build::TableBuilder;
 pub(crate) use mark::is_table;
-pub use open::{Found, GetHints, Table};
-pub use reader::Approach;
-pub use source::PageAccess;
+pub use read::cursor::{PageWindow, TableCursor};
+pub use read::open::{FoundVersion, GetHints, Table};
+pub use read::seek::Approach;
+pub use read::source::PageAccess;
 
 /// How a table stores its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Compression {
-    /// As they are.
+    /// Uncompressed.
     None,
-    /// Each value on its own, with the short-value codec; a value that does not shrink stays raw.
+    /// Each value on its own, with the short-value codec; a value that does not shrink is stored
+    /// raw.
     Short,
-    /// Decided from the first values of the table: each on its own, against a dictionary or in groups
-    /// where that makes the table at least a tenth smaller.
+    /// Decided from the first values of the table: each on its own, or against a dictionary or in
+    /// groups if that makes the table at least a tenth smaller.
     #[default]
     Adaptive,
-    /// As `Adaptive` where that stores each value on its own. What it would encode against a dictionary or in
-    /// groups, at three times the price, is stored raw, to be merged with itself when there is time
-    /// ([`TableBuilder::is_deferred`]).
+    /// As `Adaptive` if that stores each value on its own. Values that `Adaptive` would encode
+    /// against a dictionary or in groups, which takes three times as long, are stored raw. The
+    /// table is compacted with itself when the database is idle ([`TableBuilder::is_deferred`]).
     Deferred,
 }
 
-/// What a builder must know.
+/// Settings of a builder.
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     /// The order of the keys; its name is stored.
     pub order: Order,
     /// How values are stored.
     pub compression: Compression,
-    /// Filter bits for each distinct key; 0 writes no filter. 10 passes one absent key in a hundred.
+    /// Filter bits for each distinct key; 0 writes no filter. With 10, one absent key in a hundred
+    /// passes.
     pub filter_bits_per_key: u32,
     /// The number of the file, which every checksum binds.
     pub file: FileNumber,
-    /// A dictionary to take where the values are worth one and this one serves, unless they come with
-    /// another that does: tables that have the same are merged without touching their values. Where
-    /// neither serves the table makes one of its own.
+    /// A dictionary to use if the values are worth one and this one suits them, unless they come
+    /// with another that does. Tables with the same dictionary are compacted without decoding their
+    /// values. If neither suits, the table makes one of its own.
     pub dictionary: Option<Arc<Dictionary>>,
 }
 
@@ -117,27 +92,27 @@ impl TableOptions {
 /// Filter bits for each key: about one absent key in a hundred passes.
 pub const FILTER_BITS_PER_KEY: u32 = 10;
 
-/// A value on its way into a table.
+/// A value being added to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueIn<'a> {
     /// The value itself.
     Raw(&'a [u8]),
-    /// The bytes as another table stores them alone: raw when they are `raw_len` long, else encoded
-    /// by the short-value codec. A merge copies them without touching the codec.
+    /// The bytes as another table stores them alone: raw if they are `raw_len` long, else encoded
+    /// by the short-value codec. A compaction copies them verbatim.
     Stored {
         /// The stored bytes.
         bytes: &'a [u8],
-        /// Length of the value they stand for.
+        /// Length of the decoded value.
         raw_len: u32,
     },
-    /// The bytes as another table stores them: encoded alone against its dictionary. Copied where the
-    /// new table has the same.
+    /// The bytes as another table stores them: encoded alone against its dictionary. Copied
+    /// verbatim if the new table has the same dictionary.
     Shared {
         /// The stored bytes.
         bytes: &'a [u8],
-        /// Length of the value they stand for.
+        /// Length of the decoded value.
         raw_len: u32,
-        /// What they are encoded against.
+        /// The dictionary.
         dictionary: &'a Arc<Dictionary>,
     },
 }
@@ -153,7 +128,7 @@ impl<'a> ValueIn<'a> {
     }
 }
 
-/// An entry on its way from one table into another.
+/// An entry being copied from one table to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryIn<'a> {
     /// The key.
@@ -162,7 +137,7 @@ pub struct EntryIn<'a> {
     pub seq: SeqNo,
     /// What it does to its key.
     pub kind: Kind,
-    /// Its value, as stored where that is possible.
+    /// Its value, as stored if possible.
     pub value: ValueIn<'a>,
 }
 
@@ -177,7 +152,7 @@ impl Default for EntryIn<'_> {
     }
 }
 
-/// What a finished table holds, for the manifest.
+/// Contents of a finished table, for the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSummary {
     /// The first key.
@@ -188,21 +163,21 @@ pub struct TableSummary {
     pub seq_min: SeqNo,
     /// The largest sequence number written.
     pub seq_max: SeqNo,
-    /// Number of entries, versions counted apart.
+    /// Number of entries, each version counted.
     pub entries: u64,
     /// Entries that are tombstones.
     pub deletes: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Key bytes and uncompressed value bytes put in.
+    /// Key bytes and uncompressed value bytes added.
     pub raw_bytes: u64,
-    /// Checksum of the meta block; a reader that knows it recognises the very file.
+    /// Checksum of the meta block; a reader that has it recognises this very file.
     pub checksum: u32,
     /// Value files that pointers in this table name, with the bytes of their records, by file.
     pub value_refs: Vec<(u64, u64)>,
 }
 
-/// One entry's place in the order and its effect.
+/// Sequence number and kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryMark {
     /// Its sequence number.
@@ -211,5 +186,5 @@ pub struct EntryMark {
     pub kind: Kind,
 }
 
-/// The largest raw length a page column can state; longer values go to an extent.
+/// The largest raw length that a page column can hold; longer values go to an extent.
 const RAW_LEN_MAX_IN_PAGE: usize = u16::MAX as usize;

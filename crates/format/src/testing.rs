@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a seeded source of noise and a directory in memory.
+//! Helpers for the tests of this crate: a seeded generator and a directory in memory.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -44,10 +44,10 @@ impl Noise {
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
 
-/// A directory of byte vectors that keeps the list of calls made, and fails on demand.
+/// A directory of byte vectors that records the calls made, and fails on demand.
 ///
-/// It is as strict as the real one where these tests look: an existing name cannot be created,
-/// a missing one neither opened nor renamed.
+/// It is as strict as the real one where these tests depend on it: an existing name cannot be
+/// created, and a missing one can neither be opened nor renamed.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryDir {
     files: Mutex<BTreeMap<String, Bytes>>,

@@ -1,10 +1,11 @@
-//! Value files: large values, written once, found by pointers in the tree.
+//! Value files: large values, written once, found through pointers in the tree.
 //!
-//! Commit appends a value here before its pointer enters the log; merges count the bytes whose
-//! pointers they drop; relocation copies what is left. Layout: `docs/format/value-file.md`.
+//! Commit appends a value here before its pointer enters the log. Compactions count the bytes whose
+//! pointers they drop. Value garbage collection copies the live values out. Layout:
+//! `docs/format/value-file.md`.
 //!
-//! 1. A record's checksum covers the value and binds file, offset, lengths, codec and key hash,
-//!    and the pointer carries it: whatever a pointer is answered with is what was written for it.
+//! 1. A record's checksum covers the value and binds file, offset, lengths, codec and key hash, and
+//!    the pointer carries it: the value read through a pointer is the one written for it.
 //! 2. Value files are only appended to, by one writer, and never after an unclean stop.
 
 mod blocks;

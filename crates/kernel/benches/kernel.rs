@@ -1,8 +1,8 @@
-//! Speed of the kernels on the sizes the engine uses.
+//! Benchmark: the kernels on the sizes that the engine uses.
 //!
 //! Values cycle over 4,096 different ones of the same shape, keys over 4,096 random ones, so that
-//! the processor cannot learn an answer by heart. Each group compares with the portable twin or
-//! with the crate that would otherwise be used.
+//! the processor cannot learn a result by heart. Each group compares with the portable twin or with
+//! the crate that would otherwise be used.
 
 use std::hint::black_box;
 
@@ -176,7 +176,7 @@ fn codecs(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What a page's values and a large value are decoded by: many at once, and one of many sequences.
+/// Decoding of a page's values and of a large value: many at once, and one of many sequences.
 fn rows(criterion: &mut Criterion) {
     let mut random = Random(7);
     let mut encoder = codec::Encoder::new();

@@ -1,21 +1,18 @@
-//! Copies of keys, without a call.
+//! Copies of short byte strings, inlined.
 //!
-//! A key has 8 to 32 bytes as a rule, of a number that the compiler does not know: to copy it is a call of the C
-//! library, which costs more than the copy. Here it is two moves, which may overlap. Other lengths are left to the
-//! library. What both functions write is what [`Vec::extend_from_slice`] would.
+//! A key usually has 8 to 32 bytes, a number that the compiler does not know. `memcpy` would be a
+//! call that costs more than the copy. Here such a copy is two moves, which may overlap; other
+//! lengths are left to the library. Both functions write what [`Vec::extend_from_slice`] would.
 //!
-//! Invariant: [`copy_into`] initialises all of its room or panics. The new length of a vector rests on it here, and the
-//! keys of a memtable's nodes elsewhere.
+//! Invariant: [`copy_into`] initialises all of its room or panics. The new length of a vector here,
+//! and the keys of memtable nodes elsewhere, depend on it.
 
-#![allow(
-    unsafe_code,
-    reason = "a vector's new length, behind what has been written"
-)]
+#![allow(unsafe_code, reason = "sets a vector's length after writing its bytes")]
 
 use std::mem::MaybeUninit;
 
-/// Appends `parts` one behind the other, with room for all of them asked for once; for what is 8 to 32 bytes long
-/// as a rule, or of a length that the compiler knows.
+/// Appends `parts` one after the other and reserves room for all of them once. Meant for parts of 8
+/// to 32 bytes, or of a length that the compiler knows.
 ///
 /// ```
 /// let mut keys = b"key1".to_vec();
@@ -32,15 +29,15 @@ pub fn append_parts<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
         copy_into(front, part);
         room = behind;
     }
-    // SAFETY: `room` began as the first `bytes` of the spare capacity, and `copy_into` has initialised all that was
-    // split off: the parts, whose lengths add up to `bytes`.
+    // SAFETY: `room` began as the first `bytes` of the spare capacity. `copy_into` has initialised
+    // everything that was split off: the parts, whose lengths add up to `bytes`.
     unsafe { to.set_len(to.len() + bytes) };
 }
 
-/// Copies `bytes` to `to`, all of which is initialised then; for what is 8 to 32 bytes long as a rule.
+/// Copies `bytes` to `to` and initialises all of it. Meant for 8 to 32 bytes.
 ///
 /// # Panics
-/// When the two differ in length.
+/// If the two differ in length.
 #[inline]
 pub fn copy_into(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
     assert_eq!(to.len(), bytes.len(), "room for as many bytes");
@@ -53,7 +50,7 @@ pub fn copy_into(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
     }
 }
 
-/// Copies the first and the last `N` bytes: all of them where there are `N` to `2 * N`.
+/// Copies the first and the last `N` bytes, which is everything if there are `N` to `2 * N`.
 #[inline]
 fn write_ends<const N: usize>(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
     debug_assert!((N..=2 * N).contains(&bytes.len()));

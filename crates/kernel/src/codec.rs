@@ -1,6 +1,7 @@
-//! The short-value codec: LZ4's sequences without LZ4's frame, made for values of 20 to 64 Ki bytes.
+//! The short-value codec: LZ4's sequences without LZ4's frame, for values of 20 bytes to 64 KiB.
 //!
-//! An encoded value is a row of sequences; nothing else is stored, the page keeps the raw length:
+//! An encoded value is a series of sequences. Nothing else is stored; the page keeps the raw
+//! length:
 //!
 //! ```text
 //! token      1 byte    high half: literal count L, low half: match length M less 4
@@ -10,33 +11,33 @@
 //! M more     0..       only if the low half is 15: as above
 //! ```
 //!
-//! The encoded value may end behind the literals of a sequence (low half of its token 0) or
-//! behind a match. LZ4 demands that a block ends with five literals and that its last match
-//! begins twelve bytes before the end; here neither holds, which is worth several bytes on a
-//! 100-byte value. Each LZ4 block is a valid encoded value, but not the other way round.
+//! The encoded value may end after the literals of a sequence (the low half of its token is 0) or
+//! after a match. LZ4 demands that a block ends with five literals and that its last match begins
+//! at least twelve bytes before the end. Neither rule holds here, which saves several bytes on a
+//! 100-byte value. Every LZ4 block is a valid encoded value, but not the other way round.
 //!
-//! Against a dictionary values are encoded in another form; see [`Dictionary`].
+//! Values encoded against a dictionary have another form; see [`Dictionary`].
 //!
 //! Position in the flow: the table builder encodes each value alone and keeps the encoded form if
-//! it is shorter; readers decode one value straight into the caller's buffer. Callers check the
-//! checksum first, or behind it and throw away what was decoded; every byte sequence is safe to decode.
+//! it is shorter. Readers decode one value directly into the caller's buffer. Callers verify the
+//! checksum before or after, and in the second case discard what was decoded on a mismatch. Every
+//! byte sequence is safe to decode.
+//!
+//! Files: `encode.rs` and `sink.rs` encode, `decode.rs` decodes, `fast.rs` lists the fast paths for
+//! certain data, `dictionary.rs` is the second form, `portable.rs` holds the safe twins.
 //!
 //! Invariants:
 //! 1. What an encoder appends depends on the value alone, never on values encoded before.
 //! 2. `decode(encode(value), value.len()) == value`, and the encoded form is always shorter.
-//! 3. Decoding reads only the encoded bytes, writes only into reserved room, and gives exactly
+//! 3. Decoding reads only the encoded bytes, writes only into reserved room, and returns exactly
 //!    the raw length or `None`.
 
 mod copy;
 mod decode;
 mod dictionary;
 mod encode;
-mod lanes;
+mod fast;
 mod portable;
-mod row;
-mod runs;
-mod shape;
-mod short;
 mod sink;
 mod token;
 

@@ -1,7 +1,7 @@
-//! Which vector instructions this processor has, asked once and cached in one byte.
+//! Which vector instructions this processor has, queried once and cached in one byte.
 //!
 //! A relaxed load and a well-predicted branch cost less than an indirect call through a function
-//! pointer, and they let the chosen kernel be inlined into nothing but its own dispatch.
+//! pointer, and the kernel can be inlined into its dispatch.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use x86::{Level, is_known, level};
@@ -19,7 +19,8 @@ mod x86 {
         Sse42 = 2,
         /// 32-byte integer vectors, and population count.
         Avx2 = 3,
-        /// 64-byte vectors with masks for every element width, and shifts and masks by a register (BMI2).
+        /// 64-byte vectors with masks for every element width, and shifts and masks by a register
+        /// (BMI2).
         Avx512 = 4,
         /// Carry-less multiplication of 64-byte vectors.
         Avx512Clmul = 5,
@@ -43,8 +44,9 @@ mod x86 {
         }
     }
 
-    /// Whether this processor is known to have `wanted`: not before [`level`] was asked once. For those who ask
-    /// that where it is not, and save no registers here for a call that is made once.
+    /// Whether this processor is known to have `wanted`; `false` until [`level`] was called once.
+    /// For hot callers that cannot afford to save registers for the call that queries the
+    /// processor.
     #[inline]
     pub(crate) fn is_known(wanted: Level) -> bool {
         LEVEL.load(Ordering::Relaxed) >= wanted as u8

@@ -1,10 +1,10 @@
 //! CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), the checksum of every CairnDB file.
 //!
-//! The polynomial, the initial value (all ones) and the final inversion are part of the format
-//! and never change. x86-64 with SSE4.2 runs three independent chains of the CRC instruction and
-//! joins them with carry-less multiplication, and folds long runs where 64-byte vectors can do that;
-//! other processors use the `crc32c` crate;
-//! [`portable`] is the table-driven twin that defines the answer and that Miri runs.
+//! The polynomial, the initial value (all ones) and the final inversion are part of the format and
+//! never change. x86-64 with SSE4.2 runs three independent chains of the CRC instruction and joins
+//! them with carry-less multiplication, and folds long runs with 64-byte vectors if it can. Other
+//! processors use the `crc32c` crate. [`portable`] is the table-driven twin that defines the result
+//! and that Miri runs.
 
 mod chains;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -41,16 +41,17 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     return ::crc32c::crc32c_append(crc, bytes);
 }
 
-/// A check of bytes that stay in memory, for those who read them later and cannot trust that they are what
-/// they were. Not for files: there the checksum is [`crc32c`], and which number this is depends on the processor.
+/// A check value for bytes that stay in memory, for readers that cannot trust that they are
+/// unchanged. Not for files: files use [`crc32c`], and this number depends on the processor.
 ///
-/// Where vectors of 64 bytes can be folded, of 65 to 511 bytes it is a register of CRC-32C that is begun with the
-/// length, takes whole vectors and is not inverted. The last vector ends where the bytes do: it may begin within the
-/// one before, so that there is no rest to be taken by words. No change of a single bit is missed. Of 32 to 64
-/// bytes, and elsewhere of 32 to 511, four chains of CRC-32C take every fourth word each, and are not joined to one
-/// checksum, only to one number. Of other lengths it is the checksum. Of 100 bytes the first takes 45
-/// instructions, the second 78, a hash of 64 bits (XXH3) or the checksum 90 to 95. Whatever else changes is missed
-/// once in 2^31 times at most.
+/// Lengths of 65 to 511 bytes, with 64-byte folding: a CRC-32C register that starts with the
+/// length, takes whole vectors and is not inverted. The last vector ends where the bytes end and
+/// may overlap the one before, so no remainder is left to be taken word by word. Every change of a
+/// single bit is noticed. Lengths of 32 to 64 bytes, and without folding of 32 to 511: four chains
+/// of CRC-32C, each over every fourth word, joined to one number that is no checksum. Other
+/// lengths: the checksum. For 100 bytes folding takes about half of the instructions of a 64-bit
+/// hash (XXH3) or of the checksum, and chains take a little less than those. Any other change is
+/// missed at most once in 2^31.
 ///
 /// ```
 /// use cairndb_kernel::memory_check;

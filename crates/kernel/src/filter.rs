@@ -1,8 +1,8 @@
-//! The bits of one line of a Bloom filter, all asked at once.
+//! One line of a blocked Bloom filter: all bits of a key tested at once.
 //!
-//! A line is 512 bits. Which of them a key has is what its state becomes when multiplied by each of some factors;
-//! the format chooses both. One vector holds the line and one the bits: no branch between probes that
-//! could be mispredicted, and a quarter of the instructions of six loads and tests.
+//! A line is 512 bits. A key's bits are the upper bits of its state multiplied by each of several
+//! factors; the format defines both. One vector holds the line and one the bits: no branch between
+//! probes that could be mispredicted, and a quarter of the instructions of six loads and tests.
 
 #![allow(
     unsafe_code,
@@ -11,7 +11,7 @@
 
 /// Bytes of a line.
 pub const LINE_BYTES: usize = 64;
-/// Most bits that are asked for.
+/// Most bits that are tested.
 pub const PROBES_MAX: usize = 16;
 
 /// The safe twin of this module, for tests.
@@ -32,8 +32,8 @@ pub mod twin {
     }
 }
 
-/// The bits of a state within its line, as byte and mask: for each of the first `probes` factors the upper nine bits of
-/// the product.
+/// The bits of a state within its line, as byte and mask: the upper nine bits of its product with
+/// each of the first `probes` factors.
 #[inline]
 pub fn bits(
     state: u32,
@@ -92,7 +92,7 @@ fn all_set_avx512(
     let within = _mm512_and_si512(bit, _mm512_set1_epi32(31));
     let mask = _mm512_sllv_epi32(_mm512_set1_epi32(1), within);
     let misses = u32::from(_mm512_testn_epi32_mask(word, mask));
-    // Lanes behind the last probe are of no account.
+    // Lanes after the last probe do not count.
     misses & ((1 << probes.min(16)) - 1) == 0
 }
 

@@ -1,20 +1,21 @@
-//! The few loops CairnDB spends its time in: checksum, short-value codec, head search, bits of a filter, prefetch,
-//! copies of keys.
+//! Hot loops of CairnDB: checksum, short-value codec, head search, filter probes, prefetch, key
+//! copies.
 //!
-//! Floor 0 of the house: no dependency on another CairnDB crate, no input or output, no threads,
-//! no policy. Callers are the page, log, table, batch and memtable code of the upper floors.
+//! Floor 0: no dependency on another CairnDB crate, no input or output, no threads, no policy. The
+//! page, log, table, batch and memtable code of the upper floors calls it.
 //!
 //! Invariants:
 //! 1. Every kernel that uses unsafe code or processor-specific instructions has a portable, safe
-//!    twin with the same answers, byte for byte. Tests and fuzz targets compare the two. (Of [`append_parts`] it
-//!    is [`Vec::extend_from_slice`].)
+//!    twin with the same results, byte for byte. Tests and fuzz targets compare the two.
+//!    ([`append_parts`] is compared with [`Vec::extend_from_slice`].)
 //! 2. No kernel reads outside the slices it was given or writes outside the room it reserved,
-//!    whatever the bytes say. Malformed input is `None`, never a panic; a length that a caller got wrong may be one.
-//! 3. Answers do not depend on the processor: a file written on one machine reads the same on
-//!    any other. Those of [`memory_check`] do, and never leave the process.
+//!    whatever the bytes contain. Malformed input gives `None`, never a panic; a wrong length
+//!    passed by a caller may panic.
+//! 3. Results do not depend on the processor: a file written on one machine reads the same on any
+//!    other. The exception is [`memory_check`], whose results never leave the process.
 //!
-//! Threads: everything here is a pure function or a value owned by one thread; the only shared
-//! state is the cached answer to "which instructions does this processor have".
+//! Threads: everything here is a pure function or a value owned by one thread. The only shared
+//! state is the cached level of instructions that this processor has.
 
 mod append;
 pub mod codec;

@@ -1,16 +1,16 @@
-//! Hints to bring cache lines close before they are needed.
+//! Prefetch hints: bring cache lines close before they are needed.
 //!
-//! A point get knows the addresses of its filter line, fence line and page long before it reads
-//! them; asking early overlaps the misses. A put knows where the next one will be stored: a store to a
-//! far line costs nothing by itself, but the next atomic operation waits for it, and a put has three.
-//! A hint changes no state a program can see.
+//! A point lookup knows the addresses of its filter line, fence line and page long before it reads
+//! them; prefetching overlaps the misses. A put knows where the next one will store: a store to a
+//! distant line is cheap by itself, but the next atomic operation waits for it, and a put has
+//! three. A hint changes no state that a program can see.
 
 #![allow(unsafe_code, reason = "the prefetch instructions take a raw address")]
 
 /// Asks the processor to load the cache line that holds `bytes[at]` for reading.
 ///
-/// Does nothing when `at` lies outside `bytes`, on processors without such an instruction, and
-/// under Miri. Never faults and never blocks.
+/// Does nothing if `at` lies outside `bytes`, on processors without such an instruction, and under
+/// Miri. Never faults and never blocks.
 ///
 /// ```
 /// let page = [0u8; 4096];
@@ -24,12 +24,12 @@ pub fn prefetch(bytes: &[u8], at: usize) {
     }
 }
 
-/// Bytes of a cache line on the processors this is made for; on others a hint more or less.
+/// Bytes of a cache line on the intended processors; on others there is a hint too many or too few.
 const LINE_BYTES: usize = 64;
 
-/// As [`prefetch`], for a line in every 64 of the `bytes` behind `start`, which may be any address:
-/// nothing is read. For bytes that will be stored to as well: asking other processors to give up their copies at
-/// once (PREFETCHW) was no faster.
+/// As [`prefetch`], for every line of the `bytes` after `start`, which may be any address: nothing
+/// is read. Also serves bytes that will be stored to: asking other processors to give up their
+/// copies at once (PREFETCHW) was no faster.
 #[inline]
 pub fn prefetch_span(start: *const u8, bytes: usize) {
     for at in (0..bytes).step_by(LINE_BYTES) {

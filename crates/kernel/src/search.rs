@@ -1,12 +1,12 @@
-//! Searches in packed key columns: heads of a data page, first keys of a fence page.
+//! Search in packed key columns: heads of a data page, first keys of a fence page.
 //!
 //! A head column is `count` unsigned little-endian integers of one width (1, 2, 4 or 8 bytes)
 //! without gaps; it may start at any address. A page holds 40 to 128 heads, so comparing all of
 //! them at once costs less than the mispredicted branches of a binary search. Counting the heads
-//! below the key needs no order among them: on a page with disordered heads (damage that a
-//! checksum missed) the answer is still the count, the same on every processor.
+//! below the key does not depend on their order: on a page with disordered heads (damage that a
+//! checksum missed) the result is still the count, the same on every processor.
 //!
-//! [`locate`] also looks for the key itself, and promises that of ascending heads alone.
+//! [`locate`] also looks for the key itself; that result is defined for ascending heads only.
 //!
 //! Fence columns may be longer (up to 508 u64 per page): above 64 they are searched, not counted.
 
@@ -28,8 +28,8 @@ pub mod twin {
 
 /// Number of heads smaller than `key` among the first `count` heads of `width` bytes.
 ///
-/// Where the heads ascend this is the index of the first head not smaller than `key`. A `key`
-/// that does not fit `width` is larger than every head.
+/// If the heads ascend, this is the index of the first head not smaller than `key`. A `key` that
+/// does not fit `width` is larger than every head.
 ///
 /// ```
 /// use cairndb_kernel::search::{lower_bound, upper_bound};
@@ -40,7 +40,7 @@ pub mod twin {
 ///
 /// # Panics
 ///
-/// When `width` is not 1, 2, 4 or 8, or when `heads` is shorter than `count * width` bytes.
+/// If `width` is not 1, 2, 4 or 8, or if `heads` is shorter than `count * width` bytes.
 #[inline]
 pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
     let column = column(heads, width, count);
@@ -52,7 +52,7 @@ pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
 
 /// Number of heads not greater than `key` among the first `count` heads of `width` bytes.
 ///
-/// Where the heads ascend this is the index of the first head greater than `key`.
+/// If the heads ascend, this is the index of the first head greater than `key`.
 ///
 /// # Panics
 ///
@@ -65,8 +65,9 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
     }
 }
 
-/// Where `key` belongs among the first `count` heads of `width` bytes, which ascend: how many are smaller, and
-/// whether the next one is `key`. As [`lower_bound`] and a look at the head it leads to, which need not be waited for.
+/// Where `key` belongs among the first `count` heads of `width` bytes, which ascend: how many are
+/// smaller, and whether the next one equals `key`. Equivalent to [`lower_bound`] followed by
+/// reading the head at that index, but without waiting for that load.
 ///
 /// ```
 /// use cairndb_kernel::search::locate;
@@ -87,17 +88,17 @@ pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, boo
     return portable::located(column, width, key);
 }
 
-/// So many entries of eight bytes are compared with a key sooner than a search of them is done.
+/// Up to this many entries of eight bytes, comparing all is faster than searching.
 const COUNTED_MAX: usize = 64;
 
 /// Number of entries smaller than `key` in an ascending column of `count` little-endian u64.
 ///
-/// Branch-free: the time depends on `count` alone. Up to 64 are counted, more are searched. On a column that does not
-/// ascend the answer is some number up to `count`.
+/// Branch-free: the time depends on `count` alone. Up to 64 are counted, more are searched. On a
+/// column that does not ascend the result is some number up to `count`.
 ///
 /// # Panics
 ///
-/// When `bytes` is shorter than `8 * count` bytes.
+/// If `bytes` is shorter than `8 * count` bytes.
 #[inline]
 pub fn lower_bound_u64_le(bytes: &[u8], count: usize, key: u64) -> usize {
     if count <= COUNTED_MAX {

@@ -1,4 +1,4 @@
-//! What the memtable and the caches cost, per entry of 16 + 100 bytes in a part of 512 KiB.
+//! Benchmark: the memtable and the caches, per entry of 16 + 100 bytes in a memtable of 512 KiB.
 //!
 //! Inserts include making and dropping the memtable. Gates: sequential insert 25 ns, random insert
 //! 60 ns, get of a missing key 15 ns. Figures are per `elem` in the throughput line.
@@ -24,32 +24,32 @@ fn key(number: u64) -> HashedKey {
     (key, hash64(&key))
 }
 
-/// Parts whose keys differ, used in turn: with one part's keys over and over, the branch predictor
-/// would learn the searches by heart.
-const PARTS: usize = 50;
+/// Memtables with different keys, used in turn: with one memtable's keys over and over, the branch
+/// predictor would learn the searches by heart.
+const TABLES: usize = 50;
 
-/// The keys of [`PARTS`] parts that are filled with ascending numbers.
+/// The keys of [`TABLES`] memtables that are filled with ascending numbers.
 fn ascending() -> Vec<Vec<HashedKey>> {
     let numbers: Vec<u64> = (0..KEYS).collect();
-    parts_of(&numbers)
+    tables_of(&numbers)
 }
 
-/// The keys of [`PARTS`] parts that are filled with numbers in no order, none twice.
+/// The keys of [`TABLES`] memtables that are filled with numbers in random order, none twice.
 fn shuffled() -> Vec<Vec<HashedKey>> {
     let mut numbers: Vec<u64> = (0..KEYS).collect();
     numbers.sort_by_cached_key(|number| hash64(&number.to_le_bytes()));
-    parts_of(&numbers)
+    tables_of(&numbers)
 }
 
-/// Cuts numbers into parts that are more than full.
-fn parts_of(numbers: &[u64]) -> Vec<Vec<HashedKey>> {
-    let parts = numbers.chunks(4000).take(PARTS);
-    parts
+/// Cuts numbers into memtables that are more than full.
+fn tables_of(numbers: &[u64]) -> Vec<Vec<HashedKey>> {
+    let tables = numbers.chunks(4000).take(TABLES);
+    tables
         .map(|numbers| numbers.iter().copied().map(key).collect())
         .collect()
 }
 
-fn part(pool: &Arc<ChunkPool>, hint: &[u8]) -> (Arc<Memtable>, MemWriter) {
+fn memtable(pool: &Arc<ChunkPool>, hint: &[u8]) -> (Arc<Memtable>, MemWriter) {
     Memtable::pooled(pool, Order::Bytewise, hint.to_vec(), CAPACITY)
 }
 
@@ -69,20 +69,20 @@ fn inserts(c: &mut Criterion) {
     let (ascending, shuffled) = (ascending(), shuffled());
     let pool = ChunkPool::new(CAPACITY);
     let mut group = c.benchmark_group("insert");
-    for (name, parts, hint) in [
+    for (name, tables, hint) in [
         ("sequential", &ascending, &b"0000000000"[..]),
         ("random", &shuffled, b"0000000000"),
         ("sequential, no hint", &ascending, b""),
         ("random, no hint", &shuffled, b""),
     ] {
-        let (_, mut writer) = part(&pool, hint);
-        group.throughput(Throughput::Elements(fill(&mut writer, &parts[0])));
+        let (_, mut writer) = memtable(&pool, hint);
+        group.throughput(Throughput::Elements(fill(&mut writer, &tables[0])));
         let mut turn = 0;
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
             b.iter(|| {
-                let (table, mut writer) = part(&pool, hint);
-                turn = (turn + 1) % PARTS;
-                fill(&mut writer, &parts[turn]);
+                let (table, mut writer) = memtable(&pool, hint);
+                turn = (turn + 1) % TABLES;
+                fill(&mut writer, &tables[turn]);
                 table
             });
         });
@@ -91,19 +91,19 @@ fn inserts(c: &mut Criterion) {
 }
 
 fn reads(c: &mut Criterion) {
-    let parts = shuffled();
-    let (table, mut writer) = part(&ChunkPool::new(0), b"0000000000");
-    let count = usize::try_from(fill(&mut writer, &parts[0])).expect("small");
+    let tables = shuffled();
+    let (table, mut writer) = memtable(&ChunkPool::new(0), b"0000000000");
+    let count = usize::try_from(fill(&mut writer, &tables[0])).expect("small");
     // In another order than they were inserted in, and a long one.
     let mut present: Vec<HashedKey> = Vec::new();
     for round in 0..4u64 {
-        let mut keys = parts[0][..count].to_vec();
+        let mut keys = tables[0][..count].to_vec();
         keys.sort_by_key(|(_, hash)| {
             hash.rotate_left(16) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)
         });
         present.extend(keys);
     }
-    let absent: Vec<HashedKey> = parts[1..].concat();
+    let absent: Vec<HashedKey> = tables[1..].concat();
     let mut group = c.benchmark_group("read");
     for (name, keys) in [("get hit", &present), ("get miss", &absent)] {
         group.throughput(Throughput::Elements(keys.len() as u64));

@@ -1,15 +1,15 @@
-//! Memory for one memtable: chunks that are allocated as they are needed and never moved.
+//! Arena: the memory of one memtable, in chunks that are allocated on demand and never moved.
 //!
-//! The single writer cuts pieces off the current chunk through its [`Bump`]; whoever holds the
-//! memtable may go on reading pieces until the [`Arena`] is dropped, which frees all chunks.
+//! The single writer cuts pieces off the current chunk through its [`Bump`]. Readers that hold the
+//! memtable may read pieces until the [`Arena`] is dropped, which frees all chunks.
 //!
 //! Invariants:
 //! 1. A piece is handed out once, lies within one chunk, and is aligned to [`ALIGN`].
-//! 2. A chunk is freed, or given back to the pool, only by the drop of the arena.
+//! 2. Only dropping the arena frees a chunk or returns it to the pool.
 //! 3. `allocated` is the sum of the chunks' sizes, to the byte.
-//! 4. A place names one address of a regular chunk for as long as the arena lives.
+//! 4. A node place names one address of a regular chunk for as long as the arena lives.
 //!
-//! Threads: pieces are cut by one thread at a time (the `Bump` is `&mut`); sizes are read by any.
+//! Threads: one thread at a time cuts pieces (the `Bump` is `&mut`); any thread may read sizes.
 #![expect(unsafe_code, reason = "raw memory is this file's subject")]
 
 use std::ptr::NonNull;
@@ -19,28 +19,30 @@ use cairndb_env::sync::Mutex;
 use cairndb_kernel::prefetch_span;
 
 use crate::chunk::{ALIGN, Chunk, ChunkPool};
-use crate::directory::{PLACE_END, Place};
+use crate::hash_index::{NODE_PLACE_END, NodePlace};
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
-/// The first chunk of an arena, so that a memtable of few entries costs little.
+/// The first chunk of an arena, small so that a memtable with few entries costs little.
 const CHUNK_BYTES_MIN: usize = 64 << 10;
 /// Later chunks double the arena up to this size; larger ones would only waste more at the end.
 const CHUNK_BYTES_MAX: usize = 256 << 10;
-/// Chunks beyond the budget are a share of it, as large as this at most.
+/// Chunks beyond the budget are a share of it, at most this large.
 const BEYOND_BYTES_MAX: usize = 256 << 10;
-/// A piece above this share of a regular chunk gets a chunk of its own, so that at most as much is
-/// wasted at the end of the chunk it does not fit into.
+/// A piece above this share of a regular chunk gets a chunk of its own, which bounds the waste at
+/// the end of the chunk that it does not fit into.
 const OWN_CHUNK_SHARE: usize = 4;
 
-/// How far before the writer, and how many, lines are asked for: two entries with a key of 16 bytes and
-/// values in the log take 144.
+/// How far ahead of the writer lines are prefetched, and how many bytes: two entries with 16-byte
+/// keys and values in the log take 144.
 const AHEAD_BYTES: usize = 192;
 
-/// Regular chunks whose pieces have places: with those of 64 to 256 KiB they are 7 MiB, and a pool's is one.
+/// Regular chunks whose pieces have node places: chunks of 64 to 256 KiB are then 7 MiB, and a
+/// pool's chunk is a single one.
 const CHUNKS_PLACED: usize = if cfg!(loom) { 2 } else { 32 };
-/// Bits of a place that count steps of [`ALIGN`] from the chunk's start, up to 4 MiB; those above are the chunk's number.
+/// Bits of a node place that count steps of [`ALIGN`] from the chunk's start, up to 4 MiB; the bits
+/// above are the chunk's number.
 const STEP_BITS: u32 = 19;
-const _: () = assert!(CHUNKS_PLACED << STEP_BITS <= PLACE_END as usize);
+const _: () = assert!(CHUNKS_PLACED << STEP_BITS <= NODE_PLACE_END as usize);
 
 /// The chunks of one memtable.
 #[derive(Debug)]
@@ -49,26 +51,26 @@ pub(crate) struct Arena {
     allocated: AtomicUsize,
     budget: usize,
     pool: Option<Arc<ChunkPool>>,
-    /// Where regular chunks start, by number.
+    /// Start of each regular chunk.
     starts: [AtomicPtr<u8>; CHUNKS_PLACED],
 }
 
-/// The writer's place in the current chunk.
+/// The writer's position in the current chunk.
 #[derive(Debug)]
 pub(crate) struct Bump {
     at: NonNull<u8>,
     left: usize,
-    /// Of the current chunk.
+    /// Start of the current chunk.
     start: NonNull<u8>,
-    /// Regular chunks so far.
+    /// Number of regular chunks so far.
     chunks: usize,
 }
 
-// SAFETY: the memory behind `at` has no thread affinity and is owned by the arena.
+// SAFETY: the arena owns the memory after `at`, which has no thread affinity.
 unsafe impl Send for Bump {}
 
 impl Bump {
-    /// A place before the first chunk.
+    /// A position before the first chunk.
     pub(crate) fn new() -> Bump {
         Bump {
             at: NonNull::dangling(),
@@ -80,45 +82,46 @@ impl Bump {
 }
 
 impl Arena {
-    /// An arena that calls itself full beyond `budget` bytes, and takes its chunks from `pool`
-    /// where there is one. Allocates nothing yet.
+    /// An arena that is full beyond `budget` bytes and takes its chunks from `pool`, if given.
+    /// Allocates nothing yet.
     pub(crate) fn new(budget: usize, pool: Option<Arc<ChunkPool>>) -> Arena {
         Arena {
             chunks: Mutex::new(Vec::new()),
             allocated: AtomicUsize::new(0),
-            // Chunks are multiples of it, and only one of exactly the budget goes back to the pool.
+            // Chunk sizes are multiples of it, and only a chunk of exactly the budget goes back to
+            // the pool.
             budget: budget / ALIGN * ALIGN,
             pool,
             starts: std::array::from_fn(|_| AtomicPtr::default()),
         }
     }
 
-    /// The place of an address that is not the start of a chunk and lies in a piece of the current one; `None` elsewhere,
-    /// and in a chunk of too high a number.
+    /// The node place of an address in a piece of the current chunk, not at its start; `None`
+    /// elsewhere, and in a chunk whose number is too high.
     #[inline]
-    pub(crate) fn place_of(bump: &Bump, address: NonNull<u8>) -> Option<Place> {
+    pub(crate) fn place_of(bump: &Bump, address: NonNull<u8>) -> Option<NodePlace> {
         let steps = address.addr().get().wrapping_sub(bump.start.addr().get()) / ALIGN;
         let cut = (bump.at.addr().get() - bump.start.addr().get()) / ALIGN;
         if steps == 0 || steps >= cut.min(1 << STEP_BITS) || bump.chunks > CHUNKS_PLACED {
             return None;
         }
-        // One regular chunk at least has a start that pieces lie behind.
-        Place::try_from((bump.chunks - 1) << STEP_BITS | steps).ok()
+        // There is at least one regular chunk, after whose start the piece lies.
+        NodePlace::try_from((bump.chunks - 1) << STEP_BITS | steps).ok()
     }
 
-    /// The address of a place that [`Arena::place_of`] gave for a piece of this arena and that the caller came by through
-    /// an acquire load.
+    /// The address of a place that [`Arena::place_of`] returned for a piece of this arena. The
+    /// caller must have obtained the place through an acquire load.
     #[inline]
-    pub(crate) fn address_of(&self, place: Place) -> *mut u8 {
+    pub(crate) fn address_of(&self, place: NodePlace) -> *mut u8 {
         let (chunk, steps) = (place >> STEP_BITS, place & ((1 << STEP_BITS) - 1));
-        // Relaxed: stored before the place was, by the thread that stored that with release.
+        // Relaxed: stored before the place, by the thread that stored that with release.
         let start = self.starts[chunk as usize % CHUNKS_PLACED].load(Ordering::Relaxed);
         start.wrapping_add(steps as usize * ALIGN)
     }
 
     /// Bytes of all chunks.
     pub(crate) fn allocated(&self) -> usize {
-        // Relaxed: a statistic; nothing is read on the strength of it.
+        // Relaxed: a statistic, on which no other read depends.
         self.allocated.load(Ordering::Relaxed)
     }
 
@@ -135,7 +138,7 @@ impl Arena {
         let bytes = bytes.next_multiple_of(ALIGN);
         if bytes <= bump.left {
             let piece = bump.at;
-            // SAFETY: `left` bytes of the chunk lie behind `at`, and `bytes` is at most that.
+            // SAFETY: the chunk has `left` bytes after `at`, and `bytes` is at most that.
             bump.at = unsafe { piece.add(bytes) };
             bump.left -= bytes;
             return piece;
@@ -143,8 +146,8 @@ impl Arena {
         self.allocate_from_new_chunk(bump, bytes)
     }
 
-    /// Asks for the lines that the piece after next will be written to: those of the next one were asked
-    /// for before. Memory from a pool lies in the cache of whoever flushed it.
+    /// Prefetches the lines of the piece after next; those of the next one were prefetched before.
+    /// Pooled memory is in the cache of the processor that flushed it.
     #[inline]
     pub(crate) fn prefetch_next(bump: &Bump) {
         prefetch_span(bump.at.as_ptr().wrapping_add(AHEAD_BYTES), AHEAD_BYTES);
@@ -169,15 +172,15 @@ impl Arena {
         start
     }
 
-    /// The next chunk's size: what the arena has already, within the two limits and the budget. A
-    /// pooled arena takes its whole budget at once: chunks of one size are what a pool can hand on,
-    /// and a large one comes from the operating system and leaves no holes in the heap. (Chunks of
-    /// 64 to 128 KiB between the allocations of three threads had doubled what the process held.)
+    /// The next chunk's size: the arena's size so far, within the two limits and the budget. A
+    /// pooled arena takes its whole budget at once: a pool can only reuse chunks of one size, and a
+    /// large chunk comes from the operating system and leaves no holes in the heap. (Chunks of 64
+    /// to 128 KiB between the allocations of three threads had doubled the memory of the process.)
     fn regular_chunk_bytes(&self) -> usize {
         let allocated = self.allocated();
         if allocated > self.budget {
-            // A batch larger than the whole memtable. Piece by piece each of its entries had cost an
-            // allocation, the lock and 48 bytes.
+            // A batch larger than the whole memtable. With single pieces each of its entries would
+            // cost an allocation, a lock and 48 bytes.
             return (self.budget / OWN_CHUNK_SHARE).min(BEYOND_BYTES_MAX) / ALIGN * ALIGN;
         }
         let room = self.budget - allocated;

@@ -1,13 +1,13 @@
-//! The raw memory of arenas, and a pool that hands it from a flushed memtable to the next one.
+//! Chunks: the raw memory of arenas, and a pool that passes it from a flushed memtable to the next
+//! one.
 //!
-//! Memory that comes fresh from the operating system costs a fault for each page: measured at 1.2
-//! us, or 50 ns for every entry of 16 + 100 bytes, more than the insert itself. A database
-//! therefore keeps one [`ChunkPool`] for all its memtables. Chunks in the pool are uninitialised to
-//! their next owner.
+//! Memory fresh from the operating system costs a page fault for each page, more per entry than the
+//! insert itself. A database therefore keeps one [`ChunkPool`] for all its memtables. Pooled chunks
+//! are uninitialised for their next owner.
 //!
-//! A chunk of a memtable's size is mapped, not allocated: the allocator raises its limit for mappings
-//! with the first one freed, keeps later ones in its heap, and what lies between them for ever. A
-//! random load under 4 MiB had come to hold 6.4 MiB for 2.1 MiB of chunks.
+//! A chunk of a memtable's size is mapped, not allocated: after freeing the first one the allocator
+//! raises its limit for mappings, keeps later ones in its heap, and never returns the memory
+//! between them. A random load under 4 MiB once held three times the memory of its chunks.
 //!
 //! Invariants: a chunk has one owner, a pool or an arena; `bytes` is the sum of the pooled chunks'
 //! sizes and never above `limit` between two calls.
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use cairndb_env::sync::Mutex;
 
-/// Alignment of every chunk, and of the pieces cut from it: that of the links and words in a node.
+/// Alignment of every chunk and of the pieces cut from it: that of the links and words in a node.
 pub(crate) const ALIGN: usize = 8;
 
-/// Chunks from here on are mapped.
+/// Chunks of at least this size are mapped.
 const MAPPED_BYTES_MIN: usize = 128 << 10;
 
 /// One allocation or anonymous mapping.
@@ -37,11 +37,11 @@ pub(crate) struct Chunk {
 #[cfg(not(any(loom, miri)))]
 type Mapping = memmap2::MmapMut;
 
-/// Model checkers know the allocator only.
+/// Model checkers only know the allocator.
 #[cfg(any(loom, miri))]
 type Mapping = std::convert::Infallible;
 
-/// A mapping of `bytes`, where they are enough for one and the system has them.
+/// A mapping of `bytes`, if they are enough for one and the system has them.
 #[cfg(not(any(loom, miri)))]
 fn map(bytes: usize) -> Option<(NonNull<u8>, Mapping)> {
     if bytes < MAPPED_BYTES_MIN {
@@ -58,11 +58,11 @@ fn map(bytes: usize) -> Option<(NonNull<u8>, Mapping)> {
     None
 }
 
-// SAFETY: a chunk is owned memory without thread affinity, and shows nothing but its address.
+// SAFETY: a chunk is owned memory without thread affinity, and gives out nothing but its address.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// Maps `bytes`, or allocates them from the global allocator; at least one.
+    /// Maps `bytes`, or allocates them from the global allocator; at least one byte.
     pub(crate) fn new(bytes: usize) -> Chunk {
         assert!(bytes > 0, "a chunk holds at least one piece");
         let layout = Layout::from_size_align(bytes, ALIGN)
@@ -74,7 +74,7 @@ impl Chunk {
                 mapping: Some(mapping),
             };
         }
-        // SAFETY: the layout's size is not zero, asserted above.
+        // SAFETY: the layout's size is not zero, as asserted above.
         let start = unsafe { alloc(layout) };
         match NonNull::new(start) {
             Some(start) => Chunk {
@@ -102,13 +102,13 @@ impl Drop for Chunk {
         if self.mapping.is_some() {
             return;
         }
-        // SAFETY: without a mapping `start` came from `alloc` with this very layout, and a chunk is
+        // SAFETY: without a mapping `start` came from `alloc` with this layout, and a chunk is
         // dropped once.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
-/// Memory of dropped memtables, kept for coming ones up to a limit.
+/// Memory of dropped memtables, kept for later ones up to a limit.
 ///
 /// ```
 /// use cairndb_base::{Kind, Order, hash64};
@@ -146,12 +146,12 @@ impl ChunkPool {
         })
     }
 
-    /// Bytes kept now, which no memtable counts.
+    /// Bytes kept now; no memtable counts them.
     pub fn bytes(&self) -> usize {
         self.kept.lock().bytes
     }
 
-    /// Changes the limit; frees at once what exceeds it. 0 empties the pool.
+    /// Changes the limit and frees any excess at once. 0 empties the pool.
     pub fn set_limit(&self, limit_bytes: usize) {
         let mut kept = self.kept.lock();
         kept.limit = limit_bytes;
@@ -160,8 +160,8 @@ impl ChunkPool {
         }
     }
 
-    /// A chunk of exactly `bytes`: the one given back last, whose lines are likeliest in a cache,
-    /// else a new one.
+    /// A chunk of exactly `bytes`: the one returned last, which is likeliest in a cache, or a new
+    /// one.
     pub(crate) fn take(&self, bytes: usize) -> Chunk {
         let mut kept = self.kept.lock();
         let found = kept.chunks.iter().rposition(|chunk| chunk.bytes() == bytes);
@@ -173,7 +173,7 @@ impl ChunkPool {
         Chunk::new(bytes)
     }
 
-    /// Keeps what fits within the limit and frees the rest.
+    /// Keeps the chunks that fit within the limit and frees the rest.
     pub(crate) fn give(&self, chunks: impl Iterator<Item = Chunk>) {
         let mut kept = self.kept.lock();
         for chunk in chunks {

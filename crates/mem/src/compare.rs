@@ -1,18 +1,17 @@
-//! Comparing two keys whose heads tie, in bytewise order.
+//! Comparison of two keys whose heads are equal, in bytewise order.
 //!
-//! Word by word, inlined, rather than by the C library's `memcmp` behind a call: for keys whose
-//! heads all tied a random insert into 3,000 entries, then a skip list's, took 106 ns instead of 127.
+//! Inlined and word by word, which is faster here than calling the C library's `memcmp`.
 
 use std::cmp::Ordering;
 
 const WORD: usize = size_of::<u64>();
 
-/// Orders two keys unsigned byte by byte, the shorter first: what `a.cmp(b)` does.
+/// Compares two keys as unsigned bytes, shorter first, like `a.cmp(b)`.
 #[inline]
 pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     let shared = a.len().min(b.len());
     if shared < WORD {
-        // Not `a.cmp(b)`, which is that call.
+        // Not `a.cmp(b)`, which would be that call.
         let differing = a.iter().zip(b).find(|(a, b)| a != b);
         return differing.map_or(a.len().cmp(&b.len()), |(a, b)| a.cmp(b));
     }
@@ -25,12 +24,12 @@ pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
         if at + WORD == shared {
             return a.len().cmp(&b.len());
         }
-        // The last step overlaps the one before: equal bytes do no harm.
+        // The last step overlaps the previous one: comparing equal bytes twice is harmless.
         at = (at + WORD).min(shared - WORD);
     }
 }
 
-/// The eight bytes at `at` as a number that orders like them.
+/// The eight bytes at `at` as a number with the same order.
 #[inline]
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     let word = bytes[at..].first_chunk::<WORD>();

@@ -1,10 +1,10 @@
-//! An owned cursor over a memtable: the flush's source, and one of a scan's.
+//! Memtable cursor: an owned cursor, used by flushes and as a source of scans.
 //!
-//! It sees every version, also those inserted after it was made; whoever reads at a snapshot skips
-//! what is newer. A cursor that walked off either end is not valid until it is moved by a seek.
+//! It sees every version, including those inserted after it was made; a reader at a snapshot skips
+//! newer ones. A cursor that has moved past either end stays invalid until a seek.
 #![expect(
     unsafe_code,
-    reason = "keeps a node's address beside the reference that keeps the node"
+    reason = "keeps a node's address next to the reference that keeps the node alive"
 )]
 
 use std::cmp::Ordering;
@@ -16,15 +16,15 @@ use cairndb_base::{Kind, Result, SeqNo};
 use crate::memtable::{Memtable, bound_at};
 use crate::node::{Node, NodeRef};
 
-/// A position in a memtable. Moving costs no allocation; `prev` costs what `next` costs.
+/// A position in a memtable. Moving allocates nothing; `prev` costs as much as `next`.
 #[derive(Debug)]
 pub struct MemCursor {
     table: Arc<Memtable>,
-    /// A node of `table`'s list, the sentinel when not valid.
+    /// A node of `table`'s list; the sentinel if invalid.
     node: NonNull<Node>,
 }
 
-// SAFETY: the node is memory that `table` keeps, and both are shared freely between threads.
+// SAFETY: `table` keeps the node's memory, and both are shared freely between threads.
 unsafe impl Send for MemCursor {}
 // SAFETY: as for `Send`; `&self` methods only read.
 unsafe impl Sync for MemCursor {}
@@ -39,7 +39,7 @@ impl Clone for MemCursor {
 }
 
 impl Memtable {
-    /// A cursor that keeps the memtable alive; not valid until it is moved.
+    /// A cursor that keeps the memtable alive; invalid until it is moved.
     pub fn cursor(self: &Arc<Self>) -> MemCursor {
         MemCursor {
             table: Arc::clone(self),
@@ -54,7 +54,7 @@ impl MemCursor {
         &self.table
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.table.is_entry(self.node())
@@ -93,20 +93,20 @@ impl MemCursor {
         self.node = self.table.list().sentinel().prev().as_ptr();
     }
 
-    /// Leaves the cursor behind the last entry and before the first, not valid.
+    /// Makes the cursor invalid.
     #[inline]
     pub fn leave(&mut self) {
         self.node = self.table.list().sentinel().as_ptr();
     }
 
-    /// Moves to the next entry; stays invalid where it is.
+    /// Moves to the next entry; an invalid cursor stays invalid.
     #[inline]
     pub fn next(&mut self) {
         if self.valid() {
             let next = self.node().next();
-            // The two entries after are asked for while this one is used, first the node, a step later
-            // what it leads to: a flush walks them in an order that has nothing to do with their places,
-            // and out of the cache of the processor that wrote them.
+            // The next two entries are prefetched while this one is used, first the node, and one
+            // step later what it points to: a flush visits nodes in an order unrelated to their
+            // addresses, and from the cache of the processor that wrote them.
             let after = next.next();
             after.prefetch_value();
             after.next().prefetch_whole();
@@ -114,7 +114,7 @@ impl MemCursor {
         }
     }
 
-    /// Moves to the entry before; stays invalid where it is.
+    /// Moves to the previous entry; an invalid cursor stays invalid.
     #[inline]
     pub fn prev(&mut self) {
         if self.valid() {
@@ -122,8 +122,8 @@ impl MemCursor {
         }
     }
 
-    /// The entry's key. This and the four below may be asked of a valid cursor only; asked of
-    /// another they give nothing of meaning.
+    /// The entry's key. This method and the four below are for valid cursors; their results are
+    /// meaningless otherwise.
     #[inline]
     pub fn key(&self) -> &[u8] {
         debug_assert!(self.valid());
@@ -137,14 +137,14 @@ impl MemCursor {
         self.node().seq()
     }
 
-    /// What the entry does to its key.
+    /// The entry's kind.
     #[inline]
     pub fn kind(&self) -> Kind {
         debug_assert!(self.valid());
         self.node().kind()
     }
 
-    /// Whether [`MemCursor::value`] gives what was written; see [`Memtable::get`].
+    /// Checks that [`MemCursor::value`] returns what was written; see [`Memtable::get`].
     ///
     /// # Errors
     /// `Corruption`, with file and offset, for a value in the log that is not what was written.
@@ -153,22 +153,22 @@ impl MemCursor {
         self.table.check(self.node())
     }
 
-    /// The entry's value, to be checked before it is relied on; empty for a tombstone.
+    /// The entry's value, which must be checked before it is relied on; empty for a tombstone.
     #[inline]
     pub fn value(&self) -> &[u8] {
         debug_assert!(self.valid());
         self.node().value()
     }
 
-    /// The entry's key head: 8 bytes behind the memtable's `prefix_hint`, as a number that orders
-    /// like the key among cursors over memtables of one hint. Equal heads say nothing.
+    /// The entry's key head: 8 bytes after the memtable's `prefix_hint`, as a number that orders
+    /// like the key among cursors over memtables with one hint. Equal heads decide nothing.
     #[inline]
     pub fn head(&self) -> u64 {
         debug_assert!(self.valid());
         self.node().head()
     }
 
-    /// The head of the entry behind this one, if there is one.
+    /// The head of the next entry, if there is one.
     #[inline]
     pub fn next_head(&self) -> Option<u64> {
         debug_assert!(self.valid());
@@ -176,7 +176,7 @@ impl MemCursor {
         self.table.is_entry(next).then(|| next.head())
     }
 
-    /// Orders the key of the entry behind this one, which there must be, against `key`.
+    /// Compares the key of the next entry, which must exist, with `key`.
     pub fn compare_next(&self, key: &[u8]) -> Ordering {
         debug_assert!(self.next_head().is_some());
         self.table.order().compare(self.node().next().key(), key)
@@ -184,7 +184,7 @@ impl MemCursor {
 
     #[inline]
     fn node(&self) -> NodeRef<'_> {
-        // SAFETY: taken from a `NodeRef` of `table`'s list, which the reference beside it keeps.
+        // SAFETY: taken from a `NodeRef` of `table`'s list, which the cursor keeps alive.
         unsafe { NodeRef::from_ptr(self.node) }
     }
 }

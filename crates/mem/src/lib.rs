@@ -1,15 +1,15 @@
-//! Everything CairnDB keeps in memory: the memtable and the page cache.
+//! In-memory structures: the memtable and the page cache.
 //!
-//! Floor 3 of the house. The memtable is an arena with a list in it, and a tree to search it by: one writer, any number of
-//! readers, no locks; values it leaves in the log, where they lie. The caches hold verified pages of tables
-//! that are read with `pread`. Nothing here knows the engine.
+//! Floor 3. The memtable is an arena with a linked list in it, a tree to search the list and a hash
+//! index: one writer, any number of readers, no locks. Longer values stay in the log. The cache
+//! holds verified pages of tables that are read with `pread`. Nothing here knows the engine.
 
 mod arena;
 pub mod cache;
 mod chunk;
 mod compare;
 mod cursor;
-mod directory;
+mod hash_index;
 mod list;
 pub mod memtable;
 mod node;
@@ -26,4 +26,4 @@ pub use cache::{Cache, ClockCache};
 pub use chunk::ChunkPool;
 pub use cursor::MemCursor;
 pub use memtable::{MemEntry, MemPlace, Memtable};
-pub use writer::{Lent, MemWriter};
+pub use writer::{Borrowed, MemWriter};

@@ -1,16 +1,17 @@
-//! The entries of a memtable in order: a list that is linked both ways, and a [`tree`](crate::tree) that says where in it
-//! a search begins.
+//! The ordered entries of a memtable: a doubly linked list, and a [`tree`](crate::tree) that says
+//! where in it a search begins.
 //!
 //! Order: key, then sequence number descending, so that the newest version of a key comes first.
-//! The list is a ring through a sentinel, which sorts behind every key. Nodes carry an eight-byte
-//! head of their key; a search compares heads and reads a whole key only when two heads tie.
-//! (A skip list lost, for which see there.)
+//! The list is a ring through a sentinel, which sorts after every key. Nodes carry an eight-byte
+//! head of their key; a search compares heads and reads a whole key only if two heads are equal. (A
+//! skip list lost; `tree.rs` says why.)
 //!
 //! # Publication
 //!
 //! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links
-//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree, if that
-//! is to have it, release. Nothing is ever unlinked or freed before the arena. Readers load links with acquire.
+//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree,
+//! if it is to have `N`, release. Nothing is ever unlinked or freed before the arena. Readers load
+//! links with acquire.
 //!
 //! *Claim.* A reader that acquired the publication of sequence number `q` (which the engine stores
 //! with release after the inserts up to `q` returned) meets every entry with `seq <= q` that lies
@@ -24,12 +25,14 @@
 //! the list then. Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last
 //! neighbour by step 3 (or by step 1 of `Y`'s own insert); the only entry that may lie between them
 //! is one whose insert had done step 2 but not step 3, which is none up to `q`. Each step of a walk
-//! is such a load, whatever mix of moments they come from. The tree only chooses where a walk starts: a search
-//! steps back from there until a node is less than its target, and then forth until one is not.
+//! is such a load, whatever mix of moments they come from. The tree only chooses where a walk
+//! starts: a search steps back from there until a node is less than its target, and then forth
+//! until one is not.
 #![expect(unsafe_code, reason = "nodes are reached through raw links")]
 
 #[cfg(test)]
 mod checks;
+mod regions;
 
 use std::cmp::Ordering as Compare;
 use std::ptr::NonNull;
@@ -41,97 +44,97 @@ use cairndb_env::sync::Mutex;
 
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
-use crate::directory::{Directory, Looked, Place};
+use crate::hash_index::{HashIndex, Looked, NodePlace};
 use crate::node::{NewEntry, Node, NodeRef, node_bytes};
 use crate::recent::Recent;
 use crate::sync::{AtomicBool, Ordering};
 use crate::tree::{Path, Tree};
 
-/// Of nodes that are added in order the tree gets one of so many, and a search passes the others. With all of them a part held
-/// a sixth fewer entries, and sequential batches took a tenth longer.
+/// The tree gets one in this many of the nodes added in order, and a search steps over the others.
+/// With all of them a memtable held a sixth fewer entries, and sequential batches were slower.
 const APPENDED: usize = if cfg!(loom) { 1 } else { 8 };
 
-/// A place in the list: before the first node of `key` whose tag is below `bound`.
+/// A position in the list: before the first node of `key` whose tag is below `bound`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
     /// The head of `key`.
     pub(crate) head: u64,
-    /// Nodes of the same key with a tag of at least this come before the place.
+    /// Nodes of the same key with at least this tag come before the position.
     pub(crate) bound: u64,
     /// The whole key.
     pub(crate) key: &'a [u8],
 }
 
-/// The list. See the module head for its protocol.
+/// The list. The module head describes its protocol.
 #[derive(Debug)]
 pub(crate) struct List {
     sentinel: NonNull<Node>,
-    /// Stored once: a line that readers share.
+    /// Stored once, in a line that readers share.
     begun: AtomicBool,
     order: Order,
     arena: Arena,
-    /// Where newest versions stand; none for orders that cannot hash.
-    directory: Option<Directory>,
+    /// Leads to newest versions; none for orders that cannot hash.
+    hash_index: Option<HashIndex>,
     /// Where searches begin.
     tree: Tree,
-    /// What was put between others last. Elsewhere: the writer's stores are not to take these lines from readers.
+    /// The last entries inserted between others. Allocated separately, so that the writer's stores
+    /// do not take the list's lines from readers.
     recent: Box<Recent>,
-    /// The log regions that values lie in which the arena has no copy of.
+    /// The log regions of values that the arena has no copy of.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
 
-// SAFETY: the nodes are memory of the arena, which is `Send`; so are an `Order` and a region.
+// SAFETY: the arena, which is `Send`, owns the nodes' memory; an `Order` and a region are `Send`,
+// too.
 unsafe impl Send for List {}
 // SAFETY: shared access to nodes follows the publication rule in the module head.
 unsafe impl Sync for List {}
 
 /// The writer's side of a list: where it last inserted, and the memory it inserts into.
 ///
-/// An entry that sorts right behind `last` is linked without a search: `path` leads there.
+/// An entry that sorts right after `last` is linked without a search: `path` leads there.
 #[derive(Debug)]
 pub(crate) struct Splice {
     path: Path,
     last: NonNull<Node>,
-    /// The heads of the last node and of the one behind it. While a search goes on no head lies between them.
+    /// The heads of the last node and of its successor. During a search they are set so that no
+    /// head lies between them.
     last_head: u64,
     next_head: u64,
-    /// Nodes behind the last one that the tree has, all added in order.
+    /// Nodes after the last one in the tree, all added in order.
     passed: usize,
-    /// The largest tag of a node that `recent` has had.
+    /// The largest tag of a node pushed to `recent`.
     recent_tag: u64,
     bump: Bump,
 }
 
-// SAFETY: the nodes it points to are memory of the list's arena, without thread affinity.
+// SAFETY: it points to nodes in the memory of the list's arena, which has no thread affinity.
 unsafe impl Send for Splice {}
 
-/// Where a search ended: `before` is less than the target, `at` is not, and they were neighbours.
+/// Result of a search: `before` is less than the target, `at` is not, and they were neighbours.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found<'a> {
-    /// The last node before the place, or the sentinel.
+pub(crate) struct Neighbours<'a> {
+    /// The last node before the position, or the sentinel.
     pub(crate) before: NodeRef<'a>,
-    /// The first node at or after the place, or the sentinel.
+    /// The first node at or after the position, or the sentinel.
     pub(crate) at: NodeRef<'a>,
 }
 
-/// The neighbour of a new node that has its key.
+/// The neighbour of a new node with the same key.
 #[derive(Clone, Copy, Debug)]
 enum Kin<'a> {
-    /// There is none: the key is new.
+    /// None: the key is new.
     None,
-    /// The node was inserted behind a newer version.
+    /// The node was inserted after a newer version.
     Newer,
     /// The newest version so far.
     Older(NodeRef<'a>),
 }
 
 impl List {
-    /// An empty list in `arena`, with a directory of `directory_bytes`, and the one splice that may insert into it.
-    pub(crate) fn new(
-        order: Order,
-        arena: Arena,
-        directory_bytes: Option<usize>,
-    ) -> (List, Splice) {
+    /// An empty list in `arena`, with a hash index of `index_bytes`, and the one splice that may
+    /// insert into it.
+    pub(crate) fn new(order: Order, arena: Arena, index_bytes: Option<usize>) -> (List, Splice) {
         let mut bump = Bump::new();
         let entry = NewEntry {
             head: u64::MAX,
@@ -141,12 +144,12 @@ impl List {
             apart: None,
         };
         let memory = arena.allocate(&mut bump, node_bytes(0, 0));
-        // SAFETY: a fresh piece of the size that this node takes, in an arena the list will own.
+        // SAFETY: a fresh piece of this node's size, in an arena that the list will own.
         let sentinel = unsafe { NodeRef::write(memory, &entry) }.as_ptr();
-        let directory = directory_bytes.map(|bytes| {
+        let hash_index = index_bytes.map(|bytes| {
             let memory = arena.allocate(&mut bump, bytes);
-            // SAFETY: a fresh piece of so many bytes, in an arena the list will own.
-            unsafe { Directory::write(memory, bytes) }
+            // SAFETY: a fresh piece of that many bytes, in an arena that the list will own.
+            unsafe { HashIndex::write(memory, bytes) }
         });
         let (tree, path) = Tree::new(&arena, &mut bump);
         let list = List {
@@ -154,7 +157,7 @@ impl List {
             begun: AtomicBool::new(false),
             order,
             arena,
-            directory,
+            hash_index,
             tree,
             recent: Box::new(Recent::new(sentinel)),
             regions: Mutex::default(),
@@ -182,14 +185,15 @@ impl List {
         self.arena.allocated()
     }
 
-    /// The ring's sentinel: behind the last node and before the first.
+    /// The ring's sentinel: after the last node and before the first.
     #[inline]
     pub(crate) fn sentinel(&self) -> NodeRef<'_> {
-        // SAFETY: written by `new`, alive as long as the arena that `self` owns.
+        // SAFETY: `new` wrote it, and it lives as long as the arena that `self` owns.
         unsafe { NodeRef::from_ptr(self.sentinel) }
     }
 
-    /// Whether there are entries. Who acquired the publication of one is told so: this was stored before. Hence relaxed.
+    /// Whether there are entries. A reader that acquired the publication of one gets `true`,
+    /// because this was stored before it. Hence relaxed.
     #[inline]
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Ordering::Relaxed)
@@ -197,24 +201,24 @@ impl List {
 
     /// Finds the neighbours around `target`.
     #[inline]
-    pub(crate) fn find(&self, target: &Target<'_>) -> Found<'_> {
+    pub(crate) fn find(&self, target: &Target<'_>) -> Neighbours<'_> {
         let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
         let found = self.tree.find(target.head, &is_before_tied);
         let mut before = found.unwrap_or(self.sentinel());
-        // Beside an insert the tree may lead too far, or not far enough.
+        // During an insert the tree may lead too far, or not far enough.
         while before != self.sentinel() && !self.is_before(before, target) {
             before = before.prev();
         }
         self.last_before(before, target)
     }
 
-    /// The neighbours around `target`, from a node on that comes before it.
+    /// The neighbours around `target`, searched from a node before it.
     #[inline]
-    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Found<'a> {
+    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Neighbours<'a> {
         loop {
             let at = before.next();
             if !self.is_before(at, target) {
-                return Found { before, at };
+                return Neighbours { before, at };
             }
             before = at;
         }
@@ -230,7 +234,7 @@ impl List {
         self.is_before_tied(node, target)
     }
 
-    /// [`Self::is_before`] where the heads are equal.
+    /// [`Self::is_before`] for equal heads.
     #[inline]
     fn is_before_tied(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
         if node == self.sentinel() {
@@ -243,7 +247,7 @@ impl List {
         }
     }
 
-    /// Orders two keys.
+    /// Compares two keys.
     #[inline]
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
         match &self.order {
@@ -252,7 +256,7 @@ impl List {
         }
     }
 
-    /// Checks that the splice's path is the way that a search would find.
+    /// Checks that the splice's path is the one that a search would find.
     #[cfg(test)]
     pub(crate) fn check_path(&self, splice: &Splice) {
         // SAFETY: tests pair a splice with its list.
@@ -267,21 +271,8 @@ impl List {
             .check_path(&splice.path, last.head(), &is_before_tied);
     }
 
-    /// Keeps a region as long as the list.
-    pub(crate) fn keep(&self, region: &Arc<dyn LogRegion>) {
-        self.regions.lock().push(Arc::clone(region));
-    }
-
-    /// The file and the offset in it that a value which lies apart lies at.
-    pub(crate) fn place_of(&self, value: &[u8]) -> Option<(String, u64)> {
-        let regions = self.regions.lock();
-        let mut places = regions.iter().filter_map(|region| region.place_of(value));
-        places
-            .next()
-            .map(|(file, offset)| (file.to_owned(), offset))
-    }
-
-    /// Whether another entry with a key of this length and `room` behind it fits the arena's budget.
+    /// Whether another entry with a key of this length, and `room` bytes after it, fits the arena's
+    /// budget.
     #[inline]
     pub(crate) fn has_room(&self, splice: &Splice, key_len: usize, room: usize) -> bool {
         let bytes = node_bytes(key_len, room) + splice.path.room();
@@ -290,34 +281,34 @@ impl List {
 
     /// Inserts an entry whose key has this hash.
     ///
-    /// Nothing is changed before the last call of the comparator, so that one which panics leaves
-    /// the list as it was.
+    /// Nothing is changed before the last call of the comparator, so that one that panics leaves
+    /// the list unchanged.
     ///
     /// # Safety
-    /// `splice` must be the one that [`List::new`] returned with this list. A value that lies
-    /// apart must be what a region given to [`List::keep`] lent ([`LogRegion::bytes`]).
+    /// `splice` must be the one that [`List::new`] returned with this list. A value that stays in
+    /// the log must be borrowed ([`LogRegion::bytes`]) from a region given to [`List::keep`].
     pub(crate) unsafe fn insert(
         &self,
         splice: &mut Splice,
         entry: &NewEntry<'_>,
         hash: u64,
     ) -> usize {
-        self.request(hash);
+        self.prefetch(hash);
         let target = Target {
             head: entry.head,
             bound: entry.tag + 1,
             key: entry.key,
         };
-        // SAFETY: the caller vouches for the splice.
+        // SAFETY: the caller promises that the splice is this list's.
         let (before, appended) = unsafe { self.place(splice, &target) };
-        let kin = match &self.directory {
+        let kin = match &self.hash_index {
             Some(_) => self.kin(before, entry),
             None => Kin::None,
         };
         let mut bytes = node_bytes(entry.key.len(), entry.room());
         let memory = self.arena.allocate(&mut splice.bump, bytes);
-        // SAFETY: a fresh piece of the size that this node takes, in the arena that `self` owns. What a
-        // region has lent never changes while the region is shared, and `self` keeps it.
+        // SAFETY: a fresh piece of this node's size, in the arena that `self` owns. Borrowed bytes
+        // never change while the region is shared, and `self` keeps it.
         let node = unsafe { NodeRef::write(memory, entry) };
         // Before the tree may take another chunk.
         let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
@@ -327,17 +318,17 @@ impl List {
         splice.last_head = entry.head;
         splice.next_head = next.head();
         Arena::prefetch_next(&splice.bump);
-        if let Some(directory) = &self.directory {
+        if let Some(hash_index) = &self.hash_index {
             match kin {
-                Kin::None => directory.add(hash, place),
+                Kin::None => hash_index.add(hash, place),
                 Kin::Newer => {}
                 Kin::Older(older) => {
                     let is_older = |place| {
-                        // SAFETY: what the directory holds are places of this list's nodes; this is the writer.
+                        // SAFETY: the index holds places of this list's nodes; this is the writer.
                         let node = unsafe { self.node_at(place) };
                         node == older
                     };
-                    directory.replace(hash, place, is_older);
+                    hash_index.replace(hash, place, is_older);
                 }
             }
         }
@@ -351,9 +342,10 @@ impl List {
         bytes
     }
 
-    /// Calls `each` with the key of every entry that is no tombstone, was not inserted behind all others, and has a larger
-    /// number than `seq`, of those whose numbers the caller knows to be published; with others perhaps. Whether it did: not
-    /// where they were too many.
+    /// Calls `each` with the key of every entry that is not a tombstone, was inserted between
+    /// others, and has a larger sequence number than `seq`, for all numbers that the caller knows
+    /// to be published and perhaps for others. Returns `false` if there were too many to report
+    /// all.
     pub(crate) fn inserted_between<'a>(
         &'a self,
         seq: SeqNo,
@@ -363,19 +355,21 @@ impl List {
         unsafe { self.recent.since(seq, |node| each(node.key())) }
     }
 
-    /// The last node before the target, with the splice's path behind it, and whether that is the last inserted.
+    /// The last node before the target, to which the splice's path then leads, and whether it was
+    /// the last inserted.
     ///
     /// # Safety
     /// The splice must be this list's.
     #[inline]
     unsafe fn place<'a>(&'a self, splice: &mut Splice, target: &Target<'_>) -> (NodeRef<'a>, bool) {
-        // SAFETY: the caller vouches for the splice.
+        // SAFETY: the caller promises that the splice is this list's.
         if unsafe { self.follows_last(splice, target) } {
-            // SAFETY: the caller vouches that the node is this list's.
+            // SAFETY: the caller promises that the node is this list's.
             let last = unsafe { NodeRef::from_ptr(splice.last) };
             return (last, true);
         }
-        // Until the insert is done, which a comparator may keep it from, nothing follows the last.
+        // Until the insert is complete, which a panicking comparator may prevent, nothing follows
+        // the last.
         (splice.last_head, splice.next_head) = (u64::MAX, 0);
         let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
         let path = &mut splice.path;
@@ -384,8 +378,8 @@ impl List {
         (self.last_before(found, target).before, false)
     }
 
-    /// Lets the tree know of a node that was linked before `next`, unless searches are to pass it. Returns the
-    /// bytes that the tree grew by.
+    /// Adds a node that was linked before `next` to the tree, unless searches are to step over it.
+    /// Returns the bytes by which the tree grew.
     #[inline]
     fn index<'a>(
         &'a self,
@@ -394,8 +388,9 @@ impl List {
         next: NodeRef<'a>,
         appended: bool,
     ) -> usize {
-        // A node that the tree does not have stands behind the last that it got, with others like it between, and before one
-        // that it has, or before none. So there are fewer than `APPENDED` in a row, wherever others come to stand.
+        // A node that is not in the tree comes after the last one that was added to it, with only
+        // such nodes between, and before one that is in the tree, or at the end. So there are fewer
+        // than `APPENDED` in a row, wherever others are inserted.
         let passes = appended
             && splice.passed + 1 < APPENDED
             && (next == self.sentinel() || splice.path.leads_to(next));
@@ -408,28 +403,28 @@ impl List {
         self.tree.insert(path, &self.arena, bump, node, appended)
     }
 
-    /// Asks for the directory's line of a key with this hash.
+    /// Prefetches the hash index's line for a key with this hash.
     #[inline]
-    pub(crate) fn request(&self, hash: u64) {
-        if let Some(directory) = &self.directory {
-            directory.prefetch(hash);
+    pub(crate) fn prefetch(&self, hash: u64) {
+        if let Some(hash_index) = &self.hash_index {
+            hash_index.prefetch(hash);
         }
     }
 
-    /// The newest version of `key`, by the directory. `hash` is the key's.
+    /// The newest version of `key`, from the hash index. `hash` is the key's.
     #[inline]
     pub(crate) fn look(&self, key: &[u8], hash: u64) -> Looked<NodeRef<'_>> {
-        let Some(directory) = &self.directory else {
+        let Some(hash_index) = &self.hash_index else {
             return Looked::Unknown;
         };
-        directory.look(hash, |place| {
-            // SAFETY: what the directory holds are places of this list's nodes, and it loads them with acquire.
+        hash_index.look(hash, |place| {
+            // SAFETY: the index holds places of this list's nodes, and loads them with acquire.
             let node = unsafe { self.node_at(place) };
             self.compare(node.key(), key).is_eq().then_some(node)
         })
     }
 
-    /// The neighbour with the key of an entry whose place is right behind `prev`.
+    /// The neighbour with the same key of an entry to be inserted right after `prev`.
     #[inline]
     fn kin<'a>(&'a self, prev: NodeRef<'a>, entry: &NewEntry<'_>) -> Kin<'a> {
         let next = prev.next();
@@ -447,20 +442,21 @@ impl List {
         }
     }
 
-    /// The node at a place that an insert into this list gave.
+    /// The node at a place that an insert into this list returned.
     ///
     /// # Safety
-    /// The place must be one that an insert into this list returned, and the caller must have come by it from the writer
-    /// itself or through an acquire load.
+    /// The place must come from an insert into this list, and the caller must have obtained it as
+    /// the writer or through an acquire load.
     #[inline]
-    unsafe fn node_at(&self, place: Place) -> NodeRef<'_> {
-        // SAFETY: the caller vouches for the place, and no chunk is at the zero address.
+    unsafe fn node_at(&self, place: NodePlace) -> NodeRef<'_> {
+        // SAFETY: the caller promises the place, and no chunk is at address zero.
         let address = unsafe { NonNull::new_unchecked(self.arena.address_of(place)) };
-        // SAFETY: a node of this list, written before its place was given out, in the arena that `self` owns.
+        // SAFETY: a node of this list, written before its place was given out, in the arena that
+        // `self` owns.
         unsafe { NodeRef::from_ptr(address.cast()) }
     }
 
-    /// Whether the target's place is right behind the last inserted node.
+    /// Whether the target's position is right after the last inserted node.
     ///
     /// # Safety
     /// The splice must be this list's.
@@ -470,11 +466,11 @@ impl List {
         reason = "one branch instead of two, see below"
     )]
     unsafe fn follows_last(&self, splice: &Splice, target: &Target<'_>) -> bool {
-        // One branch for both ends: for keys in random order each alone would be a coin toss.
+        // One branch for both ends: with random keys each comparison alone would be unpredictable.
         if (target.head < splice.last_head) | (target.head > splice.next_head) {
             return false;
         }
-        // SAFETY: the caller vouches that the node is this list's.
+        // SAFETY: the caller promises that the node is this list's.
         let last = unsafe { NodeRef::from_ptr(splice.last) };
         let behind_last = target.head > splice.last_head
             || last == self.sentinel()
@@ -482,7 +478,7 @@ impl List {
         behind_last && (target.head < splice.next_head || !self.is_before_tied(last.next(), target))
     }
 
-    /// Links a new node behind `prev`, and returns the one after; steps 1 to 3 of the protocol.
+    /// Links a new node after `prev` and returns its successor; steps 1 to 3 of the protocol.
     #[inline]
     fn link<'a>(&'a self, prev: NodeRef<'a>, node: NodeRef<'a>) -> NodeRef<'a> {
         let next = prev.next();

@@ -1,9 +1,9 @@
-//! One writer and a reader in every interleaving of at most four preemptions, three where the reader goes through the
-//! tree, with every reordering that C11 atomics allow.
+//! Loom models: one writer and a reader in every interleaving of at most four preemptions (three if
+//! the reader uses the tree), with every reordering that C11 atomics allow.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are small,
-//! two or three inserts each, since loom tries all executions. Each node's plain bytes have a
-//! witness (see `sync`), so reaching a node without the edge that publishes it fails too.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are
+//! small, two or three inserts each, because loom tries all executions. Each node's plain bytes
+//! have a witness (see `sync`), so reaching a node without the edge that publishes it fails, too.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use loom::thread;
 
 use crate::{MemWriter, Memtable};
 
-/// A memtable, and the sequence number that is published.
+/// A memtable and the published sequence number.
 struct Shared {
     table: Arc<Memtable>,
     published: AtomicU64,
@@ -23,8 +23,8 @@ fn insert(writer: &mut MemWriter, seq: SeqNo, key: &[u8]) {
     writer.insert(seq, Kind::Put, key, key, hash64(key));
 }
 
-/// Inserts `settled` before the threads start, then runs `reader` against the inserts of `coming`,
-/// each of which is published. Sequence numbers count from 1 through both.
+/// Inserts `settled` before the threads start, then runs `reader` concurrently with the inserts of
+/// `coming`, each of which is published. Sequence numbers count from 1 through both.
 fn model(
     preemptions: usize,
     settled: &'static [&'static [u8]],
@@ -169,7 +169,7 @@ fn loom_gets_find_what_is_published() {
 
 #[test]
 fn loom_seeks_find_what_is_published() {
-    // The fourth entry splits the first block of the tree, and another is put on top.
+    // The fourth entry splits the first block of the tree and adds a level above it.
     model(3, &[b"a", b"b", b"d"], &[b"c"], seek_both_ways);
 }
 
@@ -183,16 +183,20 @@ fn loom_seeks_find_what_is_appended() {
     model(3, &[b"a", b"b", b"c"], &[b"d"], seek_both_ways);
 }
 
-/// What is told of as put between others is all of it, or it is said that it is not.
+/// Either all entries inserted between others are reported, or that they are not.
 fn tell_between(shared: &Shared, keys: &[&[u8]]) {
     let published = shared.published.load(Ordering::Acquire);
     for since in [1, published.saturating_sub(1).max(1)] {
-        let mut told = Vec::new();
-        let all = shared.table.inserted_between(since, |key| told.push(key));
+        let mut reported = Vec::new();
+        let all = shared
+            .table
+            .inserted_between(since, |key| reported.push(key));
         let since = usize::try_from(since).expect("few are inserted");
         let published = usize::try_from(published).expect("few are inserted");
-        let whole = keys[since..published].iter().all(|key| told.contains(key));
-        assert!(whole || !all, "{told:?} of {published} since {since}");
+        let whole = keys[since..published]
+            .iter()
+            .all(|key| reported.contains(key));
+        assert!(whole || !all, "{reported:?} of {published} since {since}");
     }
 }
 

@@ -1,20 +1,19 @@
 //! The memtable: recent writes in key order, not yet in a table.
 //!
-//! Every write goes to the log and then here; reads look here first; a full memtable is sealed by
-//! dropping its `MemWriter` and later flushed by walking a `MemCursor`. Versions are never
+//! Every write goes to the log and then here, and reads look here first. Dropping its `MemWriter`
+//! makes a memtable immutable; a flush then walks it with a `MemCursor`. Versions are never
 //! overwritten: a put of the same key adds an entry that sorts before the older ones.
 //!
 //! Invariants:
-//! 1. There is one `MemWriter` to a memtable, and it alone inserts.
-//! 2. Entries are ordered by (key, sequence number descending) and never change or go away before
+//! 1. A memtable has one `MemWriter`, which alone inserts.
+//! 2. Entries are ordered by (key, sequence number descending) and never change or disappear before
 //!    the memtable itself does.
-//! 3. Readers take no lock. What they are promised is stated and argued in `list`.
-//! 4. A value of some length that lies in the log is not copied: its entry says where it lies, and the
-//!    memtable keeps the region. The same memory then holds twice as many entries of 16 + 100 bytes, a
-//!    flush writes tables twice as large, and merges have less to do. (Copies of all values, in memory of
-//!    the memtable's own, lost: fillbatch 258 against 183 ns, overwrite 416 against 280, with the same
-//!    anonymous memory.) The page cache holds what was just logged in any case. But a disk that fails can
-//!    make it something else; so such values are checked before they are given out or written to a table.
+//! 3. Readers take no lock. `list` states and argues what they are promised.
+//! 4. A longer value that is in the log is not copied: its entry says where it is, and the memtable
+//!    keeps the log region. The same memory then holds twice as many entries of 16 + 100 bytes,
+//!    flushes write tables twice as large, and compactions have less to do. The page cache holds
+//!    what was just logged in any case. But a failing disk can change it, so such values are
+//!    checked before they are returned or written to a table.
 
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
-use crate::directory::{Directory, Looked};
+use crate::hash_index::{HashIndex, Looked};
 use crate::list::{List, Splice, Target};
 use crate::node::NodeRef;
 use crate::recent::Recent;
@@ -49,7 +48,7 @@ pub struct Memtable {
     counters: Counters,
 }
 
-/// What the writer tells of itself. On lines of its own, which readers of the list never touch.
+/// The writer's counters, in lines that readers of the list never touch.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Counters {
@@ -60,14 +59,14 @@ pub(crate) struct Counters {
     pub(crate) seq_max: AtomicU64,
 }
 
-/// Bytes of a memtable beside its arena.
+/// Bytes of a memtable besides its arena.
 const OWN_BYTES: usize = size_of::<Memtable>() + size_of::<Recent>();
 
-/// Entries newer than a snapshot that are passed on the way back to one that it sees, before that is given up.
+/// Most entries newer than a snapshot that are stepped over on the way back to a visible one.
 const NEWER_PASSED: usize = 64;
 
-/// Versions that are passed one by one on the way to an older one, before the list is searched: a step is a small part
-/// of a search.
+/// Versions that are stepped over on the way to an older one before the list is searched: a step is
+/// a small part of a search.
 const VERSIONS_WALKED: usize = 8;
 
 /// One version of a key, read in place.
@@ -75,13 +74,13 @@ const VERSIONS_WALKED: usize = 8;
 pub struct MemEntry<'a> {
     /// The write's sequence number.
     pub seq: SeqNo,
-    /// What the entry does to its key.
+    /// The entry's kind.
     pub kind: Kind,
     /// The value, merge operand or pointer; empty for a tombstone.
     pub value: &'a [u8],
 }
 
-/// Where an entry is: its key at once, and the rest for the check of its value.
+/// Position of an entry: its key at once, and the entry after a check of its value.
 ///
 /// ```
 /// use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
@@ -96,7 +95,7 @@ pub struct MemEntry<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct MemPlace<'a> {
     table: &'a Memtable,
-    /// Of an entry of `table`.
+    /// An entry of `table`.
     node: NodeRef<'a>,
 }
 
@@ -107,7 +106,7 @@ impl<'a> MemPlace<'a> {
         self.node.key()
     }
 
-    /// The entry, its value checked.
+    /// The entry, with its value checked.
     ///
     /// # Errors
     /// As [`Memtable::get`].
@@ -118,7 +117,7 @@ impl<'a> MemPlace<'a> {
 }
 
 impl Memtable {
-    /// A memtable without its writer, and the splice that is the writer's heart.
+    /// A memtable without its writer, and the splice for the writer.
     pub(crate) fn empty(
         order: Order,
         prefix_hint: Vec<u8>,
@@ -126,10 +125,10 @@ impl Memtable {
         pool: Option<Arc<ChunkPool>>,
     ) -> (Arc<Memtable>, Splice) {
         let rule = HeadRule::new(&order, prefix_hint);
-        let directory = order.can_hash();
-        let directory = directory.then(|| Directory::bytes_for(capacity_bytes));
+        let hash_index = order.can_hash();
+        let hash_index = hash_index.then(|| HashIndex::bytes_for(capacity_bytes));
         let arena = Arena::new(capacity_bytes.saturating_sub(OWN_BYTES), pool);
-        let (list, splice) = List::new(order, arena, directory);
+        let (list, splice) = List::new(order, arena, hash_index);
         let counters = Counters::default();
         counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
         let table = Arc::new(Memtable {
@@ -141,10 +140,11 @@ impl Memtable {
     }
 
     /// The newest version of `key` that `snapshot` sees, tombstones included. `hash` is
-    /// `cairndb_base::hash64(key)`; it is not looked at for orders that cannot hash.
+    /// `cairndb_base::hash64(key)`; it is ignored for orders that cannot hash.
     ///
-    /// Allocates nothing. A key that is not here costs one line of the directory, and the newest version of one that is
-    /// the line, its node and its value; an older one a step for each newer, behind eight a search of the list.
+    /// Allocates nothing. An absent key costs one line of the hash index; the newest version of a
+    /// present one costs that line, its node and its value; an older version costs a step for each
+    /// newer one, and after eight steps a search of the list.
     ///
     /// # Errors
     /// `Corruption`, with file and offset, for a value in the log that is not what was written: the
@@ -167,7 +167,7 @@ impl Memtable {
         snapshot: SeqNo,
     ) -> Result<Option<MemEntry<'a>>> {
         let mut node = newest;
-        // Versions stand one behind the other, newest first.
+        // Versions are consecutive, newest first.
         for _ in 0..VERSIONS_WALKED {
             if node.seq() <= snapshot {
                 return self.entry(node).map(Some);
@@ -180,17 +180,18 @@ impl Memtable {
         self.search(key, snapshot)
     }
 
-    /// Asks for the line that a get of a key with this hash looks at first: beside a writer there are dozens of
-    /// memtables, and waits for their lines overlap.
+    /// Prefetches the line that a get of a key with this hash reads first: under a concurrent
+    /// writer there are dozens of memtables, and the waits for their lines overlap.
     #[inline]
-    pub fn request(&self, hash: u64) {
-        self.list.request(hash);
+    pub fn prefetch(&self, hash: u64) {
+        self.list.prefetch(hash);
     }
 
-    /// The first entry that `snapshot` sees of those not before (`key`, `snapshot`), tombstones included: what a cursor's
-    /// seek comes to, without the cursor. `None` behind the last.
+    /// The first entry at or after (`key`, `snapshot`) that `snapshot` sees, tombstones included:
+    /// the result of a cursor's seek, without the cursor. `None` after the last.
     ///
-    /// Allocates nothing. Costs a search of the list, and a step for each entry newer than `snapshot` in between.
+    /// Allocates nothing. Costs a search of the list, and a step for each entry newer than
+    /// `snapshot` in between.
     pub fn seek(&self, key: &[u8], snapshot: SeqNo) -> Option<MemPlace<'_>> {
         let mut node = self.list.find(&self.target(key, bound_at(snapshot))).at;
         while node != self.list.sentinel() && node.seq() > snapshot {
@@ -200,7 +201,7 @@ impl Memtable {
             .then_some(MemPlace { table: self, node })
     }
 
-    /// As `get`, by the list.
+    /// As `get`, by searching the list.
     #[inline(never)]
     fn search(&self, key: &[u8], snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         let node = self.list.find(&self.target(key, bound_at(snapshot))).at;
@@ -220,7 +221,7 @@ impl Memtable {
         })
     }
 
-    /// Refuses a node whose value is not what was written.
+    /// Returns an error for a node whose value is not what was written.
     #[inline]
     pub(crate) fn check(&self, node: NodeRef<'_>) -> Result<()> {
         if node.is_whole() {
@@ -248,8 +249,8 @@ impl Memtable {
         self.counters.entries.load(Ordering::Relaxed)
     }
 
-    /// Whether something was inserted that the caller may see. As [`Memtable::is_empty`], without a look at the counters,
-    /// whose line the writer stores to at each insert.
+    /// Whether the caller may see any entry. As [`Memtable::is_empty`], but does not read the
+    /// counters, whose line the writer stores to at each insert.
     #[inline]
     pub fn has_begun(&self) -> bool {
         self.list.has_begun()
@@ -260,12 +261,14 @@ impl Memtable {
         self.len() == 0
     }
 
-    /// Bytes of the arena that entries take, with their links and the tree's blocks but the first.
+    /// Bytes of the arena that entries take, with their links and the tree's blocks except the
+    /// first.
     pub fn bytes_used(&self) -> usize {
         self.counters.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes allocated for this memtable: the arena, in which the directory is and the tree, and the structure itself.
+    /// Bytes allocated for this memtable: the arena, which contains hash index and tree, and the
+    /// structure itself.
     pub fn allocated_bytes(&self) -> usize {
         OWN_BYTES + self.list.allocated()
     }
@@ -285,15 +288,16 @@ impl Memtable {
         self.counters.seq_max.load(Ordering::Relaxed)
     }
 
-    /// Calls `each` with the keys of what was inserted since `seq`, but for tombstones and what stands behind all that was
-    /// there when it was inserted: of those entries whose numbers the caller knows to be published, and of others perhaps.
-    /// `false` where it did not with all, since they are more than a few dozen. Numbers have to ascend from insert to insert.
+    /// Calls `each` with the keys inserted since `seq`, except tombstones and entries that were
+    /// appended after all others. Covers all entries whose numbers the caller knows to be
+    /// published, and perhaps others. Returns `false` if there are more than a few dozen and not
+    /// all were reported. Sequence numbers must ascend from insert to insert.
     pub fn inserted_between<'a>(&'a self, seq: SeqNo, each: impl FnMut(&'a [u8])) -> bool {
         self.list.inserted_between(seq, each)
     }
 
-    /// Whether nothing but tombstones was inserted behind all others since `seq`; `false` where it would take long to tell.
-    /// Numbers have to ascend from insert to insert.
+    /// Whether only tombstones were appended after all other entries since `seq`; `false` if
+    /// finding out would take long. Sequence numbers must ascend from insert to insert.
     pub fn ends_as_at(&self, seq: SeqNo) -> bool {
         let mut node = self.list.sentinel().prev();
         for _ in 0..NEWER_PASSED {
@@ -308,8 +312,8 @@ impl Memtable {
         false
     }
 
-    /// The key of the last entry that `snapshot` sees, unless many that it does not see stand behind. Where sequence numbers
-    /// ascend, what is inserted behind all others at a later one stands behind this key.
+    /// The key of the last entry that `snapshot` sees, unless many invisible ones follow. If
+    /// sequence numbers ascend, later appends after all other entries come after this key.
     pub fn key_near_end(&self, snapshot: SeqNo) -> Option<&[u8]> {
         let mut node = self.list.sentinel().prev();
         for _ in 0..NEWER_PASSED {
@@ -324,7 +328,7 @@ impl Memtable {
         None
     }
 
-    /// The prefix that heads are taken behind.
+    /// The prefix after which heads are taken.
     pub fn prefix_hint(&self) -> &[u8] {
         self.rule.prefix()
     }
@@ -334,16 +338,16 @@ impl Memtable {
         if !self.order().is_bytewise() {
             return &[];
         }
-        // In bytewise order whatever the first and the last key share, all between them share.
+        // In bytewise order all keys between the first and the last share what these two share.
         let first = self.list.sentinel().next().key();
         let last = self.list.sentinel().prev().key();
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
         &first[..shared]
     }
 
-    /// The prefix hint for the memtable after this one: what the keys have in common, as far as
-    /// heads behind it still reach the end of the last key. A longer one would tell keys apart no
-    /// better, and keys that go on upwards would leave it sooner.
+    /// The prefix hint for the next memtable: the common prefix of the keys, as far as heads after
+    /// it still reach the end of the last key. A longer one would not distinguish keys better, and
+    /// ascending keys would leave it sooner.
     pub fn next_prefix(&self) -> &[u8] {
         let common = self.common_prefix();
         let last = self.list.sentinel().prev().key().len();
@@ -362,7 +366,7 @@ impl Memtable {
         &self.counters
     }
 
-    /// The place before the first version of `key` with a tag below `bound`.
+    /// The position before the first version of `key` with a tag below `bound`.
     #[inline]
     pub(crate) fn target<'k>(&self, key: &'k [u8], bound: u64) -> Target<'k> {
         Target {
@@ -379,7 +383,7 @@ impl Memtable {
     }
 }
 
-/// The tag below which the versions visible at `snapshot` lie.
+/// Versions visible at `snapshot` have tags below this.
 #[inline]
 pub(crate) fn bound_at(snapshot: SeqNo) -> u64 {
     if snapshot >= SEQ_MAX {

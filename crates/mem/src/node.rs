@@ -1,14 +1,14 @@
-//! One entry of a memtable as it lies in the arena.
+//! Node: one entry of a memtable in the arena.
 //!
 //! ```text
 //! head, tag: u64 | key len, value len: u32 | next, prev | key | value
 //! ```
-//! Instead of the value a node may hold the address of one that lies elsewhere, in the log, and a
-//! check of it (the top bit of `value len` says so): twelve bytes of memory for a value of any length.
+//! Instead of the value a node may hold the address of one that stays in the log, and a check of it
+//! (the top bit of `value len` says so): twelve bytes of memory for a value of any length.
 //!
 //! Invariants:
-//! 1. Everything but the links is written once, before the node's address is stored anywhere with
-//!    release, and never again.
+//! 1. Everything except the links is written once, before the node's address is stored anywhere
+//!    with release, and never again.
 //! 2. A node lives as long as its arena.
 #![expect(unsafe_code, reason = "nodes are laid out by hand in raw memory")]
 
@@ -26,26 +26,26 @@ use crate::sync::{AtomicPtr, Ordering, Witness};
 /// A pointer from node to node. Never null.
 type Link = AtomicPtr<Node>;
 
-/// What is asked for of a node that is about to be read: the fixed part and a short key.
+/// Bytes prefetched of a node that is about to be read: the fixed part and a short key.
 const WHOLE_BYTES: usize = 96;
-/// And of a value that lies apart: the processor fetches on from there.
+/// Bytes prefetched of a value in the log; the processor prefetches the rest.
 const VALUE_AHEAD_BYTES: usize = 192;
 
-/// Set in `value_len` when the value lies apart. Values end well below it.
+/// Set in `value_len` if the value is apart, in the log. Value lengths are well below it.
 const APART: u32 = 1 << 31;
 const _: () = assert!(VALUE_BYTES_MAX < APART as usize);
-/// What a node holds of a value that lies apart: its address and its check.
-const PLACE_BYTES: usize = size_of::<Place>();
+/// Bytes in a node for a value that is apart: its address and its check.
+const APART_BYTES: usize = size_of::<ApartValue>();
 
-/// Where a value lies that is not in the node. Stands behind the key, at any alignment.
+/// The address and check of a value outside the node. Follows the key, at any alignment.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
-struct Place {
+struct ApartValue {
     start: NonNull<u8>,
     check: u32,
 }
 
-/// The fixed part of an entry. Its key and value lie behind it.
+/// The fixed part of an entry, followed by its key and value.
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub(crate) struct Node {
@@ -61,7 +61,7 @@ pub(crate) struct Node {
 const _: () = assert!(align_of::<Node>() <= ALIGN && align_of::<Link>() <= ALIGN);
 const _: () = assert!(size_of::<Node>().is_multiple_of(ALIGN));
 
-/// What a new node is to hold.
+/// The contents of a new node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewEntry<'a> {
     /// The key's head; `u64::MAX` and empty slices make a sentinel.
@@ -70,39 +70,39 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) tag: u64,
     /// The whole key.
     pub(crate) key: &'a [u8],
-    /// The value, tombstones have an empty one.
+    /// The value; empty for tombstones.
     pub(crate) value: &'a [u8],
-    /// Where the same value lies in memory that outlives the list, if it is not to be copied.
+    /// The address of the same value in memory that outlives the list, if it is not to be copied.
     pub(crate) apart: Option<NonNull<u8>>,
 }
 
 impl NewEntry<'_> {
-    /// Bytes behind the key.
+    /// Bytes after the key.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         if self.apart.is_some() {
-            PLACE_BYTES
+            APART_BYTES
         } else {
             self.value.len()
         }
     }
 }
 
-/// Bytes that a value of `len` takes in a node when it lies in the log as well.
+/// Bytes in a node for a value of `len` that is also in the log.
 #[inline]
 pub(crate) const fn logged_room(len: usize) -> usize {
-    if stays_apart(len) { PLACE_BYTES } else { len }
+    if stays_apart(len) { APART_BYTES } else { len }
 }
 
-/// Whether a value that lies in the log is left there: for a shorter one a node would save less than
+/// Whether a value of this length stays in the log: for a shorter one a node would save less than
 /// following the address costs.
 #[inline]
 pub(crate) const fn stays_apart(len: usize) -> bool {
     len >= LONG_VALUE_BYTES_MIN
 }
 
-/// The check of a value that lies apart: what is read there later may not be what was written. Not inlined:
-/// an insert that is one body with it no longer is with the writing of its node.
+/// The check of a value that is apart: later reads there may return something else. Not inlined, so
+/// that an insert stays one body with the writing of its node.
 #[inline(never)]
 fn check_of(value: &[u8]) -> u32 {
     memory_check(value)
@@ -114,7 +114,7 @@ pub(crate) fn tag(seq: SeqNo, kind: Kind) -> u64 {
     seq << 8 | kind as u64
 }
 
-/// Bytes that a node takes in the arena, before rounding, with `room` behind its key.
+/// Bytes that a node takes in the arena, before rounding, with `room` bytes after its key.
 #[inline]
 pub(crate) fn node_bytes(key_len: usize, room: usize) -> usize {
     size_of::<Node>() + key_len + room
@@ -135,11 +135,11 @@ impl PartialEq for NodeRef<'_> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// The node at an address taken from [`NodeRef::as_ptr`].
+    /// The node at an address from [`NodeRef::as_ptr`].
     ///
     /// # Safety
     /// The address must be that of an initialised node whose arena outlives `'a`, and the caller
-    /// must have come by it from the writer itself or through an acquire load.
+    /// must have obtained it as the writer or through an acquire load.
     #[inline]
     pub(crate) unsafe fn from_ptr(node: NonNull<Node>) -> NodeRef<'a> {
         NodeRef {
@@ -148,17 +148,17 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// The node's address, to be kept beside something that keeps the arena.
+    /// The node's address, to be stored together with something that keeps the arena alive.
     #[inline]
     pub(crate) fn as_ptr(self) -> NonNull<Node> {
         self.node
     }
 
-    /// Writes a node into `memory`, its links both leading to itself for the time being.
+    /// Writes a node into `memory`; both links lead to itself for now.
     ///
     /// # Safety
     /// `memory` must have [`node_bytes`] bytes, be aligned to [`ALIGN`], belong to the caller alone
-    /// and live for `'a`. What lies at `entry.apart` must stay there, unchanged, for `'a` too.
+    /// and live for `'a`. The bytes at `entry.apart` must stay there, unchanged, for `'a`, too.
     #[inline]
     pub(crate) unsafe fn write(memory: NonNull<u8>, entry: &NewEntry<'_>) -> NodeRef<'a> {
         let node = memory.cast::<Node>();
@@ -171,32 +171,33 @@ impl<'a> NodeRef<'a> {
             prev: Link::new(node.as_ptr()),
             witness: Witness::written(),
         };
-        // SAFETY: the fixed part is the first of the caller's memory, and aligned like it.
+        // SAFETY: the fixed part is at the start of the caller's memory, which is aligned for it.
         unsafe { node.write(fixed) };
-        // SAFETY: the key's place begins right behind the fixed part.
+        // SAFETY: the key follows the fixed part.
         let key = unsafe { node.add(1) }.cast::<u8>();
         let len = entry.key.len();
-        // SAFETY: the caller's memory has room for the key, belongs to it alone, and may be uninitialised.
+        // SAFETY: the caller's memory has room for the key, belongs to it alone, and may be
+        // uninitialised.
         let room = unsafe { slice::from_raw_parts_mut(key.cast().as_ptr(), len) };
         cairndb_kernel::copy_into(room, entry.key);
-        // SAFETY: the value's place begins right behind the key.
+        // SAFETY: the value follows the key.
         let value = unsafe { key.add(entry.key.len()) };
         if let Some(start) = entry.apart {
-            let place = Place {
+            let place = ApartValue {
                 start,
                 check: check_of(entry.value),
             };
-            // SAFETY: the caller's memory has `PLACE_BYTES` behind the key of such an entry.
-            unsafe { value.cast::<Place>().write_unaligned(place) };
+            // SAFETY: the caller's memory has `APART_BYTES` after the key of such an entry.
+            unsafe { value.cast::<ApartValue>().write_unaligned(place) };
         } else {
-            // SAFETY: the caller's memory ends behind the value.
+            // SAFETY: the caller's memory ends after the value.
             unsafe { value.copy_from_nonoverlapping(start_of(entry.value), entry.value.len()) };
         }
-        // SAFETY: just initialised, and the caller vouches for `'a`.
+        // SAFETY: just initialised, and the caller promises `'a`.
         unsafe { NodeRef::from_ptr(node) }
     }
 
-    /// Asks for the lines of a node with a key of 16 bytes.
+    /// Prefetches the lines of a node with a 16-byte key.
     #[inline]
     pub(crate) fn prefetch_whole(self) {
         prefetch_span(self.node.as_ptr().cast(), WHOLE_BYTES);
@@ -238,13 +239,13 @@ impl<'a> NodeRef<'a> {
     #[inline]
     pub(crate) fn key(self) -> &'a [u8] {
         let fixed = self.fixed();
-        // SAFETY: the key was written right behind the fixed part.
+        // SAFETY: the key was written right after the fixed part.
         let start = unsafe { self.node.add(1) }.cast::<u8>();
         // SAFETY: `key_len` bytes were written there before the node was published.
         unsafe { slice::from_raw_parts(start.as_ptr(), fixed.key_len as usize) }
     }
 
-    /// The value. One that lies apart is whole if [`NodeRef::is_whole`] says so.
+    /// The value. A value that is apart may only be used if [`NodeRef::is_whole`].
     #[inline]
     pub(crate) fn value(self) -> &'a [u8] {
         let len = (self.fixed().value_len & !APART) as usize;
@@ -252,20 +253,20 @@ impl<'a> NodeRef<'a> {
             None => self.behind_key(),
             Some(place) => place.start,
         };
-        // SAFETY: `len` bytes were written behind the key before the node was published; or they lie
-        // apart, and whoever inserted the entry vouched that they stay there as long as the node.
+        // SAFETY: `len` bytes were written after the key before the node was published; or they are
+        // apart, and the inserter promised that they stay there as long as the node.
         unsafe { slice::from_raw_parts(start.as_ptr(), len) }
     }
 
-    /// Whether the value is what was inserted: one that lies apart is in memory that a failing disk
-    /// may have put something else into.
+    /// Whether the value is what was inserted: a failing disk may have changed the memory of one
+    /// that is apart.
     #[inline]
     pub(crate) fn is_whole(self) -> bool {
         self.place()
             .is_none_or(|place| place.check == check_of(self.value()))
     }
 
-    /// Asks for the value's lines when they lie apart.
+    /// Prefetches the value's lines if it is apart.
     #[inline]
     pub(crate) fn prefetch_value(self) {
         if let Some(place) = self.place() {
@@ -274,24 +275,24 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// Where the value lies, unless it is in the node.
+    /// The address and check of the value, unless it is in the node.
     #[inline]
-    fn place(self) -> Option<Place> {
+    fn place(self) -> Option<ApartValue> {
         if self.fixed().value_len & APART == 0 {
             return None;
         }
-        let place = self.behind_key().cast::<Place>();
-        // SAFETY: a place was written there, as the bit says, before the node was published.
+        let place = self.behind_key().cast::<ApartValue>();
+        // SAFETY: as the bit says, an `ApartValue` was written there before the node was published.
         Some(unsafe { place.read_unaligned() })
     }
 
-    /// The address behind the key.
+    /// The address after the key.
     #[inline]
     fn behind_key(self) -> NonNull<u8> {
         let fixed = self.fixed();
-        // SAFETY: the key was written right behind the fixed part.
+        // SAFETY: the key was written right after the fixed part.
         let key = unsafe { self.node.add(1) }.cast::<u8>();
-        // SAFETY: the value, or its place, was written right behind the key's `key_len` bytes.
+        // SAFETY: the value, or its address, was written right after the key's `key_len` bytes.
         unsafe { key.add(fixed.key_len as usize) }
     }
 
@@ -302,7 +303,7 @@ impl<'a> NodeRef<'a> {
         NodeRef::from_loaded(self.fixed().next.load(Ordering::Acquire))
     }
 
-    /// Lets this node's forward link lead to `next`, publishing `next`'s bytes.
+    /// Makes `next` this node's successor and publishes its bytes.
     #[inline]
     pub(crate) fn set_next(self, next: NodeRef<'a>) {
         self.fixed()
@@ -317,7 +318,7 @@ impl<'a> NodeRef<'a> {
         NodeRef::from_loaded(self.fixed().prev.load(Ordering::Acquire))
     }
 
-    /// Lets this node's backward link lead to `prev`, publishing `prev`'s bytes.
+    /// Makes `prev` this node's predecessor and publishes its bytes.
     #[inline]
     pub(crate) fn set_prev(self, prev: NodeRef<'a>) {
         self.fixed()

@@ -1,8 +1,8 @@
-//! The atomics of the memtable: std's, or loom's under `--cfg loom`.
+//! Atomics of the memtable: std's, or loom's under `--cfg loom`.
 //!
-//! One switch point. [`Witness`] is the second half of it: a zero-sized nothing in a real build,
-//! and under loom a tracked cell beside the plain bytes of a node, so that a reader which reaches a
-//! node without the happens-before edge that publishes its bytes fails the model.
+//! The only switch between the two. A [`Witness`] is zero-sized in a real build. Under loom it is a
+//! tracked cell next to a node's plain bytes, so that a reader that reaches a node without the
+//! happens-before edge that publishes its bytes fails the model.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{

@@ -1,29 +1,37 @@
-//! Where a search of a memtable's list begins: a B+-tree of its nodes, which is a hint.
+//! Search tree of a memtable's list: a B+-tree of its nodes that says where a search begins. It is
+//! only a hint.
 //!
-//! A search of a skip list, which this replaces, waits for a node at each of a dozen steps, and at each goes a way that no
-//! processor predicts: an insert into a part of 3,000 entries took 80 ns, two fifths of a put in random order, and takes 43.
-//! A block of the tree has the heads of its entries side by side, which are counted without a branch; three or four
-//! blocks are looked at, and nodes only where heads tie. (Where all heads tie, as under an order of one's own, the skip list
-//! was faster: 128 and 160 ns. For seeks beside a writer sealed parts had arrays of all heads, made by the
-//! writer; the tree is no slower, and costs no walk at sealing.)
+//! A skip list waits for a node at each of a dozen steps, and at each takes a branch that no
+//! processor predicts; it took two fifths of a put in random order. A block of the tree has the
+//! heads of its entries side by side, which are counted without a branch. A search reads three or
+//! four blocks, and nodes only if heads are equal. (If all heads are equal, as in a custom order,
+//! the skip list was somewhat faster. For concurrent seeks immutable memtables once had arrays of
+//! all heads, made by the writer; the tree is no slower, and costs nothing when a memtable becomes
+//! immutable.)
 //!
-//! A leaf's links lead to nodes, those of a block above to blocks; its heads are those of the first nodes below. An
-//! entry takes 16 bytes in a block, and blocks that fill in random order are 0.7 full. Of nodes that are added in key
-//! order [`list`](crate::list) leaves most out.
+//! A leaf's links lead to nodes, those of an upper block to blocks; its heads are those of the
+//! first nodes below. An entry takes 16 bytes in a block, and blocks filled in random order are 0.7
+//! full. Most nodes added in key order are left out by [`list`](crate::list).
 //!
 //! Invariants:
-//! 1. A link in a leaf leads to a node that is linked in the list; a link in a block above, to a block one level lower
-//!    that has an entry. Neither ever becomes null again.
-//! 2. For the writer, between two inserts: leaves hold nodes in the list's order, and the head of an entry above them
-//!    is that of the first node below it, or 0 where none is before that.
-//! 3. So, too: the heads behind a block's last entry are `u64::MAX`. Readers bound what they count by the block's `count`.
+//! 1. A link in a leaf leads to a node that is linked in the list; a link in an upper block leads
+//!    to a block one level lower that has an entry. Neither ever becomes null again.
+//! 2. For the writer, between two inserts: leaves hold nodes in the list's order, and the head of
+//!    an upper entry is that of the first node below it, or 0 if no node comes before that.
+//! 3. Likewise: the heads after a block's last entry are `u64::MAX`. Readers bound their count by
+//!    the block's `count`.
 //!
-//! Threads: one writer, any number of readers. A writer moves entries within a block, and from a full one to a new one,
-//! while readers look: such a reader may count wrongly and come to another node than it should, but, by invariant 1, to
-//! a node of the list, which it sees whole since links are stored with release and loaded with acquire. What it is promised
-//! it has from the list, whose links it follows from there, back and forth ([`list`](crate::list)). Mostly these are a few
-//! steps; while a split travels up from a leaf, entries that moved to the new block are not found, and it is as many as those.
+//! Threads: one writer, any number of readers. A writer moves entries within a block, and from a
+//! full one to a new one, while readers read: such a reader may count wrongly and reach a different
+//! node than it should, but, by invariant 1, a node of the list, which it sees whole because links
+//! are stored with release and loaded with acquire. The reader's guarantees come from the list,
+//! whose links it follows from there in both directions ([`list`](crate::list)). Usually these are
+//! a few steps; while a split travels up from a leaf, entries that moved to the new block are not
+//! found, and there are as many steps as such entries.
 #![expect(unsafe_code, reason = "blocks are reached through raw links")]
+
+#[cfg(test)]
+mod checks;
 
 use std::ptr::NonNull;
 
@@ -33,39 +41,39 @@ use crate::arena::{Arena, Bump};
 use crate::node::NodeRef;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Entries of a block. With 16 or 64 an insert takes 2 ns more or less, and a seek 4.
+/// Entries of a block. 16 and 64 are hardly different.
 const SLOTS: usize = if cfg!(any(loom, miri)) { 3 } else { 32 };
-/// Entries that are looked at together.
+/// Entries that are compared together.
 const STRETCH: usize = if cfg!(any(loom, miri)) { 1 } else { 8 };
 const _: () = assert!(SLOTS.is_multiple_of(STRETCH));
-/// Levels. A block is half full, or the last of what was added in order to a full one: so many hold more nodes than
-/// memory does.
+/// Most levels. A block is at least half full, or the last one of entries added in order to full
+/// blocks: this many levels hold more nodes than memory does.
 const LEVELS_MAX: usize = 12;
 /// Bytes of memory that a block takes.
 const BLOCK_BYTES: usize = size_of::<Block>();
 
-/// Some neighbouring entries of one level.
+/// Neighbouring entries of one level.
 #[derive(Debug)]
 #[repr(C)]
 struct Block {
     count: AtomicUsize,
     level: usize,
     heads: [AtomicU64; SLOTS],
-    /// To a node on level 0, to a [`Block`] above.
+    /// Leads to a node on level 0, to a [`Block`] above.
     links: [AtomicPtr<()>; SLOTS],
 }
 
-/// The blocks of one list, in memory of its arena.
+/// The blocks of one list, in its arena's memory.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: AtomicPtr<Block>,
 }
 
-/// The writer's way from the root to where it last inserted or is about to. It belongs to the tree that it was made with,
-/// as the contract of [`List::insert`](crate::list::List::insert) has it.
+/// The writer's path from the root to where it last inserted or is about to. It belongs to the tree
+/// that it was made with, as the contract of [`List::insert`](crate::list::List::insert) demands.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// On each level the block, and how many of its entries come before the place.
+    /// For each level the block, and how many of its entries come before the position.
     steps: [(NonNull<Block>, usize); LEVELS_MAX],
     levels: usize,
 }
@@ -85,28 +93,29 @@ impl Block {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// The link of an entry that there is or was.
+    /// The link of an entry that exists or existed.
     #[inline]
     fn link(&self, at: usize) -> NonNull<()> {
-        // Acquire: pairs with the release in `put`; what the link leads to becomes visible.
+        // Acquire: pairs with the release in `put`; publishes the link's target.
         let link = self.links[at].load(Ordering::Acquire);
         NonNull::new(link).expect("a block's entries have links")
     }
 
-    /// The block below that an entry of this one, which must not be a leaf, leads to.
+    /// The child block of an entry of this block, which must not be a leaf.
     #[inline]
     fn child(&self, at: usize) -> &Block {
         debug_assert!(self.level > 0);
-        // SAFETY: above the leaves links lead to blocks (invariant 1), which live as long as their arena, as `self` does.
+        // SAFETY: above the leaves links lead to blocks (invariant 1), which live as long as their
+        // arena, as `self` does.
         unsafe { self.link(at).cast().as_ref() }
     }
 
-    /// The node that an entry of this one, which must be a leaf, leads to.
+    /// The node of an entry of this block, which must be a leaf.
     #[inline]
     fn node(&self, at: usize) -> NodeRef<'_> {
         debug_assert!(self.level == 0);
-        // SAFETY: in a leaf links lead to nodes (invariant 1), which live as long as their arena, as `self` does; `link`
-        // loads them with acquire.
+        // SAFETY: in a leaf links lead to nodes (invariant 1), which live as long as their arena,
+        // as `self` does; `link` loads them with acquire.
         unsafe { NodeRef::from_ptr(self.link(at).cast()) }
     }
 
@@ -120,10 +129,11 @@ impl Block {
         block.node(at)
     }
 
-    /// How many entries come before a place: all with smaller heads, and of those that tie as many as `is_before` says.
+    /// How many entries come before a position: all with smaller heads, and of those with equal
+    /// heads as many as `is_before` accepts.
     #[inline]
     fn rank(&self, head: u64, is_before: &impl Fn(NodeRef<'_>) -> bool) -> usize {
-        // Acquire: pairs with the release in `insert`, so that entries counted have links.
+        // Acquire: pairs with the release in `insert`, so that counted entries have links.
         let count = self.count.load(Ordering::Acquire);
         let rank = self.smaller(head).min(count);
         let tied = |at: usize| at < count && self.heads[at].load(Ordering::Relaxed) == head;
@@ -146,7 +156,7 @@ impl Block {
         from + (from..from + STRETCH).map(is_smaller).sum::<usize>()
     }
 
-    /// As `rank`, where `from` entries have smaller heads and the next ties.
+    /// As `rank`, if `from` entries have smaller heads and the next head is equal.
     #[inline(never)]
     fn rank_tied(
         &self,
@@ -168,7 +178,7 @@ impl Block {
         from
     }
 
-    /// The entry to go down by: the last before the place, or the first.
+    /// The entry to descend by: the last before the position, or the first.
     #[inline]
     fn down(rank: usize) -> usize {
         rank.saturating_sub(1)
@@ -178,11 +188,11 @@ impl Block {
     #[inline]
     fn put(&self, at: usize, head: u64, link: NonNull<()>) {
         self.heads[at].store(head, Ordering::Relaxed);
-        // Release: publishes what the link leads to.
+        // Release: publishes the link's target.
         self.links[at].store(link.as_ptr(), Ordering::Release);
     }
 
-    /// Adds an entry before the one at `at`, where there is room.
+    /// Adds an entry before the one at `at`. The block must have room.
     #[inline]
     fn insert(&self, at: usize, head: u64, link: NonNull<()>) {
         let count = self.count.load(Ordering::Relaxed);
@@ -198,7 +208,7 @@ impl Block {
         self.count.store(count + 1, Ordering::Release);
     }
 
-    /// Moves the entries from `at` on to `other`, which is empty and known to nobody.
+    /// Moves the entries from `at` on to `other`, which is empty and not yet reachable.
     fn move_behind(&self, at: usize, other: &Block) {
         let count = self.count.load(Ordering::Relaxed);
         for from in at..count {
@@ -219,11 +229,12 @@ impl Block {
 impl Path {
     #[inline]
     fn block(&self, level: usize) -> &Block {
-        // SAFETY: a path has blocks of its tree, which live as long as the arena that whoever has the path keeps.
+        // SAFETY: a path has blocks of its tree, which live as long as the arena that the path's
+        // holder keeps.
         unsafe { self.steps[level].0.as_ref() }
     }
 
-    /// Whether the entry behind the place, in its leaf, is this node's.
+    /// Whether the entry after the position, in its leaf, is this node's.
     #[inline]
     pub(crate) fn leads_to(&self, node: NodeRef<'_>) -> bool {
         let (leaf, at) = (self.block(0), self.steps[0].1);
@@ -238,7 +249,7 @@ impl Path {
 }
 
 impl Tree {
-    /// An empty tree in `arena`, and the way to its only place.
+    /// An empty tree in `arena`, and the path to its only position.
     pub(crate) fn new(arena: &Arena, bump: &mut Bump) -> (Tree, Path) {
         let root = new_block(arena, bump, 0);
         let tree = Tree {
@@ -259,9 +270,9 @@ impl Tree {
         unsafe { &*root }
     }
 
-    /// A node near the place behind the nodes of smaller heads, and of those with this one behind those that `is_before`
-    /// is true of: if no insert is under way, the last that the tree has before it, or the first of all. `None` where the
-    /// tree is empty.
+    /// A node near the position after all nodes with smaller heads and, of those with this head,
+    /// after those that `is_before` accepts. If no insert is under way, it is the last such node in
+    /// the tree, or the first of all. `None` if the tree is empty.
     #[inline]
     pub(crate) fn find(
         &self,
@@ -270,8 +281,9 @@ impl Tree {
     ) -> Option<NodeRef<'_>> {
         let mut block = self.root();
         loop {
-            // Another processor wrote these lines, and which link is next is known only when the heads are here: a
-            // seek beside a writer is 7 % faster. What the writer searches it has in its own cache.
+            // Another processor wrote these lines, and which link is next is known only after the
+            // heads have arrived: prefetching makes concurrent seeks faster. The writer has the
+            // lines in its own cache.
             prefetch_span(std::ptr::from_ref(block).cast(), BLOCK_BYTES);
             let rank = block.rank(head, is_before);
             if block.level > 0 {
@@ -279,13 +291,15 @@ impl Tree {
             } else if block.is_empty() {
                 return None;
             } else {
-                // Not none where none comes before: beside an insert that is a leaf too far, and not the list's begin.
+                // Even if no entry comes before: during an insert this may be the next leaf, but
+                // not the start of the list.
                 return Some(block.node(Block::down(rank)));
             }
         }
     }
 
-    /// The writer's: the last node before the place of [`Tree::find`] that the tree has, and `path` leads there.
+    /// For the writer: the last node in the tree before the position of [`Tree::find`]; `path` then
+    /// leads there.
     #[inline]
     pub(crate) fn find_path(
         &self,
@@ -307,8 +321,8 @@ impl Tree {
         }
     }
 
-    /// Adds a node that is linked in the list, at the place that `path` leads to, and leads that behind it.
-    /// `appended` says that it follows the node that was added last. Returns the bytes of blocks that were made.
+    /// Adds a node that is linked in the list, at the position of `path`, which then leads to after
+    /// it. `appended` says that it follows the node added last. Returns the bytes of new blocks.
     #[inline]
     pub(crate) fn insert(
         &self,
@@ -329,7 +343,7 @@ impl Tree {
         self.insert_split(path, arena, bump, (head, link), appended)
     }
 
-    /// As `insert`, into a leaf without room: from level to level a block is split, until one has room.
+    /// As `insert`, into a full leaf: splits blocks upwards until one has room.
     #[cold]
     fn insert_split(
         &self,
@@ -346,7 +360,8 @@ impl Tree {
                 return (level + 1) * BLOCK_BYTES;
             }
             let (block, at) = (path.block(level), path.steps[level].1);
-            // The way leads behind the entry that is added: above the leaves, where it goes on in the block that was made there.
+            // The path leads to after the new entry; above the leaves, it follows the entry into
+            // the new block.
             let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
             if block.count.load(Ordering::Relaxed) < SLOTS {
                 block.insert(at, head, link);
@@ -356,7 +371,8 @@ impl Tree {
             let right = new_block(arena, bump, level);
             // SAFETY: just made, in an arena that lives longer than this call.
             let other = unsafe { right.as_ref() };
-            // What is added in order fills its blocks: none of it will come between what is there.
+            // Entries added in order fill their blocks: none of them will come between existing
+            // ones.
             let cut = if appended && goes_right && at == SLOTS {
                 SLOTS
             } else {
@@ -378,7 +394,7 @@ impl Tree {
         unreachable!("no tree has so many levels");
     }
 
-    /// Puts a level on top of the root, which was split: over it and the block behind it.
+    /// Adds a level above the root, which was split: over it and the block after it.
     fn grow(
         &self,
         path: &mut Path,
@@ -390,7 +406,7 @@ impl Tree {
         let top = new_block(arena, bump, path.levels);
         // SAFETY: just made, in an arena that lives longer than this call.
         let block = unsafe { top.as_ref() };
-        // What comes before all that is there goes down this way, too.
+        // Keys before all existing ones descend here, too.
         block.insert(0, 0, NonNull::from(root).cast());
         block.insert(1, head, link);
         let goes_right = path.steps[path.levels - 1].0.cast() == link;
@@ -402,58 +418,9 @@ impl Tree {
 
 fn new_block(arena: &Arena, bump: &mut Bump, level: usize) -> NonNull<Block> {
     let block = arena.allocate(bump, BLOCK_BYTES).cast::<Block>();
-    // SAFETY: a fresh piece of a block's size, aligned as all words.
+    // SAFETY: a fresh piece of a block's size, aligned for words.
     unsafe { block.write(Block::new(level)) };
     block
-}
-
-#[cfg(test)]
-impl Tree {
-    /// Checks that `path` is what a search finds.
-    pub(crate) fn check_path(
-        &self,
-        path: &Path,
-        head: u64,
-        is_before: &impl Fn(NodeRef<'_>) -> bool,
-    ) {
-        let mut found = Path {
-            steps: path.steps,
-            levels: 0,
-        };
-        self.find_path(&mut found, head, is_before);
-        assert_eq!(path.levels, found.levels);
-        assert_eq!(path.steps[..path.levels], found.steps[..path.levels]);
-    }
-
-    /// Gives all nodes, in order, and checks heads, levels and links on the way.
-    pub(crate) fn check(&self, visit: &mut impl FnMut(NodeRef<'_>)) {
-        check_block(self.root(), visit);
-    }
-}
-
-#[cfg(test)]
-fn check_block(block: &Block, visit: &mut impl FnMut(NodeRef<'_>)) {
-    let heads = block
-        .heads
-        .each_ref()
-        .map(|head| head.load(Ordering::Relaxed));
-    let count = block.count.load(Ordering::Relaxed);
-    assert!(heads.is_sorted() && heads[count..].iter().all(|&head| head == u64::MAX));
-    for (at, &head) in heads.iter().enumerate().take(count) {
-        let first = block.first_node(at).head();
-        assert!(
-            head == first || head == 0 && at == 0,
-            "level {}",
-            block.level
-        );
-        if block.level == 0 {
-            visit(block.node(at));
-        } else {
-            let child = block.child(at);
-            assert_eq!(child.level + 1, block.level);
-            check_block(child, visit);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -465,7 +432,7 @@ mod tests {
     use crate::Memtable;
     use crate::memtable::tests::ordered;
 
-    /// A reader that comes between the stores of a head and of its link had walked from the list's begin.
+    /// A reader between the stores of a head and of its link once walked from the list's start.
     #[test]
     fn a_search_that_goes_down_one_too_far_ends_near_its_place() {
         let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256 << 10);

@@ -1,8 +1,8 @@
-//! The one writer of a memtable.
+//! Memtable writer: the right to insert into one memtable.
 //!
-//! Whoever holds the [`MemWriter`] may insert; dropping it seals the memtable. The engine's commit
-//! leader holds it while it applies a group, and publishes the last sequence number with release
-//! afterwards: that store, not the insert, is what gives readers a claim to the entries.
+//! Only the holder of the [`MemWriter`] may insert; dropping it makes the memtable immutable. The
+//! engine's commit leader holds it while it applies a group, and then publishes the last sequence
+//! number with release: that store, not the insert, entitles readers to the entries.
 #![expect(
     unsafe_code,
     reason = "pairs a list with the splice that was made with it"
@@ -21,51 +21,50 @@ use crate::memtable::Memtable;
 use crate::node::{NewEntry, logged_room, stays_apart, tag};
 use crate::sync::Ordering;
 
-/// The right to insert into one memtable. Can be sent to another thread, but not cloned.
+/// The right to insert into one memtable. It can be sent to another thread, but not cloned.
 #[derive(Debug)]
 pub struct MemWriter {
     table: Arc<Memtable>,
-    /// Made with the table's list, and never exchanged.
+    /// Made with the table's list, and never replaced.
     splice: Splice,
-    /// The region that the table was last told to keep.
+    /// The region that the table was last asked to keep.
     region: Option<Arc<dyn LogRegion>>,
 }
 
-/// Bytes that a log segment lends, and the segment. Only [`Lent::by`] makes one: whoever keeps the
-/// segment's region keeps the bytes.
+/// Bytes borrowed from a log segment, with its region. Only [`Borrowed::by`] makes one: holding the
+/// region keeps the bytes valid.
 #[derive(Clone, Copy, Debug)]
-pub struct Lent<'a> {
+pub struct Borrowed<'a> {
     bytes: &'a [u8],
     region: &'a Arc<dyn LogRegion>,
 }
 
-impl<'a> Lent<'a> {
-    /// The `len` bytes at `offset` of `region`; `None` where it cannot be read in place.
+impl<'a> Borrowed<'a> {
+    /// The `len` bytes at `offset` of `region`; `None` if the region cannot be read in place.
     ///
     /// # Panics
     /// As [`LogRegion::bytes`].
     #[inline]
-    pub fn by(region: &'a Arc<dyn LogRegion>, offset: u64, len: usize) -> Option<Lent<'a>> {
+    pub fn by(region: &'a Arc<dyn LogRegion>, offset: u64, len: usize) -> Option<Borrowed<'a>> {
         let bytes = region.bytes(offset, len)?;
-        Some(Lent { bytes, region })
+        Some(Borrowed { bytes, region })
     }
 
-    /// The `len` bytes from `at` on; `None` when these are not so many.
+    /// The `len` bytes from `at` on; `None` if there are fewer.
     #[inline]
-    pub fn piece(self, at: usize, len: usize) -> Option<Lent<'a>> {
+    pub fn piece(self, at: usize, len: usize) -> Option<Borrowed<'a>> {
         let bytes = self.bytes.get(at..at.checked_add(len)?)?;
-        Some(Lent { bytes, ..self })
+        Some(Borrowed { bytes, ..self })
     }
 }
 
 impl Memtable {
     /// An empty memtable and the right to insert into it.
     ///
-    /// `prefix_hint` should be the prefix that the coming keys have in common, best taken from the
-    /// previous memtable's [`Memtable::next_prefix`]; keys outside it still sort right, only
-    /// slower. It is ignored for custom orders. `capacity_bytes` bounds
-    /// [`Memtable::allocated_bytes`] as long as [`MemWriter::has_room`] is heeded; memory is
-    /// allocated as it is needed.
+    /// `prefix_hint` should be the common prefix of the coming keys, best taken from the previous
+    /// memtable's [`Memtable::next_prefix`]; other keys still sort right, only more slowly. It is
+    /// ignored for custom orders. `capacity_bytes` bounds [`Memtable::allocated_bytes`] as long as
+    /// callers obey [`MemWriter::has_room`]; memory is allocated on demand.
     pub fn new(
         order: Order,
         prefix_hint: Vec<u8>,
@@ -76,7 +75,7 @@ impl Memtable {
     }
 
     /// As [`Memtable::new`], with memory from `pool`, which gets it back when the last reference to
-    /// the memtable goes.
+    /// the memtable is dropped.
     pub fn pooled(
         pool: &Arc<ChunkPool>,
         order: Order,
@@ -104,25 +103,26 @@ impl MemWriter {
         &self.table
     }
 
-    /// Adds one version. `hash` is `cairndb_base::hash64(key)`; it is not looked at for orders that
-    /// cannot hash. Sequence numbers need not ascend, but no (key, sequence number) may come twice.
+    /// Adds one version. `hash` is `cairndb_base::hash64(key)`; it is ignored for orders that
+    /// cannot hash. Sequence numbers need not ascend, but no (key, sequence number) may occur
+    /// twice.
     ///
-    /// Always succeeds: beyond the capacity, or for an entry larger than it, the memtable exceeds
-    /// its capacity by what the entry takes, and for those behind it by chunks of up to 256 KiB. A key
-    /// that follows the last inserted one in order, with nothing between them, links without a search.
+    /// Always succeeds: beyond the capacity the memtable exceeds it by the entry's size, and later
+    /// by chunks of up to 256 KiB. A key that directly follows the last inserted one in order is
+    /// linked without a search.
     ///
     /// # Panics
-    /// When key, value or sequence number exceed the limits of `cairndb_base`.
+    /// If key, value or sequence number exceed the limits of `cairndb_base`.
     #[inline]
     pub fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8], hash: u64) {
         self.insert_entry(seq, kind, key, value, None, hash);
     }
 
-    /// As [`MemWriter::insert`], for a value that was written to the log before. One of some length is not
-    /// copied but read where the log has `lent` it, and takes 12 bytes of memory.
+    /// As [`MemWriter::insert`], for a value that was written to the log before. A longer value is
+    /// not copied but read where it was `borrowed` from the log, and takes 12 bytes of memory.
     ///
     /// # Panics
-    /// When what is lent has another length; else as [`MemWriter::insert`].
+    /// If the borrowed bytes have another length; otherwise as [`MemWriter::insert`].
     #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     #[inline]
     pub fn insert_logged(
@@ -131,31 +131,35 @@ impl MemWriter {
         kind: Kind,
         key: &[u8],
         value: &[u8],
-        lent: Lent<'_>,
+        borrowed: Borrowed<'_>,
         hash: u64,
     ) {
-        let Lent {
-            bytes: lent,
+        let Borrowed {
+            bytes: borrowed,
             region,
-        } = lent;
+        } = borrowed;
         let mut apart = None;
         if stays_apart(value.len()) {
-            // Of another length it would be read beyond its end; other content is found by its check.
-            assert_eq!(lent.len(), value.len(), "a region lends what is asked for");
-            debug_assert_eq!(lent, value, "what was logged is what is inserted");
+            // With another length reads would pass its end; other content is detected by the check.
+            assert_eq!(
+                borrowed.len(),
+                value.len(),
+                "a region returns as many bytes as requested"
+            );
+            debug_assert_eq!(borrowed, value, "the logged value is the inserted one");
             let kept = self.region.as_ref();
             if !kept.is_some_and(|kept| Arc::ptr_eq(kept, region)) {
                 self.table.list().keep(region);
                 self.region = Some(Arc::clone(region));
             }
-            apart = Some(NonNull::from(lent).cast());
+            apart = Some(NonNull::from(borrowed).cast());
         }
         self.insert_entry(seq, kind, key, value, apart, hash);
     }
 
-    /// At `apart` lies the same value, lent by a region that the table keeps.
+    /// The value at `apart` is the same, borrowed from a region that the table keeps.
     ///
-    /// One body for both callers, so that the list's insert becomes part of it.
+    /// One body for both callers, so that the list's insert is inlined into it.
     #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     fn insert_entry(
         &mut self,
@@ -180,39 +184,39 @@ impl MemWriter {
             value,
             apart,
         };
-        // SAFETY: `splice` is the one made with this table's list; a value apart was lent by a region
-        // that the list keeps.
+        // SAFETY: `splice` is the one made with this table's list; a value apart was borrowed from
+        // a region that the list keeps.
         let bytes = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
         self.count(seq, (key.len() + value.len()) as u64, bytes);
     }
 
-    /// Checks where the next insert is thought to begin.
+    /// Checks the assumed position of the next insert.
     #[cfg(test)]
     pub(crate) fn check_path(&self) {
         self.table.list().check_path(&self.splice);
     }
 
-    /// Whether an entry of this size fits the capacity; of a value that is logged as well,
-    /// [`MemWriter::logged_room`] is what counts. The first entry always fits.
+    /// Whether an entry of this size fits the capacity. For a value that stays in the log, pass
+    /// [`MemWriter::logged_room`]. The first entry always fits.
     #[inline]
     pub fn has_room(&self, key_len: usize, value_len: usize) -> bool {
         self.table.list().has_room(&self.splice, key_len, value_len) || self.table.is_empty()
     }
 
-    /// Whether a value of this length is left where it was logged, where it can be read there.
+    /// Whether a value of this length stays in the log, if it can be read there.
     #[inline]
     pub const fn stays_apart(len: usize) -> bool {
         stays_apart(len)
     }
 
-    /// Bytes that a value of `len` takes in the memtable when it can be read in the log.
+    /// Bytes that a value of `len` takes in the memtable if it can be read in the log.
     #[inline]
     pub const fn logged_room(len: usize) -> usize {
         logged_room(len)
     }
 
-    /// Loads and stores instead of read-modify-writes: there is one writer. Relaxed: statistics,
-    /// and exact for whoever acquired the publication of the last insert.
+    /// Loads and stores instead of read-modify-writes, because there is one writer. Relaxed:
+    /// statistics, exact for readers that acquired the publication of the last insert.
     #[inline]
     fn count(&self, seq: SeqNo, user_bytes: u64, node_bytes: usize) {
         let counters = self.table.counters();

@@ -1,4 +1,4 @@
-//! The cache that evicts what was not used for longest.
+//! LRU cache: evicts the least recently used value.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ impl Shard for LruShard {
 }
 
 impl LruShard {
-    /// Drops the oldest value, or the slab itself where it alone is too large.
+    /// Drops the oldest value, or the slab itself if that alone is too large.
     fn evict_one(&mut self) {
         if self.oldest == NIL {
             self.slots = Slots::new();

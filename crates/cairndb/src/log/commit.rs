@@ -17,7 +17,7 @@ use cairndb_env::LogRegion;
 use cairndb_format::batch::{self, BatchWriter, Entry};
 use cairndb_format::log;
 use cairndb_format::value_file::Pointer;
-use cairndb_mem::{Lent, MemWriter, Memtable};
+use cairndb_mem::{Borrowed, MemWriter, Memtable};
 
 use crate::log::segments::Segment;
 
@@ -111,9 +111,9 @@ pub(crate) struct Appended {
 }
 
 /// Borrows the `len` bytes before `end`, if the region can be read in place.
-fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Lent<'_>> {
+fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Borrowed<'_>> {
     let (region, end) = region.zip(end)?;
-    Lent::by(region, end - len as u64, len)
+    Borrowed::by(region, end - len as u64, len)
 }
 
 /// Fields of a [`Commit`] that an insert changes, apart from the segment that holds its values.
@@ -128,7 +128,7 @@ impl Part<'_> {
     /// Inserts an entry; `lent` is its value in the log segment, if it stays there.
     #[expect(clippy::inline_always, reason = "it is part of a batch's inner loop")]
     #[inline(always)]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Lent<'_>>) {
+    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Borrowed<'_>>) {
         *self.last_seq += 1;
         if kind == Kind::Pointer {
             self.note_pointer(value);

@@ -114,11 +114,11 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
         for part in std::iter::once(&view.mutable).chain(&view.immutables) {
-            part.request(hash);
+            part.prefetch(hash);
         }
         for run in &view.version.runs {
             if let Some(table) = run.tables().get(run.find(&context.order, key)) {
-                table.request_filter(hash);
+                table.prefetch_filter(hash);
             }
         }
     }
@@ -129,7 +129,7 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
         let mut runs = view.version.runs.iter();
         runs.any(|run| {
             let table = run.tables().get(run.find(&context.order, key));
-            table.is_some_and(|table| table.request_page(key, hash))
+            table.is_some_and(|table| table.prefetch_page(key, hash))
         });
     }
 }
@@ -187,7 +187,7 @@ pub(crate) fn newest(
     view.note_read();
     let hash = context.order.hash(key);
     for part in &view.immutables {
-        part.request(hash);
+        part.prefetch(hash);
     }
     // The memtable of an idle database is empty, and its hash index in no near cache.
     if view.mutable.has_begun()
@@ -229,7 +229,7 @@ fn newest_in_runs(
         for (table, run) in tables.iter_mut().zip(runs) {
             *table = run.tables().get(run.find(&context.order, key));
             if let Some(table) = table {
-                table.request_filter(hash);
+                table.prefetch_filter(hash);
             }
         }
         for (at, table) in tables.iter().enumerate() {

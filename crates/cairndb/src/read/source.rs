@@ -294,14 +294,14 @@ impl Source {
         }
     }
 
-    /// Fills `window` with the entries that follow, as [`TableCursor::lend`].
+    /// Fills `window` with the entries that follow, as [`TableCursor::borrow_window`].
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         match self {
             Source::Mem(_) => false,
             Source::Run(run) => {
                 let table = run.table.as_mut();
-                table.is_some_and(|table| table.lend(window, steps, forward))
+                table.is_some_and(|table| table.borrow_window(window, steps, forward))
             }
         }
     }
@@ -311,7 +311,7 @@ impl Source {
         if let Source::Run(run) = self
             && let Some(table) = run.table.as_mut()
         {
-            table.take_back(window);
+            table.return_window(window);
         }
     }
 
@@ -322,7 +322,7 @@ impl Source {
             Source::Mem(_) => false,
             Source::Run(run) => {
                 let table = run.table.as_ref();
-                table.is_some_and(|table| table.begins_stretch(forward))
+                table.is_some_and(|table| table.begins_key_window(forward))
             }
         }
     }

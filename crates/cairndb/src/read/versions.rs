@@ -110,10 +110,10 @@ impl<'a> Versions<'a> {
                 .filter_map(|run| run.tables().get(run.find(order, self.key)))
         };
         for table in tables() {
-            table.request_filter(self.hash);
+            table.prefetch_filter(self.hash);
         }
         for table in tables() {
-            table.request_page(self.key, self.hash);
+            table.prefetch_page(self.key, self.hash);
         }
     }
 

@@ -75,18 +75,18 @@ impl TableHandle {
 
     /// Prefetches what a get reads of the table's filter, if the table is open.
     #[inline]
-    pub(crate) fn request_filter(&self, hash: u64) {
+    pub(crate) fn prefetch_filter(&self, hash: u64) {
         if let Some(table) = self.file.open.get() {
-            table.request_filter(hash);
+            table.prefetch_filter(hash);
         }
     }
 
     /// Prefetches what a get of this key reads of the table, if the table is open and its filter
     /// lets the key pass; returns whether it does.
     #[inline]
-    pub(crate) fn request_page(&self, key: &[u8], hash: u64) -> bool {
+    pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
         let table = self.file.open.get();
-        table.is_some_and(|table| table.request_page(key, hash))
+        table.is_some_and(|table| table.prefetch_page(key, hash))
     }
 
     #[cold]

@@ -1,4 +1,5 @@
-//! Opening by descriptor, safely: what every file, lock and log of the real environment starts with.
+//! Opening by descriptor, safely: the first step for every file, lock and log of the real
+//! environment.
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
@@ -6,7 +7,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// An operating system's refusal as an error; a name that does not exist is `NotFound`.
+/// A system error as an [`Error`]; a name that does not exist is `NotFound`.
 #[cold]
 pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     let error = Error::io(operation, std::io::Error::from(errno));
@@ -16,9 +17,9 @@ pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     }
 }
 
-/// Opens an existing regular file of a directory, and gives what the system says of it. `NONBLOCK`
-/// keeps a FIFO put in its place from stopping the caller; regular files ignore it. Errors name the
-/// file, here and below; the caller adds the directory.
+/// Opens an existing regular file of a directory and returns it with its metadata. `NONBLOCK` keeps
+/// a FIFO in its place from blocking the caller; regular files ignore it. Errors name the file,
+/// here and below; the caller adds the directory.
 pub(super) fn open_regular(
     dir: BorrowedFd<'_>,
     name: &str,
@@ -35,12 +36,12 @@ pub(super) fn open_regular(
         Err(errno) => return Err(system_error("open the file", errno).file(name)),
     };
     let stat = rustix::fs::fstat(&fd)
-        .map_err(|errno| system_error("look at the open file", errno).file(name))?;
+        .map_err(|errno| system_error("inspect the open file", errno).file(name))?;
     regular_size(&stat, name)?;
     Ok((fd, stat))
 }
 
-/// Moves a descriptor above the standard three, where a print or a child could reach it.
+/// Moves a descriptor above the standard three, which a print or a child process could reach.
 pub(super) fn above_stdio(fd: OwnedFd) -> std::result::Result<OwnedFd, Errno> {
     if fd.as_raw_fd() > 2 {
         return Ok(fd);
@@ -48,12 +49,12 @@ pub(super) fn above_stdio(fd: OwnedFd) -> std::result::Result<OwnedFd, Errno> {
     rustix::io::fcntl_dupfd_cloexec(&fd, 3)
 }
 
-/// Permission bits as the system wants them.
+/// Permission bits in the system's type.
 pub(super) fn mode(bits: u32) -> Mode {
     Mode::from_raw_mode(bits.try_into().unwrap_or(0o600))
 }
 
-/// The length of what was looked up, which must be a regular file.
+/// The length of a file, which must be a regular one.
 pub(super) fn regular_size(stat: &Stat, name: &str) -> Result<u64> {
     if FileType::from_raw_mode(stat.st_mode.into()) != FileType::RegularFile {
         return Err(not_regular(name));
@@ -66,7 +67,7 @@ fn not_regular(name: &str) -> Error {
     Error::new(ErrorKind::Io, "not a regular file; links are not followed").file(name)
 }
 
-/// Refuses what is not a single path component.
+/// Returns an error unless the name is a single path component.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let component = !name.is_empty() && name != "." && name != ".." && name.len() <= 255;
     if component && !name.bytes().any(|byte| byte == b'/' || byte == 0) {

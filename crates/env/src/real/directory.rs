@@ -15,17 +15,17 @@ use rustix::io::Errno;
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
 use super::files::{NamedFile, RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
+use crate::borrowing::region_in_use;
 use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
-use crate::lending::region_in_use;
 
-/// Copied at a time where a file system cannot link.
+/// Bytes copied at a time on file systems without links.
 const COPY_BYTES: usize = 256 << 10;
 
 /// Permission bits of what an environment creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
-    /// Of new files. Default `0o600`: a database is its owner's.
+    /// Of new files. Default `0o600`: a database belongs to its owner.
     pub file: u32,
     /// Of new directories. Default `0o700`.
     pub dir: u32,
@@ -49,14 +49,14 @@ pub(super) struct RealDir {
     kind: FileSystem,
 }
 
-/// What kind of file system a directory lies on, as far as the engine cares.
+/// The kinds of file systems that the engine distinguishes.
 #[cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "file systems are told apart on Linux only")
+    expect(dead_code, reason = "file systems are only distinguished on Linux")
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileSystem {
-    /// ext2/3/4 or XFS: prewritten blocks are overwritten in place and a store cannot run out of
+    /// ext2/3/4 or XFS: preallocated blocks are overwritten in place and a store cannot run out of
     /// space, so logs are mapped.
     InPlace,
     /// Local, but it may copy on write (Btrfs, `OverlayFS`, F2FS) or swap (tmpfs): read mappings
@@ -76,7 +76,7 @@ impl RealDir {
         if create && matches!(opened, Err(Errno::NOENT)) {
             match rustix::fs::mkdirat(CWD, path, mode(modes.dir)) {
                 Ok(()) => made = true,
-                // Somebody else made it meanwhile.
+                // Another process created it meanwhile.
                 Err(Errno::EXIST) => {}
                 Err(Errno::NOENT) => {
                     return Err(Error::new(
@@ -99,7 +99,8 @@ impl RealDir {
             Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
             Err(errno) => return Err(fail("open the directory", errno)),
         };
-        // An earlier life may have died between making it and syncing its parent: then it is empty.
+        // An earlier process may have died between creating it and syncing its parent: then it is
+        // empty.
         if made || (create && is_empty(fd.as_fd())) {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
@@ -120,18 +121,18 @@ impl RealDir {
         Ok((fd, size))
     }
 
-    /// Refuses what is not a single path component.
+    /// Returns an error unless the name is a single path component.
     fn check_name(&self, name: &str) -> Result<()> {
         check_name(name).map_err(|error| self.placed(error))
     }
 
-    /// The error, which names a file, as one about that file of this directory.
+    /// Adds this directory to an error that names a file.
     #[cold]
     fn placed(&self, error: Error) -> Error {
         error.directory(&self.path)
     }
 
-    /// What the system refused to do with a file of this directory.
+    /// The error for an operation that the system refused on a file of this directory.
     #[cold]
     fn refused(&self, operation: &'static str, errno: Errno, name: &str) -> Error {
         self.placed(system_error(operation, errno).file(name))
@@ -146,7 +147,7 @@ impl RealDir {
         }
     }
 
-    /// Opens a new file, which must not exist.
+    /// Creates and opens a new file.
     fn open_new(&self, name: &str, flags: OFlags) -> Result<OwnedFd> {
         self.check_name(name)?;
         let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -173,7 +174,7 @@ impl RealDir {
         };
         let copied = copy_all();
         if copied.is_err() {
-            // Half a copy is of use to nobody, least of all on a full disk.
+            // Half a copy is useless, especially on a full disk.
             let _ = to.unlink(to_name);
         }
         copied
@@ -238,7 +239,7 @@ impl Dir for RealDir {
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let fd = self.open_new(name, OFlags::RDWR)?;
         if let Err(errno) = log::fill_with_zeros(fd.as_fd(), len) {
-            // Half a log is of use to nobody, least of all on a full disk.
+            // Half a log is useless, especially on a full disk.
             let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
             return Err(self.refused("write the zeros of a log segment", errno, name));
         }
@@ -273,14 +274,14 @@ impl Dir for RealDir {
         to.check_name(to_name)?;
         match rustix::fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty()) {
             Ok(()) => Ok(()),
-            // Another device, no links on this file system, or the file has all it may have.
+            // Another device, a file system without links, or the file already has the most links.
             Err(Errno::XDEV | Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                 self.copy(name, to, to_name)
             }
             Err(Errno::NOENT) if !self.has(name) => {
                 Err(self.refused("link the file", Errno::NOENT, name))
             }
-            // About the new name: that it exists, or its directory has no room or is gone.
+            // About the new name: it exists, or its directory is full or gone.
             Err(errno) => Err(to.refused("link the file", errno, to_name)),
         }
     }
@@ -301,16 +302,16 @@ impl Dir for RealDir {
 
     fn space(&self) -> Result<Option<Space>> {
         let stat = rustix::fs::fstatvfs(&self.fd)
-            .map_err(|errno| system_error("ask for free space", errno).path(&self.path))?;
+            .map_err(|errno| system_error("query the free space", errno).path(&self.path))?;
         let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
-        // ext4 keeps a twentieth for it, ...
+        // ext4 reserves a twentieth for root, ...
         let privileged = rustix::process::geteuid().is_root();
         let free = bytes(if privileged {
             stat.f_bfree
         } else {
             stat.f_bavail
         });
-        // ... and a fiftieth, 16 MiB at most, for itself, which it counts as free.
+        // ... and a fiftieth, at most 16 MiB, for itself, which it counts as free.
         let kept = match self.kind {
             FileSystem::InPlace => (bytes(stat.f_blocks) / 50).min(16 << 20),
             FileSystem::Local | FileSystem::Unknown => 0,
@@ -333,7 +334,7 @@ impl Dir for RealDir {
             .path(&self.path));
         }
         match rustix::fs::unlinkat(CWD, &*self.path, AtFlags::REMOVEDIR) {
-            // A link; `.`; a mount point; a parent that is somebody else's.
+            // A link; `.`; a mount point; a parent of another owner.
             Err(
                 Errno::NOTDIR
                 | Errno::INVAL
@@ -352,16 +353,16 @@ impl Dir for RealDir {
 }
 
 impl RealDir {
-    /// Whether there is anything of this name, as far as can be seen.
+    /// Whether anything has this name, as far as can be seen.
     fn has(&self, name: &str) -> bool {
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// There is one region to a file, as long as it lives: bytes that it lent must not be overwritten
-    /// through another, by a handle that knows nothing of the cursor that reads them. `whole`: no store
-    /// into it can need a block more.
+    /// A file has one region at a time: its borrowed bytes must not be overwritten through another,
+    /// by a handle that knows nothing of the cursor that reads them. `whole` says that no store
+    /// into it can need another block.
     fn region(&self, fd: OwnedFd, name: &str, len: u64, whole: bool) -> Result<Arc<dyn LogRegion>> {
-        // On a file system without such locks it rests on the engine, which opens no file twice.
+        // On a file system without such locks it depends on the engine, which opens no file twice.
         let locked = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
             return Err(self.placed(region_in_use().file(name)));
@@ -381,7 +382,7 @@ fn not_a_directory(path: &Path) -> Error {
 }
 
 /// Makes the entry of an open directory in its parent durable. A parent that may be searched but
-/// not read cannot be synced by anybody but its owner, and is let be.
+/// not read can only be synced by its owner, and is skipped.
 fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, "..", flags, Mode::empty()) {
@@ -406,8 +407,8 @@ fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     rustix::fs::fsync(dir)
 }
 
-/// The names in a directory, read through a descriptor of its own: where a descriptor stands in the list is
-/// shared by all who read from it.
+/// The names in a directory, read through a separate descriptor: all readers of one descriptor
+/// share its position in the list.
 fn entries_of(dir: BorrowedFd<'_>) -> std::result::Result<rustix::fs::Dir, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::Dir::new(rustix::fs::openat(dir, ".", flags, Mode::empty())?)

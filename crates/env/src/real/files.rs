@@ -18,11 +18,10 @@ use rustix::io::Errno;
 use super::descriptor::system_error;
 use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile, front_of};
 
-/// Parts handed to one system call: records have two or three, pages of a table a few more.
+/// Most parts per system call: records have two or three, pages of a table a few more.
 const PARTS_MAX: usize = 16;
 
-/// A descriptor, and the directory and name that errors give it; shared by a writer and its
-/// syncers.
+/// A descriptor, and the directory and name for its errors; shared by a writer and its syncers.
 #[derive(Debug)]
 pub(super) struct NamedFile {
     pub(super) fd: OwnedFd,
@@ -31,7 +30,7 @@ pub(super) struct NamedFile {
 }
 
 impl NamedFile {
-    /// The error as one about this file.
+    /// Adds this file to the error.
     #[cold]
     pub(super) fn named(&self, error: Error) -> Error {
         error.file(&*self.name).directory(&self.dir)
@@ -47,7 +46,7 @@ impl FileSync for NamedFile {
     #[expect(unsafe_code, reason = "a system call that no library wraps")]
     fn begin(&self) {
         let fd = self.fd.as_raw_fd();
-        // SAFETY: the descriptor is open as long as `self.fd`; no memory is handed over.
+        // SAFETY: the descriptor is open as long as `self.fd`; no memory is passed.
         let _ = unsafe { libc::sync_file_range(fd, 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
     }
 }
@@ -83,7 +82,7 @@ impl WritableFile for RealWritableFile {
         if let Err(errno) = write_parts_at(&self.file.fd, parts, self.size) {
             self.failed = true;
             if matches!(errno, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) {
-                // What was written of it would keep the room that others need; of no use to anybody.
+                // The partial write is useless and would keep space that others need.
                 let _ = rustix::fs::ftruncate(&self.file.fd, self.size);
             }
             let error = system_error("append to the file", errno);
@@ -106,17 +105,17 @@ impl WritableFile for RealWritableFile {
     }
 }
 
-/// Makes a file's bytes durable, and of its attributes only what reading them needs.
+/// Makes a file's bytes durable, and only those attributes that reading them needs.
 #[cfg(not(target_vendor = "apple"))]
 pub(super) fn sync_data(fd: impl AsFd) -> std::result::Result<(), Errno> {
     rustix::fs::fdatasync(fd)
 }
 
-/// There `fsync` stops at the drive's cache; only this request goes through it.
+/// On this system `fsync` stops at the drive's cache; only this request goes through it.
 #[cfg(target_vendor = "apple")]
 pub(super) fn sync_data(fd: impl AsFd) -> std::result::Result<(), Errno> {
     match rustix::fs::fcntl_fullfsync(&fd) {
-        // File systems that do not know the request.
+        // File systems without this request.
         Err(Errno::NOTSUP | Errno::INVAL | Errno::NOTTY) => rustix::fs::fsync(fd),
         result => result,
     }
@@ -143,7 +142,7 @@ pub(super) fn write_all_at(
     Ok(())
 }
 
-/// Writes all of `parts` one behind the other at `offset`, a few to a system call.
+/// Writes all of `parts` consecutively at `offset`, a few per system call.
 pub(super) fn write_parts_at(
     fd: impl AsFd,
     parts: &[&[u8]],
@@ -175,7 +174,7 @@ pub(super) fn write_parts_at(
     Ok(())
 }
 
-/// A file that is no longer written.
+/// A file that is not written any more.
 #[derive(Debug)]
 pub(super) struct RealReadFile {
     file: NamedFile,
@@ -198,7 +197,7 @@ impl ReadFile for RealReadFile {
         while done < out.len() {
             match rustix::io::pread(&self.file.fd, &mut out[done..], offset + done as u64) {
                 Ok(0) => {
-                    let error = Error::corruption("the file ends before the bytes wanted");
+                    let error = Error::corruption("the file ends before the requested bytes");
                     return Err(self
                         .file
                         .named(error)
@@ -225,11 +224,12 @@ impl ReadFile for RealReadFile {
         let len = front_of(len, self.size).map_err(|error| self.file.named(error))?;
         let mut options = memmap2::MmapOptions::new();
         options.len(len);
-        // SAFETY: files are written once, from front to back and under the directory's lock, and never opened for
-        // writing again, also not when the mapping outlives that lock; nothing in this program
-        // changes what an append has returned for, or shortens the file below that, and `len` bytes were there when it
-        // was opened; behind an append that fails while they are mapped no pointer leads. What another program does to
-        // them is outside what any reader of a shared mapping can exclude, and documented so.
+        // SAFETY: files are written once, from front to back and under the directory's lock, and
+        // never opened for writing again, even if the mapping outlives that lock. Nothing in this
+        // program changes bytes whose append has returned, or shortens the file below them, and
+        // `len` bytes existed when it was opened. No pointer leads past an append that fails while
+        // they are mapped. What another program does to them is outside what any reader of a shared
+        // mapping can exclude, and documented so.
         #[expect(unsafe_code, reason = "tables are read in place")]
         let map = unsafe { options.map(&self.file.fd) }.map_err(fail)?;
         let advice = match access {
@@ -237,7 +237,7 @@ impl ReadFile for RealReadFile {
             Access::Sequential => memmap2::Advice::Sequential,
             Access::Pieces => memmap2::Advice::Normal,
         };
-        // Advice: a kernel without it reads more than it should, or less.
+        // Advice: without it the kernel reads more or less than it should.
         let _ = map.advise(advice);
         Ok(Some(Mapping::new(Arc::new(MappedFile(map)))))
     }
@@ -272,7 +272,7 @@ impl MappedBytes for MappedFile {
     }
 
     fn read_ahead(&self, offset: usize, len: usize) {
-        // Advice, here and below: a system that does not take it reads or maps each page when it is touched.
+        // Advice, here and below: without it the system reads or maps each page when it is touched.
         let _ = self.0.advise_range(memmap2::Advice::WillNeed, offset, len);
     }
 

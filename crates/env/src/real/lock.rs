@@ -1,12 +1,12 @@
 //! The lock of a database directory.
 //!
-//! Two parts. A process-wide table of the (device, inode) pairs held keeps this process from
-//! opening a database twice, by whatever path; it is asked before the file is opened. A write lock
-//! on the whole file keeps other processes out: on Linux one of the open file description, which
-//! conflicts with the record locks other stores take and is not lost when an unrelated descriptor
-//! of the same file is closed. `flock` would exclude no such store; an ordinary record lock would
-//! be lost by any `close`, so where nothing better exists the table also keeps us from opening the
-//! file a second time.
+//! It has two parts. A process-wide table of held (device, inode) pairs keeps this process from
+//! opening a database twice, by whatever path; it is consulted before the file is opened. A write
+//! lock on the whole file keeps other processes out: on Linux a lock of the open file description,
+//! which conflicts with the record locks that other stores take and is not lost when an unrelated
+//! descriptor of the same file is closed. `flock` would not exclude such a store. An ordinary
+//! record lock would be lost by any `close`, so where nothing better exists the table also keeps us
+//! from opening the file a second time.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,30 +24,31 @@ use crate::sync::{Mutex, MutexGuard};
 /// Device and inode of a lock file.
 type FileId = (u64, u64);
 
-/// The lock files this process holds, and their descriptors: readers share one, for where the system
-/// only knows locks of a process, closing a second one would give up the first one's.
+/// The lock files that this process holds, and their descriptors. Readers share one descriptor:
+/// where locks belong to a process, closing a second one would release the lock of the first.
 #[derive(Debug)]
-struct Held {
+struct HeldLocks {
     holders: Holders<FileId>,
     files: BTreeMap<FileId, Arc<OwnedFd>>,
-    /// The process whose locks these are; none before the first.
+    /// The process that owns these locks; none before the first.
     owner: Option<Origin>,
 }
 
-/// The table of one process, and that of a child made by `fork`, which has one of its own: another thread of the parent may
-/// have held the parent's lock at the fork, and nobody in the child would ever release it. A hook that takes the lock
-/// before each fork lost: it would have every fork of the program wait for an opening.
+/// The table of one process, and of its child after `fork`, which has one of its own: another
+/// thread of the parent may have held the parent's mutex at the fork, and nothing in the child
+/// would ever release it. A hook that takes the mutex before each fork lost: every fork of the
+/// program would wait for an opening.
 #[derive(Debug)]
 struct Generation {
-    /// Locked over the whole of an attempt, so that two threads cannot both find a file free.
-    held: Mutex<Held>,
+    /// Held during a whole attempt, so that two threads cannot both find a file free.
+    held: Mutex<HeldLocks>,
     child: OnceLock<Box<Generation>>,
 }
 
 impl Generation {
     const fn new() -> Generation {
         Generation {
-            held: Mutex::new(Held {
+            held: Mutex::new(HeldLocks {
                 holders: Holders::new(),
                 files: BTreeMap::new(),
                 owner: None,
@@ -59,15 +60,15 @@ impl Generation {
 
 static FIRST: Generation = Generation::new();
 
-/// The locks of this process. What came over `fork` is the parent's: a reader here that shared its
-/// descriptor would give up the parent's lock with its own.
-fn held() -> MutexGuard<'static, Held> {
+/// The locks of this process. Those inherited over `fork` are the parent's: a reader here that
+/// shared the descriptor would release the parent's lock with its own.
+fn held() -> MutexGuard<'static, HeldLocks> {
     let here = Origin::here();
     let child = |parent: &'static Generation, _| -> &'static Generation {
         parent.child.get_or_init(|| Box::new(Generation::new()))
     };
     let mut held = (0..here.forks()).fold(&FIRST, child).held.lock();
-    // The parent's still where the child was made past the C library, which counts no fork then.
+    // Still the parent's if the child was created bypassing the C library, whose hook counts forks.
     if held.owner.is_none_or(|owner| owner.check().is_err()) {
         held.holders = Holders::new();
         held.files.clear();
@@ -76,8 +77,8 @@ fn held() -> MutexGuard<'static, Held> {
     held
 }
 
-/// A held lock. Whoever holds it alone may remove the file: who opened it before and locks it
-/// afterwards sees that the name means another file now, or none, and begins anew.
+/// A held lock. An exclusive holder may remove the file: a process that opened it earlier and locks
+/// it later notices that the name means another file or none, and starts over.
 #[derive(Debug)]
 pub(super) struct RealLock {
     fd: Arc<OwnedFd>,
@@ -98,26 +99,28 @@ impl RealLock {
 impl Drop for RealLock {
     fn drop(&mut self) {
         if self.is_inherited() {
-            // Kept open: where locks are those of a process, closing it would give up one that this process
-            // has taken since.
+            // Kept open: where locks belong to a process, closing it would release one that this
+            // process has taken since.
             let _ = Arc::into_raw(Arc::clone(&self.fd));
             return;
         }
         let mut held = held();
         if held.holders.release(&self.id) {
             held.files.remove(&self.id);
-            // Unlocked by name rather than by closing: a forked child may still hold a duplicate.
+            // Unlocked explicitly rather than by closing: a forked child may still hold a
+            // duplicate.
             let _ = set_lock(self.fd.as_fd(), LockKind::Unlock);
         }
     }
 }
 
-/// Takes the lock `name` in `dir` alone, creating the file if need be. Errors name the file, here
-/// and below; the caller adds the directory.
+/// Takes the lock `name` in `dir` exclusively, creating the file if necessary. Errors name the
+/// file, here and below; the caller adds the directory.
 pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<RealLock> {
     loop {
         let mut held = held();
-        // Before it is opened: where locks are those of a process, closing it again would give up ours.
+        // Checked before opening: where locks belong to a process, closing the file again would
+        // release ours.
         if !held.files.is_empty()
             && id_of(dir, name)?.is_some_and(|id| held.files.contains_key(&id))
         {
@@ -130,7 +133,7 @@ pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<Rea
     }
 }
 
-/// Takes the lock `name` in `dir` with other readers; `None` without that file, or without locks.
+/// Takes the lock `name` in `dir` shared; `None` without that file, or without locks.
 pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<RealLock>> {
     loop {
         let mut held = held();
@@ -157,8 +160,8 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
     }
 }
 
-impl Held {
-    /// Locks an open file; `None` when it is no longer the one that `name` means.
+impl HeldLocks {
+    /// Locks an open file; `None` if `name` means another file by now.
     fn take(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -189,7 +192,7 @@ impl Held {
             }
         }
         if id_of(dir, name)? != Some(id) {
-            // Closing unlocks it: nobody else has this description.
+            // Closing unlocks it: this description has no other descriptor.
             return Ok(None);
         }
         let (fd, owner) = (Arc::new(fd), Origin::here());
@@ -199,23 +202,23 @@ impl Held {
     }
 }
 
-/// What `name` means now.
+/// The file that `name` means now.
 fn id_of(dir: BorrowedFd<'_>, name: &str) -> Result<Option<FileId>> {
     match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(file_id(&stat))),
         Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(system_error("look at the lock file", errno).file(name)),
+        Err(errno) => Err(system_error("inspect the lock file", errno).file(name)),
     }
 }
 
 #[cold]
 fn held_here(name: &str) -> Error {
-    let message = "this process has the database open already; share or close that handle";
+    let message = "this process already has the database open; share or close that handle";
     Error::new(ErrorKind::Locked, message).file(name)
 }
 
-/// Opens the lock file, made where it is missing. Not one call with `CREATE` alone, so that what exists
-/// is always checked to be a regular file.
+/// Opens the lock file, creating it if missing. Not a single call with `CREATE`, so that an
+/// existing file is always checked to be a regular one.
 fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<(OwnedFd, FileId)> {
     let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
@@ -227,10 +230,10 @@ fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<(OwnedF
         match rustix::fs::openat(dir, name, new, mode).and_then(above_stdio) {
             Ok(fd) => {
                 let stat = rustix::fs::fstat(&fd)
-                    .map_err(|errno| system_error("look at the lock file", errno).file(name))?;
+                    .map_err(|errno| system_error("inspect the lock file", errno).file(name))?;
                 return Ok((fd, file_id(&stat)));
             }
-            // Somebody else has made it meanwhile.
+            // Another process has created it meanwhile.
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(system_error("create the lock file", errno).file(name)),
         }
@@ -268,7 +271,8 @@ fn set_lock(fd: BorrowedFd<'_>, lock: LockKind) -> std::result::Result<(), Errno
         l_pid: 0,
     };
     loop {
-        // SAFETY: the descriptor is open and the structure, which the call only reads, is complete.
+        // SAFETY: the descriptor is open, and the structure, which the call only reads, is
+        // complete.
         let result =
             unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const whole_file) };
         if result == 0 {
@@ -277,7 +281,7 @@ fn set_lock(fd: BorrowedFd<'_>, lock: LockKind) -> std::result::Result<(), Errno
         let errno = std::io::Error::last_os_error();
         match Errno::from_io_error(&errno) {
             Some(Errno::INTR) => {}
-            // A system that does not know them (Linux before 3.15, some sandboxes).
+            // A system without them (Linux before 3.15, some sandboxes).
             Some(Errno::INVAL) => return set_record_lock(fd, lock),
             other => return Err(other.unwrap_or(Errno::IO)),
         }
@@ -289,8 +293,8 @@ fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno
     set_record_lock(fd, kind)
 }
 
-/// An ordinary record lock: the process's, and lost when it closes any descriptor of the file, which is why
-/// none is opened twice.
+/// An ordinary record lock. It belongs to the process and is lost when the process closes any
+/// descriptor of the file, which is why none is opened twice.
 fn set_record_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno> {
     use rustix::fs::FlockOperation;
     let operation = match kind {
@@ -305,7 +309,7 @@ fn set_record_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<()
 mod tests {
     use super::*;
 
-    /// A file that was opened before it was removed could be locked afterwards, beside its successor.
+    /// A file opened before its removal could be locked afterwards, along with its successor.
     #[test]
     fn a_removed_lock_file_is_no_lock() {
         let temp = tempfile::tempdir().unwrap();
@@ -345,13 +349,13 @@ mod tests {
         let opening = held();
         let mut command = std::process::Command::new("true");
         let take = move || {
-            // SAFETY: sets a timer of the child's; one that waits for ever is then ended.
+            // SAFETY: sets a timer in the child, which ends it if it waits for ever.
             unsafe { libc::alarm(20) };
             let lock = acquire(dir.as_fd(), "LOCK", Mode::RUSR | Mode::WUSR);
             lock.map(drop).map_err(std::io::Error::other)
         };
-        // SAFETY: the closure takes no lock that a thread of this process could hold at the fork, which is what it
-        // looks at, but for the allocator's, which the C library sees to.
+        // SAFETY: the closure takes no lock that a thread of this process could hold at the fork,
+        // which this tests; the C library handles the lock of the allocator.
         unsafe { command.pre_exec(take) };
         assert!(command.status().unwrap().success());
         drop(opening);

@@ -1,24 +1,23 @@
-//! Log regions: prewritten files overwritten in place.
+//! Log regions: preallocated files overwritten in place.
 //!
 //! On file systems that overwrite in place (ext4, XFS) the region is a shared mapping: a write is a
-//! copy into the page cache, with no system call, and survives the death of the process. Elsewhere
-//! every write is a `pwritev`. Both leave the file's length and blocks alone, so a sync writes data
-//! only.
+//! copy into the page cache, without a system call, and survives the death of the process.
+//! Elsewhere every write is a `pwritev`. Both leave the file's length and blocks unchanged, so a
+//! sync writes data only.
 //!
-//! A write that a sync follows takes `pwritev` in either case. The sync write-protects the mapped
-//! page, so a stored record pays a page fault after each. Measured on ext4 over 3,000 rounds of
-//! 143 bytes that took turns (`benches/log_region.rs`): store and `fdatasync` 111.9 us in the
-//! median, `pwritev` and `fdatasync` 92.2 us, a bare `pwrite` loop 91.6 us. Without a sync a store
-//! takes 8 ns (warm), `pwritev` 660 ns.
+//! A write that is followed by a sync uses `pwritev` in either case. The sync write-protects the
+//! mapped page, so a stored record would take a page fault after each sync, which costs more than
+//! the system call. Without syncs a store is far cheaper.
 //!
-//! What was written is read in place through the mapping, however it was written (see `lending`).
+//! Written bytes are read in place through the mapping, however they were written (see
+//! `borrowing`).
 //!
 //! Mapped stores and `pwritev` on one file are coherent on Linux (one page cache). A mapped store
-//! cannot run out of space because the zeros were written, not only reserved; a medium error that
+//! cannot run out of space because the zeros were written, not only reserved. A medium error that
 //! stops the kernel from reading a page back ends the process with `SIGBUS`, which can only happen
-//! to pages that it dropped since they were written. Nor may anybody share the file's blocks (a
-//! reflink copy of an open database on XFS): a store would then need new ones, and on a full disk
-//! end the process too.
+//! to pages that were dropped after they were written. The file's blocks must not be shared either
+//! (a reflink copy of an open database on XFS): a store would then need new ones, and on a full
+//! disk end the process, too.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,17 +30,17 @@ use rustix::io::Errno;
 
 use super::descriptor::system_error;
 use super::files::{NamedFile, write_all_at, write_parts_at};
+use crate::borrowing::Borrowing;
 use crate::file::{FileSync, LogRegion};
 use crate::fork::Origin;
-use crate::lending::Lending;
 use crate::system::now_ns;
 
 /// Zeros written at a time.
 const ZEROS_BYTES: usize = 256 << 10;
 
-/// Writes `len` zeros: the file has all its blocks from here on, if not yet durably.
+/// Writes `len` zeros: the file then has all its blocks, if not yet durably.
 pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Result<(), Errno> {
-    // Of the program's own pages, which are never written: no memory of the heap.
+    // In the program's own pages, which are never written: no heap memory.
     static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
     let mut offset = 0;
     while offset < len {
@@ -52,20 +51,20 @@ pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Resu
     Ok(())
 }
 
-/// Whether a store can never need a block: the file has all of them, and shares none. One that was copied
-/// with holes or by reference (`cp` on XFS, `tar -S`) may lack them, and a mapped store into a full disk
-/// would end the process; such a segment is written by calls.
+/// Whether a store can never need a block: the file has all of them, and shares none. A file copied
+/// with holes or by reference (`cp` on XFS, `tar -S`) may lack them, and a mapped store on a full
+/// disk would end the process; such a segment is written by system calls.
 pub(super) fn has_its_blocks(fd: BorrowedFd<'_>, len: u64) -> bool {
-    // The place it leaves the descriptor at is of no account: every access names its own.
+    // The descriptor's position does not matter: every access names its own offset.
     rustix::fs::seek(fd, SeekFrom::Hole(0)) == Ok(len) && unshare(fd, len)
 }
 
-/// Gives a file blocks of its own, where the file system knows shared ones.
+/// Gives a file blocks of its own on file systems that share blocks.
 #[cfg(target_os = "linux")]
 fn unshare(fd: BorrowedFd<'_>, len: u64) -> bool {
     use rustix::fs::{FallocateFlags, fallocate};
     let flags = FallocateFlags::UNSHARE_RANGE;
-    // ext4, which shares none, does not know the request.
+    // ext4, which shares none, does not support the request.
     len == 0 || matches!(fallocate(fd, flags, 0, len), Ok(()) | Err(Errno::OPNOTSUPP))
 }
 
@@ -74,15 +73,16 @@ fn unshare(_fd: BorrowedFd<'_>, _len: u64) -> bool {
     true
 }
 
-/// From here on one system call is taken. A warmed segment takes stores without page faults, and a batch
-/// of 120 KiB 5 to 10 % faster than by a call; but a write this long has most of a segment to itself, which
-/// nobody has warmed, and then the faults cost more: about a microsecond for each 4 KiB.
+/// Writes of this size and more use one system call. A warmed segment takes smaller stores without
+/// page faults, and batches faster than by a call. But a write this long has most of a segment to
+/// itself, which has not been warmed, and then the faults cost more.
 const WRITE_CALL_BYTES_MIN: usize = 512 << 10;
 
-/// For how long a region that was warmed is taken to be warm: nanoseconds.
+/// For how long a warmed region counts as warm, in nanoseconds.
 const WARM: u64 = 250_000_000;
 
-/// How far behind a record, and how many, lines are asked for: one of 16 + 100 bytes takes 143.
+/// How far after a record lines are prefetched, and how many bytes: a record of 16 + 100 bytes
+/// takes 143.
 const AHEAD_BYTES: usize = 192;
 
 /// One log segment's file.
@@ -91,34 +91,37 @@ pub(super) struct RealLogRegion {
     file: NamedFile,
     len: u64,
     map: Option<MmapRaw>,
-    /// Guards the mapped memory, so that threads that break the contract get a panic, not a data race.
-    lending: Lending,
-    /// Its last records went through system calls because they were long: mapped pages would not have been
-    /// used. Not where a sync followed: between such records there may be stores.
+    /// Guards the mapped memory, so that threads that break the contract get a panic, not a data
+    /// race.
+    borrowing: Borrowing,
+    /// The last records were long and went through system calls, so warming would have been
+    /// useless. Not set if a sync followed: stores may come between such records.
     by_call: AtomicBool,
-    /// When it was warmed last, by the environment's clock; 0 after a sync, which write-protects what it
-    /// writes. The system's own writing does so too, so that warming is good for [`WARM`] only: at
-    /// each use of a segment it took 6 ns of processor time an entry of a batch.
+    /// When it was last warmed, by the environment's clock; 0 after a sync, which write-protects
+    /// the pages it writes. The system's own write-back does so, too, hence the limit [`WARM`].
+    /// Warming at each use of a segment cost batches processor time.
     warmed: AtomicU64,
-    /// The process that locked the file: a forked child shares the description and must not unlock it.
+    /// The process that locked the file: a forked child shares the description and must not unlock
+    /// it.
     owner: Origin,
 }
 
 impl Drop for RealLogRegion {
     fn drop(&mut self) {
         if self.owner.check().is_ok() {
-            // Not by closing: a child that was just forked, to become another program, holds a duplicate for that
-            // long, and whoever opens the file again meanwhile would be told that it is in use.
+            // Not by closing: a newly forked child that is about to run another program still holds
+            // a duplicate, and opening the file again meanwhile would report that it is in use.
             let _ = rustix::fs::flock(&self.file.fd, FlockOperation::Unlock);
         }
     }
 }
 
 impl RealLogRegion {
-    /// The region of a file that the caller has locked, if the file system can: given up with the region.
+    /// The region of a file that the caller has locked, if the file system can. The lock is
+    /// released with the region.
     pub(super) fn new(file: NamedFile, len: u64, mapped: bool) -> RealLogRegion {
         let map = match usize::try_from(len) {
-            // Where it cannot be mapped the system calls serve as well, only slower.
+            // If it cannot be mapped, system calls do as well, only slower.
             Ok(bytes) if mapped && bytes > 0 => memmap2::MmapOptions::new()
                 .len(bytes)
                 .map_raw(&file.fd)
@@ -129,7 +132,7 @@ impl RealLogRegion {
             file,
             len,
             map,
-            lending: Lending::default(),
+            borrowing: Borrowing::default(),
             by_call: AtomicBool::new(false),
             warmed: AtomicU64::new(0),
             owner: Origin::here(),
@@ -148,13 +151,14 @@ impl RealLogRegion {
             // parts, and `at` counts those copied.
             let to = unsafe { map.as_mut_ptr().add(at) };
             // SAFETY: `part.len()` bytes from `to` lie within the mapping, which lives as long as
-            // `self`; the caller asked `lending`: no other thread writes, and nothing from `offset` on is
-            // lent, a slice among `parts` included.
+            // `self`; the caller asked `borrowing`: no other thread writes, and nothing from
+            // `offset` on is borrowed, not even by a slice among `parts`.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             at += part.len();
         }
-        // The next record will be stored here, behind the one whose lines were asked for before. A random
-        // put waited 75 ns for its stores, most of them into pages of a segment used again.
+        // The next record will be stored here, after the one whose lines were prefetched before.
+        // Otherwise random puts wait for their stores, most of which go to pages of a recycled
+        // segment.
         let next = map.as_mut_ptr().wrapping_add(at + AHEAD_BYTES);
         prefetch_span(next, AHEAD_BYTES);
     }
@@ -173,7 +177,7 @@ impl LogRegion for RealLogRegion {
             end.is_some_and(|end| end <= self.len),
             "a log write reaches past the end of its region"
         );
-        self.lending.begin(offset);
+        self.borrowing.begin(offset);
         let result = match &self.map {
             Some(map) if !sync_next && bytes < WRITE_CALL_BYTES_MIN => {
                 // Within the region, which was mapped as a whole: it fits the address space.
@@ -187,8 +191,8 @@ impl LogRegion for RealLogRegion {
             }
         };
         match result {
-            Ok(()) => self.lending.written(offset + bytes as u64),
-            Err(_) => self.lending.failed(),
+            Ok(()) => self.borrowing.written(offset + bytes as u64),
+            Err(_) => self.borrowing.failed(),
         }
         result.map_err(|errno| {
             let error = system_error("write the log segment", errno);
@@ -199,11 +203,11 @@ impl LogRegion for RealLogRegion {
     #[inline]
     fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let map = self.map.as_ref()?;
-        self.lending.lend(offset, len);
+        self.borrowing.borrow(offset, len);
         #[expect(clippy::cast_possible_truncation, reason = "mapped, so it fits")]
         let start = map.as_ptr().wrapping_add(offset as usize);
-        // SAFETY: `lending` granted bytes that were written, which are within the mapping, and that
-        // nobody writes while `self` is shared, as whoever keeps the slice must keep it.
+        // SAFETY: `borrowing` granted written bytes, which are within the mapping, and which nobody
+        // writes while `self` is shared; the holder of the slice must keep it shared.
         #[expect(unsafe_code, reason = "the mapping is reached by pointer only")]
         Some(unsafe { std::slice::from_raw_parts(start, len) })
     }
@@ -215,7 +219,7 @@ impl LogRegion for RealLogRegion {
     }
 
     fn reuse(&mut self) {
-        self.lending.reuse();
+        self.borrowing.reuse();
     }
 
     fn sync(&self) -> Result<()> {
@@ -226,7 +230,7 @@ impl LogRegion for RealLogRegion {
 
     #[cfg(target_os = "linux")]
     fn warm(&self) {
-        /// Cleared by the first kernel (before 5.14) that does not know the advice.
+        /// Cleared by the first kernel (before 5.14) that lacks the advice.
         static KNOWN: AtomicBool = AtomicBool::new(true);
         let Some(map) = &self.map else { return };
         if !KNOWN.load(Ordering::Relaxed) || self.by_call.swap(false, Ordering::Relaxed) {

@@ -55,8 +55,8 @@ fn behaves_as_every_environment_without_mapped_logs() {
     conformance::check(&*RealEnv::new(), &temp.path().join("db"));
 }
 
-/// A program that another thread is starting holds duplicates of all descriptors until it runs: a file whose region
-/// was gone was said to be in use, in one opening of some hundreds beside threads that start programs.
+/// A program being started by another thread holds duplicates of all descriptors until it runs: a
+/// file whose region was gone was sometimes reported to be in use.
 #[test]
 fn a_duplicate_of_its_descriptor_does_not_keep_a_log_file_in_use() {
     let (_temp, path) = temp();

@@ -1,9 +1,10 @@
 //! File contents that copies share: pages behind reference counts, zeros for free.
 //!
-//! A crash state is a copy of every file with a few sectors changed. Copying costs a count for
-//! each page, changing a byte copies one page, and hashing reads only pages never hashed before.
+//! A crash state is a copy of every file with a few sectors changed. Copying costs a reference
+//! count for each page, changing a byte copies one page, and hashing reads only pages never hashed
+//! before.
 //!
-//! Invariants: 1. bytes of the last page behind the length are zero; 2. there are exactly as many
+//! Invariants: 1. bytes of the last page after the length are zero; 2. there are exactly as many
 //! pages as the length needs.
 
 use std::sync::Arc;
@@ -11,20 +12,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a disk writes whole or not at all.
+/// The unit that a disk writes whole or not at all.
 pub const SECTOR_BYTES: usize = 512;
 const PAGE_BYTES: usize = 4096;
 const SECTORS_PER_PAGE: u64 = (PAGE_BYTES / SECTOR_BYTES) as u64;
 
 const _: () = assert!(PAGE_BYTES.is_multiple_of(SECTOR_BYTES));
 
-/// The bytes of one sector, zeros behind the end of the file.
+/// The bytes of one sector, zeros after the end of the file.
 pub(super) type Sector = [u8; SECTOR_BYTES];
 
 #[derive(Debug)]
 struct Page {
     bytes: [u8; PAGE_BYTES],
-    /// Hash of the bytes, 0 while unknown or when they are all zero.
+    /// Hash of the bytes; 0 while unknown, or if they are all zero.
     hash: AtomicU64,
 }
 
@@ -45,9 +46,9 @@ impl Page {
         }
     }
 
-    /// Equal for equal bytes; 0 for zeros, as for a page that is not there.
+    /// Equal for equal bytes; 0 for zeros, as for a missing page.
     fn hash(&self) -> u64 {
-        // Relaxed: whoever finds no hash computes the same one.
+        // Relaxed: a thread that finds no hash computes the same one.
         let known = self.hash.load(Ordering::Relaxed);
         if known != 0 || self.bytes.iter().all(|&byte| byte == 0) {
             return known;
@@ -78,7 +79,7 @@ impl Content {
         self.len
     }
 
-    /// Grows with zeros or cuts.
+    /// Extends with zeros or cuts.
     pub(super) fn set_len(&mut self, len: u64) {
         let pages = usize::try_from(len.div_ceil(PAGE_BYTES as u64)).expect("a file in memory");
         self.pages.resize(pages, None);
@@ -108,11 +109,11 @@ impl Content {
         }
     }
 
-    /// Copies out; `false`, with `out` undefined, when the file ends before.
+    /// Copies out; returns `false`, with `out` undefined, if the file ends before.
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> bool {
         let end = offset.checked_add(out.len() as u64);
         if end.is_none_or(|end| end > self.len) {
-            // Nothing can be read anywhere, as by the system call.
+            // Reading nothing works anywhere, as with the system call.
             return out.is_empty();
         }
         let mut rest = out;
@@ -135,7 +136,7 @@ impl Content {
     pub(super) fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(self.len).expect("a file in memory")];
         let whole = self.read(0, &mut bytes);
-        debug_assert!(whole, "a file is as long as its length");
+        debug_assert!(whole, "a content has as many pages as its length");
         bytes
     }
 

@@ -1,9 +1,9 @@
-//! Crash points and the states a crash may leave.
+//! Crash points and the states that a crash may leave.
 //!
-//! A [`CrashPoint`] is the disk just before one operation. Which pending units a crash there keeps
-//! is a [`CrashChoice`]; which choices are legal is the [`Profile`]'s matter: a choice that is not
-//! is weakened to the nearest one that is. The result is a new environment, whose disk is what a
-//! program finds after the crash.
+//! A [`CrashPoint`] is the disk just before one operation. A [`CrashChoice`] says which pending
+//! units a crash there keeps. The [`Profile`] defines which choices are legal; an illegal one is
+//! weakened to the nearest legal one. The result is a new environment with the disk that a program
+//! finds after the crash.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ use super::unit::{self, Unit};
 use crate::environment::Background;
 use crate::random::Random;
 
-/// What a crash may keep of what was not synced.
+/// What a crash may keep of unsynced changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// Nothing.
     Strict,
-    /// An ordered journal, as ext4's: name operations in order, a synced file keeps its name, a
+    /// An ordered journal, like ext4's: name operations in order, a synced file keeps its name, a
     /// file grows only over bytes that arrived. Data otherwise in any order.
     Ordered,
     /// Any subset, in any order; a file may grow before its data and show zeros, noise or freed
-    /// bytes. A rename is atomic, but free to be lost or early. The one that counts.
+    /// bytes. A rename is atomic, but may be lost or come early. This is the profile that counts.
     Weak,
-    /// Only the process dies: all that is visible stays (and stays pending), but a write in
-    /// progress may be done in part.
+    /// Only the process dies: everything visible stays (and stays pending), but a write in progress
+    /// may be done in part.
     Kill,
 }
 
-/// What stands where a file grew but its data did not arrive.
+/// What a file shows where it grew but its data did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fill {
     /// Zeros.
@@ -42,7 +42,7 @@ pub enum Fill {
     Old(u64),
 }
 
-/// Which pending units are kept. Units are numbered in the order they came to be.
+/// Which pending units are kept. Units are numbered in the order in which they were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
     /// None.
@@ -51,34 +51,34 @@ pub enum Keep {
     All,
     /// Only this one.
     Only(usize),
-    /// Of the file units only this one, but every name operation: a new file shows nothing of its
-    /// data unless its name is kept.
+    /// Of the file units only this one, but every name operation: data of a new file is only
+    /// visible if its name is kept.
     Named(usize),
     /// All but this one.
     Missing(usize),
-    /// The first so many.
+    /// The first units, this many.
     Prefix(usize),
     /// Those whose bit is set; units from 64 on are not kept.
     Subset(u64),
-    /// Of the name operations those before `late`, and `early`, which came after it; with
-    /// `between` also those from one to the other. All data.
+    /// Name operations before `late`, and `early`, which came after it; with `between` also those
+    /// in between. All data.
     Swapped {
-        /// The unit that is missing.
+        /// The unit that is lost.
         late: usize,
         /// The later unit that is kept nevertheless.
         early: usize,
-        /// Whether what lies between them is kept.
+        /// Whether the units between them are kept.
         between: bool,
     },
     /// A random subset: each file and the names draw a manner of their own (none, all, a prefix,
-    /// few, half or most), so that whole and torn files meet.
+    /// few, half or most), so that whole and torn files occur together.
     Random(u64),
 }
 
 /// One crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CrashChoice {
-    /// The units kept. Under [`Profile::Kill`] the pieces of the write in progress.
+    /// The units that are kept. Under [`Profile::Kill`] the pieces of the write in progress.
     pub keep: Keep,
     /// What fills gaps. Only [`Profile::Weak`] has any.
     pub fill: Fill,
@@ -92,7 +92,7 @@ impl CrashChoice {
     }
 }
 
-/// What an environment passes on to the images of its crashes.
+/// Settings that an environment passes on to its crash images.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) seed: u64,
@@ -102,7 +102,7 @@ pub(super) struct Settings {
     pub(super) reader: Option<ManifestReader>,
 }
 
-/// A write that the crash interrupts, in the pieces that may be done apart.
+/// A write that the crash interrupts, in the pieces that may be done separately.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight {
     pub(super) inode: InodeId,
@@ -122,7 +122,7 @@ pub struct CrashPoint {
 
 /// Where a pending unit belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PendingUnit {
     /// The unit of this index of a file.
     File(InodeId, usize),
     /// The name operation of this index.
@@ -141,7 +141,7 @@ impl CrashPoint {
         inodes.any(|inode| inode.name.contains(name) && !inode.pending.is_empty())
     }
 
-    /// Pending units: what [`Keep`] numbers.
+    /// Number of pending units, as [`Keep`] numbers them.
     pub fn pending(&self, profile: Profile) -> usize {
         match profile {
             Profile::Strict => 0,
@@ -150,8 +150,13 @@ impl CrashPoint {
         }
     }
 
-    /// What is on the disk after this crash.
-    pub(super) fn disk_of(&self, profile: Profile, choice: &CrashChoice, places: &[Place]) -> Disk {
+    /// The disk after this crash.
+    pub(super) fn disk_of(
+        &self,
+        profile: Profile,
+        choice: &CrashChoice,
+        places: &[PendingUnit],
+    ) -> Disk {
         match profile {
             Profile::Strict => self.power_loss(places, &vec![false; places.len()], Fill::Zeros),
             Profile::Ordered => {
@@ -168,14 +173,14 @@ impl CrashPoint {
     }
 
     /// Every pending unit, oldest first.
-    pub(super) fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<PendingUnit> {
         let mut places = Vec::new();
         for (&id, inode) in &self.disk.inodes {
             let units = inode.pending.iter().enumerate();
-            places.extend(units.map(|(index, unit)| (unit.seq, Place::File(id, index))));
+            places.extend(units.map(|(index, unit)| (unit.seq, PendingUnit::File(id, index))));
         }
         let names = self.disk.names.iter().enumerate();
-        places.extend(names.map(|(index, name)| (name.seq, Place::Name(index))));
+        places.extend(names.map(|(index, name)| (name.seq, PendingUnit::Name(index))));
         places.sort_unstable_by_key(|&(seq, _)| seq);
         places.into_iter().map(|(_, place)| place).collect()
     }
@@ -194,18 +199,18 @@ impl CrashPoint {
     }
 
     /// Weakens a choice to what an ordered journal can leave.
-    fn put_in_order(&self, places: &[Place], kept: &mut [bool]) {
-        // Names: a prefix, at least as long as the journal was made durable by later syncs.
+    fn put_in_order(&self, places: &[PendingUnit], kept: &mut [bool]) {
+        // Names: a prefix, at least up to what later syncs made durable in the journal.
         let journaled = self.disk.names.iter().rposition(|name| name.journaled);
         let mut whole = true;
         for (place, kept) in places.iter().zip(&mut *kept) {
-            if let Place::Name(index) = *place {
+            if let PendingUnit::Name(index) = *place {
                 let forced = journaled.is_some_and(|last| index <= last);
                 whole = forced || (whole && *kept);
                 *kept = whole;
             }
         }
-        // Sizes: only where every sector below arrived, as it stood when the file had that size.
+        // Sizes: only if every sector below arrived, as it was when the file had that size.
         let mut kept_sectors = BTreeMap::new();
         for (place, _) in places.iter().zip(&*kept).filter(|&(_, &kept)| kept) {
             if let Some((id, index, Unit::Sector { index: sector, .. })) = self.file_unit(*place) {
@@ -230,24 +235,26 @@ impl CrashPoint {
         }
     }
 
-    fn file_unit(&self, place: Place) -> Option<(InodeId, usize, &Unit)> {
+    fn file_unit(&self, place: PendingUnit) -> Option<(InodeId, usize, &Unit)> {
         match place {
-            Place::File(id, index) => Some((id, index, &self.disk.inode(id).pending[index].unit)),
-            Place::Name(_) => None,
+            PendingUnit::File(id, index) => {
+                Some((id, index, &self.disk.inode(id).pending[index].unit))
+            }
+            PendingUnit::Name(_) => None,
         }
     }
 
-    fn power_loss(&self, places: &[Place], kept: &[bool], fill: Fill) -> Disk {
+    fn power_loss(&self, places: &[PendingUnit], kept: &[bool], fill: Fill) -> Disk {
         let dirs = self.disk.dirs.iter().map(|dir| dir.durable.clone());
         let mut names: Vec<_> = dirs.collect();
         let mut units: BTreeMap<InodeId, Vec<&Unit>> = BTreeMap::new();
         for (place, _) in places.iter().zip(kept).filter(|&(_, &kept)| kept) {
             match *place {
-                Place::Name(index) => {
+                PendingUnit::Name(index) => {
                     let pending = &self.disk.names[index];
                     pending.op.apply(&mut names[pending.dir]);
                 }
-                Place::File(id, index) => {
+                PendingUnit::File(id, index) => {
                     let unit = &self.disk.inode(id).pending[index].unit;
                     units.entry(id).or_default().push(unit);
                 }
@@ -284,8 +291,8 @@ impl CrashPoint {
         }
     }
 
-    /// Another file that reaches as far, of the same kind if there is one: its blocks, freed or
-    /// moved, are what a careless file system would show.
+    /// Another file that is as long, preferably of the same kind: a careless file system would show
+    /// its freed or moved blocks.
     fn stale_content(&self, id: InodeId, sector: u64, seed: u64) -> Option<&Content> {
         let others = self.disk.inodes.iter().filter(|&(&other, _)| other != id);
         let others = others.map(|(_, inode)| (&*inode.name, &inode.visible));
@@ -329,13 +336,15 @@ impl CrashPoint {
 }
 
 /// Which units a choice keeps.
-fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
+fn select(keep: Keep, places: &[PendingUnit]) -> Vec<bool> {
     let each = |kept: &dyn Fn(usize) -> bool| (0..places.len()).map(kept).collect();
     match keep {
         Keep::None => each(&|_| false),
         Keep::All => each(&|_| true),
         Keep::Only(one) => each(&|index| index == one),
-        Keep::Named(one) => each(&|index| index == one || matches!(places[index], Place::Name(_))),
+        Keep::Named(one) => {
+            each(&|index| index == one || matches!(places[index], PendingUnit::Name(_)))
+        }
         Keep::Missing(one) => each(&|index| index != one),
         Keep::Prefix(count) => each(&|index| index < count),
         Keep::Subset(bits) => each(&|index| index < 64 && bits >> index & 1 == 1),
@@ -344,8 +353,8 @@ fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
             early,
             between,
         } => each(&|index| match places[index] {
-            Place::File(..) => true,
-            Place::Name(_) => {
+            PendingUnit::File(..) => true,
+            PendingUnit::Name(_) => {
                 index < late || index == early || (between && late < index && index < early)
             }
         }),
@@ -353,7 +362,7 @@ fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
     }
 }
 
-/// The part of a name that tells kinds of files apart.
+/// The part of a name that distinguishes kinds of files.
 fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
@@ -367,7 +376,7 @@ fn noise(seed: u64) -> Sector {
     sector
 }
 
-/// How one file, or the names, fare in a random subset.
+/// How a random subset treats one file, or the names.
 #[derive(Clone, Copy)]
 enum Manner {
     Prefix(u64),
@@ -375,18 +384,18 @@ enum Manner {
     Chance(u64),
 }
 
-fn random_subset(seed: u64, places: &[Place]) -> Vec<bool> {
+fn random_subset(seed: u64, places: &[PendingUnit]) -> Vec<bool> {
     let mut random = Random::new(seed);
     let mut counts: BTreeMap<Option<InodeId>, u64> = BTreeMap::new();
-    let group = |place: &Place| match place {
-        Place::File(id, _) => Some(*id),
-        Place::Name(_) => None,
+    let group = |place: &PendingUnit| match place {
+        PendingUnit::File(id, _) => Some(*id),
+        PendingUnit::Name(_) => None,
     };
     for place in places {
         *counts.entry(group(place)).or_default() += 1;
     }
     let draw = |random: &mut Random, group: Option<InodeId>, count: u64| match random.below(8) {
-        // Without its name nothing of a new file shows: half of the time all names are there.
+        // Data of a new file is invisible without its name: half of the time all names are kept.
         0..=3 if group.is_none() => Manner::Chance(64),
         0 => Manner::Chance(0),
         1 | 2 => Manner::Chance(64),

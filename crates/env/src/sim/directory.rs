@@ -68,7 +68,7 @@ impl SimDir {
         together: bool,
     ) -> Result<SimLock> {
         if !state.locks.take(inode, together) {
-            let message = "this process has the database open already; share or close that handle";
+            let message = "this process already has the database open; share or close that handle";
             let error = Error::new(ErrorKind::Locked, message);
             return Err(state.refuse(self.named(name, error)));
         }
@@ -86,7 +86,7 @@ impl SimDir {
         found.ok_or_else(|| state.refuse(self.named(name, missing())))
     }
 
-    /// The error as one about this file of the directory.
+    /// Adds this file of the directory to the error.
     #[cold]
     fn named(&self, name: &str, error: Error) -> Error {
         error.file(name).directory(&self.path)

@@ -1,9 +1,9 @@
-//! The simulated disk: what is visible, what is durable, and what lies between.
+//! The simulated disk: what is visible, what is durable, and what is pending.
 //!
-//! Pure state, no faults and no handles. Every inode and directory has two faces: the visible one,
-//! which reads see, and the durable one, which a crash keeps whatever happens. Units and name
-//! operations that separate them stay pending, in one order over the whole disk, until a sync.
-//! Copies share everything they can: a copy is how a crash point is kept.
+//! Pure state, without faults or handles. Every inode and directory has two versions: the visible
+//! one, which reads see, and the durable one, which every crash keeps. Units and name operations
+//! between the two stay pending, in one order over the whole disk, until a sync. Copies share
+//! everything they can, because a crash point is kept as a copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,22 +19,22 @@ pub(super) type InodeId = u64;
 /// Index of a directory, never used twice.
 pub(super) type DirId = usize;
 
-/// Removed contents kept to appear as stale bytes.
+/// Contents of removed files that are kept to reappear as stale bytes.
 const GRAVES_MAX: usize = 8;
-/// Unreachable inodes tolerated before they are looked for.
+/// Unreachable inodes tolerated before a collection.
 const GARBAGE_MIN: usize = 64;
 
 /// One file.
 #[derive(Clone, Debug)]
 pub(super) struct Inode {
-    /// A name it had: for messages and to find stale bytes of its kind.
+    /// A name it had: for messages, and to find stale bytes of its kind.
     pub(super) name: String,
     pub(super) visible: Content,
     pub(super) durable: Content,
     pub(super) pending: Vec<Pending>,
-    /// A failed sync left visible bytes that count as clean: only units reach the disk from here.
+    /// A failed sync left visible bytes that count as clean: only units reach the disk from now on.
     pub(super) diverged: bool,
-    /// The error of an earlier sync, due at the next one.
+    /// The error of an earlier sync, reported by the next one.
     pub(super) late_error: bool,
     /// Shared with every open handle.
     pub(super) pin: Arc<()>,
@@ -64,7 +64,7 @@ impl NameOp {
         }
     }
 
-    /// Does it to `names`, whatever was done before.
+    /// Applies it to `names`, whatever was done before.
     pub(super) fn apply(&self, names: &mut BTreeMap<String, InodeId>) {
         match self {
             NameOp::Add { name, inode } => {
@@ -220,8 +220,8 @@ impl Disk {
         Ok(inode)
     }
 
-    /// Makes every name of a directory durable. On an ordered journal all earlier name operations
-    /// of the disk go with them.
+    /// Makes every name of a directory durable. On an ordered journal that includes all earlier
+    /// name operations of the disk.
     pub(super) fn sync_dir(&mut self, dir: DirId) {
         let ours = self.names.iter().rev().find(|name| name.dir == dir);
         if let Some(last) = ours.map(|name| name.seq) {
@@ -271,7 +271,7 @@ impl Disk {
         self.inodes.insert(id, Arc::new(inode));
     }
 
-    /// Writes at an offset, growing the file as needed; the difference stays pending.
+    /// Writes at an offset, extending the file as needed; the difference stays pending.
     pub(super) fn write(&mut self, id: InodeId, offset: u64, bytes: &[u8]) {
         self.change(id, |visible, keep| {
             unit::write(visible, offset, bytes, keep);
@@ -289,12 +289,12 @@ impl Disk {
         self.next_seq = seq;
     }
 
-    /// Grows a file by zeros that are visible but, like its size, not durable.
+    /// Extends a file by zeros that are visible but, like its size, not durable.
     pub(super) fn grow(&mut self, id: InodeId, len: u64) {
         self.change(id, |visible, keep| unit::grow(visible, len, keep));
     }
 
-    /// Makes a file's bytes durable. On an ordered journal its name goes with them.
+    /// Makes a file's bytes durable. On an ordered journal that includes its name.
     pub(super) fn sync(&mut self, id: InodeId) {
         let inode = self.inode_mut(id);
         if inode.diverged {
@@ -312,8 +312,8 @@ impl Disk {
         }
     }
 
-    /// A sync that failed: what was pending counts as clean and never reaches the disk. The
-    /// visible bytes stay, or fall back to what the disk holds.
+    /// A sync that failed: pending changes count as clean and never reach the disk. The visible
+    /// bytes stay, or revert to what the disk holds.
     pub(super) fn lose_sync(&mut self, id: InodeId, visible_falls_back: bool) {
         let inode = self.inode_mut(id);
         inode.pending.clear();
@@ -335,7 +335,7 @@ impl Disk {
 
     // Damage and inspection --------------------------------------------------------------------
 
-    /// Changes a file behind everybody's back, visible and durable alike, making it if missing.
+    /// Changes a file outside the simulation, visible and durable alike, creating it if missing.
     pub(super) fn tamper(&mut self, dir: DirId, name: &str, change: impl FnOnce(&mut Content)) {
         let found = self.lookup(dir, name);
         let id = found.unwrap_or_else(|| {
@@ -353,7 +353,7 @@ impl Disk {
         inode.pending.clear();
     }
 
-    /// Removes a name behind everybody's back.
+    /// Removes a name outside the simulation.
     pub(super) fn vanish(&mut self, dir: DirId, name: &str) -> bool {
         let Some(inode) = self.lookup(dir, name) else {
             return false;
@@ -377,7 +377,7 @@ impl Disk {
         self.next_seq - 1
     }
 
-    /// Keeps the bytes of a file losing a name, to be met again in freed blocks.
+    /// Keeps the bytes of a file that loses a name, to reappear in freed blocks.
     fn bury(&mut self, id: InodeId) {
         let grave = (self.inode(id).name.clone(), self.inode(id).visible.clone());
         let graves = Arc::make_mut(&mut self.graves);
@@ -387,7 +387,7 @@ impl Disk {
         graves.push(grave);
     }
 
-    /// Forgets inodes without any name, durable or visible, and without a handle.
+    /// Drops inodes without any name, durable or visible, and without a handle.
     fn collect_garbage(&mut self) {
         let named: usize = self.dirs.iter().map(|dir| dir.visible.len()).sum();
         if self.inodes.len() < 2 * named + GARBAGE_MIN {
@@ -404,10 +404,10 @@ impl Disk {
     }
 }
 
-/// What a crash left: the parts of a disk on which visible and durable are one.
+/// What a crash left: the parts of a disk in which visible and durable are equal.
 #[derive(Debug)]
 pub(super) struct Remains {
-    /// Paths and names, in the order of the directories that were.
+    /// Paths and names, in the order of the original directories.
     pub(super) dirs: Vec<(PathBuf, BTreeMap<String, InodeId>)>,
     pub(super) contents: BTreeMap<InodeId, Content>,
 }
@@ -434,7 +434,7 @@ impl Disk {
         disk
     }
 
-    /// A hash of all paths, names and contents; of the durable face too where it differs.
+    /// A hash of all paths, names and contents, including durable ones that differ.
     pub(super) fn hash(&self) -> u64 {
         let mut state = 0;
         for dir in self.dirs.iter().filter(|dir| !dir.removed) {

@@ -34,7 +34,7 @@ impl Cause {
         Cause::ReadOnly,
     ];
 
-    /// The error as the real environment would give it; the caller says of what.
+    /// The error as the real environment would return it; the caller adds its subject.
     pub(super) fn error(self) -> Error {
         let cause = match self {
             Cause::Io => io::Error::other("injected: the device failed"),
@@ -79,9 +79,9 @@ impl Short {
 /// What happens instead of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It fails and nothing is done. A sync leaves everything pending.
+    /// It fails without any effect. A sync leaves everything pending.
     Fails(Cause),
-    /// A rename fails after it was done, as on a network file system whose answer is lost.
+    /// A rename fails after it was done, as on a network file system whose reply is lost.
     DoneButFails(Cause),
     /// A write is done in part, then fails.
     WritesPart(Short, Cause),
@@ -89,7 +89,7 @@ pub enum Effect {
     ReadsShort,
     /// A file sync fails; the visible bytes stay and count as clean: no later sync writes them.
     SyncKeepsCache,
-    /// A file sync fails; the visible bytes fall back to what the disk holds.
+    /// A file sync fails; the visible bytes revert to what the disk holds.
     SyncDropsCache,
     /// A file sync loses the bytes as above, keeps them visible, and reports success: the error
     /// comes at the next sync of the file.
@@ -99,7 +99,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether an operation of this kind can suffer it.
+    /// Whether an operation of this kind can have this effect.
     pub const fn applies_to(self, kind: OpKind) -> bool {
         match self {
             Effect::Fails(_) => true,
@@ -124,7 +124,7 @@ enum When {
     },
 }
 
-/// A fault: an effect, the operations it befalls, once or until healed.
+/// A fault: an effect, and the operations that it hits, once or until healed.
 ///
 /// ```
 /// # mod cairndb { pub use cairndb_env as env; }
@@ -145,13 +145,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Befalls the operation of this index, if the effect applies to it. Sticky, it goes on to
-    /// befall every later operation of the same kind.
+    /// Hits the operation with this index, if the effect applies to it. If sticky, it also hits
+    /// every later operation of the same kind.
     pub fn at(index: u64, effect: Effect) -> Fault {
         Fault::new(When::Index(index), effect)
     }
 
-    /// Befalls the first operation of this kind on a file whose name contains `name`.
+    /// Hits the first operation of this kind on a file whose name contains `name`.
     pub fn on(kind: OpKind, name: &str, effect: Effect) -> Fault {
         let when = When::Kind {
             kind: Some(kind),
@@ -161,7 +161,7 @@ impl Fault {
         Fault::new(when, effect)
     }
 
-    /// Befalls the first operation of any kind the effect applies to, on a file whose name
+    /// Hits the first operation of any kind to which the effect applies, on a file whose name
     /// contains `name`.
     pub fn on_any(name: &str, effect: Effect) -> Fault {
         let when = When::Kind {
@@ -172,7 +172,7 @@ impl Fault {
         Fault::new(when, effect)
     }
 
-    /// Passes over the first `count` operations it would befall.
+    /// Spares the first `count` operations that it would hit.
     #[must_use]
     pub fn after(mut self, count: u64) -> Fault {
         if let When::Kind { skip, .. } = &mut self.when {
@@ -181,14 +181,14 @@ impl Fault {
         self
     }
 
-    /// Goes on until [`super::SimEnv::heal`].
+    /// Continues until [`super::SimEnv::heal`].
     #[must_use]
     pub fn sticky(mut self) -> Fault {
         self.sticky = true;
         self
     }
 
-    /// What it does.
+    /// Its effect.
     pub fn effect(&self) -> Effect {
         self.effect
     }
@@ -203,7 +203,7 @@ impl Fault {
         }
     }
 
-    /// The effect on `op`, if it befalls it.
+    /// The effect on `op`, if the fault hits it.
     pub(super) fn strike(&mut self, op: &Op) -> Option<Effect> {
         if self.spent || !self.effect.applies_to(op.kind) {
             return None;

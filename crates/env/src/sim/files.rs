@@ -1,7 +1,8 @@
 //! Simulated files: appended, read, mapped, and log regions.
 //!
-//! Each operation is one call on the state under its lock (see `State::begin`), then a change of
-//! the disk. A handle pins its inode, so that a removed file stays readable while it is open.
+//! Each operation is one call on the state under its lock (see `State::begin`), followed by a
+//! change of the disk. A handle pins its inode, so that a removed file stays readable while it is
+//! open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ pub(super) fn refusal(refusal: Refusal) -> Error {
         Refusal::Missing => missing(),
         Refusal::Exists => {
             let cause = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-            Error::io("make the name", cause)
+            Error::io("create the name", cause)
         }
     }
 }
@@ -61,7 +62,7 @@ pub(super) fn no_space() -> Error {
 }
 
 impl Handle {
-    /// The error as one about this file.
+    /// Adds this file to the error.
     #[cold]
     fn named(&self, error: Error) -> Error {
         error.file(&*self.name).directory(&self.path)
@@ -75,7 +76,7 @@ impl Handle {
         }
     }
 
-    /// Writes at an offset as far as the disk has room and no fault strikes.
+    /// Writes at an offset as far as the disk has room and no fault hits.
     fn write(&self, kind: OpKind, offset: u64, parts: &[&[u8]]) -> Result<()> {
         let mut state = self.shared.lock();
         let bytes = parts.concat();
@@ -129,7 +130,7 @@ impl Handle {
         }
     }
 
-    /// Grows a new log by its zeros as far as the disk has room and no fault strikes.
+    /// Extends a new log by its zeros as far as the disk has room and no fault hits.
     pub(super) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
         let bytes = usize::try_from(len).map_err(|_| self.named(no_space()))?;
         let (mut whole, mut error) = (len, None);
@@ -147,13 +148,13 @@ impl Handle {
         error.map_or(Ok(()), |error| Err(state.refuse(error)))
     }
 
-    /// Notes that nothing more may be written to the file, and why.
+    /// Records that nothing more may be written to the file, and why.
     fn write_broke(&self, state: &mut State, error: Error) -> Error {
         state.checker.write_failed(self.inode);
         state.refuse(error)
     }
 
-    /// Notes that the file can no longer be trusted, and why.
+    /// Records that the file can no longer be trusted, and why.
     fn sync_broke(&self, state: &mut State, error: Error) -> Error {
         state.checker.sync_failed(self.inode);
         state.refuse(error)
@@ -204,7 +205,7 @@ impl FileSync for Handle {
     }
 }
 
-/// The steps in which an append goes on, at page boundaries, a few at most.
+/// The steps in which an append progresses, at page boundaries, a few at most.
 fn pages(offset: u64, len: usize) -> Vec<(usize, usize)> {
     let step = len.div_ceil(PIECES_MAX).next_multiple_of(4096);
     let into_page = usize::try_from(offset % 4096).expect("below a page");
@@ -288,7 +289,9 @@ impl ReadFile for SimReader {
             return Ok(());
         }
         let error = handle
-            .named(Error::corruption("the file ends before the bytes wanted"))
+            .named(Error::corruption(
+                "the file ends before the requested bytes",
+            ))
             .offset(offset)
             .expected(format_args!("{} bytes", out.len()))
             .found(format_args!("a file of {} bytes", content.len()));

@@ -1,11 +1,11 @@
-//! The simulated machine: the public face of the simulation and an [`Env`] like any other.
+//! The simulated machine: the public interface of the simulation, and an [`Env`] like any other.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use super::crash::{CrashChoice, CrashPoint, Place, Profile, Settings};
+use super::crash::{CrashChoice, CrashPoint, PendingUnit, Profile, Settings};
 use super::directory;
 use super::disk::Disk;
 use super::fault::Fault;
@@ -18,9 +18,9 @@ use crate::random::Random;
 use crate::sync::Mutex;
 use crate::worker;
 
-/// What a simulated machine has.
+/// Memory of a simulated machine.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// What the logical clock moves each time it is asked.
+/// How far each call moves the logical clock.
 const TICK_NS: u64 = 1000;
 
 /// A simulated machine with its file system.
@@ -56,8 +56,8 @@ impl SimEnv {
         SimEnv::with(seed, Background::Stepped)
     }
 
-    /// An empty machine with the background work of choice. With threads the order of operations
-    /// is no longer the seed's alone.
+    /// An empty machine with the given kind of background work. With threads the order of
+    /// operations no longer depends on the seed alone.
     pub fn with(seed: u64, background: Background) -> Arc<SimEnv> {
         let settings = Settings {
             seed,
@@ -69,7 +69,7 @@ impl SimEnv {
         SimEnv::on_disk(Disk::default(), settings)
     }
 
-    /// The same disk, as it is visible now, on a machine that maps no files, or does.
+    /// The same disk, as visible now, on a machine that maps files or does not.
     #[must_use]
     pub fn with_mapping(&self, mapping: bool) -> Arc<SimEnv> {
         let state = self.state.lock();
@@ -80,7 +80,7 @@ impl SimEnv {
         SimEnv::on_disk(state.disk.clone(), settings)
     }
 
-    /// The same disk, as it is visible now, on a machine with this much memory.
+    /// The same disk, as visible now, on a machine with this much memory.
     #[must_use]
     pub fn with_memory(&self, memory_bytes: u64) -> Arc<SimEnv> {
         let state = self.state.lock();
@@ -113,37 +113,37 @@ impl SimEnv {
         self.state.lock().ops.clone()
     }
 
-    /// Keeps a log for [`SimEnv::ops`] (the default) or not, for runs of millions.
+    /// Sets whether to keep a log for [`SimEnv::ops`] (the default); runs of millions should not.
     pub fn record_ops(&self, record: bool) {
         self.state.lock().record_ops = record;
     }
 
     // Crashes ----------------------------------------------------------------------------------
 
-    /// Makes the operation of this index and all later ones fail with `Io`, as to a program whose
-    /// machine has lost power, so that it unwinds. [`SimEnv::crash_point`] then gives the point
-    /// just before it.
+    /// Makes the operation with this index and all later ones fail with `Io`, as if the machine had
+    /// lost power, so that the program unwinds. [`SimEnv::crash_point`] then returns the point just
+    /// before it.
     pub fn crash_at(&self, index: u64) {
         self.state.lock().crash_at = Some(index);
     }
 
-    /// Whether [`SimEnv::crash_at`] has struck.
+    /// Whether [`SimEnv::crash_at`] has taken effect.
     pub fn crashed(&self) -> bool {
         self.state.lock().crash.is_some()
     }
 
-    /// The crash point of now; after [`SimEnv::crash_at`] has struck, the one where it did.
+    /// The current crash point; after [`SimEnv::crash_at`] has taken effect, the one where it did.
     pub fn crash_point(&self) -> CrashPoint {
         self.state.lock().crash_point()
     }
 
-    /// The environment found after a crash now: [`CrashPoint::image`] of [`SimEnv::crash_point`].
+    /// The environment after a crash now: [`CrashPoint::image`] of [`SimEnv::crash_point`].
     pub fn crash_image(&self, profile: Profile, choice: &CrashChoice) -> Arc<SimEnv> {
         self.crash_point().image(profile, choice)
     }
 
-    /// Hands the crash point before every operation that changes something to `watcher`, which
-    /// must not call this environment.
+    /// Passes the crash point before every mutating operation to `watcher`, which must not call
+    /// this environment.
     pub fn watch(&self, watcher: impl FnMut(CrashPoint) + Send + 'static) {
         self.state.lock().watcher = Some(Box::new(watcher));
     }
@@ -160,9 +160,10 @@ impl SimEnv {
 
     // Protocol ---------------------------------------------------------------------------------
 
-    /// Tells the protocol checker how to read a manifest, here and in all images of crashes: from
-    /// the name and the bytes of a `MANIFEST-` file, torn tail and all, what the database needs.
-    /// `None` where the bytes say nothing yet. Without it the checker applies the rules that need no facts.
+    /// Gives the protocol checker a reader of manifests, here and in all crash images: from the
+    /// name and the bytes of a `MANIFEST-` file, including a torn tail, it returns what the
+    /// database needs; `None` if the bytes say nothing yet. Without it the checker applies only the
+    /// rules that need no facts.
     pub fn check_manifests(
         &self,
         read: impl Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync + 'static,
@@ -173,7 +174,7 @@ impl SimEnv {
         state.settings.reader = reader;
     }
 
-    /// The rules broken so far, see the list in `sim/protocol.rs`.
+    /// The rules broken so far; `sim/protocol.rs` lists them.
     pub fn violations(&self) -> Vec<Violation> {
         self.state.lock().checker.violations.clone()
     }
@@ -192,25 +193,25 @@ impl SimEnv {
         state.capacity = None;
     }
 
-    /// How often a fault has struck.
+    /// Number of times that a fault has hit.
     pub fn faults_struck(&self) -> u64 {
         self.state.lock().faults_struck
     }
 
-    /// Bytes all files may have together; a write beyond is done as far as it fits and fails with
+    /// Limits the total bytes of all files; a write beyond is done as far as it fits and fails with
     /// `NoSpace`.
     pub fn set_capacity(&self, bytes: u64) {
         self.state.lock().capacity = Some(bytes);
     }
 
-    /// Moves the clock.
+    /// Advances the clock.
     pub fn advance_clock(&self, ns: u64) {
         self.state.lock().clock_ns += ns;
     }
 }
 
 impl CrashPoint {
-    /// The environment found after this crash.
+    /// The environment after this crash.
     pub fn image(&self, profile: Profile, choice: &CrashChoice) -> Arc<SimEnv> {
         self.image_of(profile, choice, &self.places())
     }
@@ -219,10 +220,10 @@ impl CrashPoint {
         &self,
         profile: Profile,
         choice: &CrashChoice,
-        places: &[Place],
+        places: &[PendingUnit],
     ) -> Arc<SimEnv> {
         let disk = self.disk_of(profile, choice, places);
-        // A later life must draw other numbers than this one: log salts must not repeat.
+        // A later process must draw different numbers: log salts must not repeat.
         let seed = Random::new(self.settings.seed ^ (self.op.index << 20)).next_u64();
         SimEnv::on_disk(
             disk,

@@ -1,4 +1,4 @@
-//! The operations a simulated environment counts, logs and can make fail.
+//! The operations that a simulated environment counts, logs and can make fail.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
-    /// Opening, perhaps making, a directory.
+    /// Opening, perhaps creating, a directory.
     OpenDir,
     /// Taking the lock.
     Lock,
@@ -70,8 +70,8 @@ impl OpKind {
         OpKind::RemoveDir,
     ];
 
-    /// Whether it changes what is visible or durable: the crash before any other is the crash
-    /// before the next that does.
+    /// Whether it changes what is visible or durable. A crash before any other operation equals the
+    /// crash before the next one that does.
     pub const fn is_mutating(self) -> bool {
         !matches!(
             self,

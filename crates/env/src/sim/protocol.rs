@@ -1,22 +1,22 @@
-//! The protocol checker: whether things are made durable in the order that recovery relies on.
+//! The protocol checker: whether changes become durable in the order that recovery relies on.
 //!
 //! It runs on every operation of every simulated environment, so that a missing sync fails a test
-//! even when no crash was taken there. It knows files by their names and, given a reader of
-//! manifests ([`super::SimEnv::check_manifests`]), what the durable manifest needs. The rules:
+//! even without a crash. It knows files by their names and, given a reader of manifests
+//! ([`super::SimEnv::check_manifests`]), what the durable manifest needs. The rules:
 //!
 //! 1. What a manifest names is durable, bytes and name, before that manifest is synced.
-//! 2. `CURRENT` is renamed to only when synced, and when the manifest it names is durable; nothing
-//!    the old state may need is removed before the directory sync that follows.
+//! 2. `CURRENT` is replaced only by a synced file, and only when the manifest it names is durable;
+//!    nothing that the old state may need is removed before the directory sync that follows.
 //! 3. A file is removed only after the edit that retires it is durable.
 //! 4. A log's name is durable, and the durable manifest names it, before its first record is
 //!    synced.
 //! 5. No record in a log is synced before all earlier live logs are synced to their ends.
-//! 6. After a failed write a file is not written again, but what it held before may be synced;
-//!    after a failed sync it is neither written nor synced again, nor is a directory. A log written
-//!    anew from its start, and a directory opened anew, are trusted again.
-//! 7. Synced bytes of a live log are not overwritten, a log is written anew, from its start, only
-//!    when the durable manifest no longer needs it, and no numbered name is made twice, unless the
-//!    first of that name went without ever having been synced.
+//! 6. After a failed write a file is not written again, but its earlier contents may be synced;
+//!    after a failed sync it is neither written nor synced again, nor is a directory. A log
+//!    rewritten from its start, and a reopened directory, are trusted again.
+//! 7. Synced bytes of a live log are not overwritten, a log is rewritten from its start only when
+//!    the durable manifest no longer needs it, and no numbered name is created twice, unless the
+//!    first file of that name disappeared without ever having been synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -26,17 +26,17 @@ use super::content::SECTOR_BYTES;
 use super::disk::{DirId, Disk, Inode, InodeId, NameOp};
 use super::unit::Unit;
 
-/// What a manifest says, as far as the checker has to know.
+/// The contents of a manifest that the checker needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManifestFacts {
-    /// Tables and value files the database needs, with the length each must have, 0 where the
+    /// Tables and value files that the database needs, with the length each must have, or 0 if the
     /// manifest does not say.
     pub files: BTreeMap<String, u64>,
     /// Files of the live log segments, oldest first.
     pub logs: Vec<String>,
 }
 
-/// Reads facts from the name and bytes of a manifest, torn tail and all; `None` where there are
+/// Reads facts from the name and bytes of a manifest, including a torn tail; `None` if there are
 /// none yet.
 #[derive(Clone)]
 pub(super) struct ManifestReader(pub(super) Arc<ReadFacts>);
@@ -54,7 +54,7 @@ impl fmt::Debug for ManifestReader {
 pub struct Violation {
     /// The operation that broke it.
     pub op: u64,
-    /// Which rule of the list in this module's head.
+    /// The rule's number in the list in this module's head.
     pub rule: u8,
     /// What was wrong.
     pub what: String,
@@ -70,7 +70,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What is about to happen.
+/// An operation that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event<'a> {
     Create(DirId, &'a str),
@@ -82,14 +82,14 @@ pub(super) enum Event<'a> {
     SyncDir(DirId),
 }
 
-/// What of a file has failed.
+/// How a file has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Broken {
     Write,
     Sync,
 }
 
-/// How far a log was written, and synced, since its first byte was written last.
+/// How far a log was written, and synced, since its first byte was last written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     written: u64,
@@ -116,7 +116,7 @@ impl Checker {
         }
     }
 
-    /// Holds an event, not yet done, against the rules.
+    /// Checks an event, not yet done, against the rules.
     pub(super) fn check(&mut self, disk: &Disk, op: u64, event: Event<'_>) {
         let mut found = Vec::new();
         match event {
@@ -173,13 +173,13 @@ impl Checker {
         self.broken_dirs.insert(dir);
     }
 
-    fn check_create(&self, dir: DirId, name: &str, found: &mut Found) {
+    fn check_create(&self, dir: DirId, name: &str, found: &mut Violations) {
         if Kind::of(name).is_numbered() && self.created.contains(&(dir, name.to_owned())) {
-            found.push((7, format!("{name} is made a second time")));
+            found.push((7, format!("{name} is created a second time")));
         }
     }
 
-    fn check_file_works(&self, disk: &Disk, id: InodeId, write: bool, found: &mut Found) {
+    fn check_file_works(&self, disk: &Disk, id: InodeId, write: bool, found: &mut Violations) {
         let how = match self.broken_files.get(&id) {
             Some(Broken::Sync) => "used after a failed sync",
             Some(Broken::Write) if write => "written after a failed write",
@@ -195,7 +195,7 @@ impl Checker {
         dir: DirId,
         id: InodeId,
         (offset, len): (u64, u64),
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         let ends = self.ends.get(&id).copied().unwrap_or_default();
         if offset == 0 && ends.written > 0 {
@@ -204,7 +204,7 @@ impl Checker {
             if facts.is_some_and(|(_, facts)| facts.logs.contains(name)) {
                 found.push((
                     7,
-                    format!("{name} is written anew but the durable manifest needs it"),
+                    format!("{name} is rewritten but the durable manifest needs it"),
                 ));
             }
             self.ends.insert(id, Ends::default());
@@ -220,10 +220,10 @@ impl Checker {
         ends.written = ends.written.max(offset + len);
     }
 
-    fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Found) {
+    fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Violations) {
         let inode = disk.inode(id);
         match Kind::of(&inode.name) {
-            // One that is begun counts once CURRENT is to name it.
+            // A new manifest counts once CURRENT is about to name it.
             Kind::Manifest if is_current(disk, dir, &inode.name) => {
                 self.check_manifest(disk, dir, inode, found);
             }
@@ -240,7 +240,7 @@ impl Checker {
     }
 
     /// Everything that the manifest names must be durable.
-    fn check_manifest(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Found) {
+    fn check_manifest(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Violations) {
         let Some(ManifestReader(read)) = &self.reader else {
             return;
         };
@@ -271,7 +271,7 @@ impl Checker {
         }
     }
 
-    fn check_rename(&self, disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Found) {
+    fn check_rename(&self, disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Violations) {
         let Some(id) = disk.lookup(dir, from).filter(|_| to == "CURRENT") else {
             return;
         };
@@ -299,7 +299,7 @@ impl Checker {
         dir: DirId,
         inode: &Inode,
         facts: &ManifestFacts,
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         let name = &inode.name;
         let Some(place) = facts.logs.iter().position(|log| log == name) else {
@@ -308,7 +308,7 @@ impl Checker {
         };
         for earlier in &facts.logs[..place] {
             let id = disk.lookup(dir, earlier);
-            // What a failed write left half done is no record.
+            // The partial bytes of a failed write are no record.
             let torn = |id| self.broken_files.get(&id) == Some(&Broken::Write);
             if id.is_some_and(|id| has_pending_records(disk.inode(id)) && !torn(id)) {
                 found.push((5, format!("records of {name} before those of {earlier}")));
@@ -316,7 +316,7 @@ impl Checker {
         }
     }
 
-    fn check_unlink(&mut self, disk: &Disk, dir: DirId, name: &str, found: &mut Found) {
+    fn check_unlink(&mut self, disk: &Disk, dir: DirId, name: &str, found: &mut Violations) {
         if !Kind::of(name).is_numbered() {
             return;
         }
@@ -343,7 +343,7 @@ impl Checker {
         }
     }
 
-    /// What a crash now would certainly find: the manifest that `CURRENT` names, and its facts.
+    /// What a crash now would certainly leave: the manifest that `CURRENT` names, and its facts.
     fn durable_facts(&self, disk: &Disk, dir: DirId) -> Option<(String, ManifestFacts)> {
         let ManifestReader(read) = self.reader.as_ref()?;
         let names = &disk.dirs[dir].durable;
@@ -355,10 +355,10 @@ impl Checker {
     }
 }
 
-/// Broken rules and what is wrong, before they have an operation.
-type Found = Vec<(u8, String)>;
+/// Broken rules and their descriptions, not yet with an operation.
+type Violations = Vec<(u8, String)>;
 
-/// The name of the manifest that these bytes of a CURRENT name.
+/// The manifest that these bytes of a CURRENT name.
 fn named(current: &Inode) -> Option<String> {
     let text = String::from_utf8(current.visible.to_vec()).ok()?;
     Some(text.trim_end().to_owned())
@@ -373,7 +373,7 @@ fn is_synced(inode: &Inode) -> bool {
     inode.pending.is_empty() && !inode.diverged
 }
 
-/// Whether bytes behind a log's header sector are not yet durable.
+/// Whether bytes after a log's header sector are not yet durable.
 fn has_pending_records(inode: &Inode) -> bool {
     let is_record = |unit: &Unit| matches!(unit, Unit::Sector { index, .. } if *index > 0);
     inode.pending.iter().any(|pending| is_record(&pending.unit))
@@ -385,7 +385,7 @@ fn has_pending_below(inode: &Inode, len: u64) -> bool {
     inode.diverged || inode.pending.iter().any(|pending| below(&pending.unit))
 }
 
-/// What a name says about a file.
+/// The kind of a file, from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Table,

@@ -1,4 +1,4 @@
-//! The state behind one simulated environment, and the opening of every call on it.
+//! The state behind one simulated environment, and the beginning of every call on it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,11 @@ use super::disk::{Disk, InodeId};
 use super::fault::{Effect, Fault};
 use super::op::{Op, OpKind};
 use super::protocol::{Checker, Event};
+use crate::borrowing::OneRegion;
 use crate::dir::Holders;
-use crate::lending::OneRegion;
 use crate::random::Random;
 
-/// Everything one lock covers.
+/// Everything that the one lock covers.
 pub(super) struct State {
     pub(super) disk: Disk,
     pub(super) settings: Settings,
@@ -47,14 +47,14 @@ impl fmt::Debug for State {
     }
 }
 
-/// What a handle asks for.
+/// A call on a handle.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) kind: OpKind,
     pub(super) dir: &'a Arc<Path>,
     pub(super) name: &'a str,
     pub(super) to: &'a str,
-    /// Where `to` is made, which may be another directory: errors are about that name.
+    /// The directory of `to`, if it is another one: errors are about that name.
     pub(super) to_dir: Option<&'a Path>,
     pub(super) offset: u64,
     pub(super) len: usize,
@@ -74,7 +74,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The error as one about what is asked for: a file, or a directory by its path.
+    /// Adds the call's subject to the error: a file, or a directory by its path.
     #[cold]
     pub(super) fn named(&self, error: Error) -> Error {
         match self.to_dir {
@@ -107,8 +107,8 @@ impl State {
         }
     }
 
-    /// Counts and logs a call, crashes or keeps a crash point before it, and lets faults strike.
-    /// Gives the effect the call has to suffer; a plain failure is given as the error it is.
+    /// Counts and logs a call, crashes or keeps a crash point before it, and lets faults hit.
+    /// Returns the effect that the call must have; a plain failure is returned as an error.
     pub(super) fn begin(
         &mut self,
         call: &Call<'_>,
@@ -159,16 +159,16 @@ impl State {
         }
     }
 
-    /// Holds what the operation about to begin will do against the protocol.
+    /// Checks the operation about to begin against the protocol.
     pub(super) fn check(&mut self, event: Event<'_>) {
         if self.crash.is_none() {
             self.checker.check(&self.disk, self.next_op, event);
         }
     }
 
-    /// Marks the operation begun last as failed and gives its error back.
+    /// Marks the operation begun last as failed and returns its error.
     pub(super) fn refuse(&mut self, error: Error) -> Error {
-        // A crash is nobody's operation.
+        // A crash belongs to no operation.
         if self.crash.is_none()
             && let Some(op) = self.ops.last_mut()
             && op.index + 1 == self.next_op
@@ -178,7 +178,7 @@ impl State {
         error
     }
 
-    /// The point where the machine stopped, or the one of now.
+    /// The point where the machine stopped, or the current one.
     pub(super) fn crash_point(&self) -> CrashPoint {
         self.crash.clone().unwrap_or_else(|| CrashPoint {
             op: Op {

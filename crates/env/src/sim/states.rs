@@ -1,45 +1,46 @@
-//! Enumerating the states of one crash point.
+//! Enumeration of the states of one crash point.
 //!
-//! With few pending units every subset is tried; with more, the ones that find mistakes: nothing,
+//! With few pending units every subset is tried. With more, those that find mistakes: nothing,
 //! everything, each unit alone, each one missing, every prefix, every pair of name operations out
-//! of order, and random subsets. States of equal content are given once.
+//! of order, and random subsets. States with equal content are returned once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::crash::{CrashChoice, CrashPoint, Fill, Keep, Place, Profile};
+use super::crash::{CrashChoice, CrashPoint, Fill, Keep, PendingUnit, Profile};
 use super::machine::SimEnv;
 use crate::random::Random;
 
-/// Up to so many pending units all subsets are tried.
+/// Up to this number of pending units all subsets are tried.
 const EXHAUSTIVE_MAX: usize = 10;
-/// Random subsets of one crash point with more units: as many as states are wanted, within these.
+/// Random subsets of one crash point with more units: as many as the requested states, within these
+/// bounds.
 const RANDOM_SUBSETS: std::ops::RangeInclusive<usize> = 64..=4096;
 
-/// One state a crash may leave.
+/// One state that a crash may leave.
 #[derive(Debug)]
 pub struct CrashState {
     /// The environment to open the database in.
     pub image: Arc<SimEnv>,
-    /// The choice that made it, to make it again.
+    /// The choice that made it, with which it can be made again.
     pub choice: CrashChoice,
     /// Its [`SimEnv::image_hash`].
     pub hash: u64,
 }
 
-/// The distinct states of one crash point, at most as many as were asked for.
+/// The distinct states of one crash point, at most as many as requested.
 #[derive(Debug)]
 pub struct CrashStates {
     point: CrashPoint,
     profile: Profile,
-    places: Vec<Place>,
+    places: Vec<PendingUnit>,
     choices: std::vec::IntoIter<CrashChoice>,
     seen: BTreeSet<u64>,
     left: usize,
 }
 
 impl CrashPoint {
-    /// The distinct states a crash here may leave under `profile`, at most `max`. Where there are
+    /// The distinct states that a crash here may leave under `profile`, at most `max`. If there are
     /// more, `seed` chooses; nothing kept and everything kept are always among them.
     pub fn states(&self, profile: Profile, seed: u64, max: usize) -> CrashStates {
         let places = self.places();
@@ -112,8 +113,8 @@ fn subsets(count: usize, fills: bool) -> Vec<CrashChoice> {
     choices
 }
 
-/// The telling choices among too many, in random order.
-fn chosen(places: &[Place], seed: u64, max: usize) -> Vec<CrashChoice> {
+/// The most revealing choices among too many, in random order.
+fn chosen(places: &[PendingUnit], seed: u64, max: usize) -> Vec<CrashChoice> {
     let mut random = Random::new(seed);
     let mut keeps = Vec::new();
     for index in 0..places.len() {
@@ -124,7 +125,7 @@ fn chosen(places: &[Place], seed: u64, max: usize) -> Vec<CrashChoice> {
             Keep::Prefix(index + 1),
         ]);
     }
-    let is_name = |&index: &usize| matches!(places[index], Place::Name(_));
+    let is_name = |&index: &usize| matches!(places[index], PendingUnit::Name(_));
     let names: Vec<usize> = (0..places.len()).filter(is_name).collect();
     for (nth, &late) in names.iter().enumerate() {
         for &early in &names[nth + 1..] {

@@ -1,5 +1,5 @@
-//! Changing files behind the engine's back, for tests of damage. Nothing here is an operation: it
-//! is not counted, not logged, meets no faults, and is durable at once.
+//! Changing files without the engine's knowledge, for tests of damage. Nothing here is an
+//! operation: it is not counted, not logged, meets no faults, and is durable at once.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::disk::{DirId, Disk};
 use super::machine::SimEnv;
 
 impl SimEnv {
-    /// Every file there is, with its length, in order.
+    /// All files with their lengths, in order.
     pub fn files(&self) -> Vec<(PathBuf, u64)> {
         let disk = &self.state.lock().disk;
         let mut files = Vec::new();
@@ -29,17 +29,17 @@ impl SimEnv {
         Some(disk.inode(inode).visible.to_vec())
     }
 
-    /// Replaces or makes a file.
+    /// Replaces or creates a file.
     ///
     /// # Panics
-    /// When its directory does not exist.
+    /// If its directory does not exist.
     pub fn write_file(&self, path: &Path, bytes: &[u8]) {
         let disk = &mut self.state.lock().disk;
         let (dir, name) = locate(disk, path).expect("the directory exists");
         disk.tamper(dir, name, |content| *content = Content::of(bytes));
     }
 
-    /// Flips the bits of `xor` in one byte of a file; `false` when there is no such byte.
+    /// Flips the bits of `xor` in one byte of a file; `false` if there is no such byte.
     pub fn corrupt(&self, path: &Path, offset: u64, xor: u8) -> bool {
         self.change(path, |content| {
             let mut byte = [0];
@@ -51,7 +51,7 @@ impl SimEnv {
         })
     }
 
-    /// Cuts a file, or grows it with zeros; `false` when it does not exist.
+    /// Cuts a file, or extends it with zeros; `false` if it does not exist.
     pub fn truncate(&self, path: &Path, len: u64) -> bool {
         self.change(path, |content| {
             content.set_len(len);
@@ -59,7 +59,7 @@ impl SimEnv {
         })
     }
 
-    /// Removes a file; `false` when it does not exist.
+    /// Removes a file; `false` if it does not exist.
     pub fn delete(&self, path: &Path) -> bool {
         let disk = &mut self.state.lock().disk;
         locate(disk, path)

@@ -1,6 +1,6 @@
-//! Pending persistence units: what a write leaves for the disk to do later.
+//! Pending units of persistence: what a write leaves for the disk to do later.
 //!
-//! A unit is a whole sector as it stood after one piece of one write, or one growth of a file. A
+//! A unit is a whole sector as it was after one piece of one write, or one extension of a file. A
 //! crash keeps any subset of them that its profile allows. Sectors are cumulative: a disk writes
 //! back what the page cache holds, so of several units of one sector the latest kept one wins and
 //! contains all earlier ones. A kept size without its sectors exposes a gap.
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::content::{Content, SECTOR_BYTES, Sector};
 
-/// Sizes become durable on their own at these steps, as allocation goes page by page.
+/// Sizes become durable on their own in these steps, because allocation goes page by page.
 const SIZE_STEP_BYTES: u64 = 4096;
-/// Units that the zeros of a new log make: enough to arrive in part.
+/// Number of units for the zeros of a new log: enough to arrive in part.
 const ZEROS_UNITS: u64 = 4;
 
 /// One change of one file that is not yet durable.

@@ -1,7 +1,7 @@
-//! The bytes around key and value of a payload with one entry, on the stack.
+//! Frame of a one-entry payload: the bytes around key and value, on the stack.
 //!
 //! The hot path of a single put: the caller writes header, [`Frame::before_key`], key,
-//! [`Frame::before_value`] and value into the log and nothing is allocated or copied twice.
+//! [`Frame::before_value`] and value into the log, and nothing is allocated or copied twice.
 
 use cairndb_base::Kind;
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
@@ -34,7 +34,7 @@ impl Short {
     }
 }
 
-/// The bytes of a varint as one little-endian word, and how many they are.
+/// The bytes of a varint as one little-endian word, and their number.
 #[inline]
 fn varint_word(value: u64) -> (u128, u8) {
     if value < 0x80 {
@@ -55,17 +55,17 @@ impl AsRef<[u8]> for Short {
     }
 }
 
-/// What stands before the key and before the value of a one-entry payload.
+/// The bytes before the key and before the value of a one-entry payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     before_key: Short,
     before_value: Short,
 }
 
-/// The frame of a payload that holds one entry with a key and a value of these lengths, which the
-/// caller has compared with the limits.
+/// The frame of a payload with one entry, whose key and value have these lengths. The caller has
+/// checked the limits.
 ///
-/// `value_len` is ignored for [`Kind::Delete`], which has no value. The payload is then
+/// `value_len` is ignored for [`Kind::Delete`], which has no value. The payload is
 /// `before_key ++ key ++ before_value ++ value`.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Reading payloads: untrusted bytes in, borrowed entries out, no allocation.
+//! Batch reader: untrusted bytes in, borrowed entries out, no allocation.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -14,38 +14,38 @@ const ENTRY_BYTES_MIN: u64 = 2;
 /// One entry of a batch, borrowed from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What it does.
+    /// What the entry does.
     pub kind: Kind,
-    /// To which key.
+    /// Its key.
     pub key: &'a [u8],
     /// The value, operand or encoded pointer; empty for a deletion.
     pub value: &'a [u8],
 }
 
-/// What [`validate`] found.
+/// Result of [`validate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validated {
     /// Number of entries, and so of sequence numbers.
     pub count: u64,
-    /// The first kind this version does not know, if any: replaying would be `FormatTooNew`.
+    /// The first kind that this version does not know, if any: replay would return `FormatTooNew`.
     pub unknown_kind: Option<u8>,
 }
 
-/// The number of entries a payload claims to hold.
+/// The number of entries that a payload claims to hold.
 ///
 /// # Errors
-/// `Corruption` when it could not hold that many.
+/// `Corruption` if it cannot hold that many.
 pub fn count(payload: &[u8]) -> Result<u64> {
     split(payload).map(|(count, _)| count)
 }
 
-/// Reads a whole payload once: every entry lies within it, nothing follows the last one.
+/// Reads a whole payload once: every entry lies within it, and nothing follows the last one.
 ///
-/// After `Ok` with no unknown kind, [`iter`] over the same payload meets no error. About 2 ns an
-/// entry; nothing is allocated.
+/// After `Ok` without an unknown kind, [`iter`] over the same payload returns no error. Nothing is
+/// allocated.
 ///
 /// # Errors
-/// `Corruption` saying at which byte of the payload; the caller adds file and offset.
+/// `Corruption` with the byte of the payload; the caller adds file and offset.
 pub fn validate(payload: &[u8]) -> Result<Validated> {
     let (count, entries) = split(payload)?;
     let mut iter = BatchIter::over(entries, count);
@@ -66,8 +66,8 @@ pub fn validate(payload: &[u8]) -> Result<Validated> {
 /// The entries of a payload.
 ///
 /// # Errors
-/// `Corruption` when the count is not there or more than the bytes can hold. Each entry is checked
-/// as it is reached: use [`validate`] first where half a batch must not be applied.
+/// `Corruption` if the count is missing or more than the bytes can hold. Each entry is checked when
+/// it is reached: call [`validate`] first if half a batch must not be applied.
 pub fn iter(payload: &[u8]) -> Result<BatchIter<'_>> {
     let (count, entries) = split(payload)?;
     Ok(BatchIter::over(entries, count))
@@ -92,8 +92,8 @@ fn split(payload: &[u8]) -> Result<(u64, &[u8])> {
 
 /// An iterator over the entries of one payload.
 ///
-/// Yields an error once and then ends: `Corruption` for malformed bytes or bytes behind the last
-/// entry, `FormatTooNew` for a kind this version does not know.
+/// Yields an error once and then ends: `Corruption` for malformed bytes or bytes after the last
+/// entry, `FormatTooNew` for a kind that this version does not know.
 #[derive(Clone, Debug)]
 pub struct BatchIter<'a> {
     entries: &'a [u8],
@@ -120,7 +120,7 @@ impl<'a> BatchIter<'a> {
         }
     }
 
-    /// Entries not yet yielded, as the count says.
+    /// Entries not yet yielded, according to the count.
     pub fn remaining(&self) -> u64 {
         self.left
     }
@@ -150,7 +150,7 @@ impl<'a> BatchIter<'a> {
         if self.at == self.entries.len() {
             return Ok(());
         }
-        Err(Error::corruption("batch goes on behind its last entry")
+        Err(Error::corruption("batch continues after its last entry")
             .expected(format_args!("{} bytes of entries", self.at))
             .found(self.entries.len()))
     }
@@ -160,7 +160,7 @@ impl<'a> BatchIter<'a> {
         Error::corruption("batch entry is malformed")
             .expected("kind, key and value within the payload and the limits")
             .found(format_args!(
-                "something else at byte {} of {} with {} entries to come",
+                "something else at byte {} of {}, with {} entries left",
                 self.at,
                 self.entries.len(),
                 self.left
@@ -206,8 +206,8 @@ impl<'a> Iterator for BatchIter<'a> {
     }
 }
 
-/// The entries of a batch made by this process. It ends where an entry is malformed, which none is: who
-/// counts them knows.
+/// The entries of a batch made by this process. It would end early at a malformed entry, which
+/// there is none of; a caller that counts entries would notice.
 #[derive(Clone, Debug)]
 pub struct OwnEntries<'a> {
     rest: &'a [u8],
@@ -236,7 +236,7 @@ impl<'a> Iterator for OwnEntries<'a> {
     }
 }
 
-/// Takes a length and so many bytes off the front.
+/// Removes a length and that many bytes from the front.
 #[inline]
 fn split_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (&len, behind) = rest.split_first()?;

@@ -1,4 +1,4 @@
-//! Collecting entries.
+//! Batch writer: collects entries in encoded form.
 
 use cairndb_base::coding::{put_bytes, varint_len};
 use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
@@ -9,7 +9,7 @@ use crate::batch::frame::Short;
 use crate::batch::read::{BatchIter, OwnEntries};
 use crate::value_file::Pointer;
 
-/// Below it a length is a varint of one byte.
+/// Lengths below this are varints of one byte.
 const SHORT_BYTES: usize = 128;
 /// Kind and two lengths take at most 1 + 4 + 5 bytes.
 const LENGTHS_BYTES_MAX: usize = 10;
@@ -18,8 +18,8 @@ const LENGTHS_BYTES_MAX: usize = 10;
 ///
 /// Adding cannot fail: an entry beyond a limit is left out and remembered, and
 /// [`BatchWriter::check`] reports it before anything is written. Memory is that of the encoded
-/// entries. Its two parts, [`BatchWriter::count_prefix`] and [`BatchWriter::entries`], form a
-/// payload one behind the other; several batches are joined under one count.
+/// entries. [`BatchWriter::count_prefix`] followed by [`BatchWriter::entries`] is the payload;
+/// several batches are joined under one count.
 #[derive(Clone, Debug, Default)]
 pub struct BatchWriter {
     entries: Vec<u8>,
@@ -65,15 +65,15 @@ impl BatchWriter {
         self.add(Kind::Merge, key, operand);
     }
 
-    /// Sets `key` to a value that lies in a value file.
+    /// Sets `key` to a value in a value file.
     pub fn pointer(&mut self, key: &[u8], pointer: &Pointer) {
         self.add(Kind::Pointer, key, &pointer.encode());
     }
 
-    /// Adds an entry of any kind; a deletion's `value` is ignored.
+    /// Adds an entry of any kind; `value` is ignored for a deletion.
     pub fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         let value = if kind == Kind::Delete { &[] } else { value };
-        // Nearly all are far below every limit, and then have lengths of one byte.
+        // Nearly all entries are far below every limit and have lengths of one byte.
         let short = key.len() < SHORT_BYTES && value.len() < SHORT_BYTES;
         let short = short && self.entries.len() <= BATCH_BYTES_MAX - 3 * SHORT_BYTES;
         if !short && let Some(excess) = self.excess_of(key.len(), value.len()) {
@@ -81,7 +81,7 @@ impl BatchWriter {
             return;
         }
         if short {
-            // As below, without asking the vector for room byte by byte: 30 instructions an entry.
+            // As below, without reserving room byte by byte: 30 instructions less per entry.
             #[expect(clippy::cast_possible_truncation, reason = "below 128")]
             let [key_len, value_len] = [key.len(), value.len()].map(|len| len as u8);
             if kind == Kind::Delete {
@@ -130,7 +130,7 @@ impl BatchWriter {
         })
     }
 
-    /// Appends the entries of `other` behind these.
+    /// Appends the entries of `other` after these.
     pub fn append(&mut self, other: &BatchWriter) {
         let bytes = self.entries.len().saturating_add(other.entries.len());
         if bytes > BATCH_BYTES_MAX {
@@ -148,7 +148,7 @@ impl BatchWriter {
         self.excess = self.excess.or(other.excess);
     }
 
-    /// Whether every entry that was added is within the limits.
+    /// Whether every added entry is within the limits.
     ///
     /// # Errors
     /// `InvalidArgument` with the limit that one of them exceeds.
@@ -165,7 +165,7 @@ impl BatchWriter {
         }
     }
 
-    /// Removes all entries and forgets a limit exceeded; keeps the memory.
+    /// Removes all entries and forgets any exceeded limit; keeps the memory.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.count = 0;
@@ -188,12 +188,12 @@ impl BatchWriter {
         self.long_value_bytes
     }
 
-    /// The first part of the payload.
+    /// The first part of the payload: the count.
     pub fn count_prefix(&self) -> Short {
         Short::varint(self.count)
     }
 
-    /// The first part of the payload of several batches together, when they hold `count` entries.
+    /// The first part of a joint payload of several batches, which together hold `count` entries.
     pub fn joined_prefix(count: u64) -> Short {
         Short::varint(count)
     }
@@ -203,7 +203,7 @@ impl BatchWriter {
         &self.entries
     }
 
-    /// Its entries, in order: what was added here need not be checked as what was read is.
+    /// The entries in order, without the checks that bytes from disk need.
     pub fn own_entries(&self) -> OwnEntries<'_> {
         OwnEntries::over(&self.entries)
     }

@@ -1,8 +1,8 @@
-//! Every byte of every golden file, damaged in every way that one byte is damaged.
+//! Every byte of every golden file, changed in every way that a single byte is likely to change.
 
 use super::*;
 
-/// Each of eight flipped bits, all zero, all one, one more. Those that change nothing are left out.
+/// Each single bit flipped, all zeros, all ones, one more. Changes without effect are left out.
 fn damages(byte: u8) -> impl Iterator<Item = u8> {
     let flips = (0..8).map(move |bit| byte ^ (1 << bit));
     flips
@@ -57,7 +57,7 @@ fn every_damage_to_a_log_segment_is_noticed_where_it_matters() {
                 let later = log::find_later_synced(changed, &SEGMENT, from);
                 assert_eq!(later, (hit == 0).then_some((whole[2].0, 544)), "byte {at}");
             }
-            // Padding and what lies behind the last record is not part of the log.
+            // Padding and bytes after the last record are not part of the log.
             (Ok(found), None) => {
                 assert!(at >= log::HEADER_BYTES);
                 assert_eq!(found, whole, "byte {at}");
@@ -131,7 +131,8 @@ fn every_damage_to_current_is_noticed() {
 
 #[test]
 fn damaged_contents_under_a_right_checksum_never_panic() {
-    // What a forger, or a bug in a writer, can do: every byte of a payload changed and signed anew.
+    // What a forger, or a bug in a writer, can do: every byte of a payload changed, with a new
+    // checksum.
     for edit in edits() {
         let mut bytes = Vec::new();
         edit.encode(&mut bytes);

@@ -1,4 +1,4 @@
-//! The first sector of a segment.
+//! Segment header: the first sector of a segment.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -8,25 +8,25 @@ use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 use crate::checksum::{crc32c_append, seed};
 use crate::log::record::Binding;
 
-/// Bytes of a segment's header: one sector, so that it is old or new as a whole.
+/// Bytes of a segment's header: one sector, so that a crash leaves it either old or new.
 pub const HEADER_BYTES: usize = 512;
 
 const MAGIC: &[u8; 8] = b"CAIRNLOG";
 const VERSION: u32 = 1;
 const CRC_AT: usize = 12;
 
-/// What the first sector of a segment says.
+/// Contents of a segment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
     /// Segments are numbered from 1 in the order of the log.
     pub segment: u64,
-    /// Drawn at random for each segment: makes stale records unreadable.
+    /// Random for each segment: makes stale records invalid.
     pub salt: u64,
-    /// The segment before this one, or 0 when there is none.
+    /// The previous segment, or 0 if there is none.
     pub previous_segment: u64,
     /// Where the records of the previous segment end.
     pub previous_end: u64,
-    /// Every sequence number in this segment is at least this one.
+    /// The smallest sequence number that this segment may contain.
     pub start_seq: SeqNo,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn is_marked(bytes: &[u8]) -> bool {
 }
 
 impl SegmentHeader {
-    /// That of a file which is no segment yet. No segment has the number 0.
+    /// The header of a file that is not a segment yet. No segment has the number 0.
     pub const UNUSED: SegmentHeader = SegmentHeader {
         segment: 0,
         salt: 0,
@@ -75,11 +75,11 @@ impl SegmentHeader {
         out
     }
 
-    /// Reads the sector at the start of `segment`.
+    /// Decodes the header at the start of `segment`.
     ///
     /// # Errors
-    /// `Corruption` when it is none, `FormatTooNew` when a newer version wrote it. The caller adds
-    /// the file. Whether number and salt are the expected ones is for the caller to compare.
+    /// `Corruption` if it is none, `FormatTooNew` if a newer version wrote it. The caller adds the
+    /// file, and compares number and salt with the expected ones.
     pub fn decode(segment: &[u8]) -> Result<SegmentHeader> {
         let damaged = |what: &'static str| Error::corruption(what).offset(0);
         let sector = segment
@@ -112,18 +112,18 @@ impl SegmentHeader {
         })
     }
 
-    /// Number and salt of a segment, which stand in the same place in every version.
+    /// Number and salt of a segment, which are at the same place in every version.
     pub fn identity(segment: &[u8]) -> Option<(u64, u64)> {
         Some((get_u64(segment, 16)?, get_u64(segment, 24)?))
     }
 
-    /// What the checksums of this segment's records start from. Computed once for a segment.
+    /// The initial checksum state of this segment's records. Computed once per segment.
     pub fn binding(&self) -> Binding {
         Binding::new(seed(self.segment, self.salt))
     }
 }
 
-/// Over the whole sector with the checksum's own four bytes left out.
+/// CRC of the whole sector without the checksum's own four bytes.
 fn checksum(sector: &[u8]) -> u32 {
     let before = sector.get(..CRC_AT).unwrap_or_default();
     let behind = sector.get(CRC_AT.saturating_add(4)..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Stepping through a segment.
+//! Segment reader: steps through the records of a segment.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -16,32 +16,32 @@ use crate::log::record::{Binding, RECORD_HEADER_BYTES, record_bytes};
 /// One record, borrowed from the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Where it begins.
+    /// Where the record begins.
     pub offset: u64,
-    /// Where the next one begins, or the log ends.
+    /// Where the next record begins, or the log ends.
     pub end: u64,
     /// The sequence number of its first entry.
     pub seq: SeqNo,
-    /// The sequence numbers just before `seq` that were never logged.
+    /// The number of sequence numbers just before `seq` that were never logged.
     pub gap: u32,
-    /// The bytes of this segment known to be durable when it was written.
+    /// The bytes of this segment known to be durable when the record was written.
     pub synced: u64,
     /// The batch.
     pub payload: &'a [u8],
 }
 
 impl Record<'_> {
-    /// The number of entries, and so of sequence numbers it takes.
+    /// The number of entries, and thus of sequence numbers.
     ///
     /// # Errors
-    /// `Corruption` when the payload cannot hold what it counts: a checksum that matches proves
-    /// such a record was written so.
+    /// `Corruption` if the payload cannot hold that many entries: the matching checksum proves that
+    /// the record was written like this.
     pub fn count(&self) -> Result<u64> {
         batch::count(self.payload).map_err(|error| error.offset(self.offset))
     }
 }
 
-/// Why bytes are no record.
+/// Why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bad {
@@ -49,10 +49,10 @@ pub enum Bad {
     Empty,
     /// The length reaches past the end of the segment.
     PastEnd,
-    /// The checksum does not match: torn, damaged, or of another segment or place.
+    /// The checksum does not match: the bytes are torn, damaged, or from another segment or offset.
     Checksum,
-    /// Checksum right, fields that no writer sets: a sequence number out of range, or a synced
-    /// position behind the record itself.
+    /// The checksum is right, but fields are invalid: a sequence number out of range, or a synced
+    /// position after the record itself.
     Fields,
 }
 
@@ -61,23 +61,23 @@ impl fmt::Display for Bad {
         f.write_str(match self {
             Bad::Empty => "no record: nothing was written here",
             Bad::PastEnd => "no record: its length reaches past the end of the segment",
-            Bad::Checksum => "no record: what the segment held before, or one cut short",
+            Bad::Checksum => "no record: earlier contents of the segment, or a record cut short",
             Bad::Fields => "a record with contradicting fields",
         })
     }
 }
 
-/// What [`SegmentReader::advance`] met.
+/// Result of [`SegmentReader::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// A record.
     Record(Record<'a>),
-    /// Too little is left for another record: the segment was filled.
+    /// Too little room for another record: the segment was filled.
     End {
         /// Where the last record ended.
         offset: u64,
     },
-    /// The bytes here are no record, so the segment's records end here.
+    /// The bytes here are not a record, so the segment's records end here.
     Bad {
         /// Where the last record ended.
         offset: u64,
@@ -95,7 +95,7 @@ pub struct SegmentReader<'a> {
 }
 
 impl<'a> SegmentReader<'a> {
-    /// Over the bytes of a whole segment, its header sector included.
+    /// A reader over the bytes of a whole segment, its header sector included.
     pub fn new(bytes: &'a [u8], header: &SegmentHeader) -> SegmentReader<'a> {
         SegmentReader {
             bytes,
@@ -104,7 +104,8 @@ impl<'a> SegmentReader<'a> {
         }
     }
 
-    /// The next record, or why there is none. After [`Step::End`] or [`Step::Bad`] the same again.
+    /// The next record, or why there is none. Returns the same again after [`Step::End`] or
+    /// [`Step::Bad`].
     pub fn advance(&mut self) -> Step<'a> {
         let offset = self.at as u64;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -128,14 +129,14 @@ impl<'a> SegmentReader<'a> {
     }
 }
 
-/// What makes bytes a record of one segment.
+/// The rules by which bytes are a record of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     binding: Binding,
     start_seq: SeqNo,
 }
 
-/// A header whose payload lies within the segment, its checksum not yet compared.
+/// A header whose payload lies within the segment, and whose checksum has not been compared yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) offset: u32,
@@ -197,7 +198,7 @@ impl Rules {
         })
     }
 
-    /// Whether `crc`, computed over the whole record, and its fields make it one.
+    /// Whether `crc`, computed over the whole record, and the fields make it a record.
     pub(crate) fn accept(&self, found: &Candidate, crc: u32) -> std::result::Result<(), Bad> {
         if crc != found.crc {
             return Err(Bad::Checksum);
@@ -209,7 +210,7 @@ impl Rules {
         Err(Bad::Fields)
     }
 
-    /// As [`Rules::accept`] for one of very many candidates.
+    /// As [`Rules::accept`], for one of very many candidates.
     pub(crate) fn accept_in(&self, found: &Candidate, sums: &mut RangeChecksum<'_>) -> bool {
         let fields_fit = found.seq >= self.start_seq && found.synced <= found.offset;
         fields_fit

@@ -1,4 +1,4 @@
-//! Behind the first bad record: was something lost there that a sync had promised?
+//! Search after the first bad record: did it destroy something that a sync had promised?
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -7,15 +7,15 @@ use crate::log::header::SegmentHeader;
 use crate::log::reader::Rules;
 use crate::log::record::ALIGN;
 
-/// Looks behind the bad record at `from` for a record of the same segment that knew the bytes at
-/// `from` to be durable, and returns its offset and its synced position.
+/// Looks after the bad record at `from` for a record of the same segment that knew the bytes at
+/// `from` to be durable. Returns that record's offset and its synced position.
 ///
-/// `Some` proves damage: a sync had covered `from` before that record was written. `None` is what
-/// a torn tail gives, even if intact records follow it, because sectors written after the last sync
-/// may have reached the disk in any order.
+/// `Some` proves damage: a sync had covered `from` before that record was written. `None` is the
+/// result for a torn tail, even if intact records follow it, because sectors written after the last
+/// sync may have reached the disk in any order.
 ///
-/// Every aligned offset is a candidate; the cost is bounded by a fixed time for each of them
-/// (about 0.2 us at worst, 2 ns over zeros), whatever lengths the bytes pretend.
+/// Every aligned offset is a candidate. The time for each is bounded, whatever lengths the bytes
+/// claim.
 pub fn find_later_synced(bytes: &[u8], header: &SegmentHeader, from: u64) -> Option<(u64, u64)> {
     let rules = Rules::new(header);
     let mut sums = RangeChecksum::new(bytes);

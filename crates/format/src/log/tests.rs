@@ -1,4 +1,4 @@
-//! The log: records and segments both ways, stale records, noise, and the search behind damage.
+//! The log: records and segments both ways, stale records, noise, and the search after damage.
 
 use cairndb_base::{ErrorKind, SEQ_MAX};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn header() -> SegmentHeader {
     }
 }
 
-/// A segment being written the way the engine does, over whatever `bytes` held before.
+/// A segment written as the engine does, over the previous contents of `bytes`.
 struct Segment {
     header: SegmentHeader,
     bytes: Vec<u8>,
@@ -41,7 +41,7 @@ impl Segment {
         self.synced = u32::try_from(self.at).unwrap();
     }
 
-    /// Writes one record and returns its offset, or `None` when the segment is full.
+    /// Writes one record and returns its offset, or `None` if the segment is full.
     fn write(&mut self, payload: &[u8], gap: u32) -> Option<usize> {
         let end = self.at + usize::try_from(record_bytes(payload.len() as u64)).unwrap();
         if end > self.bytes.len() {
@@ -305,7 +305,7 @@ fn damage_a_later_record_knew_to_be_synced_is_told_from_a_torn_tail() {
         Some((synced as u64, synced as u64))
     );
     assert_eq!(find(&segment, synced), None);
-    // The proof itself damaged: the next record gives it.
+    // The evidence itself is damaged: the next record provides it.
     segment.bytes[synced + 3000] ^= 1;
     assert_eq!(find(&segment, first), Some((last as u64, synced as u64)));
     assert_eq!(find(&segment, segment.bytes.len()), None);

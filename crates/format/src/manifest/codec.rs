@@ -1,4 +1,4 @@
-//! Edits to bytes and back.
+//! Codec of version edits.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -10,7 +10,7 @@ use crate::manifest::edit::{CleanClose, SegmentRecord, VersionEdit};
 use crate::manifest::fields::{FieldWriter, end, next_field, pairs, single, unknown, varints};
 use crate::manifest::table_record;
 
-/// Tags in the order fields are written. Odd: must be understood.
+/// Tags, in the order in which fields are written. Readers must know every odd tag.
 mod tag {
     pub(super) const COMPARATOR: u64 = 1;
     pub(super) const MERGE_OPERATOR: u64 = 3;
@@ -29,8 +29,8 @@ mod tag {
     pub(super) const REMOVED_VALUES: u64 = 25;
     pub(super) const CLEAN_CLOSE: u64 = 27;
 
-    /// May stand several times, one behind the other: what this version repeats, and what it skips, which may
-    /// come as often as a later version likes.
+    /// Whether a tag may occur several times in a row: those that this version repeats, and unknown
+    /// even ones, which a later version may repeat.
     pub(super) fn repeats(tag: u64) -> bool {
         match tag {
             ADDED_TABLE | ADDED_SEGMENT => true,
@@ -85,11 +85,11 @@ impl VersionEdit {
         }
     }
 
-    /// Reads an edit from all of `bytes`.
+    /// Decodes an edit from all of `bytes`.
     ///
     /// # Errors
-    /// `Corruption` for malformed bytes, `FormatTooNew` for a field that must be understood and is
-    /// not. The caller adds file and offset.
+    /// `Corruption` for malformed bytes, `FormatTooNew` for an unknown field that readers must
+    /// know. The caller adds file and offset.
     pub fn decode(bytes: &[u8]) -> Result<VersionEdit> {
         let mut input = Input::new(bytes);
         let mut edit = VersionEdit::default();
@@ -130,7 +130,7 @@ impl VersionEdit {
         Ok(())
     }
 
-    /// Whether the edit says nothing.
+    /// Whether the edit changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == VersionEdit::default()
     }

@@ -1,4 +1,4 @@
-//! `CURRENT`: which manifest is the valid one.
+//! `CURRENT`: the file that names the valid manifest.
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_env::Dir;
@@ -8,10 +8,10 @@ use crate::name::{self, CURRENT, FileKind};
 /// `MANIFEST-`, twenty digits, a newline.
 const BYTES_MAX: usize = name::MANIFEST_PREFIX.len() + 20 + 1;
 
-/// The manifest that `CURRENT` names, or `None` when there is no `CURRENT`.
+/// The manifest that `CURRENT` names, or `None` if there is no `CURRENT`.
 ///
 /// # Errors
-/// `Corruption` when it holds anything but `MANIFEST-`, six to twenty digits and a newline; `Io`.
+/// `Corruption` if it holds anything but `MANIFEST-`, six to twenty digits and a newline; `Io`.
 pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
     let file = match dir.open_read(CURRENT) {
         Ok(file) => file,
@@ -29,7 +29,7 @@ pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
         .ok_or_else(|| malformed(format_args!("\"{}\"", bytes.escape_ascii())))
 }
 
-/// The manifest that these bytes of a `CURRENT` name.
+/// The manifest that these contents of `CURRENT` name.
 pub(crate) fn parse(bytes: &[u8]) -> Option<FileNumber> {
     let name = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
     match FileKind::parse(name)? {
@@ -47,25 +47,25 @@ fn malformed(found: std::fmt::Arguments<'_>) -> Error {
 }
 
 /// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, directory
-/// sync, rename, directory sync. The manifest must have been synced; its name becomes durable here too.
+/// sync, rename, directory sync. The manifest must have been synced; its name becomes durable here,
+/// too.
 ///
 /// # Errors
-/// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid; when the last step fails,
-/// either may be found after a crash, so that neither manifest may be removed.
+/// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid. If the last step fails, a
+/// crash may leave either, so neither manifest may be removed.
 pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     prepare_current(dir, number)?;
-    // The manifest's name must be durable before a rename may be: the disk keeps no order between
-    // two names.
+    // The manifest's name must become durable before the rename: the disk may reorder two names.
     dir.sync()?;
     dir.rename(&name::temp(number), CURRENT)?;
     dir.sync()
 }
 
-/// The first part of [`install_current`], for callers to whom it matters which step failed: writes
-/// and syncs the temporary file that is to become `CURRENT`.
+/// The first part of [`install_current`], for callers that need to know which step failed: writes
+/// and syncs the temporary file that will become `CURRENT`.
 ///
 /// # Errors
-/// `Io`, also where the temporary file's name is taken, or `NoSpace`; `CURRENT` is as it was.
+/// `Io`, also if the temporary file's name is taken, or `NoSpace`; `CURRENT` is unchanged.
 pub fn prepare_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     let mut file = dir.create(&name::temp(number))?;
     file.append(format!("{}\n", name::manifest(number)).as_bytes())?;

@@ -1,48 +1,48 @@
-//! What an edit can say.
+//! Version edits and their fields.
 
 use cairndb_base::SeqNo;
 
 /// One change of the database's files, applied as a whole.
 ///
-/// Lists keep the order they are given. An edit that says nothing has no bytes.
+/// Lists keep their order. An edit that changes nothing has no bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionEdit {
-    /// The name of the key order; stands in every base.
+    /// The name of the key order; part of every base.
     pub comparator: Option<String>,
     /// The name of the merge operator, once one was used.
     pub merge_operator: Option<String>,
-    /// File numbers from here on were never used.
+    /// The smallest file number that was never used.
     pub next_file: Option<u64>,
     /// The last sequence number in the tables.
     pub last_seq: Option<SeqNo>,
-    /// Tables that now belong to the database.
+    /// Tables added to the database.
     pub added_tables: Vec<TableRecord>,
-    /// Numbers of tables that no longer do.
+    /// Numbers of tables removed from it.
     pub removed_tables: Vec<u64>,
-    /// (file, run): tables that now belong to another run.
+    /// (file, run): tables moved to another run.
     pub moved_tables: Vec<(u64, u64)>,
-    /// All runs, newest first; replaces the list before.
+    /// All runs, newest first; replaces the previous list.
     pub runs: Option<Vec<u64>>,
     /// Log segments that may hold acknowledged writes from now on.
     pub added_segments: Vec<SegmentRecord>,
     /// Numbers of segments whose contents are in tables.
     pub retired_segments: Vec<u64>,
-    /// Value files that now belong to the database.
+    /// Value files added to the database.
     pub added_values: Vec<u64>,
-    /// Value files in which nothing is left to be encoded.
+    /// Value files in which no value is left to encode.
     pub settled_values: Vec<u64>,
     /// (file, bytes): value files that are complete, with their length.
     pub value_sizes: Vec<(u64, u64)>,
-    /// (file, bytes): how many more bytes of a value file are dead.
+    /// (file, bytes): increase of the dead bytes of a value file.
     pub value_dead: Vec<(u64, u64)>,
-    /// Value files that no longer belong to the database.
+    /// Value files removed from the database.
     pub removed_values: Vec<u64>,
-    /// The database was closed with everything synced; valid while it is the last edit.
+    /// The database was closed with everything synced; valid while this is the last edit.
     pub clean_close: Option<CleanClose>,
 }
 
 impl VersionEdit {
-    /// About how many bytes its tables take: their keys and references, which have no other bound.
+    /// Approximate bytes of its tables: their keys and references, which have no other bound.
     pub fn table_bytes(&self) -> usize {
         self.added_tables
             .iter()
@@ -50,8 +50,9 @@ impl VersionEdit {
             .sum()
     }
 
-    /// The same as several edits, each with tables of `bytes` or with one: all added tables first, all
-    /// else in the last. For a base, which counts as a whole once CURRENT names it.
+    /// Splits the edit into several, each with tables of `bytes` or with one table: all added
+    /// tables first, everything else in the last. For a base, which takes effect as a whole once
+    /// CURRENT names it.
     pub fn divided(mut self, bytes: usize) -> Vec<VersionEdit> {
         let mut pieces = Vec::new();
         let mut piece = VersionEdit::default();
@@ -71,7 +72,7 @@ impl VersionEdit {
     }
 }
 
-/// What the manifest knows of a table.
+/// A table in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableRecord {
     /// Its file number.
@@ -96,11 +97,11 @@ pub struct TableRecord {
     pub raw_bytes: u64,
     /// Checksum of the table's meta page.
     pub checksum: u32,
-    /// (value file, bytes of whole records): what its pointers hold alive, ascending by file.
+    /// (value file, bytes of whole records) that its pointers keep alive, ascending by file.
     pub value_refs: Vec<(u64, u64)>,
-    /// Its values stand raw, to be encoded when there is time.
+    /// Its values are stored raw for now, to be encoded when the database is idle.
     pub deferred: bool,
-    /// A large value that it points to is stored in another codec than the first.
+    /// Some large value that it points to is stored in a codec other than the first.
     pub large_encoded: bool,
 }
 
@@ -126,7 +127,7 @@ pub struct SegmentRecord {
     pub start_seq: SeqNo,
 }
 
-/// What a clean close left behind.
+/// State recorded by a clean close.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanClose {
     /// The last sequence number of the database.

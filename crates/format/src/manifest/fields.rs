@@ -1,7 +1,7 @@
-//! Tagged fields: the outer form of edits and of what may be added to table records later.
+//! Tagged fields: the outer form of edits and of later additions to table records.
 //!
-//! A field is a varint tag, a varint length and that many bytes. Odd tags must be understood: a
-//! reader that does not know one refuses the file as too new. Unknown even tags are skipped.
+//! A field is a varint tag, a varint length and that many bytes. Readers must know every odd tag
+//! and refuse the file as too new otherwise. Unknown even tags are skipped.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -10,7 +10,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::input::Input;
 
-/// Writes fields with the help of one reused buffer.
+/// Writes fields through one reused buffer.
 #[derive(Debug)]
 pub(crate) struct FieldWriter<'a> {
     out: &'a mut Vec<u8>,
@@ -52,14 +52,14 @@ pub(crate) fn next_field<'a>(input: &mut Input<'a>) -> Result<Option<(u64, &'a [
     Ok(Some((tag, body)))
 }
 
-/// What to do about a tag this version does not know.
+/// Handles a tag that this version does not know.
 pub(crate) fn unknown(tag: u64) -> Result<()> {
     if tag.is_multiple_of(2) {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::FormatTooNew,
-        "manifest says something that must be understood and is not; open it with the version \
+        "manifest has a field that this version must know but does not; open it with the version \
          that wrote it",
     )
     .found(format_args!("field tag {tag}")))
@@ -96,7 +96,7 @@ pub(crate) fn single(body: &[u8]) -> Result<u64> {
     Ok(value)
 }
 
-/// Nothing may be left.
+/// Checks that nothing is left.
 pub(crate) fn end(input: &Input<'_>) -> Result<()> {
     if input.is_empty() {
         return Ok(());

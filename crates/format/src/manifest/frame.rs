@@ -1,4 +1,4 @@
-//! The frame around an edit: checksum, length, synced position.
+//! Frame around an edit: checksum, length, synced position.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -12,7 +12,7 @@ pub(crate) const FRAME_BYTES: usize = 16;
 /// Longest edit.
 pub(crate) const EDIT_BYTES_MAX: u32 = 0x7fff_ffff;
 
-/// The head of a frame, its checksum not yet compared.
+/// The head of a frame, whose checksum has not been compared yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) crc: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Reads a frame head; `None` for one that no writer makes at `offset` of a file of `size`.
+    /// Decodes a frame head; `None` if no writer makes it at `offset` of a file of `size`.
     pub(crate) fn decode(bytes: &[u8], offset: u64, size: u64) -> Option<Frame> {
         let frame = Frame {
             crc: get_u32(bytes, 0)?,
@@ -41,7 +41,7 @@ impl Frame {
             .checked_add(u64::from(self.len))
     }
 
-    /// The checksum state behind the head of the record at `offset`.
+    /// The checksum state after the head of the record at `offset`.
     pub(crate) fn checksum_before(&self, seed: u32, offset: u64) -> u32 {
         let place = crc32c_append(seed, &offset.to_le_bytes());
         let len = crc32c_append(place, &self.len.to_le_bytes());

@@ -1,7 +1,7 @@
-//! The first 64 bytes of a manifest.
+//! Manifest header: the first 64 bytes.
 //!
 //! They are at the same time a record that LevelDB's log reader accepts: a version edit that names
-//! a comparator LevelDB does not have. Programs that know only LevelDB's manifest refuse the
+//! a comparator that LevelDB does not have. Programs that know only LevelDB's manifest refuse the
 //! database with that name in their message, before they touch anything.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -11,7 +11,7 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 
 use crate::checksum::{crc32c, seed};
 
-/// Bytes of a manifest's header; the base follows.
+/// Bytes of a manifest's header, which the base follows.
 pub const HEADER_BYTES: usize = 64;
 
 /// LevelDB's record: length of the payload, type "full", then in the payload the tag "comparator"
@@ -20,15 +20,15 @@ const OUTER: [u8; 5] = [57, 0, 1, 1, 55];
 /// Begins the comparator's name.
 const MAGIC: &[u8; 19] = b"CairnDB manifest\0\0\0";
 const VERSION: u32 = 1;
-/// What LevelDB's checksum covers: type and payload.
+/// Start of the bytes that LevelDB's checksum covers: type and payload.
 const COVERED_FROM: usize = 6;
 
-/// What the header of a manifest says.
+/// Contents of a manifest header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManifestHeader {
     /// The manifest's own number.
     pub number: FileNumber,
-    /// Drawn at random for each manifest.
+    /// Random for each manifest.
     pub salt: u64,
     /// Where the base ends: up to here the file was durable before `CURRENT` named it.
     pub base_end: u64,
@@ -47,7 +47,7 @@ impl ManifestHeader {
         self.encode_with(VERSION, 0)
     }
 
-    /// `features` are bits that a reader must know to open the database; none exist yet.
+    /// `features` are bits that readers must know to open the database; none exist yet.
     pub(crate) fn encode_with(&self, version: u32, features: u64) -> [u8; HEADER_BYTES] {
         let mut out = [0; HEADER_BYTES];
         let numbers = [self.number.0, self.salt, self.base_end, features];
@@ -67,10 +67,10 @@ impl ManifestHeader {
         out
     }
 
-    /// Reads the header of manifest `number`.
+    /// Decodes the header of manifest `number`.
     ///
     /// # Errors
-    /// `Corruption` when it is none or another's, `FormatTooNew` when it needs a newer version.
+    /// `Corruption` if it is none or another's, `FormatTooNew` if it needs a newer version.
     pub fn decode(bytes: &[u8], number: FileNumber) -> Result<ManifestHeader> {
         let damaged = |what: &'static str| Error::corruption(what).offset(0);
         let header = bytes
@@ -108,7 +108,7 @@ impl ManifestHeader {
         })
     }
 
-    /// What the checksums of this manifest's records start from.
+    /// The initial checksum state of this manifest's records.
     pub(crate) fn seed(&self) -> u32 {
         seed(self.number.0, self.salt)
     }

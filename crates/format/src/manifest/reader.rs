@@ -1,4 +1,4 @@
-//! Reading a manifest back.
+//! Manifest reader.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -22,9 +22,9 @@ pub const EDITS_MAX: u64 = 10_000_000;
 /// How a manifest ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// With its last record.
+    /// After its last record.
     Clean,
-    /// With bytes that no sync is known to have covered: a crash cut an append.
+    /// In bytes that no sync is known to have covered: a crash cut an append off.
     Torn {
         /// Where the last good record ends.
         offset: u64,
@@ -38,14 +38,13 @@ pub struct Manifest {
     pub header: ManifestHeader,
     /// The edits in order, the base's first.
     pub edits: Vec<VersionEdit>,
-    /// How it ended.
+    /// How the file ended.
     pub tail: Tail,
     /// Length of the file, a torn tail included.
     pub bytes: u64,
 }
 
-/// Reads all of manifest `number`. Memory is that of the edits; [`ManifestReader`] needs only that
-/// of one.
+/// Reads all of manifest `number`. Takes memory for all edits; [`ManifestReader`] only for one.
 ///
 /// # Errors
 /// As [`ManifestReader`].
@@ -63,8 +62,8 @@ pub fn read_manifest(dir: &dyn Dir, number: FileNumber) -> Result<Manifest> {
     })
 }
 
-/// Reads a manifest edit by edit, with memory for one edit and a read buffer. Behind a bad record
-/// the rest of the file is read at once, to tell a torn tail from damage.
+/// Reads a manifest edit by edit, with memory for one edit and a read buffer. After a bad record it
+/// reads the rest of the file at once, to distinguish a torn tail from damage.
 #[derive(Debug)]
 pub struct ManifestReader {
     window: Window,
@@ -76,7 +75,7 @@ pub struct ManifestReader {
     tail: Tail,
 }
 
-/// The part of a file that is in memory.
+/// The part of the file that is in memory.
 #[derive(Debug)]
 struct Window {
     file: Arc<dyn ReadFile>,
@@ -86,7 +85,7 @@ struct Window {
 }
 
 impl Window {
-    /// `len` bytes at `offset`, which lie within the file; what follows is read with them.
+    /// `len` bytes at `offset`, which must lie within the file; reads ahead.
     fn read(&mut self, offset: u64, len: u64) -> Result<&[u8]> {
         let short = || Error::corruption("manifest is too large for this machine");
         let end = self.start.saturating_add(self.bytes.len() as u64);
@@ -97,7 +96,8 @@ impl Window {
             self.bytes.try_reserve(more).map_err(|_| short())?;
             self.bytes.resize(fill, 0);
             self.start = offset;
-            // What was not read is not there: zeros would be taken for a torn end by who asks again.
+            // After a failed read the buffer is empty: its zeros would look like a torn tail to a
+            // caller that tries again.
             let read = self.file.read_at(offset, &mut self.bytes);
             read.inspect_err(|_| self.bytes.clear())?;
         }
@@ -109,16 +109,17 @@ impl Window {
     }
 }
 
-/// Most bytes behind a bad record, twice the base aside: the longest edit, and what makes a manifest long.
+/// Most bytes after a bad record, apart from twice the base: the longest edit, and the length at
+/// which a manifest is rewritten.
 const REST_BYTES_MAX: u64 = EDIT_BYTES_MAX as u64 + (4 << 20);
-/// Read ahead this much: few system calls, little memory.
+/// Read-ahead: few system calls, little memory.
 const BUFFER_BYTES: u64 = 256 << 10;
 
 impl ManifestReader {
     /// Opens manifest `number` and reads its header.
     ///
     /// # Errors
-    /// `Io`, `Corruption` with file and offset, also where there is no such file, `FormatTooNew`.
+    /// `Io`; `Corruption` with file and offset, also if the file does not exist; `FormatTooNew`.
     pub fn open(dir: &dyn Dir, number: FileNumber) -> Result<ManifestReader> {
         let name = name::manifest(number);
         ManifestReader::new(needed(&name, dir.open_read(&name))?, number)
@@ -168,7 +169,7 @@ impl ManifestReader {
         &self.header
     }
 
-    /// How the manifest ended, once [`ManifestReader::advance`] has given `None`.
+    /// How the manifest ended, once [`ManifestReader::advance`] has returned `None`.
     pub fn tail(&self) -> Tail {
         self.tail
     }
@@ -176,8 +177,8 @@ impl ManifestReader {
     /// The next edit, or `None` at the end.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset: of bytes that a sync had covered, of an intact record
-    /// that makes no sense, or of more edits or tables than the limits. `FormatTooNew`, `Io`.
+    /// `Corruption` with file and offset, for bytes that a sync had covered, for an intact record
+    /// that is invalid, or for more edits or tables than the limits. `FormatTooNew`, `Io`.
     pub fn advance(&mut self) -> Result<Option<VersionEdit>> {
         if self.at == self.window.size || self.tail != Tail::Clean {
             return Ok(None);
@@ -228,7 +229,8 @@ impl ManifestReader {
             .found(format_args!("{} and {}", self.edits, self.tables)))
     }
 
-    /// The bytes at `offset` are no record: an error if they ever were, else the end.
+    /// Handles bytes at `offset` that are not a record: an error if a sync had covered them, else
+    /// the end.
     fn end_at(&mut self, offset: u64) -> Result<Option<VersionEdit>> {
         let damaged = Error::corruption("manifest record is damaged");
         if offset < self.header.base_end {
@@ -243,19 +245,22 @@ impl ManifestReader {
         Ok(None)
     }
 
-    /// The offset of a record behind `from` that knew the bytes at `from` to be durable.
+    /// The offset of a record after `from` that knew the bytes at `from` to be durable.
     ///
-    /// Every byte is a candidate; the cost for each is bounded whatever its length claims.
+    /// Every byte is a candidate; the time for each is bounded, whatever its length claims.
     fn find_later_synced(&mut self, from: u64) -> Result<Option<u64>> {
         let size = self.window.size;
         let seed = self.header.seed();
         let left = size.saturating_sub(from);
-        // A manifest longer than this, and than twice its base, is begun anew before the next edit.
+        // A manifest longer than this, and longer than twice its base, is rewritten before the next
+        // edit.
         let longest = REST_BYTES_MAX.saturating_add(self.header.base_end.saturating_mul(2));
         if left > longest {
-            return Err(Error::corruption("the manifest is longer than any is made")
-                .expected(format_args!("at most {longest} bytes behind a bad record"))
-                .found(left));
+            return Err(
+                Error::corruption("the manifest is longer than any that is written")
+                    .expected(format_args!("at most {longest} bytes after a bad record"))
+                    .found(left),
+            );
         }
         let rest = self.window.read(from, left)?;
         let mut sums = RangeChecksum::new(rest);

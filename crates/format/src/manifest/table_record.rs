@@ -1,4 +1,4 @@
-//! A table record's bytes.
+//! Codec of a table's record in the manifest.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -12,9 +12,11 @@ use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
 
 /// The only keyspace of this version.
 const KEYSPACE: u64 = 0;
-/// The field that says that the table's values stand raw for now. Even: who does not know it merges them as they are.
+/// Field: the table's values are stored raw for now. Even: a reader that does not know it copies
+/// them as they are.
 const DEFERRED: u64 = 2;
-/// The field that says that large values it points to are encoded. Odd: who does not know it cannot read them.
+/// Field: some large values that it points to are encoded. Odd: a reader that does not know it
+/// cannot read them.
 const LARGE_ENCODED: u64 = 3;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {

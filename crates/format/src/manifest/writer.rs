@@ -1,4 +1,4 @@
-//! Writing a manifest.
+//! Manifest writer.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::name;
 
 /// The one writer of a manifest.
 ///
-/// Edits are appended in order and not synced. After a failed append or sync the end of the file
-/// is unknown: every later append is refused, and the engine writes a new manifest or stops.
-/// Threads: one appends; any number of [`ManifestSyncer`]s sync.
+/// Edits are appended in order and not synced. After a failed append or sync the end of the file is
+/// unknown: every later append is refused, and the engine writes a new manifest or stops. Threads:
+/// one appends; any number of [`ManifestSyncer`]s sync.
 #[derive(Debug)]
 pub struct ManifestWriter {
     file: Box<dyn WritableFile>,
@@ -25,23 +25,23 @@ pub struct ManifestWriter {
     encoded: Vec<u8>,
 }
 
-/// How far the file is written and known to be durable.
+/// How much of the file is written and how much is known to be durable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     appended: u64,
     synced: u64,
-    /// An append failed: nothing more is appended, what was may be synced.
+    /// An append failed: no more appends, but earlier edits may be synced.
     append_failed: bool,
-    /// A sync failed: nothing more is appended or synced.
+    /// A sync failed: no more appends or syncs.
     sync_failed: bool,
 }
 
 impl ManifestWriter {
-    /// Creates manifest `number` with the edits of `base` and syncs it. `CURRENT` does not name it
-    /// before [`install_current`](crate::manifest::install_current).
+    /// Creates manifest `number` with the edits of `base` and syncs it. `CURRENT` names it only
+    /// after [`install_current`](crate::manifest::install_current).
     ///
     /// # Errors
-    /// `Io` or `NoSpace`; the file is then of no use.
+    /// `Io` or `NoSpace`; the file is then useless.
     pub fn create(
         dir: &dyn Dir,
         number: FileNumber,
@@ -52,13 +52,13 @@ impl ManifestWriter {
         ManifestWriter::new(file, number, salt, base)
     }
 
-    /// As [`ManifestWriter::create`] in an empty file.
+    /// As [`ManifestWriter::create`], in an empty file.
     ///
     /// # Errors
     /// `Io` or `NoSpace`.
     ///
     /// # Panics
-    /// When the file is not empty.
+    /// If the file is not empty.
     pub fn new(
         file: Box<dyn WritableFile>,
         number: FileNumber,
@@ -95,11 +95,11 @@ impl ManifestWriter {
         Ok(writer)
     }
 
-    /// Appends an edit without syncing it. An edit that says nothing is not written.
+    /// Appends an edit without syncing it. An empty edit is not written.
     ///
     /// # Errors
-    /// `InvalidArgument` for an edit of 2 GiB; `Io` or `NoSpace` from the file, and `Io` for
-    /// everything after such a failure.
+    /// `InvalidArgument` for an edit of 2 GiB; `Io` or `NoSpace` from the file, and `Io` for every
+    /// call after such a failure.
     pub fn append(&mut self, edit: &VersionEdit) -> Result<()> {
         let mut encoded = std::mem::take(&mut self.encoded);
         encoded.clear();
@@ -158,7 +158,7 @@ impl ManifestWriter {
     /// Makes everything appended durable.
     ///
     /// # Errors
-    /// `Io`; never retried, every later call fails.
+    /// `Io`; never retried: every later call fails.
     pub fn sync(&mut self) -> Result<()> {
         self.syncer().sync()
     }
@@ -187,7 +187,7 @@ impl ManifestWriter {
     }
 }
 
-/// Syncs a manifest and notes what became durable, so that later records can say so.
+/// Syncs a manifest and records what became durable, so that later records can store it.
 #[derive(Clone, Debug)]
 pub struct ManifestSyncer {
     file: Arc<dyn FileSync>,
@@ -195,11 +195,11 @@ pub struct ManifestSyncer {
 }
 
 impl ManifestSyncer {
-    /// Makes every edit appended before this call durable. Appending may go on meanwhile. A failed
-    /// append is no obstacle: the edits before it may still be needed.
+    /// Makes every edit appended before this call durable. Appending may continue meanwhile. Works
+    /// after a failed append, too: the edits before it may still be needed.
     ///
     /// # Errors
-    /// `Io`; never retried, every later call fails, appends too.
+    /// `Io`; never retried: every later call fails, appends included.
     pub fn sync(&self) -> Result<()> {
         let before = *self.progress.lock();
         if before.sync_failed {

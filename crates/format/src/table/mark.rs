@@ -1,26 +1,26 @@
-//! Whether a file is a table of this format: by the mark at its end or by its first page.
+//! Recognises a table of this format: by the mark at its end, or by its first page.
 //!
-//! A finished table ends with the mark. One whose writer died has no end, but a first page whose
-//! checksum binds the file's number, so that bytes of anything else do not pass. Without the
-//! second test each process killed during a flush would leave a file that nobody may remove.
+//! A finished table ends with the mark. If its writer died it has no end, but a first page whose
+//! checksum binds the file's number, which nothing else has by chance. Without the second test,
+//! every process killed during a flush would leave a file that nobody may remove.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::ReadFile;
 
-use super::extent::pages_of;
-use super::meta::MAGIC;
-use super::source::file_seed;
 use crate::checksum::crc32c_append;
+use crate::table::meta::MAGIC;
+use crate::table::page::extent::pages_of;
+use crate::table::read::source::file_seed;
 
 /// Bytes of an extent that are read at a time.
 const CHUNK_BYTES: u64 = 256 << 10;
 
-/// Whether `file` is table `number`, finished or not. Reads one page; of a first entry that takes
+/// Whether `file` is table `number`, finished or not. Reads one page; if the first entry takes
 /// several, all of them, 256 KiB at a time.
 ///
 /// # Errors
-/// Of reading the file.
+/// Those of reading the file.
 pub(crate) fn is_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> {
     if let Some(at) = file.size().checked_sub(MAGIC.len() as u64) {
         let mut end = MAGIC;

@@ -1,7 +1,8 @@
-//! The meta block: the last pages of a table, which say what and where everything else is.
+//! The meta block: the last pages of a table, which say where everything else is.
 //!
-//! One checksum covers the whole block; the manifest keeps it, so a reader knows that it has the
-//! very file the manifest means. The last 16 bytes of the file lead to the block's first page.
+//! One checksum covers the whole block. The manifest stores it, so a reader knows that it has the
+//! very file that the manifest means. The last 16 bytes of the file point to the block's first
+//! page.
 
 use std::sync::Arc;
 
@@ -12,46 +13,46 @@ use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary};
 
-use super::TableSummary;
-use super::bits::low32;
-use super::fence::{BLOCK_HEADS, heads_per_page};
-use super::filter::{LINES_PER_PAGE, PROBES_MAX};
-use super::layout::{Flaw, page_kind};
-use super::tie_heads;
+use crate::table::TableSummary;
+use crate::table::index::fence::{BLOCK_HEADS, heads_per_page};
+use crate::table::index::filter::{LINES_PER_PAGE, PROBES_MAX};
+use crate::table::index::tie_build;
+use crate::table::page::bits::low32;
+use crate::table::page::layout::{Flaw, page_kind};
 
-/// First bytes of the block behind checksum and kind, and last bytes of the file.
-pub(super) const MAGIC: [u8; 8] = *b"CAIRNTBL";
+/// First bytes of the block after checksum and kind, and last bytes of the file.
+pub(crate) const MAGIC: [u8; 8] = *b"CAIRNTBL";
 /// The format version this code writes and reads.
 const VERSION: u32 = 1;
 /// Bit of the feature word: pages of tie heads follow the fence.
 const FEATURE_TIES: u32 = 1;
-/// Another: pages of first keys follow it, with an order that is not bytewise.
+/// Another: pages of first keys follow the fence, in an order that is not bytewise.
 const FEATURE_KEYS: u32 = 2;
 /// Length of the block's fixed start.
 const FIXED_BYTES: usize = 32;
 /// Length of the trailer at the end of the file.
-pub(super) const TRAILER_BYTES: usize = 16;
+pub(crate) const TRAILER_BYTES: usize = 16;
 
-/// Where the parts of a table lie and what it holds.
+/// Where the parts of a table are, and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Meta {
-    pub(super) order: String,
-    pub(super) data_pages: u32,
+pub(crate) struct Meta {
+    pub(crate) order: String,
+    pub(crate) data_pages: u32,
     /// Data pages and extents, an extent counted once.
-    pub(super) units: u32,
-    pub(super) filter_lines: u32,
-    pub(super) filter_probes: u32,
-    pub(super) numbered: bool,
+    pub(crate) units: u32,
+    pub(crate) filter_lines: u32,
+    pub(crate) filter_probes: u32,
+    pub(crate) numbered: bool,
     /// Levels of tie heads.
-    pub(super) tie_levels: u32,
+    pub(crate) tie_levels: u32,
     /// Pages of first keys.
-    pub(super) key_pages: u32,
-    pub(super) prefix: u32,
-    pub(super) summary: TableSummary,
+    pub(crate) key_pages: u32,
+    pub(crate) prefix: u32,
+    pub(crate) summary: TableSummary,
     /// First head of every fence block, little-endian.
-    pub(super) top: Vec<u8>,
-    /// What the values of pages of mode `Dictionary` are encoded against; empty where there are none.
-    pub(super) dictionary: Arc<Dictionary>,
+    pub(crate) top: Vec<u8>,
+    /// The dictionary of pages with mode `Dictionary`; empty if there are none.
+    pub(crate) dictionary: Arc<Dictionary>,
 }
 
 /// Whether a file that ends with `bytes` is marked as a table.
@@ -60,44 +61,44 @@ fn is_marked(bytes: &[u8]) -> bool {
 }
 
 impl Meta {
-    pub(super) fn filter_pages(&self) -> u32 {
+    pub(crate) fn filter_pages(&self) -> u32 {
         self.filter_lines.div_ceil(low32(LINES_PER_PAGE))
     }
 
-    pub(super) fn fence_pages(&self) -> u32 {
+    pub(crate) fn fence_pages(&self) -> u32 {
         self.units.div_ceil(low32(heads_per_page(self.numbered)))
     }
 
     /// First page of the fence.
-    pub(super) fn fence_at(&self) -> u32 {
+    pub(crate) fn fence_at(&self) -> u32 {
         self.data_pages + self.filter_pages()
     }
 
     /// First page of a level of tie heads.
-    pub(super) fn ties_at(&self, level: u32) -> u32 {
-        self.fence_at() + self.fence_pages() + level * tie_heads::pages_of_level(self.units)
+    pub(crate) fn ties_at(&self, level: u32) -> u32 {
+        self.fence_at() + self.fence_pages() + level * tie_build::pages_of_level(self.units)
     }
 
     /// The first page of first keys.
-    pub(super) fn keys_at(&self) -> u32 {
+    pub(crate) fn keys_at(&self) -> u32 {
         self.ties_at(self.tie_levels)
     }
 
-    /// Pages of what leads to data pages: filter, fence, tie heads and first keys.
-    pub(super) fn index_pages(&self) -> u64 {
-        let ties = u64::from(self.tie_levels) * u64::from(tie_heads::pages_of_level(self.units));
+    /// Pages of the index: filter, fence, tie heads and first keys.
+    pub(crate) fn index_pages(&self) -> u64 {
+        let ties = u64::from(self.tie_levels) * u64::from(tie_build::pages_of_level(self.units));
         let keys = u64::from(self.key_pages);
         u64::from(self.filter_pages()) + u64::from(self.fence_pages()) + ties + keys
     }
 
-    /// Where in a key its fence head ends.
+    /// Where a key's fence head ends.
     #[inline]
-    pub(super) fn head_end(&self) -> usize {
+    pub(crate) fn head_end(&self) -> usize {
         self.prefix as usize + HEAD_BYTES
     }
 
     /// The first page of the block itself.
-    pub(super) fn block_at(&self) -> u32 {
+    pub(crate) fn block_at(&self) -> u32 {
         self.keys_at() + self.key_pages
     }
 
@@ -108,7 +109,7 @@ impl Meta {
     }
 
     /// The block, padded to whole pages, its checksum left zero.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = vec![0u8; FIXED_BYTES];
         out[4] = page_kind::META;
         out[8..16].copy_from_slice(&MAGIC);
@@ -162,36 +163,41 @@ impl Meta {
     }
 
     /// First page and number of pages of the block, from the last page of a file of `pages` pages.
-    pub(super) fn find(last_page: &[u8], pages: u32) -> Result<(u32, u32), Flaw> {
+    pub(crate) fn find(last_page: &[u8], pages: u32) -> Result<(u32, u32), Flaw> {
         let at = PAGE_BYTES - TRAILER_BYTES;
         let (Some(first), Some(count)) = (get_u32(last_page, at), get_u32(last_page, at + 4))
         else {
             return Err(Flaw::Damaged("table is cut short"));
         };
         if !is_marked(last_page) {
-            return Err(Flaw::Damaged("table does not end as a table does"));
+            return Err(Flaw::Damaged("table has no table trailer"));
         }
         if count == 0 || first.checked_add(count) != Some(pages) {
-            return Err(Flaw::Damaged("table does not end where it says"));
+            return Err(Flaw::Damaged(
+                "table trailer does not match the file's length",
+            ));
         }
         Ok((first, count))
     }
 
     /// Checks that a block which begins with this page takes `count` of them.
-    pub(super) fn spans(first_page: &[u8], count: u32) -> Result<(), Flaw> {
+    pub(crate) fn spans(first_page: &[u8], count: u32) -> Result<(), Flaw> {
         let used = get_u32(first_page, 24).unwrap_or(0) as usize;
         if (used + TRAILER_BYTES).div_ceil(PAGE_BYTES) != count as usize {
-            return Err(Flaw::Damaged("meta block is not as long as the table says"));
+            return Err(Flaw::Damaged(
+                "meta block length does not match the trailer",
+            ));
         }
         Ok(())
     }
 
-    /// Reads a block whose checksum is right. `first` is its first page.
-    pub(super) fn decode(block: &[u8], first: u32, checksum: u32) -> Result<Meta, Flaw> {
+    /// Decodes a block whose checksum is right. `first` is its first page.
+    pub(crate) fn decode(block: &[u8], first: u32, checksum: u32) -> Result<Meta, Flaw> {
         if block.get(4) != Some(&page_kind::META) || block.get(8..16) != Some(&MAGIC[..]) {
             return Err(Flaw::Damaged("meta block is malformed"));
         }
-        // The feature word after the version: a later version sets a bit for what must be known.
+        // The feature word after the version: a later version sets a bit for each feature that
+        // readers must know.
         let features = get_u32(block, 20).unwrap_or(u32::MAX);
         if get_u32(block, 16) != Some(VERSION) || features & !(FEATURE_TIES | FEATURE_KEYS) != 0 {
             return Err(Flaw::TooNew("table version"));
@@ -284,13 +290,13 @@ impl Meta {
             && summary.largest.len() <= KEY_BYTES_MAX
             && summary.smallest.get(..prefix).is_some()
             && summary.smallest.get(..prefix) == summary.largest.get(..prefix)
-            && self.tie_levels <= tie_heads::LEVELS_MAX
+            && self.tie_levels <= tie_build::LEVELS_MAX
             && self.key_pages <= self.units
             && self.tops_in_order()
     }
 
-    /// Whether heads, or keys instead of them, are what a table in this order has.
-    pub(super) fn fits(&self, order: &Order) -> bool {
+    /// Whether the index is of the kind that this order has: heads, or keys instead.
+    pub(crate) fn fits(&self, order: &Order) -> bool {
         if order.is_bytewise() {
             self.key_pages == 0
         } else {
@@ -304,7 +310,7 @@ impl Meta {
     }
 }
 
-/// The number that a feature adds to the fields, which is not 0; 0 without it.
+/// The number that a feature adds to the fields, which is not 0; 0 without the feature.
 fn get_feature(bytes: &[u8], at: &mut usize, is_there: bool) -> Option<u32> {
     if !is_there {
         return Some(0);

@@ -1,8 +1,26 @@
 //! One data page or extent in place: search by key, and the columns of an entry.
 //!
-//! A [`Page`] is a byte slice and its [`Layout`]; making one allocates nothing. A search looks at
-//! the common prefix, then at the heads (all of one width, searched by `kernel::search`), and only
-//! where a head is not the whole suffix at lengths and tails.
+//! A [`Page`] is a byte slice and its [`Layout`]; making one allocates nothing. A search compares
+//! the common prefix, then the heads (all of one width, searched by `kernel::search`), and only if
+//! a head is not the whole suffix also lengths and tails.
+//!
+//! 1. `layout.rs`: where the columns are, and the check of a page. `extent.rs`: an entry of several
+//!    pages.
+//! 2. `values.rs`: decoding values. `key_window.rs`, `value_window.rs`: keys and values of an
+//!    `entry_range.rs`, decoded together.
+//! 3. `plain.rs`: the columns of plain pages, for point lookups.
+//! 4. `writer.rs`, `shape.rs`: a page under construction. `bits.rs`: integers and heads.
+
+pub(super) mod bits;
+mod entry_range;
+pub(super) mod extent;
+pub(super) mod key_window;
+pub(super) mod layout;
+pub(super) mod plain;
+pub(super) mod shape;
+pub(super) mod value_window;
+pub(super) mod values;
+pub(super) mod writer;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,40 +29,40 @@ use cairndb_base::head::{self as base_head, HEAD_BYTES, behind_prefix};
 use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
-use super::EntryMark;
-use super::bits::{common_prefix, head_bytes, head_of, load, load_span};
-use super::layout::{HEADER_END, Layout, flag};
+use crate::table::EntryMark;
+use crate::table::page::bits::{common_prefix, head_bytes, head_of, load, load_span};
+use crate::table::page::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a, 'l> {
-    pub(super) bytes: &'a [u8],
-    pub(super) layout: &'l Layout,
+pub(crate) struct Page<'a, 'l> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) layout: &'l Layout,
 }
 
-/// Where a search ended: the first entry not before the sought one.
+/// Result of a search: the first entry at or after the sought one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) index: usize,
-    /// Whether the entry there has the very key that was sought.
-    pub(super) exact: bool,
+pub(crate) struct Slot {
+    pub(crate) index: usize,
+    /// Whether this entry has the sought key.
+    pub(crate) exact: bool,
 }
 
 impl<'a> Page<'a, '_> {
     #[inline]
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.layout.count()
     }
 
     #[inline]
-    pub(super) fn slice(&self, start: u32, end: u32) -> &'a [u8] {
+    pub(crate) fn slice(&self, start: u32, end: u32) -> &'a [u8] {
         self.bytes
             .get(start as usize..end as usize)
             .unwrap_or_default()
     }
 
     #[inline]
-    pub(super) fn prefix(&self) -> &'a [u8] {
+    pub(crate) fn prefix(&self) -> &'a [u8] {
         self.slice(HEADER_END, HEADER_END + self.layout.prefix_len)
     }
 
@@ -60,13 +78,14 @@ impl<'a> Page<'a, '_> {
 
     /// The head of an entry as a number.
     #[inline]
-    pub(super) fn head(&self, index: usize) -> u64 {
+    pub(crate) fn head(&self, index: usize) -> u64 {
         self.layout.base_head.wrapping_add(self.delta(index))
     }
 
-    /// Heads, as [`HeadRule`](cairndb_base::HeadRule) takes them, of the keys of some entries: behind a prefix that they
-    /// have in common, with `between` that and their own heads. For [fixed keys](Page::fixed_keys).
-    pub(super) fn heads_behind(&self, between: &[u8], entries: Range<usize>, out: &mut Vec<u64>) {
+    /// Heads, as [`HeadRule`](cairndb_base::HeadRule) defines them, of the keys of some entries:
+    /// the bytes after a prefix that they share, which are `between` and then their own heads. For
+    /// [fixed keys](Page::fixed_keys).
+    pub(crate) fn heads_behind(&self, between: &[u8], entries: Range<usize>, out: &mut Vec<u64>) {
         let from = between.len();
         let end = from + usize::from(self.layout.head_bytes);
         let mut alike = base_head::head_of(between);
@@ -81,9 +100,9 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Number of suffix bytes that an entry's head stands for.
+    /// Number of suffix bytes in an entry's head.
     #[inline]
-    pub(super) fn head_len(&self, index: usize) -> usize {
+    pub(crate) fn head_len(&self, index: usize) -> usize {
         if !self.layout.has(flag::HEAD_LENS) {
             return usize::from(self.layout.head_bytes);
         }
@@ -92,9 +111,9 @@ impl<'a> Page<'a, '_> {
         usize::from(len.min(self.layout.head_bytes))
     }
 
-    /// What follows an entry's head.
+    /// The key bytes after an entry's head.
     #[inline]
-    pub(super) fn tail(&self, index: usize) -> &'a [u8] {
+    pub(crate) fn tail(&self, index: usize) -> &'a [u8] {
         if self.layout.has(flag::ENDING) {
             return self.ending();
         }
@@ -106,17 +125,17 @@ impl<'a> Page<'a, '_> {
         self.bytes.get(at + start..at + end).unwrap_or_default()
     }
 
-    /// What follows every head, where that is alike.
+    /// The key bytes after every head, if all are equal.
     #[inline]
-    pub(super) fn ending(&self) -> &'a [u8] {
+    pub(crate) fn ending(&self) -> &'a [u8] {
         if !self.layout.has(flag::ENDING) {
             return &[];
         }
         self.slice(self.layout.tails_at, self.layout.heads_at)
     }
 
-    /// Bytes of what follows the heads of some entries.
-    pub(super) fn tail_bytes(&self, entries: &Range<usize>) -> usize {
+    /// Total length of the tails of some entries.
+    pub(crate) fn tail_bytes(&self, entries: &Range<usize>) -> usize {
         if self.layout.has(flag::ENDING) {
             return entries.len() * self.ending().len();
         }
@@ -129,20 +148,21 @@ impl<'a> Page<'a, '_> {
             .saturating_sub(span(entries.start).0)
     }
 
-    /// The eight bytes that an entry's head begins.
+    /// Eight bytes that begin with an entry's head.
     #[inline]
-    pub(super) fn head_word(&self, index: usize) -> [u8; 8] {
+    pub(crate) fn head_word(&self, index: usize) -> [u8; 8] {
         head_bytes(self.head(index), self.layout.head_bytes.into())
     }
 
-    /// Whether a key is always prefix, whole head and the page's ending, if it has one: no lengths, no tails.
+    /// Whether every key is prefix, whole head and the page's ending, if any: no head lengths, no
+    /// tails.
     #[inline]
-    pub(super) fn fixed_keys(&self) -> bool {
+    pub(crate) fn fixed_keys(&self) -> bool {
         !self.layout.has(flag::TAILS | flag::HEAD_LENS)
     }
 
     #[inline]
-    pub(super) fn seq(&self, index: usize) -> SeqNo {
+    pub(crate) fn seq(&self, index: usize) -> SeqNo {
         let delta = load(
             self.bytes,
             self.layout.seqs_at,
@@ -153,7 +173,7 @@ impl<'a> Page<'a, '_> {
     }
 
     #[inline]
-    pub(super) fn kind(&self, index: usize) -> Kind {
+    pub(crate) fn kind(&self, index: usize) -> Kind {
         if !self.layout.has(flag::KINDS) {
             return self.layout.kind;
         }
@@ -163,7 +183,7 @@ impl<'a> Page<'a, '_> {
     }
 
     #[inline]
-    pub(super) fn mark(&self, index: usize) -> EntryMark {
+    pub(crate) fn mark(&self, index: usize) -> EntryMark {
         EntryMark {
             seq: self.seq(index),
             kind: self.kind(index),
@@ -171,14 +191,14 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Appends the key of an entry.
-    pub(super) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
+    pub(crate) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix());
-        let spelled = head_bytes(self.head(index), self.layout.head_bytes.into());
-        out.extend_from_slice(&spelled[..self.head_len(index)]);
+        let head = head_bytes(self.head(index), self.layout.head_bytes.into());
+        out.extend_from_slice(&head[..self.head_len(index)]);
         out.extend_from_slice(self.tail(index));
     }
 
-    /// The whole key, of a page that cuts no keys.
+    /// The whole key, in a page that does not cut keys.
     fn whole_key(&self, index: usize) -> &'a [u8] {
         if self.layout.prefix_len > 0 {
             self.prefix()
@@ -187,8 +207,8 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Orders an entry's key against `key`.
-    pub(super) fn compare_key(&self, index: usize, key: &[u8], order: &Order) -> Ordering {
+    /// Compares an entry's key with `key`.
+    pub(crate) fn compare_key(&self, index: usize, key: &[u8], order: &Order) -> Ordering {
         if !order.is_bytewise() {
             return order.compare(self.whole_key(index), key);
         }
@@ -202,8 +222,8 @@ impl<'a> Page<'a, '_> {
             .then_with(|| self.compare_rest(index, suffix))
     }
 
-    /// Bytes that an entry's key and `key` begin with alike.
-    pub(super) fn shared_with(&self, index: usize, key: &[u8]) -> usize {
+    /// Length of the common prefix of an entry's key and `key`.
+    pub(crate) fn shared_with(&self, index: usize, key: &[u8]) -> usize {
         let word = self.head_word(index);
         let head = &word[..self.head_len(index)];
         let mut shared = 0;
@@ -217,7 +237,7 @@ impl<'a> Page<'a, '_> {
         shared
     }
 
-    /// Orders an entry whose head equals that of `suffix` against it.
+    /// Compares an entry whose head equals that of `suffix` with it.
     #[inline]
     fn compare_rest(&self, index: usize, suffix: &[u8]) -> Ordering {
         let head_bytes = usize::from(self.layout.head_bytes);
@@ -227,20 +247,20 @@ impl<'a> Page<'a, '_> {
             .then_with(|| self.tail(index).cmp(tail))
     }
 
-    /// Orders an entry against (key, seq) as entries stand in a table.
-    pub(super) fn compare(&self, index: usize, key: &[u8], seq: SeqNo, order: &Order) -> Ordering {
+    /// Compares an entry with (key, seq) in table order.
+    pub(crate) fn compare(&self, index: usize, key: &[u8], seq: SeqNo, order: &Order) -> Ordering {
         self.compare_key(index, key, order)
             .then_with(|| seq.cmp(&self.seq(index)))
     }
 
-    /// Whether older versions of a key may follow one that is an operand, here or in the next page.
+    /// Whether older versions of the key of a merge operand may follow, here or in the next page.
     #[inline]
-    pub(super) fn goes_on(&self, index: usize, kind: Kind, order: &Order) -> bool {
+    pub(crate) fn goes_on(&self, index: usize, kind: Kind, order: &Order) -> bool {
         kind == Kind::Merge && (index + 1 >= self.count() || self.same_key_as_next(index, order))
     }
 
     /// Whether an entry and the one after it have the same key.
-    pub(super) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
+    pub(crate) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
         if !order.is_bytewise() {
             return order
                 .compare(self.whole_key(index), self.whole_key(index + 1))
@@ -251,9 +271,9 @@ impl<'a> Page<'a, '_> {
             && self.tail(index) == self.tail(index + 1)
     }
 
-    /// The first entry not before (key, seq).
+    /// The first entry at or after (key, seq).
     #[inline]
-    pub(super) fn search(&self, key: &[u8], seq: SeqNo, order: &Order) -> Slot {
+    pub(crate) fn search(&self, key: &[u8], seq: SeqNo, order: &Order) -> Slot {
         let mut slot = if order.is_bytewise() {
             self.search_bytewise(key)
         } else {

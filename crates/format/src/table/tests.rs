@@ -6,17 +6,17 @@
     reason = "seeds and sizes of tests are small"
 )]
 
-mod ahead;
 mod damage;
 mod deferred;
+mod fast_get;
 mod golden;
 mod heads;
-mod keyed;
+mod key_pages;
 mod limits;
 mod merged;
 mod model;
+mod read_ahead;
 mod scan;
 mod shared;
-mod straight;
 mod support;
 mod ties;

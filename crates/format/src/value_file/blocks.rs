@@ -1,27 +1,26 @@
-//! Codec 1: a value in blocks of 64 KiB, each encoded alone or left as it is.
+//! Codec 1: a value in blocks of 64 KiB, each encoded alone or left raw.
 //!
-//! Blocks, because the encoder takes no more at a time, and one of a large value that does not shrink costs its own
-//! bytes only.
-//!
-//! A value is stored so where that saves an eighth: less is not worth the decoding of each get.
+//! The encoder takes at most one block at a time, and a block that does not shrink costs only its
+//! own bytes. A value is stored like this if that saves an eighth: less would not be worth decoding
+//! in each get.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::get_u32;
 use cairndb_kernel::codec::{self, Encoder, RAW_BYTES_MAX, decode_into};
 
-/// Bytes of the value that a block holds, but for the last.
+/// Bytes of the value per block, except for the last.
 const BLOCK_BYTES: usize = RAW_BYTES_MAX;
 /// Bytes before each block.
 const HEADER_BYTES: usize = 4;
-/// In the header of a block that is left as it is.
+/// Flag in the header of a raw block.
 const AS_IT_IS: u32 = 1 << 31;
-/// What is saved at least is one byte of so many.
+/// At least one byte in this many must be saved.
 const SAVED_SHARE: usize = 8;
-/// When so much has not shrunk the rest is not tried.
+/// If this many bytes have not shrunk, the rest is not tried.
 const TRIED_BYTES: usize = 4 * BLOCK_BYTES;
 
-/// Encodes large values; one for many values, whose buffers it keeps.
+/// Encodes large values. One encoder serves many values and keeps its buffers.
 ///
 /// ```
 /// use cairndb_format::value_file::ValueEncoder;
@@ -37,7 +36,7 @@ pub struct ValueEncoder {
 }
 
 impl ValueEncoder {
-    /// The value as it is stored in codec 1, `None` where that would save less than an eighth.
+    /// The value as stored in codec 1; `None` if that would save less than an eighth.
     pub fn encode(&mut self, value: &[u8]) -> Option<&[u8]> {
         self.out.clear();
         let mut tried = 0usize;
@@ -68,19 +67,19 @@ impl ValueEncoder {
         place.copy_from_slice(&(len | as_it_is).to_le_bytes());
     }
 
-    /// Gives back what a large value took.
+    /// Releases the memory that a large value took.
     pub fn shrink_to(&mut self, bytes: usize) {
         self.out.clear();
         self.out.shrink_to(bytes);
     }
 }
 
-/// Whether `stored` bytes instead of `raw` are worth the decoding of each get.
+/// Whether `stored` bytes instead of `raw` are worth decoding in each get.
 pub fn saves(stored: usize, raw: usize) -> bool {
     stored <= raw.saturating_sub(raw / SAVED_SHARE) && stored < raw
 }
 
-/// Least bytes that a value of `raw_len` takes: of each block its header and one byte.
+/// Fewest stored bytes of a value of `raw_len`: a header and one byte for each block.
 pub(crate) fn stored_min(raw_len: u64) -> u64 {
     let blocks = raw_len.div_ceil(BLOCK_BYTES as u64);
     blocks
@@ -88,8 +87,8 @@ pub(crate) fn stored_min(raw_len: u64) -> u64 {
         .saturating_add(blocks)
 }
 
-/// Appends the `raw_len` bytes that `stored` stands for to `out`; `None` when it is malformed or stands for
-/// another length. No more room is made than what is stored can fill.
+/// Decodes `stored` and appends its `raw_len` bytes to `out`; returns `None` if it is malformed or
+/// decodes to another length. Reserves no more than the stored bytes can fill.
 pub(crate) fn append(stored: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     let (mut rest, mut left) = (stored, raw_len);
     while left > 0 {
@@ -110,7 +109,8 @@ pub(crate) fn append(stored: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option
     rest.is_empty().then_some(())
 }
 
-/// Decodes `stored` into the whole of `out`; `None` when it is malformed or stands for another length.
+/// Decodes `stored` into the whole of `out`; returns `None` if it is malformed or decodes to
+/// another length.
 pub(crate) fn decode(stored: &[u8], out: &mut [u8]) -> Option<()> {
     let mut rest = stored;
     for block in out.chunks_mut(BLOCK_BYTES) {

@@ -1,4 +1,4 @@
-//! The first 64 bytes of a value file.
+//! Value file header: the first 64 bytes.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -30,7 +30,7 @@ fn encode_with(number: FileNumber, version: u32) -> [u8; HEADER_BYTES] {
     out
 }
 
-/// Over the whole header with the checksum's own four bytes left out.
+/// CRC of the whole header without the checksum's own four bytes.
 fn checksum(header: &[u8]) -> u32 {
     let before = header.get(..CRC_AT).unwrap_or_default();
     let behind = header

@@ -1,4 +1,4 @@
-//! Where a value lies, and the record header that follows from it.
+//! Pointers to values, and the record header that follows from a pointer.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -14,13 +14,13 @@ use crate::value_file::blocks::stored_min;
 pub const POINTER_BYTES: usize = 32;
 /// Bytes before the stored value of a record.
 pub const RECORD_HEADER_BYTES: usize = 24;
-/// The value is stored as it is.
+/// The value is stored raw.
 pub const CODEC_RAW: u8 = 0;
-/// The value is stored in blocks, most of them encoded. No codec above is known yet.
+/// The value is stored in blocks, most of them encoded. Higher codecs are unknown to this version.
 pub const CODEC_BLOCKS: u8 = 1;
-/// Most bytes that one of an encoded block stands for.
+/// Most bytes that one byte of an encoded block can stand for.
 const RAW_BYTES_A_BYTE_MAX: u64 = raw_len_max(1) as u64;
-/// The first record's offset, behind the file's header.
+/// The first record's offset, after the file's header.
 pub(crate) const FIRST_RECORD_AT: u64 = 64;
 /// Records begin at multiples of this.
 pub(crate) const ALIGN: u64 = 8;
@@ -32,14 +32,14 @@ pub const fn record_bytes(stored_len: u32) -> u64 {
         .next_multiple_of(ALIGN)
 }
 
-/// The place of one value in a value file, and the checksum its record must have.
+/// Where a value is in a value file, and the checksum that its record must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pointer {
     /// The value file.
     pub file: FileNumber,
     /// Where the record begins.
     pub offset: u64,
-    /// Bytes of the value as stored.
+    /// Stored bytes of the value.
     pub len: u32,
     /// Bytes of the value.
     pub raw_len: u32,
@@ -50,7 +50,7 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// The pointer as it stands in a batch or table.
+    /// The pointer as stored in a batch or table.
     pub fn encode(&self) -> [u8; POINTER_BYTES] {
         let mut out = [0; POINTER_BYTES];
         let fields: [&[u8]; 6] = [
@@ -65,11 +65,11 @@ impl Pointer {
         out
     }
 
-    /// Reads a pointer.
+    /// Decodes a pointer.
     ///
     /// # Errors
-    /// `Corruption` when it is none, `FormatTooNew` when it names a codec this version lacks. The
-    /// caller adds where the pointer stood.
+    /// `Corruption` if it is malformed, `FormatTooNew` if it names a codec that this version lacks.
+    /// The caller adds where the pointer was.
     pub fn decode(bytes: &[u8]) -> Result<Pointer> {
         let read = || {
             Some(Pointer {
@@ -91,12 +91,13 @@ impl Pointer {
         Ok(pointer)
     }
 
-    /// What every pointer satisfies, read or made.
+    /// Checks what must hold for every pointer, decoded or made.
     pub(crate) fn check(&self) -> Result<()> {
         let lengths_fit = match self.codec {
             CODEC_RAW => self.len == self.raw_len,
             CODEC_BLOCKS => {
-                // What is not there need not be allocated: a block has 64 KiB at most, and a byte stands for 255.
+                // Bounds what a pointer can make readers allocate: a block has at most 64 KiB, and
+                // a byte stands for at most 255.
                 let (stored, raw) = (u64::from(self.len), u64::from(self.raw_len));
                 stored < raw
                     && stored_min(raw) <= stored
@@ -117,29 +118,29 @@ impl Pointer {
             return Ok(());
         }
         Err(Error::corruption("value pointer is out of range")
-            .expected("an aligned offset behind the header, and lengths that its codec can have")
+            .expected("an aligned offset after the header, and lengths that its codec can have")
             .found(format_args!(
                 "offset {}, stored {}, raw {}",
                 self.offset, self.len, self.raw_len
             )))
     }
 
-    /// Whether the value is stored as it is.
+    /// Whether the value is stored raw.
     pub fn is_raw(&self) -> bool {
         self.codec == CODEC_RAW
     }
 
-    /// Where the record ends, padding included; `None` beyond 2^64.
+    /// Where the record ends, padding included; `None` past 2^64.
     pub fn end(&self) -> Option<u64> {
         self.offset.checked_add(record_bytes(self.len))
     }
 
-    /// Where the stored value begins; in range for every pointer that passed its check.
+    /// Where the stored value begins; in range for every checked pointer.
     pub(crate) fn value_at(&self) -> u64 {
         self.offset.saturating_add(RECORD_HEADER_BYTES as u64)
     }
 
-    /// The record's header as it stands before the value.
+    /// The record's header, which precedes the value.
     pub(crate) fn record_header(&self, key_hash: u64) -> [u8; RECORD_HEADER_BYTES] {
         let mut out = [0; RECORD_HEADER_BYTES];
         let fields: [&[u8]; 6] = [
@@ -154,7 +155,7 @@ impl Pointer {
         out
     }
 
-    /// The checksum of a record with these fields, `self.crc` aside, and these stored bytes.
+    /// The checksum of a record with these fields, except `self.crc`, and these stored bytes.
     pub(crate) fn checksum<'a>(
         &self,
         key_hash: u64,
@@ -167,7 +168,7 @@ impl Pointer {
     }
 }
 
-/// Writes `fields` one behind the other from the start of `out`.
+/// Writes `fields` consecutively from the start of `out`.
 pub(crate) fn fill(out: &mut [u8], fields: &[&[u8]]) {
     let bytes = fields.iter().copied().flatten();
     for (slot, byte) in out.iter_mut().zip(bytes) {

@@ -13,16 +13,16 @@ use crate::name;
 use crate::value_file::blocks;
 use crate::value_file::pointer::{CODEC_RAW, Pointer};
 
-/// Reads the value of `pointer` into `out`, replacing what it holds.
+/// Reads the value of `pointer` into `out`, replacing its contents.
 ///
 /// One `pread` of the value itself: the header need not be read, because the pointer and the key
-/// hash say what stands in it and the checksum covers that. A longer `out` is shortened without
-/// being filled with zeros, so reusing one buffer costs nothing. An encoded value is read behind the place where it
-/// is decoded to, in the same buffer.
+/// hash determine it and the checksum covers it. A longer `out` is shortened without filling it
+/// with zeros, so reusing one buffer costs nothing. An encoded value is read into the same buffer,
+/// after the place it is decoded to.
 ///
 /// # Errors
-/// `Corruption` naming file and offset when the bytes are not those written for this pointer and
-/// key; `out` then holds nothing. `FormatTooNew` for an unknown codec, `Io` from the file.
+/// `Corruption` with file and offset if the bytes are not those written for this pointer and key;
+/// `out` is then empty. `FormatTooNew` for an unknown codec, `Io` from the file.
 pub fn read_value(
     file: &dyn ReadFile,
     number: FileNumber,
@@ -45,17 +45,18 @@ pub fn read_value(
     placed(read(out), number, pointer).inspect_err(|_| out.clear())
 }
 
-/// Whether the bytes of a value are compared with their checksum.
+/// Whether to compare the bytes of a value with their checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// They are.
+    /// Compare them.
     Now,
-    /// They were, for this pointer and key, since the file was mapped.
+    /// Done before for this pointer and key, since the file was mapped.
     Done,
 }
 
-/// Copies the value of `pointer` out of `file`, the bytes of its file up to the value's end or beyond, or decodes it from there, into `out`, replacing
-/// what it holds. No copy of what is stored is made, and `out` is not filled with zeros first.
+/// Copies or decodes the value of `pointer` from `file` into `out`, replacing its contents. `file`
+/// is the file's bytes up to at least the value's end. The stored bytes are not copied, and `out`
+/// is not filled with zeros first.
 ///
 /// # Errors
 /// As [`read_value`].
@@ -70,8 +71,9 @@ pub fn value_of(
     out.clear();
     let mut read = || {
         let stored = stored_in(file, number, pointer, key_hash, Check::Done)?;
-        // Compared behind it: what is to come from memory comes while it is decoded, and is in a near cache then. The other
-        // way round all of it was waited for first. A decoder takes any bytes, and what it made of wrong ones goes.
+        // The checksum is compared after decoding: bytes that come from memory arrive while they
+        // are decoded and are then in a near cache. In the other order everything would be waited
+        // for first. The decoder accepts any bytes, and its output for wrong ones is discarded.
         let taken = copy_or_decode(stored, pointer, out);
         if check == Check::Now {
             compare(pointer, key_hash, stored)?;
@@ -81,7 +83,7 @@ pub fn value_of(
     placed(read(), number, pointer).inspect_err(|_| out.clear())
 }
 
-/// Appends what `stored` stands for to `out`.
+/// Decodes `stored` and appends the value to `out`.
 fn copy_or_decode(stored: &[u8], pointer: &Pointer, out: &mut Vec<u8>) -> Result<()> {
     if pointer.codec == CODEC_RAW {
         out.extend_from_slice(stored);
@@ -89,15 +91,15 @@ fn copy_or_decode(stored: &[u8], pointer: &Pointer, out: &mut Vec<u8>) -> Result
     }
     let malformed = || Error::corruption("encoded value is malformed");
     let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
-    // At once, and with the room that the last block wants: the caller may keep the buffer.
-    // No more than what is stored can stand for: nobody has compared the length yet.
+    // Reserved once, including the room that the last block needs: the caller may keep the buffer.
+    // No more than the stored bytes can decode to, because the length has not been checked yet.
     let room = raw_len.min(raw_len_max(stored.len()));
     out.reserve(room.saturating_add(DECODE_SLACK));
     blocks::append(stored, raw_len, out).ok_or_else(malformed)
 }
 
-/// Where in `file`, the bytes of its file up to the value's end or beyond, the value of `pointer` lies; `None` where it is
-/// stored encoded.
+/// Where in `file` the value of `pointer` is; `None` if it is stored encoded. `file` is the file's
+/// bytes up to at least the value's end.
 ///
 /// # Errors
 /// As [`read_value`].
@@ -113,12 +115,12 @@ pub fn raw_value_in(
     }
     let stored = stored_in(file, number, pointer, key_hash, check);
     let stored = placed(stored, number, pointer)?;
-    // It begins there in memory, so it does in the file.
+    // `file` begins at the start of the file.
     let at = usize::try_from(pointer.value_at()).unwrap_or(usize::MAX);
     Ok(Some(at..at.saturating_add(stored.len())))
 }
 
-/// What is stored of the value of `pointer`.
+/// The stored bytes of the value of `pointer`.
 fn stored_in<'f>(
     file: &'f [u8],
     number: FileNumber,
@@ -131,17 +133,18 @@ fn stored_in<'f>(
         .ok()
         .and_then(|at| file.get(at..));
     let stored = behind.and_then(|behind| behind.get(..len));
-    let stored = stored.ok_or_else(|| Error::corruption("value lies beyond what is mapped"))?;
+    let stored = stored.ok_or_else(|| Error::corruption("value lies past the mapped bytes"))?;
     if check == Check::Now {
         compare(pointer, key_hash, stored)?;
     }
     Ok(stored)
 }
 
-/// Reads what is stored of the value of `pointer` into `out`, replacing what it holds: for whoever copies it as it is.
+/// Reads the stored bytes of the value of `pointer` into `out`, replacing its contents, for callers
+/// that copy them verbatim.
 ///
 /// # Errors
-/// As [`read_value`], but that encoded bytes are not looked into.
+/// As [`read_value`], except that encoded bytes are not decoded.
 pub fn read_stored(
     file: &dyn ReadFile,
     number: FileNumber,
@@ -153,12 +156,12 @@ pub fn read_stored(
     placed(result, number, pointer).inspect_err(|_| out.clear())
 }
 
-/// An error names where the value lies.
+/// Adds the value's place to an error.
 fn placed<T>(result: Result<T>, number: FileNumber, pointer: &Pointer) -> Result<T> {
     result.map_err(|error| error.file(name::value(number)).offset(pointer.offset))
 }
 
-/// Reads and checks the stored bytes behind the first `front` bytes of `out`.
+/// Reads and checks the stored bytes, after the first `front` bytes of `out`.
 fn read_behind(
     front: usize,
     file: &dyn ReadFile,

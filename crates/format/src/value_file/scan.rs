@@ -1,4 +1,4 @@
-//! Reading a value file from front to back: `verify`, salvage.
+//! Scan of a whole value file, for `verify` and salvage.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -11,16 +11,16 @@ use crate::value_file::blocks;
 use crate::value_file::header::{self, HEADER_BYTES};
 use crate::value_file::pointer::{CODEC_RAW, Pointer, RECORD_HEADER_BYTES};
 
-/// A record met by a scan.
+/// A record found by a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// The pointer that leads to it.
+    /// The pointer that leads to the record.
     pub pointer: Pointer,
     /// The hash of the key it was written for.
     pub key_hash: u64,
 }
 
-/// A pass over all records of one value file. Notices every changed byte, padding included.
+/// A scan over all records of one value file. Notices every changed byte, padding included.
 #[derive(Debug)]
 pub struct ValueScan<'a> {
     file: &'a dyn ReadFile,
@@ -33,7 +33,7 @@ impl<'a> ValueScan<'a> {
     /// Begins at the first record.
     ///
     /// # Errors
-    /// `Corruption` when `file` is not value file `number`, `FormatTooNew`, `Io`.
+    /// `Corruption` if `file` is not value file `number`; `FormatTooNew`; `Io`.
     pub fn new(file: &'a dyn ReadFile, number: FileNumber) -> Result<ValueScan<'a>> {
         let mut bytes = [0; HEADER_BYTES];
         let mut read = || {
@@ -61,11 +61,11 @@ impl<'a> ValueScan<'a> {
         self
     }
 
-    /// The next record, its value in `out`; `None` at the end of the file.
+    /// The next record, whose value replaces the contents of `out`; `None` at the end of the file.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset; the scan cannot go on behind it. A file that was still
-    /// being written at a crash may end in such a record.
+    /// `Corruption` with file and offset; the scan cannot continue. A file that was being written
+    /// at a crash may end in such a record.
     pub fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<Scanned>> {
         if self.at == self.end {
             return Ok(None);

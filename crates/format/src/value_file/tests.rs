@@ -48,7 +48,10 @@ fn read_both(
     assert_eq!(&mapped, out);
     match raw_value_in(&bytes, number, pointer, key_hash, Check::Now) {
         Ok(Some(range)) => assert_eq!(&bytes[range], out),
-        Ok(None) => assert_ne!(pointer.codec, 0, "raw values lie where they can be lent"),
+        Ok(None) => assert_ne!(
+            pointer.codec, 0,
+            "raw values lie where they can be borrowed"
+        ),
         Err(error) => assert_eq!(Err(error.to_string()), text(&read)),
     }
     read
@@ -342,7 +345,7 @@ fn what_would_save_little_is_not_encoded() {
     let mut noise = Noise::new(4);
     assert_eq!(encoder.encode(&noise.bytes(100_000)), None);
     assert_eq!(encoder.encode(&mixed(&[false; 5], 0)), None);
-    // Little by little it would be an eighth, but not of what is tried.
+    // In all an eighth would be saved, but not in the part that is tried.
     assert_eq!(
         encoder.encode(&mixed(&[false, false, false, false, true, true], 0)),
         None
@@ -351,7 +354,7 @@ fn what_would_save_little_is_not_encoded() {
     assert!(encoder.encode(&mixed(&[true], 0)).is_some());
 }
 
-/// Whoever made the checksum right: every length and block of an encoded value is looked at.
+/// With a valid checksum: every length and block of an encoded value is checked.
 #[test]
 fn malformed_blocks_are_corruption() {
     let value = mixed(&[true, false], 3000);
@@ -389,7 +392,7 @@ fn malformed_blocks_are_corruption() {
     scan(&file.0).unwrap_err();
 }
 
-/// It is decoded before it is compared, where it is mapped.
+/// A mapped value is decoded before its checksum is compared.
 #[test]
 fn changed_bytes_of_an_encoded_value_are_noticed_and_leave_nothing() {
     let (bytes, pointer) = write_encoded(&mixed(&[true, false], 3000));
@@ -412,7 +415,7 @@ fn changed_bytes_of_an_encoded_value_are_noticed_and_leave_nothing() {
     assert!(out.is_empty() && out.capacity() < usize::try_from(raw_len).unwrap() / 4);
 }
 
-/// What is not there is not allocated: a value has five bytes for each 64 KiB at least.
+/// Nothing is allocated for a claim without bytes: a value has at least five bytes for each 64 KiB.
 #[test]
 fn a_pointer_cannot_promise_more_than_blocks_can_hold() {
     let (bytes, pointer) = write_encoded(&mixed(&[true], 0));
@@ -442,7 +445,7 @@ proptest! {
     }
 }
 
-/// A buffer of just the value's length grew to twice that at its last block.
+/// A buffer of exactly the value's length once grew to twice that at its last block.
 #[test]
 fn a_buffer_takes_no_more_room_than_its_value() {
     let value = vec![b'x'; 200_000];
@@ -465,7 +468,7 @@ fn a_buffer_takes_no_more_room_than_its_value() {
     assert!(out.capacity() <= value.len() + cairndb_kernel::codec::DECODE_SLACK);
 }
 
-/// What a pointer claims is compared with what its codec can have before anything is allocated for it.
+/// The claims of a pointer are checked against its codec before anything is allocated.
 #[test]
 fn a_pointer_claims_no_more_than_its_codec_can_have() {
     let good = Pointer {

@@ -1,4 +1,4 @@
-//! Appending values.
+//! Value file writer.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::value_file::pointer::{ALIGN, CODEC_BLOCKS, CODEC_RAW, Pointer, record
 
 /// The one writer of a value file.
 ///
-/// Nothing is synced by itself. After a failed append the file's end is unknown: every later
-/// append is refused, pointers handed out before stay good.
+/// It does not sync by itself. After a failed append the file's end is unknown: every later append
+/// is refused, and earlier pointers stay valid.
 #[derive(Debug)]
 pub struct ValueWriter {
     file: Box<dyn WritableFile>,
@@ -37,7 +37,7 @@ impl ValueWriter {
     /// `Io` or `NoSpace`.
     ///
     /// # Panics
-    /// When the file is not empty.
+    /// If the file is not empty.
     pub fn new(mut file: Box<dyn WritableFile>, number: FileNumber) -> Result<ValueWriter> {
         assert_eq!(file.size(), 0, "a value file is written from its start");
         file.append(&header::encode(number))?;
@@ -50,10 +50,11 @@ impl ValueWriter {
         })
     }
 
-    /// Appends the value that `parts` form for the key with this hash and returns its pointer.
+    /// Appends the concatenation of `parts` as the value for the key with this hash and returns its
+    /// pointer.
     ///
-    /// Header, parts and padding go down in one [`WritableFile::append_parts`]; the value is not
-    /// copied here.
+    /// Header, parts and padding go to the file in one [`WritableFile::append_parts`]; the value is
+    /// not copied here.
     ///
     /// # Errors
     /// `InvalidArgument` for a value beyond the limit, `Io` or `NoSpace` from the file, and `Io`
@@ -65,14 +66,14 @@ impl ValueWriter {
         self.append_record(key_hash, parts, raw_len, CODEC_RAW)
     }
 
-    /// Appends a value of `raw_len` bytes that a [`ValueEncoder`] has `encoded`, for the key with this hash, and
-    /// returns its pointer.
+    /// Appends a value of `raw_len` bytes that a [`ValueEncoder`] has `encoded`, for the key with
+    /// this hash, and returns its pointer.
     ///
     /// # Errors
     /// As [`ValueWriter::append`].
     ///
     /// # Panics
-    /// When the encoded form is no shorter.
+    /// If the encoded form is not shorter.
     ///
     /// [`ValueEncoder`]: crate::value_file::ValueEncoder
     pub fn append_encoded(

@@ -1,7 +1,8 @@
-//! Raw loads, stores and copies of the codec that every processor has; those of vectors are in `lanes.rs`.
+//! The codec's raw loads, stores and copies that every processor has. Vector versions are in
+//! `fast/lanes.rs` and `fast/runs.rs`.
 //!
-//! Each function states what it touches; callers prove that it lies within their slice or
-//! reserved room. All compile to the processor's plain unaligned moves.
+//! Each function states what it touches; callers prove that this lies within their slice or
+//! reserved room. All compile to plain unaligned moves.
 
 #![allow(
     unsafe_code,
@@ -66,25 +67,25 @@ unsafe fn copy_chunk_at<const N: usize>(from: *const u8, to: *mut u8, at: usize)
     unsafe { copy_chunk::<N>(from, to) }
 }
 
-/// Copies 16 bytes, whatever part of them is wanted.
+/// Copies 16 bytes, of which the caller may need only some.
 ///
 /// # Safety
 ///
 /// 16 bytes are readable at `from` and writable at `to`; the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_16(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's promise is the one asked for.
+    // SAFETY: the caller promises exactly this.
     unsafe { copy_chunk::<16>(from, to) }
 }
 
-/// Copies 32 bytes, whatever part of them is wanted.
+/// Copies 32 bytes, of which the caller may need only some.
 ///
 /// # Safety
 ///
 /// 32 bytes are readable at `from` and writable at `to`; the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's promise is the one asked for.
+    // SAFETY: the caller promises exactly this.
     unsafe { copy_chunk::<32>(from, to) }
 }
 
@@ -95,15 +96,17 @@ pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
 /// They are readable and writable there, and the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_2_at(from: *const u8, to: *mut u8, at: usize) {
-    // SAFETY: the caller's promise is the one asked for.
+    // SAFETY: the caller promises exactly this.
     unsafe { copy_chunk_at::<2>(from, to, at) }
 }
 
-/// Copies exactly `len` bytes by two moves of `N`, which end where the run begins and ends and may overlap.
+/// Copies exactly `len` bytes with two moves of `N` bytes. One starts where the run starts, the
+/// other ends where the run ends; they may overlap.
 ///
 /// # Safety
 ///
-/// `N <= len <= 2 * N`. `len` bytes are readable at `from` and writable at `to`; the two do not overlap.
+/// `N <= len <= 2 * N`. `len` bytes are readable at `from` and writable at `to`; the two do not
+/// overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(super) unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
@@ -118,21 +121,21 @@ pub(super) unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len
 /// # Safety
 ///
 /// `len` bytes are readable at `from` and writable at `to`. Either the ranges do not overlap, or
-/// `from` lies at least 16 bytes below `to`: each chunk is loaded whole before it is stored, and
-/// no chunk reads a byte that a later chunk has still to write.
+/// `from` lies at least 16 bytes below `to`: each chunk is loaded whole before it is stored, and no
+/// chunk reads a byte that a later chunk still has to write.
 #[inline(always)]
 pub(super) unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
     if (33..=64).contains(&len) {
-        // Halves of the classic value: without a loop half of its instructions.
+        // Half of a classic 100-byte value. Without a loop it takes half as many instructions.
         for at in [0, 16, len - 32, len - 16] {
-            // SAFETY: `at + 16 <= len`, and chunks are apart as `from + 16 <= to`. Where the third begins, at
-            // 32 or before, the first two have written.
+            // SAFETY: `at + 16 <= len`, and chunks are apart because `from + 16 <= to`. The third
+            // chunk begins at 32 or earlier, below which the first two have written.
             unsafe { copy_chunk_at::<16>(from, to, at) };
         }
     } else if len >= 16 {
         let mut at = 0;
         while at + 16 < len {
-            // SAFETY: `at + 16 < len`, and chunks are apart as `from + 16 <= to`.
+            // SAFETY: `at + 16 < len`, and chunks are apart because `from + 16 <= to`.
             unsafe { copy_chunk_at::<16>(from, to, at) };
             at += 16;
         }
@@ -156,7 +159,7 @@ pub(super) unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Repeats the `period` bytes just below `to` until `len` bytes stand at `to`.
+/// Repeats the `period` bytes just below `to` until `len` bytes are written at `to`.
 ///
 /// # Safety
 ///
@@ -166,14 +169,14 @@ pub(super) unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
 pub(super) unsafe fn repeat_period(to: *mut u8, period: usize, len: usize) {
     // SAFETY: the caller promises `period` bytes below `to`.
     let from = unsafe { to.cast_const().sub(period) };
-    // What has been repeated so far doubles the run that the next copy may take.
+    // Each copy doubles the run that the next copy may take.
     let mut done = 0;
     while done < len {
         let run = (period + done).min(len - done);
         // SAFETY: `done < len`, so the address lies within the target.
         let to = unsafe { to.add(done) };
-        // SAFETY: `run <= period + done` bytes lie between `from` and `to`, so that the ranges
-        // are apart; `run <= len - done` bytes are writable.
+        // SAFETY: `run <= period + done` bytes lie between `from` and `to`, so the ranges are
+        // apart; `run <= len - done` bytes are writable.
         unsafe { copy_exact(from, to, run) };
         done += run;
     }

@@ -1,13 +1,14 @@
-//! Decoding with 16-byte copies inside reserved room, and one bounds check per run.
+//! Decoder of the short-value codec: 16-byte copies inside reserved room, one bounds check per run.
 //!
-//! Short runs are copied by one 16-byte move whatever their length, if both sides have the room;
-//! longer runs by 16-byte moves whose last one is aligned to the end of the run, so that the
-//! source needs no slack at all. [Sequences of short runs](super::short), one behind the other, are moves of one length.
-//! A match that lies wholly within the literals just copied is
-//! taken from the encoded bytes instead of the output: those loads need not wait for the stores.
+//! Short runs are copied by one 16-byte move whatever their length, if both sides have room. Longer
+//! runs are copied by 16-byte moves, the last of which is aligned to the end of the run, so the
+//! source needs no slack. [Consecutive sequences with short runs](super::fast::short) use moves of
+//! one fixed length. A match that lies wholly within the literals just copied is read from the
+//! encoded bytes instead of the output: those loads need not wait for the stores.
 //!
-//! Values of a column, and the pieces of a long value, often have their sequences' bytes at the same places, all saying the
-//! same: such [rows](super::row) are decoded by two copies each. In one short value to look for that took what it saved.
+//! Values of a column, and the pieces of a long value, often have the same sequence bytes at the
+//! same places. Such [rows](super::fast::row) are decoded with two copies per value. For a single
+//! short value the search for a row would cost what it saves.
 
 #![allow(
     unsafe_code,
@@ -17,35 +18,37 @@
 use std::ops::Range;
 
 use super::copy;
-use super::row::{self, BYTES_AHEAD, Done, Rows};
+use super::fast::row::{self, BYTES_AHEAD, Done, Rows};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::runs::Wide;
-use super::runs::{Runs, Words};
-use super::shape::Shape;
-use super::short::decode_short;
+use super::fast::runs::Wide;
+use super::fast::runs::{Runs, Words};
+use super::fast::shape::Shape;
+use super::fast::short::decode_short;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_max};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::cpu::{Level, level};
 use crate::prefetch::prefetch_span;
 
-/// Bytes of a value from which on a call for wider copies is worth it.
+/// From this many bytes on, calling the function with wider copies pays.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const WIDE_BYTES_MIN: usize = 400;
 
-/// Bytes of a value from which on it is likely to have several sequences with short runs.
+/// From this many bytes on, a value is likely to have several sequences with short runs.
 const MANY_BYTES_MIN: usize = 300;
 
-/// Values of a row whose shape is looked at: those behind one that is unlike the others, and not all of a row that has none.
+/// At most this many values of a row are tested for their shape: a few after one that differs from
+/// the others, and not the whole row if it has no common shape.
 const SHAPES_MAX: usize = 4;
 
-/// Spare room behind the raw length that [`decode`] wants, so that short runs near the end may be copied whole.
+/// Spare room after the raw length that [`decode`] wants, so that short runs near the end can be
+/// copied whole.
 pub const DECODE_SLACK: usize = 64;
 
-/// Appends the `raw_len` bytes that `src` stands for to `out`.
+/// Decodes `src` and appends its `raw_len` bytes to `out`.
 ///
-/// `None` when `src` is malformed or stands for another length; `out` then has its old length.
-/// Reserves at most 64 bytes more than `raw_len`, and nothing for a `raw_len` that `src` is too
-/// short to reach, so that hostile lengths cannot exhaust memory.
+/// Returns `None` if `src` is malformed or decodes to another length; `out` then has its old
+/// length. Reserves at most 64 bytes more than `raw_len`, and nothing for a `raw_len` that `src` is
+/// too short to reach, so that hostile lengths cannot exhaust memory.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Encoder, decode};
@@ -61,17 +64,18 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
         return None;
     }
     let whole = |to: *mut u8, room: usize| {
-        // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`.
+        // SAFETY: `append` provides `raw_len` bytes and slack, apart from `src`.
         unsafe { decode_best::<false>(src, to, raw_len..raw_len, room) }
     };
     // SAFETY: on `Some`, `decode_best` has initialised `raw_len` bytes.
     unsafe { append(out, raw_len..raw_len, whole) }
 }
 
-/// Appends the first `wanted` of the `raw_len` bytes that `src` stands for to `out`, as [`decode`], but looks at little more of `src`
-/// than it takes: whoever wants one value of a group that was encoded together.
+/// Appends the first `wanted` of the `raw_len` bytes that `src` decodes to, as [`decode`] does, but
+/// reads little more of `src` than it needs. Meant for reading one value of a group that was
+/// encoded together.
 ///
-/// `None` when `wanted` is more than `raw_len`, or what is looked at is malformed.
+/// Returns `None` if `wanted` is more than `raw_len`, or if the part that was read is malformed.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Encoder, decode_until};
@@ -87,19 +91,19 @@ pub fn decode_until(src: &[u8], raw_len: usize, wanted: usize, out: &mut Vec<u8>
         return None;
     }
     let part = |to: *mut u8, room: usize| {
-        // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`.
+        // SAFETY: `append` provides `raw_len` bytes and slack, apart from `src`.
         unsafe { decode_best::<true>(src, to, wanted..raw_len, room) }
     };
-    // The last sequence may go on behind what is wanted.
-    // SAFETY: on `Some`, `decode_best` has initialised `wanted` bytes.
+    // The last sequence may extend beyond what is wanted. SAFETY: on `Some`, `decode_best` has
+    // initialised `wanted` bytes.
     unsafe { append(out, wanted..raw_len, part) }
 }
 
-/// [`decode_raw`] by the copies that are best for the length.
+/// [`decode_raw`] with the copies that are best for the length.
 ///
 /// # Safety
 ///
-/// As of [`decode_raw`], but that any processor will do.
+/// As for [`decode_raw`], except that any processor will do.
 #[inline]
 unsafe fn decode_best<const PART: bool>(
     src: &[u8],
@@ -110,7 +114,8 @@ unsafe fn decode_best<const PART: bool>(
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if lens.end >= WIDE_BYTES_MIN && level() >= Level::Avx2 {
         if src.len() > 2 * BYTES_AHEAD {
-            // SAFETY: the level just read says that this processor has AVX2; the caller promises the rest.
+            // SAFETY: the level just read says that this processor has AVX2; the caller promises
+            // the rest.
             return unsafe { decode_wide::<true, PART>(src, to, lens, room) };
         }
         // SAFETY: as above.
@@ -120,11 +125,12 @@ unsafe fn decode_best<const PART: bool>(
     unsafe { decode_raw::<Words, PART>(src, to, lens, room) }
 }
 
-/// Appends what the values of `stored_len` bytes stand for that `src` consists of, `raw_len` bytes each: as
-/// [`decode`] of one after the other, whose bounds are checked and whose room is made once.
+/// Decodes `src`, which consists of values of `stored_len` bytes each, and appends `raw_len` bytes
+/// for each. Equivalent to [`decode`] of one value after the other, but checks bounds and reserves
+/// room once.
 ///
-/// `None` when one of them is malformed or stands for another length, or when a part of one is left behind the
-/// last; `out` then has its old length.
+/// Returns `None` if a value is malformed or decodes to another length, or if bytes are left after
+/// the last value; `out` then has its old length.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Encoder, decode_each};
@@ -146,17 +152,18 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         let (mut done, mut rest) = (0, src);
         let (mut shape, mut shapes) = (None::<Shape>, SHAPES_MAX);
         while let Some((value, behind)) = rest.split_at_checked(stored_len) {
-            // SAFETY: `done` is at most `total`, as many bytes as all values stand for, which have room.
+            // SAFETY: `done` is at most `total`, the length of all decoded values, for which there
+            // is room.
             let to = unsafe { to.add(done) };
             if let Some(shape) = shape.as_ref().filter(|shape| shape.is_of(value)) {
-                // SAFETY: what is left of `total` has room, apart from `src`.
+                // SAFETY: the room for the rest of `total` is apart from `src`.
                 let alike = unsafe { row::decode(rest, shape, to, total - done) };
                 done += alike.written;
                 rest = &rest[alike.read..];
                 continue;
             }
-            // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
-            // and `DECODE_SLACK` are left, apart from `src`.
+            // SAFETY: the values so far took `done` bytes of the room, so `raw_len` and
+            // `DECODE_SLACK` are left, apart from `src`.
             unsafe { decode_raw::<Words, false>(value, to, raw_len..raw_len, room - done) }?;
             if shapes > 0 {
                 shapes -= 1;
@@ -168,16 +175,17 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         debug_assert_eq!(done, total);
         Some(())
     };
-    // SAFETY: on `Some`, `raw_len` bytes are initialised for each value, `total` together.
+    // SAFETY: on `Some`, `raw_len` bytes are initialised for each value, together `total`.
     unsafe { append(out, total..total, each) }
 }
 
-/// Appends the `lens.start` bytes that `fill` writes at the address it is given, where `lens.end` and [`DECODE_SLACK`] are
-/// writable; nothing where it gives `None`.
+/// Appends the `lens.start` bytes that `fill` writes to the address it is given, where `lens.end`
+/// and [`DECODE_SLACK`] bytes are writable. Appends nothing if `fill` returns `None`.
 ///
 /// # Safety
 ///
-/// On `Some` it has initialised `lens.start` bytes there, which are no more than `lens.end`.
+/// If `fill` returns `Some`, it has initialised `lens.start` bytes there, which are at most
+/// `lens.end`.
 #[inline]
 unsafe fn append(
     out: &mut Vec<u8>,
@@ -185,33 +193,34 @@ unsafe fn append(
     fill: impl FnOnce(*mut u8, usize) -> Option<()>,
 ) -> Option<()> {
     debug_assert!(lens.start <= lens.end);
-    // On 32 bits a source of 17 MB may stand for more than there are addresses.
+    // On 32-bit machines a source of 17 MB may claim more bytes than there are addresses.
     let room = lens.end.checked_add(DECODE_SLACK)?;
     out.reserve(room);
     let old_len = out.len();
     let spare = out.spare_capacity_mut();
     debug_assert!(spare.len() >= room);
     fill(spare.as_mut_ptr().cast::<u8>(), room)?;
-    // SAFETY: the caller promises that as many bytes behind the old length are initialised, which have room.
+    // SAFETY: the caller promises that many bytes after the old length are initialised, for
+    // which there is room.
     unsafe { out.set_len(old_len + lens.start) };
     Some(())
 }
 
 /// Decodes `src` into the whole of `out`.
 ///
-/// `None` when `src` is malformed or stands for another length than `out.len()`; `out` then holds
-/// arbitrary bytes.
+/// Returns `None` if `src` is malformed or decodes to a length other than `out.len()`; `out` then
+/// holds arbitrary bytes.
 pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     let raw_len = out.len();
     // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
     unsafe { decode_raw::<Words, false>(src, out.as_mut_ptr(), raw_len..raw_len, raw_len) }
 }
 
-/// [`decode_raw`] by the widest copies there are, with what is to come requested if `AHEAD`.
+/// [`decode_raw`] with the widest copies available; prefetches the source if `AHEAD`.
 ///
 /// # Safety
 ///
-/// As of [`decode_raw`].
+/// As for [`decode_raw`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
@@ -224,13 +233,13 @@ unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
     unsafe { decode_raw::<Wide<AHEAD>, PART>(src, to, lens, room) }
 }
 
-/// Decodes `src`, which stands for `lens.end` bytes, to `to`; on `Some`, exactly as many bytes there are initialised, with
-/// `PART` at least `lens.start`.
+/// Decodes `src`, which stands for `lens.end` bytes, to `to`. On `Some`, exactly that many bytes
+/// are initialised there; with `PART`, at least `lens.start`.
 ///
 /// # Safety
 ///
-/// `room` bytes are writable at `to`, `room >= lens.end`, and they do not overlap `src`. The processor has the instructions
-/// of `R`.
+/// `room` bytes are writable at `to`, `room >= lens.end`, and they do not overlap `src`. The
+/// processor has the instructions of `R`.
 #[expect(
     clippy::inline_always,
     reason = "a page's values are decoded in one loop, in which a call is a tenth"
@@ -252,7 +261,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
     let end = if PART { lens.start } else { raw_len };
     loop {
         if raw_len >= MANY_BYTES_MIN {
-            // SAFETY: so many bytes are writable, apart from `src`, and initialised up to `written`.
+            // SAFETY: `end` bytes are writable, apart from `src`; `written` are initialised.
             Done { read, written } = unsafe { decode_short(src, Done { read, written }, to, end) };
         }
         if read == src.len() || PART && written >= end {
@@ -267,7 +276,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         }
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        // SAFETY: `literals` bytes remain in `src` and in the room, checked above; and the room is apart from `src`.
+        // SAFETY: `literals` bytes remain in `src` and in the room, which is apart from it.
         unsafe { copy_literals::<R>(&src[read..], target, room - written, literals) };
         read += literals;
         written += literals;
@@ -283,12 +292,13 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         }
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        // SAFETY: `offset <= written` and `len <= raw_len - written`, checked above, and the literals end `before`.
+        // SAFETY: `offset` and `len` were checked above; the literals end at `before`.
         unsafe { copy_match::<R>(before, literals, target, offset, len, room - written) };
         written += len;
         if R::LONG && rows.may_go_on(src.get(read) == Some(&token)) {
             let room = written..row_end::<PART>(&lens, literals + len);
-            // SAFETY: up to `raw_len` the room is writable, and apart from `src`; the caller promises the instructions.
+            // SAFETY: the room is writable up to `raw_len`, and apart from `src`; the caller
+            // promises the instructions.
             let more = unsafe { rows.go_on::<R>(src, begin..read, literals + len, to, room) };
             read += more.read;
             written += more.written;
@@ -296,7 +306,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
     }
 }
 
-/// Where a row of sequences of `stands` bytes each has to end, at the latest.
+/// The latest end of a row of sequences that stand for `stands` bytes each.
 #[inline]
 fn row_end<const PART: bool>(lens: &Range<usize>, stands: usize) -> usize {
     if PART {
@@ -306,14 +316,14 @@ fn row_end<const PART: bool>(lens: &Range<usize>, stands: usize) -> usize {
     }
 }
 
-/// The offset of a match that stands at `read`.
+/// The offset of the match at `read`.
 #[inline]
 fn offset_at(src: &[u8], read: usize) -> Option<usize> {
     let (&[low, high], _) = src.get(read..)?.split_first_chunk()?;
     Some(usize::from(u16::from_le_bytes([low, high])))
 }
 
-/// Requests what a decoder that is at `read` will come to.
+/// Prefetches what a decoder at `read` will read next.
 #[inline]
 fn look_ahead<R: Runs>(src: &[u8], read: usize) {
     if R::AHEAD {
@@ -325,8 +335,9 @@ fn look_ahead<R: Runs>(src: &[u8], read: usize) {
 ///
 /// # Safety
 ///
-/// `from` has as many, and `room >= len` bytes are writable at `to`, apart from it. The processor has the instructions of `R`.
-#[expect(clippy::inline_always, reason = "a part of `decode_raw`'s loop")]
+/// `from` has at least `len` bytes, and `room >= len` bytes are writable at `to`, apart from it.
+/// The processor has the instructions of `R`.
+#[expect(clippy::inline_always, reason = "inlined into `decode_raw`'s loop")]
 #[inline(always)]
 unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usize) {
     debug_assert!(len <= from.len() && len <= room);
@@ -340,14 +351,18 @@ unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usi
     }
 }
 
-/// Copies a match of `len` bytes that begins `offset` bytes below `to`; from the literals just before it, which `src` ends with, if
-/// it lies within those.
+/// Copies a match of `len` bytes that begins `offset` bytes below `to`. If it lies within the
+/// literals just before it, with which `src` ends, it is copied from `src`.
 ///
 /// # Safety
 ///
-/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`, apart from `src`. The last `literals`
-/// bytes of `src` are those below `to`. The processor has the instructions of `R`.
-#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`,
+/// apart from `src`. The last `literals` bytes of `src` equal those below `to`. The processor has
+/// the instructions of `R`.
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the caller's instructions"
+)]
 #[inline(always)]
 unsafe fn copy_match<R: Runs>(
     src: &[u8],
@@ -360,11 +375,12 @@ unsafe fn copy_match<R: Runs>(
     if offset <= literals && len <= offset {
         // SAFETY: `offset <= literals`, which are no more than `src` has.
         let from = unsafe { src.as_ptr().add(src.len() - offset) };
-        // SAFETY: the source ends within `src` as `len <= offset`; `len` bytes remain in the room.
+        // SAFETY: the source ends within `src` because `len <= offset`; `len` bytes remain in the
+        // room.
         return unsafe { R::copy_exact(from, to, len) };
     }
     if offset < 16 {
-        // SAFETY: the caller's promise is the one asked for.
+        // SAFETY: the caller promises exactly this.
         return unsafe { copy::repeat_period(to, offset, len) };
     }
     // SAFETY: the caller promises `offset` bytes below `to`.
@@ -381,7 +397,7 @@ unsafe fn copy_match<R: Runs>(
     }
 }
 
-/// A length of which a token has `half`, with the extension bytes at `*read`, if there are.
+/// A length whose token half is `half`, plus the extension bytes at `*read`, if any.
 #[inline]
 fn length(half: usize, src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
     if half < HALF_MAX {
@@ -390,9 +406,9 @@ fn length(half: usize, src: &[u8], read: &mut usize, limit: usize) -> Option<usi
     Some(half + extension(src, read, limit)?)
 }
 
-/// Adds up extension bytes at `*read` and moves `*read` behind them.
+/// Adds up the extension bytes at `*read` and moves `*read` past them.
 ///
-/// `None` when `src` ends before a byte below 255, or when the sum exceeds `limit`, which also
+/// Returns `None` if `src` ends before a byte below 255, or if the sum exceeds `limit`, which also
 /// keeps it from overflowing.
 #[inline]
 fn extension(src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
@@ -414,9 +430,10 @@ fn extension(src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
 #[cfg(test)]
 pub(super) fn decode_long_by_words(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy words.
+    // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy
+    // words.
     let whole = |to: *mut u8, room: usize| unsafe {
-        decode_raw::<super::runs::LongWords, false>(src, to, raw_len..raw_len, room)
+        decode_raw::<super::fast::runs::LongWords, false>(src, to, raw_len..raw_len, room)
     };
     // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes.
     unsafe { append(&mut out, raw_len..raw_len, whole) }?;

@@ -1,5 +1,5 @@
-//! Values that share structure: each encoded, and decoded, alone, as parts of a dictionary that a
-//! table keeps once, and literals between them.
+//! Dictionary form of the codec: each value is encoded and decoded alone, as copies from a
+//! dictionary that the table stores once, and literals between them.
 //!
 //! ```text
 //! count      1 byte            n, at most 254; 255: the rest is a value encoded without a dictionary
@@ -7,13 +7,13 @@
 //!                              the dictionary. Position 2047: no match but 16 literals times the low
 //!                              bits, at least once
 //! lengths    n times 4 bits    literals before each match, low half of a byte first
-//! literals   the rest          of all sequences, then those behind the last match, whose number follows
+//! literals   the rest          of all sequences, then those after the last match, whose number follows
 //!                              from the raw length
 //! ```
 //!
-//! A decoder learns at once where every match and the first literals stand: there is no chain of loads from
-//! one sequence to the next, no length needs a branch, and each match is one copy of 32 bytes. That is
-//! why matches within the value are not to be had, except by the escape of count 255.
+//! A decoder knows at once where every match and the first literals are. There is no chain of loads
+//! from one sequence to the next, no length needs a branch, and each match is one copy of 32 bytes.
+//! That is why matches within the value are not supported, except through the escape of count 255.
 
 mod decode;
 mod encode;
@@ -27,7 +27,7 @@ mod tests;
 pub use decode::decode_with;
 pub use matcher::{Matcher, Padded};
 
-/// Longest dictionary, so that a match's position fits eleven bits, one of whose values means none.
+/// Longest dictionary: a match's position fits eleven bits, one value of which means "no match".
 pub const DICTIONARY_BYTES_MAX: usize = (1 << 11) - 1;
 
 /// Longest match.
@@ -45,25 +45,26 @@ const RUN_BYTES: usize = 16;
 /// Most sequences of a value; the rest of it would be literals.
 const SEQUENCES_MAX: usize = 254;
 
-/// The count that announces a value encoded without a dictionary.
+/// The count that marks a value encoded without a dictionary.
 const PLAIN: u8 = 255;
 
-/// Bytes that `count` sequences take before the literals, with the count itself.
+/// Bytes that `count` sequences take before the literals, including the count itself.
 #[inline]
 fn head_len(count: usize) -> usize {
     1 + 2 * count + count.div_ceil(2)
 }
 
-/// A dictionary as a decoder needs it: with room behind, so that each match is copied at one length.
+/// A dictionary as a decoder needs it: padded, so that each match is copied at one fixed length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dictionary {
-    /// The bytes and, unless there are none, `MATCH_BYTES_MAX` more from every position that a match can have.
+    /// The bytes and, unless there are none, padding: `MATCH_BYTES_MAX` bytes are readable from
+    /// every position that a match can have.
     padded: Box<[u8]>,
     len: usize,
 }
 
 impl Dictionary {
-    /// A dictionary of these bytes; of their end only, where they are more than [`DICTIONARY_BYTES_MAX`].
+    /// A dictionary of these bytes, or of the last [`DICTIONARY_BYTES_MAX`] of them.
     pub fn new(bytes: &[u8]) -> Dictionary {
         let start = bytes.len().saturating_sub(DICTIONARY_BYTES_MAX);
         let bytes = &bytes[start..];
@@ -78,7 +79,7 @@ impl Dictionary {
         }
     }
 
-    /// The bytes, without what stands behind them.
+    /// The bytes, without the padding.
     pub fn bytes(&self) -> &[u8] {
         &self.padded[..self.len]
     }

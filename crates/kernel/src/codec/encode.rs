@@ -1,20 +1,20 @@
-//! Greedy encoding with a hash table of positions that is never cleared.
+//! Greedy encoder with a hash table of positions that is never cleared.
 //!
-//! The table keeps `base + position` for the last position of each hash; `base` grows by the
-//! length of every value, so that entries of earlier values lie below it: one comparison tells them
-//! from present ones. A candidate counts only after its place and its four bytes were compared, so the
-//! table can mislead but never corrupt.
+//! The table stores `base + position` for the last position of each hash. `base` grows by the
+//! length of every value, so entries of earlier values lie below it, and one comparison
+//! distinguishes them from current ones. A candidate is used only after its position and its four
+//! bytes were compared, so the table can mislead but never corrupt.
 
 #![allow(
     unsafe_code,
-    reason = "loads under bounds it has checked, and calls for instructions found at run time"
+    reason = "loads within checked bounds, and calls of functions for instructions found at run time"
 )]
 
 use super::copy;
 use super::dictionary::sequences::Sequences;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::lanes::Wide;
-use super::lanes::{Lanes, SLACK_BYTES, Words};
+use super::fast::lanes::Wide;
+use super::fast::lanes::{Lanes, SLACK_BYTES, Words};
 use super::sink::Sink;
 use super::token::{
     COVER, COVER_MODULUS, HASH_BITS, HASH_BITS_LONG, HASH_BITS_SHORT, HASHED_BYTES_LONG,
@@ -47,13 +47,13 @@ const _: () = assert!((u32::MAX - BASE_MAX) as usize >= RAW_BYTES_MAX);
 #[derive(Clone)]
 pub struct Encoder {
     table: Box<[u32; TABLE_LEN]>,
-    /// What position 0 of the next value is stored as; at least 1, so that an entry never written
-    /// lies below it.
+    /// What position 0 of the next value is stored as; at least 1, so that an empty entry lies
+    /// below it.
     base: u32,
-    /// Whether this processor has the instructions of [`Wide`]; asked for once.
+    /// Whether this processor has the instructions of [`Wide`]; queried once.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     wide: bool,
-    /// Kept for values that are encoded against a dictionary.
+    /// Buffers for values that are encoded against a dictionary.
     pub(super) sequences: Sequences,
 }
 
@@ -96,8 +96,9 @@ impl Encoder {
         let old_len = out.len();
         let spare = out.spare_capacity_mut();
         debug_assert!(spare.len() >= src.len() + SLACK_BYTES);
-        // The encoded form must be shorter than the value: one byte less is all the room it has.
-        // SAFETY: the spare capacity holds the value and the slack, and `out` is not touched before `set_len`.
+        // The encoded form must be shorter than the value, so its room is one byte less. SAFETY:
+        // the spare capacity holds the value and the slack, and `out` is not touched before
+        // `set_len`.
         let mut sink = unsafe { Sink::new(spare.as_mut_ptr().cast(), src.len() - 1) };
         let base = self.advance(src.len());
         let fits = if src.len() <= SHORT_BYTES_MAX {
@@ -115,7 +116,7 @@ impl Encoder {
         true
     }
 
-    /// Encodes `src` into `sink` with what this processor has.
+    /// Encodes `src` into `sink` with the best instructions of this processor.
     #[inline]
     fn search_here<const SHORT: bool, const LONG: bool>(
         &mut self,
@@ -125,14 +126,14 @@ impl Encoder {
     ) -> Option<()> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.wide {
-            // SAFETY: the processor was asked for these instructions when the encoder was made.
+            // SAFETY: the encoder's constructor has checked for these instructions.
             return unsafe { search_wide::<SHORT, LONG>(src, &mut self.table, base, sink) };
         }
         // SAFETY: every processor has words.
         unsafe { search::<SHORT, LONG, Words>(src, &mut self.table, base, sink) }
     }
 
-    /// The same encoder as a processor without [`Wide`]'s instructions has it: by words.
+    /// The same encoder for a processor without the instructions of [`Wide`].
     #[cfg(test)]
     pub(super) fn by_words(&self) -> Encoder {
         Encoder {
@@ -142,7 +143,7 @@ impl Encoder {
         }
     }
 
-    /// Reserves `len` table values and returns the first; clears the table when they run out.
+    /// Reserves `len` table values and returns the first; clears the table if they run out.
     #[inline]
     fn advance(&mut self, len: usize) -> u32 {
         debug_assert!(len <= RAW_BYTES_MAX);
@@ -168,7 +169,7 @@ impl Encoder {
     }
 }
 
-/// Made on the heap: no stack is to hold it meanwhile.
+/// Allocated directly on the heap, not moved there from the stack.
 fn empty_table() -> Box<[u32; TABLE_LEN]> {
     let table = vec![0; TABLE_LEN].into_boxed_slice();
     table.try_into().expect("it has that length")
@@ -181,7 +182,7 @@ struct Match {
     len: usize,
 }
 
-/// The whole search once more, with the instructions of [`Wide`].
+/// The search, compiled for the instructions of [`Wide`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
 fn search_wide<const SHORT: bool, const LONG: bool>(
@@ -190,18 +191,18 @@ fn search_wide<const SHORT: bool, const LONG: bool>(
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
-    // SAFETY: this function's caller has made sure of the instructions that `Wide` asks for.
+    // SAFETY: the caller has made sure of the instructions that `Wide` needs.
     unsafe { search::<SHORT, LONG, Wide>(src, table, base, sink) }
 }
 
-/// Encodes `src` into `sink`; `None` when the encoded form does not fit.
+/// Encodes `src` into `sink`; returns `None` if the encoded form does not fit.
 ///
 /// # Safety
 ///
 /// The processor has the instructions of the lanes.
 #[expect(
     clippy::inline_always,
-    reason = "a part of functions that are compiled for different instructions"
+    reason = "inlined into functions that are compiled for different instructions"
 )]
 #[inline(always)]
 unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
@@ -211,7 +212,7 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
     sink: &mut Sink,
 ) -> Option<()> {
     let mut anchor = 0;
-    // A value that repeats to its end leaves nothing to be searched.
+    // A value that repeats to its end leaves nothing to search.
     while anchor + MATCH_BYTES_MIN <= src.len() {
         let found = if SHORT {
             find_covered::<HASH_BITS_SHORT>(src, table, base, anchor)
@@ -221,8 +222,8 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
         let Some((at, candidate)) = found else {
             break;
         };
-        // SAFETY: the caller promises the instructions; `probe` gave `candidate < at`, and of both the four
-        // bytes were loaded.
+        // SAFETY: the caller promises the instructions; `probe` returned `candidate < at`, and four
+        // bytes were loaded at both.
         let found = unsafe { widen::<L>(src, at, candidate, anchor) };
         let offset = u16::try_from(found.offset).ok()?;
         // SAFETY: as above.
@@ -230,9 +231,10 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
             sink.sequence::<SHORT, L>(&src[anchor..found.at], Some((offset, found.len)))?;
         }
         anchor = found.at + found.len;
-        // The next match often begins just behind; let it find the end of this one.
-        if anchor - 2 + asked::<LONG>() <= src.len() {
-            // SAFETY: `anchor >= 4`, and what is asked for from `anchor - 2` on was checked.
+        // The next match often begins just after this one: enter the end of this one for it to
+        // find.
+        if anchor - 2 + hashed_bytes::<LONG>() <= src.len() {
+            // SAFETY: `anchor >= 4`, and the bytes from `anchor - 2` on were checked.
             let bytes = unsafe { bytes_at::<LONG>(src, anchor - 2) };
             let slot = if SHORT {
                 hash::<HASH_BITS_SHORT>(low_u32(bytes))
@@ -249,20 +251,21 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
     Some(())
 }
 
-/// Finds the first match at or behind `anchor` that the table knows, in a short value: where four bytes
-/// stand, and where the same four stood earlier.
+/// Finds the first match at or after `anchor` in a short value: the position of four bytes, and of
+/// an earlier occurrence of the same four.
 ///
-/// Three positions of seven are entered and looked at. [`COVER`] is a difference cover: whatever the
-/// distance of two equal runs, among seven consecutive positions of the later one there is one that
-/// lies in the cover as its counterpart does. So a match of ten bytes is found (unless another run of
-/// its hash came between, or its earlier part lies in a match itself) and a shorter one often. The
-/// three share one load. The idea is Burkhardt and Kärkkäinen's, who sort suffixes by it (2003).
+/// Three positions of every seven are entered and tested. [`COVER`] is a difference cover: whatever
+/// the distance of two equal runs, among seven consecutive positions of the later one there is one
+/// such that both it and its counterpart lie in the cover. So a match of ten bytes is found, unless
+/// another run with the same hash came between or its earlier part lies in a match itself, and a
+/// shorter match is found often. The three positions share one load. The idea is from Burkhardt and
+/// Kärkkäinen (2003), who sort suffixes with it.
 ///
-/// Looking at every other position finds matches of five bytes: text of 100 to 256 bytes is 1 to 5 %
-/// smaller then, and takes a third longer to encode.
+/// Testing every other position would find matches of five bytes, for slightly smaller text, but
+/// encodes more slowly.
 #[expect(
     clippy::inline_always,
-    reason = "compiled for the instructions of the one search it is a part of"
+    reason = "inlined into the one search that uses it and compiled for its instructions"
 )]
 #[inline(always)]
 fn find_covered<const BITS: u32>(
@@ -271,9 +274,10 @@ fn find_covered<const BITS: u32>(
     base: u32,
     anchor: usize,
 ) -> Option<(usize, usize)> {
-    // Blocks lie on the grid of the value, not of the anchor: the cover is one for the whole value.
+    // Blocks lie on the grid of the value, not of the anchor: there is one cover for the whole
+    // value.
     let mut block = 0;
-    // The first look needs no division.
+    // The first call needs no division.
     if anchor > 0 {
         block = anchor - anchor % COVER_MODULUS;
         if block < anchor {
@@ -283,9 +287,9 @@ fn find_covered<const BITS: u32>(
             block += COVER_MODULUS;
         }
     }
-    // Where the last block begins that one load has all of; without one there is nothing for the loop.
+    // Start of the last block that one load covers; without one the loop has nothing to do.
     if let Some(last) = src.len().checked_sub(8) {
-        // Counted beside the block: to add them up at each position takes two instructions more.
+        // Counted next to the block: computing it at each position takes two more instructions.
         let mut first = stored(base, block);
         while block <= last {
             // SAFETY: `block + 8 <= src.len()` by the loop's condition.
@@ -304,7 +308,8 @@ fn find_covered<const BITS: u32>(
     find_at_edge::<BITS>(src, table, base, anchor, block)
 }
 
-/// As [`find_covered`] in a single block, of which a part may lie before the anchor or behind the value.
+/// As [`find_covered`] in a single block, part of which may lie before the anchor or after the end
+/// of the value.
 fn find_at_edge<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
@@ -325,10 +330,10 @@ fn find_at_edge<const BITS: u32>(
     None
 }
 
-/// As [`find_covered`] for longer values: every position at first, then with growing strides.
+/// As [`find_covered`], for longer values: tests every position at first, then strides that grow.
 #[expect(
     clippy::inline_always,
-    reason = "compiled for the instructions of the one search it is a part of"
+    reason = "inlined into the one search that uses it and compiled for its instructions"
 )]
 #[inline(always)]
 fn find_striding<const LONG: bool>(
@@ -339,7 +344,7 @@ fn find_striding<const LONG: bool>(
 ) -> Option<(usize, usize)> {
     let mut at = anchor;
     let mut tries = 1usize << SKIP_SHIFT;
-    // The first tries take every position: four of them share one load and one bounds check.
+    // The first tries test every position: four of them share one load and one bounds check.
     while at + 8 <= src.len() && tries < 2 << SKIP_SHIFT {
         // SAFETY: `at + 8 <= src.len()` is the loop's condition.
         let word = unsafe { copy::load_u64(src, at) };
@@ -353,8 +358,8 @@ fn find_striding<const LONG: bool>(
         at += 4;
         tries += 4;
     }
-    while at + asked::<LONG>() <= src.len() {
-        // SAFETY: that is the loop's condition.
+    while at + hashed_bytes::<LONG>() <= src.len() {
+        // SAFETY: this is the loop's condition.
         let bytes = unsafe { bytes_at::<LONG>(src, at) };
         let slot = slot_of::<LONG>(bytes);
         if let Some(candidate) = probe(src, table, base, at, slot, low_u32(bytes)) {
@@ -371,7 +376,7 @@ const _: () = assert!(3 + HASHED_BYTES_LONG <= 8 && 3 + MATCH_BYTES_MIN <= 8);
 
 /// Bytes of a position that are hashed.
 #[inline]
-const fn asked<const LONG: bool>() -> usize {
+const fn hashed_bytes<const LONG: bool>() -> usize {
     if LONG {
         HASHED_BYTES_LONG
     } else {
@@ -383,10 +388,10 @@ const fn asked<const LONG: bool>() -> usize {
 ///
 /// # Safety
 ///
-/// As many lie in `src` from `at` on.
+/// `src` has this many bytes from `at` on.
 #[inline]
 unsafe fn bytes_at<const LONG: bool>(src: &[u8], at: usize) -> u64 {
-    // SAFETY: the caller's promise is the one asked for, or more.
+    // SAFETY: the caller promises this, or more.
     let low = unsafe { copy::load_u32(src, at) };
     if LONG {
         u64::from(low) | u64::from(src[at + 4]) << 32
@@ -395,7 +400,7 @@ unsafe fn bytes_at<const LONG: bool>(src: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Where the table has a position with these bytes, in values that are not short.
+/// The slot for these bytes, in values that are not short.
 #[inline]
 fn slot_of<const LONG: bool>(bytes: u64) -> usize {
     if LONG {
@@ -405,8 +410,8 @@ fn slot_of<const LONG: bool>(bytes: u64) -> usize {
     }
 }
 
-/// Enters position `at`, whose first four bytes are `bytes`, into the table; returns the position entered before for the same
-/// hash if the same four bytes stand there.
+/// Enters position `at`, whose first four bytes are `bytes`, into the table. Returns the position
+/// entered before for the same hash if it has the same four bytes.
 #[inline]
 fn probe(
     src: &[u8],
@@ -419,7 +424,7 @@ fn probe(
     probe_as(src, table, base, (at, stored(base, at)), slot, bytes)
 }
 
-/// As [`probe`], for those who know what the table is to hold for the position.
+/// As [`probe`], for callers that have computed the table entry of the position.
 #[inline]
 fn probe_as(
     src: &[u8],
@@ -432,12 +437,13 @@ fn probe_as(
     debug_assert_eq!(entered, stored(base, at));
     let entry = &mut table[slot];
     let earlier = std::mem::replace(entry, entered);
-    // Entries of earlier values lie below the base; this one comparison is all that most positions need.
+    // Entries of earlier values lie below the base. Most positions need only this one comparison.
     if earlier < base {
         return None;
     }
     let candidate = (earlier - base) as usize;
-    // Never, as positions are entered in ascending order; but the load below must not rest on that.
+    // Never true, because positions are entered in ascending order; but the load below must not
+    // depend on that.
     if candidate >= at {
         return None;
     }
@@ -447,14 +453,14 @@ fn probe_as(
 }
 
 /// The low half of a word.
-#[expect(clippy::cast_possible_truncation, reason = "the low half is asked for")]
+#[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
 #[inline]
 fn low_u32(word: u64) -> u32 {
     word as u32
 }
 
-/// The table's form of the position `at` behind one whose form is `from`: position 0, whose form is the base, or
-/// another.
+/// The table's form of the position `at` bytes after one whose form is `from`, which may be the
+/// base.
 #[expect(clippy::cast_possible_truncation, reason = "positions are below 64 Ki")]
 #[inline]
 fn stored(from: u32, at: usize) -> u32 {
@@ -462,17 +468,18 @@ fn stored(from: u32, at: usize) -> u32 {
     from + at as u32
 }
 
-/// Extends a match of four bytes as far as it goes, backwards not beyond `anchor`.
+/// Extends a match of four bytes in both directions, backwards not beyond `anchor`.
 ///
 /// # Safety
 ///
-/// The processor has the instructions of the lanes; `candidate < at`, and four bytes from `at` on lie within
-/// `src`.
+/// The processor has the instructions of the lanes; `candidate < at`, and four bytes from `at` on
+/// lie within `src`.
 #[inline]
 unsafe fn widen<L: Lanes>(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
     debug_assert!(candidate < at && at + MATCH_BYTES_MIN <= src.len());
     let offset = at - candidate;
-    // SAFETY: the caller promises the instructions, and bounds by which `1 <= offset <= at < end <= src.len()`.
+    // SAFETY: the caller promises the instructions, and bounds by which
+    // `1 <= offset <= at < end <= src.len()`.
     let end = unsafe { L::run_end(src, at + MATCH_BYTES_MIN, offset) };
     debug_assert!(end <= src.len());
     let len = end - at;

@@ -1,4 +1,4 @@
-//! The codec in safe code, with the plainest data structures: what the fast form must agree with.
+//! Safe twin of the codec, with the plainest data structures.
 
 use super::token::{
     COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, HASHED_BYTES_LONG, MATCH_BYTES_MIN,
@@ -12,7 +12,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let long = src.len() > MEDIUM_BYTES_MAX;
-    let asked = if long {
+    let hashed = if long {
         HASHED_BYTES_LONG
     } else {
         MATCH_BYTES_MIN
@@ -21,7 +21,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     let mut table: Vec<Option<usize>> = vec![None; 1 << HASH_BITS];
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
-    while at + asked <= src.len() {
+    while at + hashed <= src.len() {
         if src.len() <= SHORT_BYTES_MAX && !COVER.contains(&(at % COVER_MODULUS)) {
             at += 1;
             continue;
@@ -51,7 +51,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
             Some((offset, back + ahead)),
         );
         anchor = at + ahead;
-        if anchor - 2 + asked <= src.len() {
+        if anchor - 2 + hashed <= src.len() {
             table[slot(anchor - 2)] = Some(anchor - 2);
         }
         (at, tries) = (anchor, 1 << SKIP_SHIFT);
@@ -62,7 +62,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     (out.len() < src.len()).then_some(out)
 }
 
-/// Where the table has position `at` of a value.
+/// The table slot of position `at` of a value.
 fn slot_of(src: &[u8], at: usize, long: bool) -> usize {
     let bytes = u32::from_le_bytes(four(src, at));
     if long {
@@ -99,7 +99,7 @@ fn put_extension(out: &mut Vec<u8>, len: usize) {
     out.push(u8::try_from(rest % 255).expect("a remainder of 255"));
 }
 
-/// The `raw_len` bytes that `src` stands for; as [`super::decode`].
+/// Decodes `src` to `raw_len` bytes, as [`super::decode`].
 pub fn decode(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = src;
@@ -125,8 +125,8 @@ pub fn decode(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     (out.len() == raw_len).then_some(out)
 }
 
-/// The length that a token half and the extension bytes at the start of `rest` stand for; `None`
-/// when they are cut short or exceed `limit`.
+/// The length that a token half and the extension bytes at the start of `rest` stand for; `None` if
+/// they are cut short or exceed `limit`.
 fn take_len(rest: &mut &[u8], half: usize, limit: usize) -> Option<usize> {
     let mut len = half;
     if len == HALF_MAX {

@@ -1,16 +1,14 @@
-//! Where the encoder puts its sequences: token, literals, offset and the extensions of their lengths.
+//! Output of the encoder: tokens, literals, offsets and extension bytes.
 
-#![allow(
-    unsafe_code,
-    reason = "writes whose room is made sure of once a sequence"
-)]
+#![allow(unsafe_code, reason = "writes whose room is checked once per sequence")]
 
-use super::lanes::Lanes;
+use super::fast::lanes::Lanes;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, SHORT_BYTES_MAX};
 
 /// Where encoded bytes go: spare capacity with a fixed bound.
 pub(super) struct Sink {
-    /// `room` and [`super::lanes::SLACK_BYTES`] writable bytes, of which the first `len` are initialised.
+    /// `room` and [`super::fast::lanes::SLACK_BYTES`] writable bytes, of which the first `len` are
+    /// initialised.
     to: *mut u8,
     len: usize,
     room: usize,
@@ -19,7 +17,8 @@ pub(super) struct Sink {
 impl Sink {
     /// # Safety
     ///
-    /// `room` and [`super::lanes::SLACK_BYTES`] bytes are writable at `to` as long as the sink is used.
+    /// `room` and [`super::fast::lanes::SLACK_BYTES`] bytes are writable at `to` as long as the
+    /// sink is used.
     #[inline]
     pub(super) unsafe fn new(to: *mut u8, room: usize) -> Sink {
         Sink { to, len: 0, room }
@@ -31,7 +30,7 @@ impl Sink {
         self.len
     }
 
-    /// Writes one sequence; `None` when it does not fit, with nothing written.
+    /// Writes one sequence; returns `None` and writes nothing if it does not fit.
     ///
     /// # Safety
     ///
@@ -57,9 +56,9 @@ impl Sink {
         self.extension::<SHORT>(literals.len());
         // SAFETY: `len < end <= room`, as the token and extension were counted in `bytes`.
         let to = unsafe { self.to.add(self.len) };
-        // SAFETY: `bytes` counts the literals, and `room - len` covered `bytes`; behind the room there are
-        // `SLACK_BYTES` more. The spare capacity of the output and the value are different allocations. The
-        // instructions are the caller's promise.
+        // SAFETY: `bytes` includes the literals, `room - len` covered `bytes`, and after the room
+        // there are `SLACK_BYTES` more. The spare capacity of the output and the value are
+        // different allocations. The caller promises the instructions.
         unsafe { L::copy(literals, to) };
         self.len += literals.len();
         if let Some((offset, _)) = matched {
@@ -72,7 +71,7 @@ impl Sink {
         Some(())
     }
 
-    /// Writes one byte of those that `sequence` has made sure of.
+    /// Writes one of the bytes that `sequence` has counted.
     #[inline]
     fn byte(&mut self, byte: u8) {
         debug_assert!(self.len < self.room);
@@ -104,7 +103,7 @@ impl Sink {
 
 const _: () = assert!(SHORT_BYTES_MAX < HALF_MAX + 255, "one extension byte");
 
-/// Extension bytes that a length needs; of a short value's one at most.
+/// Number of extension bytes that a length needs; at most one in a short value.
 #[inline]
 fn extension_len<const SHORT: bool>(len: usize) -> usize {
     if len < HALF_MAX {

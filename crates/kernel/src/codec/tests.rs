@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::token::{COVERED_BYTES_MIN, MEDIUM_BYTES_MAX, RAW_BYTES_MAX, SHORT_BYTES_MAX};
 use super::{Encoder, decode, decode_each, decode_into, decode_until, twin};
 
-/// A small generator (xorshift64*), so that a failing case is named by its seed alone.
+/// A small generator (xorshift64*): its seed alone names a failing case.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -35,7 +35,7 @@ impl Random {
         half.iter().copied().cycle().take(len).collect()
     }
 
-    /// Runs of literals from a small alphabet, and repeats at near and far distances.
+    /// Runs of literals from a small alphabet, and repetitions at near and far distances.
     pub(super) fn mixed(&mut self, len: usize) -> Vec<u8> {
         let alphabet = 1 + self.below(60);
         let mut value = Vec::with_capacity(len);
@@ -99,7 +99,7 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let verdict = decode_each(&twice, src.len(), raw_len, &mut appended);
     assert_eq!(&appended[..4], b"kept");
     let both = expected.as_ref().map(|raw| raw.repeat(2));
-    // Of no bytes there are no two values.
+    // An empty source has no two values.
     let both = both.filter(|_| !src.is_empty());
     assert_eq!(
         verdict.map(|()| &appended[4..]),
@@ -111,7 +111,7 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     expected
 }
 
-/// Parts of what `src` stands for. Where the whole is malformed, what comes before the flaw may be given.
+/// Decodes parts of `src`. If the whole is malformed, the bytes before the flaw may be returned.
 fn decode_parts(src: &[u8], raw_len: usize, expected: Option<&[u8]>) {
     for wanted in [
         0,
@@ -180,8 +180,8 @@ fn every_period_and_length() {
     }
 }
 
-/// One repetition as short as the cover allows, wherever it begins and however far it lies back.
-/// Two runs of one hash may hide it; among twenty values that is rare.
+/// One repetition as short as the cover allows, wherever it begins and however far back it lies.
+/// Two runs with one hash may hide it; among twenty values that is rare.
 #[test]
 fn a_repetition_is_found_at_every_distance() {
     let mut random = Random::new(7);
@@ -258,7 +258,8 @@ fn decoding_twice_appends() {
     assert_eq!(out, value.repeat(100));
 }
 
-/// Literals and matches of every length: across one extension byte, whole vectors, short and longer values.
+/// Literals and matches of every length: across one extension byte, whole vectors, short and longer
+/// values.
 #[test]
 fn a_repetition_behind_literals_of_every_length() {
     let mut random = Random::new(11);
@@ -272,7 +273,7 @@ fn a_repetition_behind_literals_of_every_length() {
     }
 }
 
-/// One value that does not decode, or a part of one, and none is decoded.
+/// If one value does not decode, or is cut short, none is decoded.
 #[test]
 fn values_one_behind_the_other_decode_all_or_not_at_all() {
     let mut encoder = Encoder::new();
@@ -325,8 +326,8 @@ fn malformed_sequences_one_by_one() {
     for (src, raw_len) in [
         (&[][..], 1),                 // nothing for something
         (&[0x10], 1),                 // literals missing
-        (&[0x10, 1], 0),              // more than asked for
-        (&[0x10, 1], 2),              // less than asked for
+        (&[0x10, 1], 0),              // more than requested
+        (&[0x10, 1], 2),              // less than requested
         (&[0x11, 1], 1),              // a match announced, no offset
         (&[0x10, 1, 1], 5),           // half an offset
         (&[0x10, 1, 0, 0], 5),        // offset zero
@@ -334,7 +335,7 @@ fn malformed_sequences_one_by_one() {
         (&[0x00, 1, 0], 4),           // match without any output
         (&[0x1f, 1, 1, 0], 20),       // extension missing
         (&[0x1f, 1, 1, 0, 255], 275), // extension cut short
-        (&[0x1f, 1, 1, 0, 1], 20),    // match one longer than asked for
+        (&[0x1f, 1, 1, 0, 1], 20),    // match one longer than requested
         (&[0xf0], 15),                // literal extension missing
         (&[0xf0, 255, 255], 15),      // literal extension cut short
         (&[0xf0, 0, 1, 2, 3], 15),    // literals cut short
@@ -404,8 +405,8 @@ fn truncated_and_mutated_streams() {
     assert!(cfg!(miri) || streams >= 200_000, "{streams} streams");
 }
 
-/// LZ4's blocks obey stricter end rules, so each of them must decode here; and what one of our
-/// stored values means to LZ4 must be the value too, where the end rules happen to hold.
+/// LZ4's blocks obey stricter end rules, so each of them must decode here; and if one of our stored
+/// values happens to obey the end rules, LZ4 must decode it to the value, too.
 #[test]
 fn lz4_blocks_decode() {
     for seed in 0..if cfg!(miri) { 5 } else { 3000 } {

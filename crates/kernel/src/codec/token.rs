@@ -1,4 +1,5 @@
-//! What encoder, decoder and their portable twins share: limits, hashes, the halves of a token.
+//! Constants and helpers that encoder, decoder and their portable twins share: limits, hashes, the
+//! halves of a token.
 
 /// Longest value that is encoded: the farthest match then lies 65,535 bytes back.
 pub const RAW_BYTES_MAX: usize = 1 << 16;
@@ -13,34 +14,34 @@ pub(super) const RAW_BYTES_MIN: usize = 6;
 pub(super) const HALF_MAX: usize = 15;
 
 /// After 2^`SKIP_SHIFT` positions without a match the search strides two bytes, after twice as many
-/// three, and so on: incompressible values cost little. With 6 instead of 5, values of 1,000 and 4,000 bytes of which
-/// each 50 bytes come twice took a quarter longer to encode, and text and code were half a percent smaller at most, records against a
-/// dictionary 0.6 percent.
+/// three, and so on: incompressible values cost little. With 6, repetitive values encode more
+/// slowly, and text, code and records shrink hardly more.
 pub(super) const SKIP_SHIFT: u32 = 5;
 
-/// Bits of a position's hash. A large table leads to few positions that have nothing but the hash in common: with 12 bits values
-/// of 4,000 bytes took twice as long, of 1,000 half as long again.
+/// Bits of a position's hash. In a large table few positions share a slot by chance; with 12 bits,
+/// values of 1,000 and 4,000 bytes took considerably longer.
 pub(super) const HASH_BITS: u32 = 14;
 
-/// The same for long values, which would fill any table: one of 16 KiB leaves room in the first-level cache for the earlier
-/// positions that it leads to. With 14 bits blocks of 64 KiB that halve took 1.7 times as long.
+/// The same for long values, which would fill any table. A table of 16 KiB leaves room in the
+/// first-level cache for the earlier positions that it points to.
 pub(super) const HASH_BITS_LONG: u32 = 12;
 
-/// The same for short values, which then touch a small part of the table only.
+/// The same for short values, which then touch only a small part of the table.
 pub(super) const HASH_BITS_SHORT: u32 = 10;
 
-/// Bytes of a long value that are hashed: of four that come again most are no more than four, and not worth their sequence. Text
-/// is 2 % smaller, and takes a seventh less time; values that are not long become 1 to 2 % larger.
+/// Bytes of a long value that are hashed. Most matches of four bytes are no longer than four, and
+/// not worth a sequence: with five, long text is smaller and faster to encode. Shorter values would
+/// become larger.
 pub(super) const HASHED_BYTES_LONG: usize = 5;
 
 /// Values above this length are long.
 pub(super) const MEDIUM_BYTES_MAX: usize = 16 << 10;
 
-/// Longest value that counts as short: its positions load the smaller table to a quarter.
+/// Longest value that counts as short: its positions fill the smaller table to a quarter.
 pub(super) const SHORT_BYTES_MAX: usize = 256;
 
-/// Positions of a short value that are entered and looked at: those with these remainders by
-/// [`COVER_MODULUS`]. Each remainder is the difference of two of them.
+/// Positions of a short value that are entered and tested: those with these remainders modulo
+/// [`COVER_MODULUS`]. Every remainder is the difference of two of them.
 pub(super) const COVER: [usize; 3] = [0, 1, 3];
 
 /// See [`COVER`].
@@ -72,7 +73,7 @@ pub(super) fn hash<const BITS: u32>(bytes: u32) -> usize {
     (bytes.wrapping_mul(2_654_435_761) >> (32 - BITS)) as usize
 }
 
-/// The same of the first [`HASHED_BYTES_LONG`] bytes of `word`.
+/// The same for the first [`HASHED_BYTES_LONG`] bytes of `word`.
 #[inline]
 pub(super) fn hash_long(word: u64) -> usize {
     const UNASKED_BITS: u32 = 24;
@@ -81,7 +82,7 @@ pub(super) fn hash_long(word: u64) -> usize {
     (spread >> (64 - HASH_BITS_LONG)) as usize
 }
 
-/// Shortest match that a short value does not hide: seven positions of four bytes.
+/// Shortest match that a short value cannot hide: seven positions of four bytes.
 #[cfg(test)]
 pub(super) const COVERED_BYTES_MIN: usize = COVER_MODULUS - 1 + MATCH_BYTES_MIN;
 
@@ -97,7 +98,7 @@ pub(super) fn match_half(token: u8) -> usize {
     usize::from(token & 0x0f)
 }
 
-/// Most bytes that `encoded_len` encoded bytes can stand for: an extension byte gives 255.
+/// Most bytes that `encoded_len` encoded bytes can stand for: an extension byte stands for 255.
 #[inline]
 pub const fn raw_len_max(encoded_len: usize) -> usize {
     encoded_len.saturating_mul(255)

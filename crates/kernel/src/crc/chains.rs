@@ -1,20 +1,20 @@
-//! The shape of [`crate::memory_check`]: which words its chains take, and how they are joined. The step of a chain
-//! is up to the processor.
+//! The chains of [`crate::memory_check`]: which words each takes, and how they are joined. The step
+//! of a chain depends on the processor.
 
 use std::ops::Range;
 
-/// Lengths of which [`crate::memory_check`] takes chains: one round and more, and less than what folding is
-/// faster for.
+/// Lengths for which [`crate::memory_check`] uses chains: at least one round, and less than what
+/// folding is faster for.
 pub(super) const CHECK_BYTES: Range<usize> = ROUND_BYTES..512;
 
-/// What the chains of [`crate::memory_check`] take at once.
+/// Bytes that the chains take at once.
 const ROUND_BYTES: usize = 32;
 
 /// One word for each chain of [`crate::memory_check`].
 pub(super) type Round = [[u8; 8]; 4];
 
-/// The rounds that the chains of [`crate::memory_check`] take, and the last one: it ends where the bytes do, so
-/// that some of them may be taken twice.
+/// The rounds that the chains take, and the last one, which ends where the bytes end, so that some
+/// of them may be taken twice.
 #[inline]
 pub(super) fn rounds_of(bytes: &[u8]) -> (&[Round], &Round) {
     debug_assert!(CHECK_BYTES.contains(&bytes.len()));
@@ -25,7 +25,7 @@ pub(super) fn rounds_of(bytes: &[u8]) -> (&[Round], &Round) {
     (&rounds[..full], last.expect("at least one round"))
 }
 
-/// What the chains begin with: the length, so that zeros in front are told from none.
+/// The initial states of the chains: the length, so that leading zeros count.
 #[expect(clippy::cast_possible_truncation, reason = "below 512")]
 #[inline]
 pub(super) fn begun(bytes: &[u8]) -> [u32; 4] {
@@ -33,7 +33,8 @@ pub(super) fn begun(bytes: &[u8]) -> [u32; 4] {
     [bytes.len() as u32, 0, 0, 0]
 }
 
-/// The check by any step of a chain: the register of CRC-32C, neither inverted before nor behind, and a word.
+/// The check with any step of a chain. A step takes the CRC-32C register, inverted neither before
+/// nor after, and a word.
 pub(super) fn check_by(bytes: &[u8], step: impl Fn(u32, [u8; 8]) -> u32) -> u32 {
     let (rounds, last) = rounds_of(bytes);
     let rounds = rounds.iter().chain([last]);
@@ -44,8 +45,8 @@ pub(super) fn check_by(bytes: &[u8], step: impl Fn(u32, [u8; 8]) -> u32) -> u32 
     step(step(0, first), second)
 }
 
-/// Joins the chains of [`crate::memory_check`]: two numbers for one more chain to take. The factor, 2^64 / golden ratio,
-/// keeps what two chains saw of one change from cancelling.
+/// Joins the chains: two numbers for one more chain to take. The factor, 2^64 / golden ratio, keeps
+/// two chains' traces of one change from cancelling.
 #[inline]
 pub(super) fn joined([a, b, c, d]: [u32; 4]) -> [u64; 2] {
     let pair = |low: u32, high: u32| {

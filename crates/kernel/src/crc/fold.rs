@@ -1,16 +1,16 @@
-//! CRC-32C by folding, with 64-byte carry-less multiplications: 256 bytes a round of long runs, 64 at a time for
-//! [`crate::memory_check`].
+//! CRC-32C by folding, with 64-byte carry-less multiplications: 256 bytes a round for long runs, 64
+//! at a time for [`crate::memory_check`].
 //!
-//! A lane of 16 bytes is a polynomial; moving it past D further bits means multiplying it by x^D,
-//! and as only the remainder modulo the CRC polynomial counts, each of its halves is multiplied
-//! by a 32-bit remainder instead and the lane stays 16 bytes wide. Sixteen lanes move at once and
-//! take up the next 256 bytes by exclusive or. What is left at the end is 16 bytes with the same
-//! remainder as the whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
-//! PCLMULQDQ Instruction", Intel 2009.)
+//! A lane of 16 bytes is a polynomial; moving it past D more bits means multiplying it by x^D. As
+//! only the remainder modulo the CRC polynomial counts, each of its halves is multiplied by a
+//! 32-bit remainder instead, and the lane stays 16 bytes wide. Sixteen lanes move at once and take
+//! in the next 256 bytes by exclusive or. At the end 16 bytes are left with the same remainder as
+//! the whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+//! Instruction", Intel 2009.)
 
 #![allow(
     unsafe_code,
-    reason = "vector loads are unsafe; each reads one array behind a reference"
+    reason = "vector loads are unsafe; each reads one referenced array"
 )]
 
 use std::arch::x86_64::{
@@ -31,7 +31,7 @@ const VECTOR_BYTES: usize = 64;
 
 type Vector = [u8; VECTOR_BYTES];
 
-/// What moves a lane past a number of bytes: multipliers of its first and last eight bytes.
+/// Multipliers of a lane's first and last eight bytes that move it past a number of bytes.
 #[derive(Clone, Copy)]
 struct Shift {
     first: i64,
@@ -39,8 +39,8 @@ struct Shift {
 }
 
 impl Shift {
-    /// The first half stands 64 bits above the last. A product of reflected operands stands one
-    /// bit too low, hence the exponents less one; a remainder takes the upper half of its word.
+    /// The first half is 64 bits above the last. A product of reflected operands is one bit too
+    /// low, hence the exponents less one; a remainder takes the upper half of its word.
     const fn past(bytes: usize) -> Shift {
         let first = (power(8 * bytes + 63) as u64) << 32;
         let last = (unshift(power(8 * bytes)) as u64) << 32;
@@ -63,7 +63,7 @@ const TO_END: [Shift; 4] = [
     Shift::past(0),
 ];
 
-/// Takes `rounds` up into the CRC register `state`, whose upper half is zero.
+/// Adds `rounds` to the CRC register `state`, whose upper half is zero.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
 pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
     let Some((first, rest)) = rounds.split_first() else {
@@ -83,11 +83,11 @@ pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
     reduce(fold(fold(fold(a, shift, b), shift, c), shift, d))
 }
 
-/// The pieces in which [`check`] takes bytes: the first, all that follows it, and the last, which ends where the
-/// bytes do. `None` for lengths of which [`crate::memory_check`] takes something else.
+/// The pieces in which [`check`] takes bytes: the first, everything after it, and the last, which
+/// ends where the bytes end. `None` for lengths that [`crate::memory_check`] handles otherwise.
 #[inline]
 pub(super) fn pieces_of(bytes: &[u8]) -> Option<(&Vector, &[u8], &Vector)> {
-    // Of one vector there is nothing behind the first.
+    // A single vector has nothing after the first piece.
     if bytes.len() <= VECTOR_BYTES || bytes.len() >= CHECK_BYTES.end {
         return None;
     }
@@ -95,13 +95,14 @@ pub(super) fn pieces_of(bytes: &[u8]) -> Option<(&Vector, &[u8], &Vector)> {
     Some((first, rest, bytes.last_chunk()?))
 }
 
-/// The check of [`crate::memory_check`]: the register of CRC-32C, begun with the length, behind the first piece, as
-/// many more as begin before the last one does, and the last. It is not inverted, neither before nor behind.
+/// The check of [`crate::memory_check`]: a CRC-32C register that starts with the length and takes
+/// the first piece, the whole pieces that begin before the last one, and the last one. Not
+/// inverted, neither before nor after.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
 pub(super) fn check(first: &Vector, mut rest: &[u8], last: &Vector) -> u64 {
     debug_assert!(!rest.is_empty());
     let shift = broadcast(PAST_VECTOR);
-    // With the length zeros in front are told from none.
+    // Including the length makes leading zeros count.
     let len = (VECTOR_BYTES + rest.len()) as u64;
     let mut lanes = _mm512_xor_si512(load(first), register(len));
     while let Some((next, behind)) = rest.split_first_chunk()
@@ -113,14 +114,14 @@ pub(super) fn check(first: &Vector, mut rest: &[u8], last: &Vector) -> u64 {
     reduce(fold(lanes, shift, load(last)))
 }
 
-/// A register where it is taken up: at the first bytes of a vector.
+/// A register as the first bytes of a vector, where it is added.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn register(state: u64) -> __m512i {
     _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, state.cast_signed())
 }
 
-/// The register after the 64 bytes that `lanes` stand for.
+/// The register for the 64 bytes of `lanes`.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
 #[inline]
 fn reduce(lanes: __m512i) -> u64 {
@@ -133,7 +134,7 @@ fn reduce(lanes: __m512i) -> u64 {
     _mm_crc32_u64(register, _mm_extract_epi64::<1>(lane).cast_unsigned())
 }
 
-/// Moves `lanes` by `shift` and takes up `next`.
+/// Moves `lanes` by `shift` and adds `next`.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 #[inline]
 fn fold(lanes: __m512i, shift: __m512i, next: __m512i) -> __m512i {
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn checks_of_every_length_equal_the_twin() {
         let bytes: Vec<u8> = (0..=250).cycle().take(600).collect();
-        // Elsewhere nothing uses it, so that there is nothing to be tested.
+        // Without the instructions nothing uses it, so there is nothing to test.
         if level() < Level::Avx512Clmul {
             return;
         }

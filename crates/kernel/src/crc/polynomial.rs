@@ -1,9 +1,9 @@
 //! Arithmetic modulo the Castagnoli polynomial, for tables and multipliers computed at compile
 //! time.
 //!
-//! Registers are reflected: the coefficient of x^31 stands in the lowest bit.
+//! Registers are reflected: the coefficient of x^31 is the lowest bit.
 
-/// The polynomial less its leading term.
+/// The polynomial without its leading term.
 const POLYNOMIAL: u32 = 0x82F6_3B78;
 
 /// Multiplies a register by x.
@@ -19,7 +19,7 @@ pub(super) const fn shift(register: u32) -> u32 {
 /// Divides a register by x.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) const fn unshift(register: u32) -> u32 {
-    // The polynomial has this bit; a register shifted without it has not.
+    // The polynomial has this bit; a register shifted without reduction does not.
     if register >> 31 == 1 {
         (register ^ POLYNOMIAL) << 1 | 1
     } else {

@@ -1,4 +1,4 @@
-//! CRC-32C by eight lookup tables ("slicing by 8"): the safe twin that defines the answer.
+//! CRC-32C by eight lookup tables ("slicing by 8"): the safe twin that defines the result.
 //!
 //! Used where the processor has no CRC instruction, and under Miri.
 
@@ -67,7 +67,7 @@ pub fn memory_check(bytes: &[u8]) -> u32 {
     check_by(bytes, |chain, word| !crc32c_append(!chain, &word))
 }
 
-/// As [`crate::memory_check`] of 65 to 511 bytes where vectors of 64 bytes can be folded, with table lookups only.
+/// As [`crate::memory_check`] for 65 to 511 bytes with 64-byte folding, with table lookups only.
 pub fn folded_check(bytes: &[u8]) -> u32 {
     const VECTOR_BYTES: usize = 64;
     let (len, last) = (bytes.len(), bytes.len() - VECTOR_BYTES);

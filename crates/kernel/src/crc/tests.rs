@@ -54,12 +54,12 @@ fn one_flipped_bit_is_always_noticed() {
     assert_eq!(crc32c(&page), clean);
 }
 
-/// A value in a page of memory that something else was read into: a bit, bytes and words out of place, a part of
-/// it zeros, moved.
+/// A value in a page of memory that something else overwrote: a changed bit, misplaced bytes and
+/// words, zeros, a moved part.
 #[test]
 fn the_check_of_bytes_in_memory_notices_every_change() {
     every_change_is_noticed_by(memory_check);
-    // What the check is where vectors cannot be folded.
+    // The check where vectors cannot be folded.
     every_change_is_noticed_by(portable::memory_check);
 }
 
@@ -123,7 +123,7 @@ fn the_check_of_zeros_tells_how_many() {
     }
 }
 
-/// There each word is taken by the crate; the chains are the same.
+/// There the crate takes each word; the chains are the same.
 #[cfg(not(target_arch = "x86_64"))]
 #[test]
 fn the_check_equals_the_twin() {

@@ -1,11 +1,11 @@
-//! CRC-32C with the SSE4.2 instruction, three chains at a time; the check of bytes in memory, with four.
+//! CRC-32C with the SSE4.2 instruction in three chains, and the in-memory check in four.
 //!
-//! The instruction takes three cycles but can start every cycle, so one chain wastes two thirds
-//! of it. A run of 3 x w words is therefore read as three streams of w words; the states of the
-//! first two are moved past the bytes that follow them by a carry-less multiplication with
-//! x^(bits) modulo the polynomial, read from a table with one entry for every w. (Gopal et al.,
-//! "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011, whose fixed
-//! block sizes the table replaces: any length from 96 bytes gains, records and pages alike.)
+//! The instruction takes three cycles but can start every cycle, so one chain wastes two thirds of
+//! it. A run of 3 x w words is therefore read as three streams of w words; the states of the first
+//! two are moved past the bytes that follow them by a carry-less multiplication with x^(bits)
+//! modulo the polynomial, read from a table with one entry for every w. (Gopal et al., "Fast CRC
+//! Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011. The table replaces their
+//! fixed block sizes: any length from 96 bytes gains, records and pages alike.)
 
 #![allow(
     unsafe_code,
@@ -23,20 +23,20 @@ use super::polynomial::{power, shift};
 use super::portable;
 use crate::cpu::{Level, is_known, level};
 
-/// Longest stream in words: three of them cover a 4 KiB page but for two words.
+/// Longest stream in words: three of them cover a 4 KiB page except for two words.
 const STREAM_WORDS_MAX: usize = 170;
 
 /// Shortest stream worth joining: below it one chain is as fast as the two multiplications.
 const STREAM_WORDS_MIN: usize = 4;
 
-/// Shortest run worth folding: below it three chains are as fast as the set-up, the reduction and what is left over
-/// behind whole rounds.
+/// Shortest run worth folding: below it three chains are as fast as the set-up, the reduction and
+/// the remainder after whole rounds.
 const FOLD_BYTES_MIN: usize = 512;
 const _: () = assert!(CHECK_BYTES.end == FOLD_BYTES_MIN);
 
 /// `SHIFTS[w]` moves a register past `w` words: x^(64 w - 33) modulo the polynomial. The 33 makes
-/// up for the CRC instruction that reduces the product (x^32) and for the bit by which a product
-/// of reflected operands stands too low (x^1).
+/// up for the CRC instruction that reduces the product (x^32) and for the bit by which a product of
+/// reflected operands is too low (x^1).
 static SHIFTS: [i32; 2 * STREAM_WORDS_MAX + 1] = shifts();
 
 const fn shifts() -> [i32; 2 * STREAM_WORDS_MAX + 1] {
@@ -86,8 +86,8 @@ pub(super) fn memory_check(bytes: &[u8]) -> u32 {
     check_asking(bytes)
 }
 
-/// As [`memory_check`], of any bytes, and having asked for the level: what is checked first is checked as all that
-/// follows. Apart, for it has more registers to save than folding.
+/// As [`memory_check`], for any length, after querying the level: the first check must equal all
+/// later ones. A function of its own because it saves more registers than folding.
 #[inline(never)]
 fn check_asking(bytes: &[u8]) -> u32 {
     if !CHECK_BYTES.contains(&bytes.len()) {
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// Before the level is known and behind that: a value's check is made once and compared later.
+    /// Before the level is known and after: a value's check is made once and compared later.
     #[test]
     fn checks_are_the_same_at_every_call() {
         let bytes: Vec<u8> = (0..=250).cycle().take(608).collect();

@@ -1,9 +1,9 @@
 //! Fence search that compares with seven pivots at a time.
 //!
-//! A binary search over a page of 508 fences waits for nine loads, one after the other, and most
-//! of them leave the first-level cache. Seven pivots cut the range to an eighth with loads that
-//! run side by side, so the search waits three times. The choice of the next range is arithmetic
-//! on the number of pivots below the key; nothing branches on the fences.
+//! A binary search over a page of 508 fences waits for nine loads, one after the other, and most of
+//! them miss the first-level cache. Seven pivots cut the range to an eighth with independent loads,
+//! so the search waits three times. The next range is computed from the number of pivots below the
+//! key; nothing branches on the fences.
 
 #![allow(
     unsafe_code,
@@ -21,7 +21,7 @@ const REST_MAX: usize = 24;
 pub(super) fn lower_bound(entries: &[[u8; 8]], key: u64) -> usize {
     let mut base = 0;
     let mut size = entries.len();
-    // Invariant: `base + size <= entries.len()`, and the answer lies in `base..=base + size`.
+    // Invariant: `base + size <= entries.len()`, and the result lies in `base..=base + size`.
     while size > REST_MAX {
         let step = size / (PIVOTS + 1);
         let mut below = 0;
@@ -31,8 +31,8 @@ pub(super) fn lower_bound(entries: &[[u8; 8]], key: u64) -> usize {
             let entry = unsafe { entries.get_unchecked(base + pivot * step - 1) };
             below += usize::from(u64::from_le_bytes(*entry) < key);
         }
-        // The last part may be longer than a step; taking its length for all keeps the invariant,
-        // as `below <= 7`, and lets the number of rounds depend on the count alone.
+        // The last part may be longer than a step. Using its length for all keeps the invariant,
+        // because `below <= 7`, and makes the number of rounds depend on the count alone.
         base += below * step;
         size -= PIVOTS * step;
     }

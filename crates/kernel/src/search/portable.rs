@@ -1,6 +1,6 @@
-//! Safe searches that the compiler may vectorise for the baseline (SSE2, NEON) by itself.
+//! Safe searches that the compiler may vectorise for the baseline (SSE2, NEON).
 //!
-//! These define the answers; the kernels for wider vectors must agree with them.
+//! These define the results; the kernels for wider vectors must agree with them.
 
 use std::hint::select_unpredictable;
 
@@ -36,13 +36,13 @@ pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, boo
     located(column(heads, width, count), width, key)
 }
 
-/// As [`locate`], of a whole column.
+/// As [`locate`], for a whole column.
 pub(super) fn located(column: &[u8], width: usize, key: u64) -> (usize, bool) {
     let below = count_below(column, width, key);
     (below, head_is(column, width, below, key))
 }
 
-/// Whether there is a head at `index`, and it is `key`.
+/// Whether there is a head at `index` and it equals `key`.
 #[inline]
 pub(super) fn head_is(column: &[u8], width: usize, index: usize, key: u64) -> bool {
     let head = column

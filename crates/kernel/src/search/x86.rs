@@ -1,9 +1,9 @@
 //! Head counting with 32-byte (AVX2) and 64-byte (AVX-512) vectors.
 //!
 //! Each vector of heads is compared with the key in every lane and the resulting mask counted, so
-//! there is no loop-carried dependency but an addition. The rest that does not fill a vector is
-//! read with a mask (AVX-512) or together with heads already counted, whose bits are then
-//! shifted out (AVX2): no read leaves the column.
+//! the only loop-carried dependency is an addition. A remainder that does not fill a vector is read
+//! with a mask (AVX-512) or together with heads already counted, whose bits are then shifted out
+//! (AVX2): no read leaves the column.
 
 #![allow(
     unsafe_code,
@@ -35,7 +35,7 @@ pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     }
 }
 
-/// As [`crate::search::locate`], of a whole column.
+/// As [`crate::search::locate`], for a whole column.
 #[inline]
 pub(super) fn locate(column: &[u8], width: usize, key: u64) -> (usize, bool) {
     if level() >= Level::Avx512 {
@@ -46,7 +46,7 @@ pub(super) fn locate(column: &[u8], width: usize, key: u64) -> (usize, bool) {
     (below, portable::head_is(column, width, below, key))
 }
 
-/// As [`count_64`], and whether a head is the key.
+/// As [`count_64`], and whether a head equals the key.
 macro_rules! locate_64 {
     ($column:ident, $width:literal, $key:expr, $less:ident, $equal:ident) => {{
         let key = $key;

@@ -1,9 +1,8 @@
-//! The cache that evicts what a turning hand finds unused (CLOCK; Corbató, 1968, with small
-//! counts).
+//! CLOCK cache: evicts unused values found by a turning hand (Corbató, 1968, with small counts).
 //!
 //! A lookup raises the value's count, up to [`COUNT_MAX`], under the shard's shared lock. An insert
-//! that needs room turns the hand: it lowers counts and evicts what stands at none. New values
-//! start at none, so a scan that touches pages once does not push out those in use.
+//! that needs room turns the hand, which lowers counts and evicts values at 0. New values start at
+//! 0, so a scan that touches pages once does not evict those in use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +14,7 @@ use super::key::{hash_of, is_of_file};
 use super::sharded::{Shard, ShardedCache};
 use super::slots::Slots;
 
-/// Turns of the hand that a much-used value survives.
+/// Turns of the hand that a frequently used value survives.
 const COUNT_MAX: u8 = 3;
 
 /// A sharded cache with CLOCK eviction within each shard.
@@ -62,7 +61,7 @@ impl Shard for ClockShard {
         let shard = shard.read();
         let slot = shard.slots.slot(shard.slots.find(key, hash)?);
         // Relaxed, and two racing marks may count as one: the count is only a hint. A count at its
-        // height is not stored again, so that hot values do not bounce between cores.
+        // maximum is not stored again, so that hot values do not bounce between cores.
         let count = slot.policy.load(Ordering::Relaxed);
         if count < COUNT_MAX {
             slot.policy.store(count + 1, Ordering::Relaxed);
@@ -88,7 +87,7 @@ impl Shard for ClockShard {
         self.slots.usage()
     }
 
-    /// Evicts down to the charges that fit, then moves what is left into a slab of the right size.
+    /// Evicts until the remaining charges fit, then moves the rest into a slab of the right size.
     fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
         if self.slots.usage() <= capacity {
@@ -119,8 +118,8 @@ impl Shard for ClockShard {
 }
 
 impl ClockShard {
-    /// Turns the hand to the next value at count 0 and drops it, or drops the slab itself where it
-    /// alone is too large. Ends, since each full turn lowers every count.
+    /// Turns the hand to the next value at count 0 and drops it, or drops the slab itself if that
+    /// alone is too large. Terminates, because each full turn lowers every count.
     fn evict_one(&mut self) {
         if self.slots.count() == 0 {
             *self = ClockShard::with_capacity(self.capacity);

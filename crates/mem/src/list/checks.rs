@@ -1,4 +1,4 @@
-//! What tests check of a list and its tree.
+//! Checks of a list and its tree, for tests.
 
 use super::{APPENDED, List};
 use crate::tree::Tree;
@@ -20,7 +20,7 @@ impl List {
                     "the list has what the tree has, in its order"
                 );
                 passed += 1;
-                assert!(passed < APPENDED, "a search passes a few nodes at most");
+                assert!(passed < APPENDED, "a search steps over a few nodes at most");
                 node = node.next();
             }
             passed = 0;
@@ -28,7 +28,7 @@ impl List {
         while node.next() != self.sentinel() {
             node = node.next();
             passed += 1;
-            assert!(passed < APPENDED, "a search passes a few nodes at most");
+            assert!(passed < APPENDED, "a search steps over a few nodes at most");
         }
     }
 }

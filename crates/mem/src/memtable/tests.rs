@@ -1,4 +1,4 @@
-//! The memtable against a `BTreeMap`: alone, and while a writer inserts.
+//! The memtable against a `BTreeMap`: alone, and during inserts.
 
 mod logged;
 mod model;
@@ -19,7 +19,7 @@ pub(crate) fn ordered(number: u64) -> [u8; 8] {
     number.swap_bytes().to_le_bytes()
 }
 
-/// Keys that collide: few, short, with long shared parts before and behind the hint.
+/// Keys that collide: few, short, with long common parts before and after the hint.
 fn draw_key(random: &mut Random, hint: &[u8]) -> Vec<u8> {
     let mut key = match random.below(8) {
         0 => Vec::new(),
@@ -143,7 +143,7 @@ fn interleaved_streams_and_sequence_numbers_out_of_order_agree_with_the_model() 
         pair.check_get(b"s1", snapshot);
         pair.check_seeks(b"s1", snapshot);
     }
-    // Of one key hundreds of versions.
+    // Hundreds of versions of one key.
     for snapshot in (10_000..1 << 52).step_by(1 << 43) {
         pair.check_get(b"s1", snapshot);
         pair.check_seeks(b"s1", snapshot);
@@ -151,7 +151,7 @@ fn interleaved_streams_and_sequence_numbers_out_of_order_agree_with_the_model() 
     }
 }
 
-/// Each of some keys in order lies among those before: of them the tree does not have all.
+/// Each of some keys in order lies among earlier ones, not all of which are in the tree.
 #[test]
 fn keys_in_order_within_keys_in_order_agree_with_the_model() {
     for behind in 0..9 {
@@ -170,8 +170,8 @@ fn keys_in_order_within_keys_in_order_agree_with_the_model() {
     }
 }
 
-/// Keys that follow each other, from places drawn at random on: blocks are split in the middle and at their ends, and what
-/// follows goes on behind each.
+/// Runs of consecutive keys from random positions: blocks are split in the middle and at their
+/// ends, and later keys follow each.
 #[test]
 fn bursts_of_keys_in_order_at_random_places_agree_with_the_model() {
     for seed in 200..if cfg!(miri) { 201 } else { 206 } {
@@ -192,7 +192,7 @@ fn bursts_of_keys_in_order_at_random_places_agree_with_the_model() {
     }
 }
 
-/// Blocks above the leaves are filled in order, too, and keys come between later.
+/// Blocks above the leaves are filled in order, too, and later keys come between.
 #[test]
 #[cfg_attr(miri, ignore = "20,000 entries")]
 fn keys_between_many_in_order_agree_with_the_model() {
@@ -253,11 +253,11 @@ fn the_next_prefix_leaves_a_head_that_ends_with_the_key() {
         writer.insert(seq as u64 + 1, Kind::Put, *key, b"", hash64(*key));
     }
     assert_eq!(table.common_prefix(), b"000000000001999");
-    // Behind the longer prefix the head of ...20000 would tell it from no other key to come.
+    // After the longer prefix the head of ...20000 would not distinguish it from any later key.
     assert_eq!(table.next_prefix(), b"00000000");
 }
 
-/// Keys that were put between others since, from the last on; `None` where not all are known.
+/// Keys inserted between others since `seq`, from the last on; `None` if not all are known.
 fn between(table: &Memtable, seq: SeqNo) -> Option<Vec<&[u8]>> {
     let mut keys = Vec::new();
     let all = table.inserted_between(seq, |key| keys.push(key));
@@ -280,7 +280,7 @@ fn what_was_inserted_before_others_is_told_from_what_came_last() {
         "all puts stand behind what was there"
     );
     insert(5, Kind::Merge, b"c");
-    // The same key again stands before its older version.
+    // The same key again comes before its older version.
     insert(6, Kind::Put, b"d");
     insert(7, Kind::Put, b"e");
     assert_eq!(between(&table, 0), Some(vec![&b"d"[..], b"c"]));
@@ -316,7 +316,7 @@ fn what_was_inserted_between_others_is_known_of_the_last_few_dozen() {
         }
         assert_eq!(between(&table, 0).is_some(), seq <= 32, "after {seq}");
     }
-    // A number that does not ascend: what came before is not told from what came after.
+    // A number that does not ascend: entries before and after it cannot be distinguished.
     insert(100, b"k");
     assert_eq!(between(&table, 99), None);
     insert(200, b"l");
@@ -449,7 +449,7 @@ fn a_panicking_comparator_leaves_the_memtable_whole() {
     }
 }
 
-/// The comparator was called once more when the entry had been linked already.
+/// The comparator was once called after the entry had been linked.
 #[test]
 fn a_comparator_that_panics_at_any_call_leaves_no_entry_half_there() {
     #[derive(Debug)]
@@ -484,7 +484,7 @@ fn a_comparator_that_panics_at_any_call_leaves_no_entry_half_there() {
     }
 }
 
-/// Its newest version has a place or none, in turns, and a snapshot sees each of many versions.
+/// Its newest version has a place or none, alternately, and a snapshot sees each of many versions.
 #[test]
 fn every_version_is_found_whatever_chunk_it_is_in() {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256 << 10);

@@ -30,7 +30,7 @@ pub(super) fn run(role: &str, path: &Path) -> bool {
     start(role, path).wait().unwrap().success()
 }
 
-/// The part of the second process.
+/// The second process.
 #[test]
 #[ignore = "started by the other tests of this file"]
 fn play() {

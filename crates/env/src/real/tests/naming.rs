@@ -1,10 +1,10 @@
 //! Every error of the real environment names its path; see `crate::naming`.
 //!
-//! Each call is made to fail by what lies in the directory, by a descriptor that cannot do it, or
-//! by a limit of the process, for which this test binary is started again. Not walked: what `stat`
-//! of an open file, `fcntl` and `flock` refuse other than by a lock that is held, which takes a
-//! broken or a network file system; a copy in place of a link, beyond its first call, which
-//! consists of calls that are walked.
+//! Each call is made to fail by the contents of the directory, by an unsuitable descriptor, or by a
+//! limit of the process, for which this test binary is started again. Not walked: errors of `stat`
+//! on an open file, `fcntl` and `flock` other than a held lock, which take a broken or a network
+//! file system; and a copy in place of a link, beyond its first call, which consists of calls that
+//! are walked.
 
 use std::os::unix::net::UnixStream;
 
@@ -14,7 +14,7 @@ use super::*;
 use crate::file::{Access, LogRegion, ReadFile};
 use crate::naming::{About, SPAWN, Walk, walk_what_all_refuse};
 
-/// No single path component.
+/// Not a single path component.
 const BAD_NAME: &str = "a/b";
 
 #[test]
@@ -115,7 +115,7 @@ fn walk_other_things(walk: &mut Walk, path: &Path) {
     }
     let folder = About::File(path, "folder");
     walk.fails("Dir::unlink", folder, dir.unlink("folder"));
-    // Which no system links: a copy is tried.
+    // A folder cannot be linked: a copy is tried.
     walk.fails("Dir::link", folder, dir.link("folder", &*to, "u"));
     let file = About::File(path, "f");
     walk.fails("Dir::rename", file, dir.rename("f", "folder"));
@@ -132,14 +132,13 @@ fn walk_a_removed_directory(walk: &mut Walk, path: &Path) {
     walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));
     walk.fails("Dir::create", here("new"), dir.create("new"));
     walk.fails("Dir::create_log", here("new"), dir.create_log("new", 10));
-    // The file is there; where it is to go is not.
+    // The file is there; its target directory is not.
     walk.fails("Dir::link", here("new"), from.link("f", &*dir, "new"));
     let none = About::File(&from_path, "none");
     walk.fails("Dir::link", none, from.link("none", &*dir, "new"));
 }
 
-/// Handles over a socket: nothing can be read from it at an offset, written to it at one, mapped or
-/// synced.
+/// Handles over a socket, which cannot be read or written at an offset, mapped or synced.
 fn walk_unfit_descriptors(walk: &mut Walk) {
     let path = Path::new("/some/db");
     let here = About::File(path, "f");
@@ -151,7 +150,7 @@ fn walk_unfit_descriptors(walk: &mut Walk) {
     walk.fails("WritableFile::sync", here, file.sync());
     walk.fails("FileSync::sync", here, file.syncer().sync());
     walk.fails("WritableFile::append", here, file.append(b"x"));
-    // That an earlier one has failed.
+    // Because an earlier one has failed.
     walk.fails("WritableFile::append", here, file.append(b"x"));
     let mut file = files::RealWritableFile::new(unfit());
     let appended = file.append_parts(&[b"x", b"y"]);
@@ -165,7 +164,7 @@ fn walk_unfit_descriptors(walk: &mut Walk) {
     walk.fails("LogRegion::sync", here, log.sync());
 }
 
-/// In a directory of processes.
+/// In the directory of processes.
 fn walk_what_cannot_be_synced(walk: &mut Walk, path: &Path) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     walk.fails("Dir::sync", About::Directory(path), dir.sync());
@@ -173,7 +172,7 @@ fn walk_what_cannot_be_synced(walk: &mut Walk, path: &Path) {
     walk.fails("Dir::sync_file", file, dir.sync_file("status"));
 }
 
-/// In a process beside the one that has the lock.
+/// In another process than the one that holds the lock.
 pub(super) fn walk_what_is_locked(path: &Path) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     let (mut walk, lock) = (Walk::default(), About::File(path, "LOCK"));
@@ -182,7 +181,7 @@ pub(super) fn walk_what_is_locked(path: &Path) {
     walk.assert_named();
 }
 
-/// In a process of its own, which then gets no descriptor more.
+/// In a separate process that gets no more descriptors.
 pub(super) fn walk_without_descriptors(path: &Path) {
     let dir = a_directory(path);
     limit(Resource::Nofile, 0);
@@ -192,8 +191,7 @@ pub(super) fn walk_without_descriptors(path: &Path) {
     walk.assert_named();
 }
 
-/// In a process of its own, where only the number of the standard input is left, which no file may
-/// keep.
+/// In a separate process with only the number of the standard input left, which no file may keep.
 #[expect(unsafe_code, reason = "the standard input has no owner to close it")]
 pub(super) fn walk_without_duplicates(path: &Path) {
     let dir = a_directory(path);
@@ -206,8 +204,7 @@ pub(super) fn walk_without_duplicates(path: &Path) {
     walk.assert_named();
 }
 
-/// In a process of its own, where no file may have more than 4 KiB and the signal for it is
-/// ignored.
+/// In a separate process in which no file may exceed 4 KiB and the signal for that is ignored.
 pub(super) fn walk_with_small_files(path: &Path) {
     let dir = a_directory(path);
     let log = dir.create_log("big", 8192).unwrap();

@@ -138,7 +138,7 @@ fn log_sectors_arrive_in_any_order() {
     assert!(point.pending(Profile::Weak) < 64);
     let mut bits = 0;
     for (index, place) in point.places().iter().enumerate() {
-        if let crash::Place::File(id, unit) = *place
+        if let crash::PendingUnit::File(id, unit) = *place
             && let unit::Unit::Sector { index: sector, .. } =
                 point.disk.inode(id).pending[unit].unit
             && !(8..16).contains(&sector)

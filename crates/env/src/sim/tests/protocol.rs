@@ -126,7 +126,8 @@ fn rule_1_a_manifest_names_durable_files_only() {
     assert_eq!(store.rules(), [1]);
 }
 
-/// It was taken for broken where a log whose name the next directory sync made durable stood in the new manifest.
+/// A log whose name the next directory sync made durable, in a new manifest, was once reported as a
+/// violation.
 #[test]
 fn rule_1_holds_for_a_new_manifest_from_when_current_names_it() {
     for synced in [true, false] {

@@ -374,10 +374,11 @@ impl ReadFile for FailsOnce {
     fn advise(&self, _offset: u64, _len: u64, _wanted: bool) {}
 }
 
-/// Zeros stood where nothing had been read, and were a torn end to who asked again.
+/// Zeros where nothing had been read once looked like a torn tail to a caller that tried again.
 #[test]
 fn an_error_while_reading_is_not_the_end_for_who_asks_again() {
-    // The first of them takes another length each time, so that the read that fails begins in all parts of a record.
+    // The first edit has a different length each time, so that the failing read begins in every
+    // part of a record.
     for shift in 0..64 {
         let dir = MemoryDir::default();
         let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[]).unwrap();

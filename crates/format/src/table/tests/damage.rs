@@ -8,9 +8,9 @@ use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
 use cairndb_env::{Env, RealEnv};
 
 use super::support::*;
-use crate::table::layout::Layout;
 use crate::table::page::Page;
-use crate::table::source::{file_seed, seal};
+use crate::table::page::layout::Layout;
+use crate::table::read::source::{file_seed, seal};
 use crate::table::{
     Compression, Dictionary, GetHints, PageAccess, PageWindow, Table, TableOptions,
 };
@@ -102,7 +102,7 @@ fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32
     in_table(entries, compression)
 }
 
-/// As a compaction leaves them, keys written once each: a scan is lent their pages.
+/// A table as a compaction leaves it, each key written once: a scan borrows its pages.
 fn settled_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let mut entries = entries_of_shape(seed as usize / 2 % KEY_SHAPES, 300, &mut rng);
@@ -267,12 +267,12 @@ fn an_ending_beside_tails_or_lengths_of_heads_is_damage() {
     }
 }
 
-/// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no
-/// endless loop.
+/// Uses a table whose checksums are right but whose fields are forged: any answer is fine, but no
+/// panic and no endless loop.
 fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
     let steps = 20 * entries.len() + 10_000;
     let mut cursor = table.cursor();
-    let (mut window, mut lent) = (PageWindow::default(), 0);
+    let (mut window, mut borrowed) = (PageWindow::default(), 0);
     let mut scratch = Vec::new();
     for forward in [true, false] {
         let start = if forward {
@@ -289,7 +289,7 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
             let bound = &entries[taken % entries.len()].key;
             assert!(cursor.steps_before(bound, forward) <= cursor.steps_in_page(forward));
             taken += 1;
-            if cursor.lend(&mut window, taken % 9, forward) {
+            if cursor.borrow_window(&mut window, taken % 9, forward) {
                 while if forward {
                     window.step_forward()
                 } else {
@@ -297,8 +297,8 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
                 } {
                     let _ = (window.key().len(), window.value().len());
                 }
-                cursor.take_back(&mut window);
-                lent += 1;
+                cursor.return_window(&mut window);
+                borrowed += 1;
             }
             assert!(taken < steps * 100, "a forged table has no end");
             step = if forward {
@@ -319,12 +319,12 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
         let _ = approach.seek(&entry.key, entry.seq, &mut key, &mut scratch, |_| true);
     }
     let _ = table.verify();
-    lent
+    borrowed
 }
 
 #[test]
 fn forged_fields_never_panic_or_hang() {
-    let mut lent = 0;
+    let mut borrowed = 0;
     for seed in 0..22u64 {
         let mut rng = Rng(seed + 1000);
         let (entries, bytes, checksum) = match if seed < 20 { seed % 5 } else { 5 } {
@@ -360,15 +360,15 @@ fn forged_fields_never_panic_or_hang() {
             }
             let reach = [Reach::Mapped, Reach::Cached][round % 2];
             if let Ok(table) = open_with(forged, &Order::Bytewise, expected, reach) {
-                lent += exercise(&table, &entries);
+                borrowed += exercise(&table, &entries);
             }
         }
     }
-    assert!(lent > 100_000, "{lent} windows");
+    assert!(borrowed > 100_000, "{borrowed} windows");
 }
 
-/// A page of many entries without a column, whose values would be as long as their lengths say: 4 GiB were reserved
-/// for 40 bytes.
+/// A page of many entries without a column, whose values would be as long as their lengths claim: a
+/// reader once reserved 4 GiB for 40 bytes.
 #[test]
 fn lengths_that_nothing_is_stored_of_reserve_nothing() {
     for mode in [1, 3] {

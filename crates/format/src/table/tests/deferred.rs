@@ -1,4 +1,4 @@
-//! Tables whose values stand raw until a merge encodes them.
+//! Tables whose values are stored raw until a compaction encodes them.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn values_that_shrink_together_stay_raw_until_a_merge_takes_them() {
     assert!(left == bytes, "where nothing is to be encoded it is copied");
 }
 
-/// A reader that does not know of it has a table of raw values, and copies them.
+/// A reader that does not know the flag sees a table of raw values, and copies them.
 #[test]
 fn a_deferred_table_is_a_table_of_raw_values() {
     let rows = rows();

@@ -15,7 +15,7 @@ const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.
 const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
 const TIES: &str = include_str!("../../../../../testdata/golden/table-ties-v1.hex");
 const ROWS: &str = include_str!("../../../../../testdata/golden/table-rows-v1.hex");
-/// The same entries as an encoder wrote them that searched more of each value.
+/// The same entries as written by an encoder that searched more of each value.
 const ROWS_BEFORE: &str = include_str!("../../../../../testdata/golden/table-rows-before-v1.hex");
 
 /// 16-digit keys and 100-byte values that halve.

@@ -1,4 +1,4 @@
-//! The heads that a merge takes of a page's keys at once, beside the keys.
+//! Heads that a merging iterator takes from a page all at once, compared with the keys.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn check_heads(table: &Arc<Table>, entries: &[Entry], rule: &HeadRule, rng: &mut
     let mut whole = 0;
     match rng.below(2) {
         0 => cursor.first().unwrap(),
-        // Where a page is sought, its keys are not spelled.
+        // After a seek the page's keys are not decoded.
         _ => cursor.seek(&entries[0].key, entries[0].seq).unwrap(),
     }
     for (at, entry) in entries.iter().enumerate() {
@@ -23,16 +23,16 @@ fn check_heads(table: &Arc<Table>, entries: &[Entry], rule: &HeadRule, rng: &mut
         let most = 1 + rng.below(40);
         let len = cursor.heads_ahead(rule, most, &mut heads);
         assert!((1..=most).contains(&heads.len()));
-        let told = || entries[at..].iter().zip(&heads);
-        assert_eq!(told().count(), heads.len());
-        for (entry, head) in told() {
+        let with_heads = || entries[at..].iter().zip(&heads);
+        assert_eq!(with_heads().count(), heads.len());
+        for (entry, head) in with_heads() {
             assert_eq!(*head, rule.head(&entry.key), "{:?}", entry.key);
         }
         if len > 0 {
             whole += 1;
             assert!(len <= rule.prefix().len() + HEAD_BYTES);
-            assert!(told().all(|(entry, _)| entry.key.len() == len));
-            assert!(told().all(|(entry, _)| entry.key.starts_with(rule.prefix())));
+            assert!(with_heads().all(|(entry, _)| entry.key.len() == len));
+            assert!(with_heads().all(|(entry, _)| entry.key.starts_with(rule.prefix())));
         }
         if heads.len() > 1 {
             let next = &entries[at + 1].key;
@@ -54,7 +54,7 @@ fn heads_of_a_page_are_those_of_its_keys() {
         let mut rng = Rng(seed);
         let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 400, &mut rng);
         if seed % 4 == 0 {
-            // Several pages of a thousand keys each, too many to be spelled.
+            // Several pages of a thousand keys each, too many to decode at once.
             entries = (0..4000_u64)
                 .map(|number| Entry {
                     key: format!(

@@ -111,7 +111,8 @@ fn values_of_every_size_around_a_page_are_kept() {
     }
 }
 
-/// They decide nothing about values; each was kept in mind for as long as no value came that decided, 8 bytes and more.
+/// They decide nothing about values. Each once waited for the first value that decided, at 8 bytes
+/// and more.
 #[test]
 fn tombstones_cost_a_builder_their_filter_and_no_more() {
     for value_every in [usize::MAX, 100_000] {
@@ -133,8 +134,8 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
     }
 }
 
-/// Neither key nor value of an entry counted for the memory of those that wait for a group, and each page took them all
-/// in hand again.
+/// Entries without key or value bytes once did not count as memory of those that wait for a group,
+/// and each page processed them all again.
 #[test]
 fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
     const COUNT: u64 = 100_000;
@@ -143,7 +144,7 @@ fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
     let mut builder = TableBuilder::new(Box::new(sink.clone()), options);
     let mut most = 0;
     for n in 0..COUNT {
-        // What makes the table choose groups.
+        // Values that make the table choose groups.
         let value = [n.to_le_bytes(), [7; 8]].concat();
         let value = if n < 3000 { &value[..] } else { b"" };
         builder

@@ -1,4 +1,4 @@
-//! Tables built from entries that come stored in different ways, as merges build them.
+//! Tables built from entries received in different stored forms, as compactions build them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::model::{check_probe, check_scans, check_summary, options};
 use super::support::*;
 use crate::table::{Compression, TableBuilder, TableCursor, TableSummary, ValueIn};
 
-/// What a merge of tables stored in different ways gives, and of entries not stored yet.
+/// A compaction of tables stored in different ways, and of entries not stored yet.
 fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSummary) {
     let from: Vec<usize> = if rng.below(3) == 0 {
         entries.iter().map(|_| rng.below(3)).collect()
@@ -72,7 +72,7 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
     (bytes, summary)
 }
 
-/// Entries of one kind, some at the border of what waits for the choice, some tombstones in a row.
+/// Entries of one kind, some near the limit for pending entries, some tombstones in a row.
 fn mixed(rng: &mut Rng) -> Vec<Entry> {
     let count = [3, 150, 400, 2500][rng.below(4)];
     let mut entries = match rng.below(5) {

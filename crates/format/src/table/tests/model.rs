@@ -54,7 +54,7 @@ pub(super) fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) 
     check_at(&mut cursor, None, context);
 }
 
-/// What a seek without a cursor gives.
+/// Compares the result of a seek without a cursor.
 fn check_seek(table: &Table, entry: Option<&Entry>, key: &[u8], seq: u64, context: &str) {
     for wants in [false, true] {
         let (mut found, mut value) = (b"rubbish".to_vec(), b"more of it".to_vec());
@@ -118,7 +118,7 @@ pub(super) fn check_probe(
     let mut scratch = b"rubbish".to_vec();
     for skip_filter in [false, true] {
         let hints = GetHints { skip_filter };
-        table.request_filter(hash64(key));
+        table.prefetch_filter(hash64(key));
         let found = table
             .get(key, hash64(key), seq, hints, &mut scratch)
             .unwrap();
@@ -135,7 +135,7 @@ pub(super) fn check_probe(
             (expected, found) => panic!(
                 "{context}: {:?} against {:?}",
                 expected.map(|entry| entry.seq),
-                found.map(crate::table::Found::seq)
+                found.map(crate::table::FoundVersion::seq)
             ),
         }
     }
@@ -315,7 +315,8 @@ fn grouping_is_chosen_where_it_pays() {
     assert!(adaptive == short, "values that halve alone stay alone");
 }
 
-/// A thousand of such values waited, were stored alone, and the choice was made by those behind them.
+/// A thousand such values once waited and were stored alone, and only the values after them made
+/// the choice.
 #[test]
 fn short_values_are_all_stored_as_is_chosen() {
     for len in [5, 8, 12, 18] {
@@ -467,7 +468,7 @@ fn a_page_has_an_ending_only_where_heads_hold_all_before_it() {
     }
 }
 
-/// Every entry of `table` added to a new one as its cursor gives it.
+/// A new table with every entry of `table`, as its cursor returns it.
 pub(super) fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, TableSummary) {
     let sink = Sink::default();
     let mut builder = TableBuilder::new(Box::new(sink.clone()), options(&table.order, compression));

@@ -1,4 +1,4 @@
-//! Scans whose pages are lent: of values stored in every way, forwards and backwards.
+//! Scans that borrow pages: of values stored in every way, forwards and backwards.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
     (0..ENTRIES).map(entry).collect()
 }
 
-/// Goes through the table as a user's cursor does, with the window where there is one; gives the entries and how
-/// many of them came out of a window.
+/// Goes through the table as a user's cursor does, with a window if there is one. Returns the
+/// entries and how many of them came from a window.
 fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
     let mut cursor = table.cursor();
     if forward {
@@ -35,16 +35,16 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
         cursor.last().unwrap();
     }
     let mut window = PageWindow::default();
-    let (mut found, mut lent) = (Vec::new(), 0);
+    let (mut found, mut borrowed) = (Vec::new(), 0);
     let mut show = |key: &[u8], value: &[u8]| {
         found.push(put(key.to_vec(), value.to_vec()));
     };
     while cursor.valid() {
         cursor.load_value().unwrap();
-        if cursor.lend(&mut window, usize::MAX, forward) {
+        if cursor.borrow_window(&mut window, usize::MAX, forward) {
             loop {
                 show(window.key(), window.value());
-                lent += 1;
+                borrowed += 1;
                 let goes = if forward {
                     window.step_forward()
                 } else {
@@ -54,7 +54,7 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
                     break;
                 }
             }
-            cursor.take_back(&mut window);
+            cursor.return_window(&mut window);
         } else {
             show(cursor.key(), cursor.loaded());
         }
@@ -64,15 +64,15 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
             cursor.prev().unwrap();
         }
     }
-    (found, lent)
+    (found, borrowed)
 }
 
 /// Scans a table of these values both ways, reached in every way.
-fn check(what: &str, compression: Compression, lends: bool, value: impl FnMut(usize) -> Vec<u8>) {
-    check_model(what, compression, lends, entries(value));
+fn check(what: &str, compression: Compression, borrows: bool, value: impl FnMut(usize) -> Vec<u8>) {
+    check_model(what, compression, borrows, entries(value));
 }
 
-fn check_model(what: &str, compression: Compression, lends: bool, mut model: Vec<Entry>) {
+fn check_model(what: &str, compression: Compression, borrows: bool, mut model: Vec<Entry>) {
     let options = TableOptions {
         compression,
         ..TableOptions::new(FILE)
@@ -81,15 +81,16 @@ fn check_model(what: &str, compression: Compression, lends: bool, mut model: Vec
     for reach in [Reach::Mapped, Reach::Cached, Reach::Unmapped] {
         let table = open_with(bytes.clone(), &options.order, summary.checksum, reach).unwrap();
         for forward in [true, false] {
-            let (found, lent) = scan(&table, forward);
+            let (found, borrowed) = scan(&table, forward);
             assert!(found == model, "{what}, {reach:?}, forward {forward}");
-            assert_eq!(lent == ENTRIES, lends, "{what}: {lent} lent");
+            assert_eq!(borrowed == ENTRIES, borrows, "{what}: {borrowed} borrowed");
             model.reverse();
         }
     }
 }
 
-/// A step or a few, out of a window where one is lent; where it has come to, counted from `at`.
+/// Takes one or a few steps, in a window if one is borrowed. Returns the position reached, counted
+/// from `at`.
 fn wander(
     cursor: &mut TableCursor,
     window: &mut PageWindow,
@@ -98,7 +99,7 @@ fn wander(
     forward: bool,
 ) -> usize {
     cursor.load_value().unwrap();
-    if !cursor.lend(window, steps, forward) {
+    if !cursor.borrow_window(window, steps, forward) {
         if forward {
             cursor.next().unwrap();
             return at + 1;
@@ -117,11 +118,11 @@ fn wander(
         gone += 1;
     }
     assert!((1..=steps).contains(&gone) && window.gone() == gone);
-    cursor.take_back(window);
+    cursor.return_window(window);
     if forward { at + gone } else { at - gone }
 }
 
-/// What a scan has prepared beyond where it turns, or jumps away, is that of the right entries when it comes back.
+/// Entries decoded ahead are still right when a scan turns or jumps away and comes back.
 #[test]
 fn scans_that_begin_with_a_seek_turn_as_they_like() {
     let mut rng = Rng(7);
@@ -178,7 +179,7 @@ fn scans_that_begin_with_a_seek_turn_as_they_like() {
     }
 }
 
-/// Windows of a few entries, and a turn round behind each.
+/// Windows of a few entries, and a turn after each.
 #[test]
 fn a_cursor_goes_on_where_a_window_ended() {
     let model = entries(|n| n.to_string().repeat(9).into_bytes());
@@ -194,12 +195,12 @@ fn a_cursor_goes_on_where_a_window_ended() {
         let (mut at, mut windows) = (0, 0);
         while cursor.valid() {
             cursor.load_value().unwrap();
-            if cursor.lend(&mut window, 1 + at % 5, true) {
+            if cursor.borrow_window(&mut window, 1 + at % 5, true) {
                 while window.step_forward() {
                     at += 1;
                 }
                 assert_eq!(window.key(), model[at].key);
-                cursor.take_back(&mut window);
+                cursor.return_window(&mut window);
                 windows += 1;
             }
             assert_eq!(cursor.key(), model[at].key);
@@ -208,11 +209,11 @@ fn a_cursor_goes_on_where_a_window_ended() {
                 cursor.prev().unwrap();
                 assert_eq!(cursor.key(), model[at - 1].key);
                 cursor.load_value().unwrap();
-                if cursor.lend(&mut window, 2, false) {
+                if cursor.borrow_window(&mut window, 2, false) {
                     assert_eq!(window.value(), model[at - 1].value);
                     assert!(window.step_backward());
                     assert_eq!(window.value(), model[at - 2].value);
-                    cursor.take_back(&mut window);
+                    cursor.return_window(&mut window);
                     cursor.next().unwrap();
                 }
                 cursor.next().unwrap();
@@ -296,12 +297,13 @@ fn pages_are_lent_whatever_their_keys_are() {
             .map(|n| put(key(n).into_bytes(), n.to_string().repeat(5).into_bytes()))
             .collect();
         model.sort_by(|a, b| a.key.cmp(&b.key));
-        let lends = !what.starts_with("one to a page");
-        check_model(what, Compression::default(), lends, model);
+        let borrows = !what.starts_with("one to a page");
+        check_model(what, Compression::default(), borrows, model);
     }
 }
 
-/// What a step in a direction leads to, as long as `before` holds and the page goes on, counted one by one.
+/// Number of steps in one direction, counted one by one, while `before` holds and the page
+/// continues.
 fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
     let mut other = cursor.clone();
     let mut go = || {
@@ -324,7 +326,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
     let (bytes, summary) = build(entries, options.clone());
     let table = open_with(bytes, &options.order, summary.checksum, Reach::Mapped).unwrap();
     for forward in [true, false] {
-        let (mut cursor, mut told) = (table.cursor(), 0);
+        let (mut cursor, mut counted) = (table.cursor(), 0);
         if forward {
             cursor.first().unwrap();
         } else {
@@ -347,7 +349,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
                         steps == exact || few,
                         "{what}: {at} {bound}: {steps}, {exact}"
                     );
-                    told += usize::from(steps > 0);
+                    counted += usize::from(steps > 0);
                 }
             }
             if forward {
@@ -356,7 +358,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
                 cursor.prev().unwrap();
             }
         }
-        assert!(told > 1000, "{what}: {told}");
+        assert!(counted > 1000, "{what}: {counted}");
     }
 }
 
@@ -403,7 +405,8 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     }
 }
 
-/// Whether some page begins with the oldest version of the key that ends the one before, and all its entries are plain.
+/// Whether some page begins with the oldest version of the key that ends the previous page, and all
+/// its entries are plain.
 fn goes_on_plainly(bytes: &[u8]) -> bool {
     bytes.chunks(4096).any(|page| {
         let plain = page[12] == 0 && page[13] == Kind::Put as u8 && page[24..32] == [0; 8];
@@ -431,21 +434,24 @@ fn what_a_page_goes_on_with_is_not_lent_backwards() {
         let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
         let mut cursor = table.cursor();
         let mut window = PageWindow::default();
-        let (mut lent, mut own) = (0, 0);
+        let (mut borrowed, mut own) = (0, 0);
         cursor.last().unwrap();
         while cursor.valid() {
             cursor.load_value().unwrap();
-            if cursor.lend(&mut window, usize::MAX, false) {
+            if cursor.borrow_window(&mut window, usize::MAX, false) {
                 while window.step_backward() {
                     assert_ne!(window.key(), key, "a version that a newer one hides");
-                    lent += 1;
+                    borrowed += 1;
                 }
-                cursor.take_back(&mut window);
+                cursor.return_window(&mut window);
             }
             own += usize::from(cursor.key() == key);
             cursor.prev().unwrap();
         }
-        assert!(lent > 100 && own == 2, "{lent} lent, {own} of the key");
+        assert!(
+            borrowed > 100 && own == 2,
+            "{borrowed} borrowed, {own} of the key"
+        );
     }
     assert!(met > 0, "no page went on so");
 }

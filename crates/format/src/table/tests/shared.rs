@@ -1,4 +1,5 @@
-//! Tables that have one dictionary: values copied between them, and those of others encoded anew.
+//! Tables with a common dictionary: values copied between them, and values of other tables encoded
+//! anew.
 
 use std::sync::Arc;
 
@@ -128,7 +129,7 @@ fn event(of_user: bool, key: String, rng: &mut Rng) -> Entry {
     }
 }
 
-/// What a merge of two tables gives, the second newer, from `from` on.
+/// The result of compacting two tables, the second newer, from `from` on.
 fn merge(old: &Arc<Table>, new: Option<&Arc<Table>>, from: &[u8]) -> (usize, Arc<Table>) {
     let offered = new.map(|table| Arc::clone(table.dictionary()));
     let to = TableOptions {

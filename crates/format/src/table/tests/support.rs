@@ -9,7 +9,7 @@ use cairndb_env::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile
 
 use crate::value_file::{CODEC_RAW, Pointer};
 
-use crate::table::source::{file_seed, page_checksum};
+use crate::table::read::source::{file_seed, page_checksum};
 use crate::table::{PageAccess, Table, TableBuilder, TableOptions, TableSummary, ValueIn};
 
 pub(super) const FILE: FileNumber = FileNumber(7);
@@ -255,7 +255,7 @@ pub(super) fn records(count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
-/// Rows with, here and there, a version more, a tombstone, noise, and values large and huge.
+/// Rows with occasional extra versions, tombstones, noise, and values large and huge.
 pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
     let mut entries = Vec::new();
     for number in 0..count {
@@ -283,7 +283,7 @@ pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
 fn data_pages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let pages = bytes.chunks(4096).enumerate();
     pages.filter_map(|(number, page)| {
-        // What lies inside an extent may look like a page, but for its checksum.
+        // Bytes inside an extent may look like a page, but their checksum does not match.
         let checksum = page_checksum(file_seed(FILE), number as u32, page);
         (page[4] == 1 && page[..4] == checksum.to_le_bytes()).then_some(page)
     })
@@ -335,7 +335,7 @@ pub(super) fn key_of_shape(shape: usize, rng: &mut Rng) -> Vec<u8> {
             rng.text(len)
         }
         8 => format!("id{:05}/name", rng.below(100_000)).into_bytes(),
-        // Ids as numbers, with the zeros that fill them up to a length, some with another ending or length.
+        // Ids as numbers, padded with zeros to a length, some with another ending or length.
         _ => {
             let mut key = (rng.next() >> 40).swap_bytes().to_le_bytes().to_vec();
             let ending = match rng.below(300) {

@@ -1,4 +1,5 @@
-//! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and against the fence's rules.
+//! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and
+//! against the rules of the fence.
 
 use std::sync::Arc;
 
@@ -6,12 +7,13 @@ use cairndb_base::{Kind, Order, SEQ_MAX};
 
 use super::model::check_probe;
 use super::support::*;
-use crate::table::fence::HEADS_PER_PAGE;
-use crate::table::source::{file_seed, seal};
-use crate::table::spot::Straight;
+use crate::table::index::fence::HEADS_PER_PAGE;
+use crate::table::read::get::FastGet;
+use crate::table::read::source::{file_seed, seal};
 use crate::table::{Table, TableOptions};
 
-/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head tells from the end of a key.
+/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head
+/// distinguishes from the end of a key.
 const SHAPES: usize = 6;
 
 fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
@@ -25,7 +27,7 @@ fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
         2 if number == 0 => b"another".to_vec(),
         2 => format!("one prefix for all but the first: {number:08}").into_bytes(),
         3 => {
-            // Pairs of pages that have more in common than a builder keeps of either.
+            // Pairs of pages that share more bytes than a builder keeps of either.
             let mut key = format!("path/{:05}/", number / 90).into_bytes();
             key.extend(vec![b'd'; number / 90 * 37 % 700]);
             key.extend(format!("{number:06}").into_bytes());
@@ -59,7 +61,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
             key: key.clone(),
             seq: 9 + version,
             kind: Kind::Put,
-            // Of one shape some entries take pages of their own.
+            // In one shape some entries take pages of their own.
             value: if shape == 1 && number % 700 == 3 {
                 rng.bytes(6_000)
             } else {
@@ -71,7 +73,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
-/// What may stand around a key.
+/// A key close to another key.
 fn neighbour(key: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut other = key.to_vec();
     match rng.below(7) {
@@ -99,7 +101,7 @@ fn longest_tie(table: &Table) -> usize {
         let page = page.unwrap();
         let count = table.fence_place(index).count;
         (0..count)
-            .map(move |slot| crate::table::fence::head_at(&page, slot))
+            .map(move |slot| crate::table::index::fence::head_at(&page, slot))
             .collect::<Vec<_>>()
     });
     let heads: Vec<u64> = heads.collect();
@@ -163,7 +165,7 @@ fn offsets_go_up_with_keys_and_are_those_of_units() {
     let data_bytes = u64::from(table.meta.data_pages) * 4096;
     let behind_tie = offset(b"z000000");
     assert!(behind_tie > data_bytes * 8 / 10 && behind_tie < data_bytes);
-    // Keys that have the head of the tie and not its common bytes stand before or behind all of it.
+    // Keys that have the head of the tie but not its common bytes sort before or after all of it.
     assert_eq!(offset(b"headhead/aaaa999999"), 0);
     assert_eq!(offset(b"headhead/zzzz000000"), behind_tie);
     assert_eq!(offset(b"headhead0"), behind_tie);
@@ -181,7 +183,7 @@ fn offsets_go_up_with_keys_and_are_those_of_units() {
 }
 
 #[test]
-fn most_gets_go_straight_to_a_page_of_a_tie() {
+fn most_gets_take_the_fast_path_to_a_page_of_a_tie() {
     for shape in [0, 2] {
         let mut rng = Rng(3);
         let mut entries = entries_of(shape, 60_000, &mut rng);
@@ -191,18 +193,18 @@ fn most_gets_go_straight_to_a_page_of_a_tie() {
         let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
         table.check_pages().unwrap();
         let mapping = table.pages.mapping().expect("mapped");
-        let (mut value, mut straight) = (Vec::new(), 0);
+        let (mut value, mut fast) = (Vec::new(), 0);
         for entry in &entries {
-            let found = table.straight_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
+            let found = table.fast_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
             match found.unwrap() {
-                Straight::Unknown => {}
-                Straight::Page(_) | Straight::Answer(Some(_)) => straight += 1,
-                Straight::Answer(None) => panic!("a key that is there was not found"),
+                FastGet::Fallback => {}
+                FastGet::Page(_) | FastGet::Answer(Some(_)) => fast += 1,
+                FastGet::Answer(None) => panic!("a key that is there was not found"),
             }
         }
         assert!(
-            straight > entries.len() * 3 / 4,
-            "keys {shape}: {straight} of {}",
+            fast > entries.len() * 3 / 4,
+            "keys {shape}: {fast} of {}",
             entries.len()
         );
     }
@@ -236,7 +238,7 @@ fn tables_without_ties_have_no_tie_heads() {
     }
 }
 
-/// A table of ties, one bit of whose tie heads is another, its checksum right.
+/// A table with ties, one bit of whose tie heads is flipped, its checksum right.
 fn forged(level: u32, unit: usize, bit: usize) -> Arc<Table> {
     let entries = entries_of(0, 20_000, &mut Rng(5));
     let (mut bytes, summary) = build(&entries, TableOptions::new(FILE));

@@ -1,18 +1,19 @@
-//! Decoding against a dictionary, without a branch that depends on a length.
+//! Decoder for the dictionary form, without branches that depend on a length.
 //!
-//! How many sequences a value has no processor guesses, and a loop that asks of each whether it stays within its bounds is
-//! most of the work. What up to eight sequences say, those of a record of 100 or 200 bytes, fits three words: all are
-//! asked together, before the first copy, and those that there are not are carried out as sequences of nothing, up to
-//! four, six or eight. Of more sequences, or where one is a run of literals, one follows the other; four at a time in a
-//! loop gained little.
+//! No processor predicts how many sequences a value has, and a loop that checks the bounds of each
+//! sequence would be most of the work. The fields of up to eight sequences, enough for a record of
+//! 100 or 200 bytes, fit three words. They are checked together before the first copy; sequences
+//! that do not exist are carried out as empty ones, up to four, six or eight. With more sequences,
+//! or with a run of literals among them, they are decoded one by one; four at a time in a loop
+//! gained little.
 
 #![allow(
     unsafe_code,
-    reason = "writes into spare capacity; what each copy touches is bounded once a sequence"
+    reason = "writes into spare capacity; bounds are checked once per sequence"
 )]
 #![expect(
     clippy::inline_always,
-    reason = "a call costs a tenth of what decoding a value of 100 bytes does"
+    reason = "a call would cost a tenth of decoding a 100-byte value"
 )]
 
 use std::ops::Range;
@@ -22,20 +23,20 @@ use super::{
 };
 use crate::codec::{copy, decode};
 
-/// Spare room behind the raw length: a sequence that begins within it writes at most 15 literals and
+/// Spare room after the raw length. A sequence that begins within it writes at most 15 literals and
 /// one match, each copied at full length.
 const SLACK: usize = 64;
 
-/// Bytes behind the encoded value that loads may touch.
+/// Bytes after the encoded value that loads may touch.
 pub(super) const BEHIND: usize = 16;
 
-/// Sequences whose numbers of literals one load holds.
+/// Sequences whose literal counts fit one load.
 const HALVES_PER_WORD: usize = 16;
 
-/// Most sequences that are looked at together.
+/// Most sequences that are checked together.
 const FEW_MAX: u8 = 8;
 
-/// Bits of a match as it is stored.
+/// Bits of a stored match.
 const LANE_BITS: u32 = 16;
 
 /// The lowest lane; the lowest bit of each, and the highest.
@@ -43,13 +44,13 @@ const LANE: u64 = 0xffff;
 const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGHS: u64 = ONES << (LANE_BITS - 1);
 
-/// What of the words of matches and literals counts where there are so many sequences.
+/// Which parts of the match words and the literal counts are in use, for a number of sequences.
 struct Present {
     lanes: [u64; 2],
     halves: u32,
 }
 
-/// By the number of sequences. (As shifts by that number they were a seventh slower.)
+/// Indexed by the number of sequences. Computing the masks by shifts was slower.
 static PRESENT: [Present; FEW_MAX as usize + 1] = {
     const NONE: Present = Present {
         lanes: [0; 2],
@@ -71,10 +72,10 @@ static PRESENT: [Present; FEW_MAX as usize + 1] = {
 
 const _: () = assert!(SLACK >= 15 + MATCH_BYTES_MAX);
 
-/// Appends the `raw_len` bytes to `out` that `bytes[span]` stands for with the dictionary.
+/// Decodes `bytes[span]` with the dictionary and appends its `raw_len` bytes to `out`.
 ///
-/// `None` when the encoded value is malformed, lies outside of `bytes`, or stands for another length;
-/// `out` then has its old length. What stands behind the value in `bytes` may be loaded, but has no
+/// Returns `None` if the encoded value is malformed, lies outside `bytes`, or decodes to another
+/// length; `out` then has its old length. Bytes after the value may be loaded, but have no
 /// influence.
 #[inline(always)]
 pub fn decode_with(
@@ -90,7 +91,7 @@ pub fn decode_with(
         return decode(&bytes[start + 1..end], raw_len, out);
     }
     let literals = start + head_len(count.into());
-    // Each byte of a match stands for less than its length.
+    // The two bytes of a match stand for at most 32.
     if literals > end
         || raw_len > MATCH_BYTES_MAX.saturating_mul(end - start)
         || (dictionary.len == 0 && count > 0)
@@ -103,17 +104,17 @@ pub fn decode_with(
     let source = Source { bytes, start, end };
     let sides = (to, raw_len);
     if bytes.len() - end < BEHIND {
-        // SAFETY: `reserve` made the room; the head ends within the value, as was checked; and the dictionary has its
-        // padding as it has bytes.
+        // SAFETY: `reserve` made the room; the head ends within the value, as was checked; and the
+        // dictionary is padded because it is not empty.
         unsafe { source.decode::<false>(dictionary, count.into(), sides) }?;
     } else if !(1..=FEW_MAX).contains(&count)
-        // SAFETY: as above; `BEHIND` bytes stand behind the value, and the count was checked just now.
+        // SAFETY: as above; `BEHIND` bytes follow the value, and the count was checked just now.
         || unsafe { source.decode_few(dictionary, count.into(), sides) }.is_none()
     {
         // SAFETY: as above.
         unsafe { source.decode::<true>(dictionary, count.into(), sides) }?;
     }
-    // SAFETY: one of them initialised the `raw_len` bytes behind the old length.
+    // SAFETY: one of them initialised the `raw_len` bytes after the old length.
     unsafe { out.set_len(old_len + raw_len) };
     Some(())
 }
@@ -127,12 +128,14 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Decodes `count` sequences to `to`, as [`Source::decode`], which is asked again where this gives `None`: because one of
-    /// them is a run of literals, or what is stored is malformed.
+    /// Decodes `count` sequences to `to`, as [`Source::decode`]. Returns `None` if one of them is a
+    /// run of literals or if the stored value is malformed; the caller then calls `decode`, which
+    /// decides.
     ///
     /// # Safety
     ///
-    /// As of `decode`; `BEHIND` bytes stand behind the value, and `count` is 1 to [`FEW_MAX`].
+    /// As for `decode`; in addition `BEHIND` bytes follow the value, and `count` is 1 to
+    /// [`FEW_MAX`].
     #[inline(always)]
     unsafe fn decode_few(
         self,
@@ -141,12 +144,13 @@ impl Source<'_> {
         (to, raw_len): (*mut u8, usize),
     ) -> Option<()> {
         let (head, present) = (self.start + 1, &PRESENT[count]);
-        // SAFETY: the head begins within the value, behind whose end 16 bytes stand; so much is loaded from there at most.
+        // SAFETY: the head begins within the value, after whose end there are 16 bytes; no more is
+        // loaded.
         let words = [0, 8].map(|at| unsafe { copy::load_u64(self.bytes, head + at) });
-        // SAFETY: as above, from the head's end on at most.
+        // SAFETY: as above, at most from the head's end on.
         let halves = unsafe { copy::load_u32(self.bytes, head + 2 * count) } & present.halves;
         let [four, more] = [0, 1].map(|at| Four::new(words[at], present.lanes[at]));
-        // A run of literals says so here, before more is asked.
+        // A run of literals is detected here, before anything else is checked.
         if !four.is_within(dictionary.len) || !more.is_within(dictionary.len) {
             return None;
         }
@@ -165,8 +169,8 @@ impl Source<'_> {
             halves,
             dictionary,
         };
-        // SAFETY: all of them together end within the literals and the room, as was checked just now, and each match within
-        // the dictionary.
+        // SAFETY: together they end within the literals and the room, as was checked just now, and
+        // each match ends within the dictionary.
         let four = unsafe { copying.follow_two(four) };
         // SAFETY: as above.
         unsafe { copying.follow_two(four) };
@@ -183,13 +187,13 @@ impl Source<'_> {
         Some(())
     }
 
-    /// Decodes `count` sequences to `to`; on `Some`, `raw_len` bytes there are initialised. With `ROOM`, `BEHIND` bytes stand
-    /// behind the value.
+    /// Decodes `count` sequences to `to`; on `Some`, `raw_len` bytes there are initialised. With
+    /// `ROOM`, `BEHIND` bytes follow the value.
     ///
     /// # Safety
     ///
-    /// `raw_len + SLACK` bytes are writable at `to`, apart from everything else. `head_len(count)` bytes stand
-    /// in the value. The dictionary is padded unless `count` is 0.
+    /// `raw_len + SLACK` bytes are writable at `to`, apart from everything else. The value has at
+    /// least `head_len(count)` bytes. The dictionary is padded unless `count` is 0.
     #[inline(never)]
     unsafe fn decode<const ROOM: bool>(
         self,
@@ -207,7 +211,7 @@ impl Source<'_> {
         let mut target = to;
         let mut farthest = 0;
         for first in (0..count).step_by(HALVES_PER_WORD) {
-            // SAFETY: the lengths of the sequences from `first` on stand there, in the head.
+            // SAFETY: the lengths of the sequences from `first` on are there, in the head.
             let mut halves = unsafe { self.load_halves::<ROOM>(head + 2 * count + first / 2) };
             let last = count.min(first + HALVES_PER_WORD);
             for word in self.bytes[head + 2 * first..head + 2 * last].as_chunks().0 {
@@ -215,27 +219,27 @@ impl Source<'_> {
                 halves >>= 4;
                 let word = usize::from(u16::from_le_bytes(*word));
                 let (place, low) = (word >> LENGTH_BITS, word % MATCH_BYTES_MAX);
-                // SAFETY: `literals <= end` and `target <= full`, by the checks at the end of each turn.
+                // SAFETY: each iteration ends with `literals <= end` and `target <= full`.
                 unsafe { copy_few::<ROOM>(literals, end, few, target) }?;
-                // SAFETY: 16 bytes stand behind `end`, or else `few` were left before it.
+                // SAFETY: 16 bytes follow `end`, or else `few` were left before it.
                 literals = unsafe { literals.add(few) };
                 // SAFETY: the slack begins at `full`.
                 target = unsafe { target.add(few) };
                 let mut len = low + 1;
                 if place == RUN {
                     len = RUN_BYTES * low;
-                    // SAFETY: both are as above, and may be a few bytes beyond their ends, which it checks.
+                    // SAFETY: as above; both may be past their ends, which the function checks.
                     unsafe { copy_run((literals, end), (target, full), len) }?;
-                    // SAFETY: so many bytes were left.
+                    // SAFETY: that many bytes were left.
                     literals = unsafe { literals.add(len) };
                 } else {
-                    // SAFETY: `place` is below `RUN`, and from there the padded dictionary has 32 bytes.
+                    // SAFETY: `place < RUN`, from where the padded dictionary has 32 bytes.
                     let from = unsafe { dictionary.padded.as_ptr().add(place) };
-                    // SAFETY: as above; behind 15 literals the slack has 32 bytes more.
+                    // SAFETY: as above; after 15 literals the slack has 32 more bytes.
                     unsafe { copy::copy_32(from, target) };
                     farthest = farthest.max(place + len);
                 }
-                // SAFETY: as the copies were.
+                // SAFETY: as for the copies.
                 target = unsafe { target.add(len) };
                 if target > full || literals > end {
                     return None;
@@ -251,8 +255,8 @@ impl Source<'_> {
         Some(())
     }
 
-    /// Loads the numbers of literals that begin at `bytes[at]`; of up to 16 sequences, as far as the value
-    /// has them.
+    /// Loads the literal counts that begin at `bytes[at]`: those of up to 16 sequences, as far as
+    /// the value has them.
     ///
     /// # Safety
     ///
@@ -260,7 +264,7 @@ impl Source<'_> {
     #[inline]
     unsafe fn load_halves<const ROOM: bool>(self, at: usize) -> u64 {
         if ROOM {
-            // SAFETY: eight bytes stand there, in the value or behind it.
+            // SAFETY: eight bytes are there, in the value or after it.
             return unsafe { copy::load_u64(self.bytes, at) };
         }
         let mut word = [0; 8];
@@ -271,7 +275,7 @@ impl Source<'_> {
     }
 }
 
-/// Four matches, or those of them that there are, in lanes of 16 bits; of the others, none.
+/// Four matches in lanes of 16 bits. Lanes without a match are zero.
 #[derive(Clone, Copy)]
 struct Four {
     places: u64,
@@ -279,22 +283,22 @@ struct Four {
 }
 
 impl Four {
-    /// The matches of `words`, those of `lanes`.
+    /// The matches in `words` that `lanes` selects.
     #[inline(always)]
     fn new(words: u64, lanes: u64) -> Four {
         let words = words & lanes;
         Four {
             places: (words >> LENGTH_BITS) & (ONES * RUN as u64),
-            // One less is stored.
+            // The length less one is stored.
             lens: (words & (ONES * (MATCH_BYTES_MAX as u64 - 1))) + (lanes & ONES),
         }
     }
 
-    /// Whether each ends within a dictionary of this length; a run of literals would not.
+    /// Whether each match ends within a dictionary of this length; a run of literals does not.
     #[inline(always)]
     fn is_within(self, len: usize) -> bool {
         debug_assert!(len <= DICTIONARY_BYTES_MAX);
-        // A lane that would be less than nothing borrows its highest bit, and no other's.
+        // A lane that would become negative borrows its own highest bit and no other lane's.
         let left = ((ONES * len as u64) | HIGHS) - (self.places + self.lens);
         left & HIGHS == HIGHS
     }
@@ -313,22 +317,23 @@ fn sum_of_halves(halves: u32) -> usize {
     (pairs.wrapping_mul(0x0101_0101) >> 24) as usize
 }
 
-/// Sequences under way: from where the next literals come, and to where they go.
+/// Sequences being carried out: where the next literals come from, and where they go.
 struct Copying<'d> {
     from: *const u8,
     to: *mut u8,
-    /// The numbers of literals of those that are left.
+    /// The literal counts of the remaining sequences.
     halves: u32,
     dictionary: &'d Dictionary,
 }
 
 impl Copying<'_> {
-    /// Carries out two sequences, with the lowest two of these matches; gives the others.
+    /// Carries out two sequences, with the two lowest of these matches; returns the others.
     ///
     /// # Safety
     ///
-    /// Both end within the literals and the room, behind which 16 bytes and `SLACK` are, and their matches within the
-    /// dictionary; a sequence that there is not has no bytes, at place 0.
+    /// Both end within the literals and the room, which are followed by 16 bytes and by `SLACK`,
+    /// and their matches end within the dictionary. A sequence that does not exist has no bytes, at
+    /// position 0.
     #[inline(always)]
     unsafe fn follow_two(&mut self, mut four: Four) -> Four {
         for _ in 0..2 {
@@ -338,14 +343,14 @@ impl Copying<'_> {
             let len = (four.lens & LANE) as usize;
             four.places >>= LANE_BITS;
             four.lens >>= LANE_BITS;
-            // SAFETY: 16 bytes stand at the literals' end, and have room behind `to`.
+            // SAFETY: 16 bytes are readable at the literals' end, and writable after `to`.
             unsafe { copy::copy_16(self.from, self.to) };
-            // SAFETY: the caller promises that so many are left.
+            // SAFETY: the caller promises that many are left.
             self.from = unsafe { self.from.add(few) };
             // SAFETY: the caller promises the room.
             self.to = unsafe { self.to.add(few) };
-            // SAFETY: `place` is 0, or below `RUN`, since the match ends within the dictionary, and from there the padded one
-            // has 32 bytes.
+            // SAFETY: `place` is 0, or below `RUN` because the match ends within the dictionary;
+            // the padded one has 32 bytes from there.
             let from = unsafe { self.dictionary.padded.as_ptr().add(place) };
             // SAFETY: as above; the slack has 32 bytes.
             unsafe { copy::copy_32(from, self.to) };
@@ -356,11 +361,11 @@ impl Copying<'_> {
     }
 }
 
-/// Copies at most 15 literals; `None` when there are less before `end`, unless `ROOM`.
+/// Copies at most 15 literals; returns `None` if fewer are left before `end`, unless `ROOM`.
 ///
 /// # Safety
 ///
-/// `from <= end` in one slice, in which 16 bytes more stand if `ROOM`. 16 bytes are writable at `to`.
+/// `from <= end` in one slice, which has 16 more bytes if `ROOM`. 16 bytes are writable at `to`.
 #[inline(always)]
 unsafe fn copy_few<const ROOM: bool>(
     from: *const u8,
@@ -369,7 +374,7 @@ unsafe fn copy_few<const ROOM: bool>(
     to: *mut u8,
 ) -> Option<()> {
     if ROOM {
-        // SAFETY: 16 bytes stand at `from`, before `end` or behind it, and have room at `to`.
+        // SAFETY: 16 bytes are at `from`, before `end` or after it, and have room at `to`.
         unsafe { copy::copy_16(from, to) };
         return Some(());
     }
@@ -381,11 +386,12 @@ unsafe fn copy_few<const ROOM: bool>(
     Some(())
 }
 
-/// Copies a run of literals; `None` when it is empty, or when less are left before the end of either side.
+/// Copies a run of literals; returns `None` if it is empty, or if either side has too few bytes
+/// left.
 ///
 /// # Safety
 ///
-/// What lies between the addresses of either side can be read, and written.
+/// The bytes between the two addresses of either side can be read, and written.
 #[inline(always)]
 unsafe fn copy_run(
     (from, end): (*const u8, *const u8),
@@ -405,7 +411,8 @@ unsafe fn copy_run(
 ///
 /// # Safety
 ///
-/// `len` bytes are readable at `from`, and writable at `to`, but at least 16; so they are at `from` if `ROOM`.
+/// `len` bytes are readable at `from`. `len` bytes, but at least 16, are writable at `to`. With
+/// `ROOM`, at least 16 are readable at `from`, too.
 #[inline(always)]
 unsafe fn copy_rest<const ROOM: bool>(from: *const u8, len: usize, to: *mut u8) {
     if ROOM && len <= 16 {

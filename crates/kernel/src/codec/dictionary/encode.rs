@@ -1,15 +1,15 @@
-//! Encoding against a dictionary, or without where that is shorter.
+//! Encoder for the dictionary form. Falls back to the plain form if that is shorter.
 
 use super::matcher::Matcher;
 use super::{DICTIONARY_BYTES_MAX, PLAIN};
 use crate::codec::encode::Encoder;
 use crate::codec::token::{RAW_BYTES_MAX, RAW_BYTES_MIN};
 
-/// Longest value that is not encoded without a dictionary as well, to keep the shorter form.
+/// Values up to this length are encoded without a dictionary as well, and the shorter form is kept.
 pub(super) const ONCE_BYTES_MAX: usize = 1 << 10;
 
 impl Encoder {
-    /// As [`Encoder::encode`], against a dictionary, which decoding by [`decode_with`](super::decode_with)
+    /// As [`Encoder::encode`], but against a dictionary, which [`decode_with`](super::decode_with)
     /// then needs.
     #[inline]
     pub fn encode_with(&mut self, matcher: &Matcher, src: &[u8], out: &mut Vec<u8>) -> bool {
@@ -25,8 +25,8 @@ impl Encoder {
         self.encode_plain(src, before, out) || shorter
     }
 
-    /// Replaces what stands behind `out[before]`, if anything, by the form without a dictionary where that is
-    /// shorter; says whether it is.
+    /// Replaces what follows `out[before]`, if anything, by the form without a dictionary if that
+    /// is shorter. Returns whether it did.
     #[cold]
     #[inline(never)]
     fn encode_plain(&mut self, src: &[u8], before: usize, out: &mut Vec<u8>) -> bool {

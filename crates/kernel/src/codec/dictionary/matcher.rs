@@ -1,4 +1,4 @@
-//! Finds the parts of a value in a dictionary: greedily, by the positions of each four of its bytes.
+//! Finds parts of a value in a dictionary: greedy search, by the positions of each four bytes.
 
 #![allow(
     unsafe_code,
@@ -6,22 +6,24 @@
 )]
 #![expect(
     clippy::inline_always,
-    reason = "parts of one loop: as functions of their own they take half as many instructions again"
+    reason = "parts of one loop; as separate functions they take half as many instructions again"
 )]
 
 use super::{MATCH_BYTES_MAX, RUN_BYTES, head_len};
 use crate::codec::copy;
 use crate::codec::token::{MATCH_BYTES_MIN, RAW_BYTES_MAX, SKIP_SHIFT, hash};
 
-/// Bits of the hash of a dictionary's position: two positions for each, so that most have a place.
+/// Bits of the hash of a dictionary position. The table has room for two positions per hash, so
+/// that most positions find a slot.
 pub(super) const HASH_BITS: u32 = 11;
-/// Positions kept of each hash, the last ones.
+/// Positions kept per hash: the last ones.
 pub(super) const WAYS: usize = 2;
 
-/// Bytes behind a dictionary and behind a value, so that a match is compared at its longest wherever it begins.
+/// Padding after a dictionary and after a value, so that a match is compared at its longest
+/// wherever it begins.
 const PADDING: usize = MATCH_BYTES_MAX;
 
-/// What an encoder needs of a dictionary: its bytes, and where each four of them stand.
+/// What an encoder needs of a dictionary: its bytes, and the positions of every four of them.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Dictionary, Encoder, Matcher, decode_with};
@@ -38,21 +40,21 @@ pub struct Matcher {
     /// The bytes, and [`PADDING`] more.
     padded: Box<[u8]>,
     len: usize,
-    /// Positions of each hash, each of four bytes or more before the end; or `len`, which stands for none.
+    /// Positions for each hash, each at least four bytes before the end. `len` stands for none.
     table: Box<[[u16; WAYS]; 1 << HASH_BITS]>,
 }
 
 /// A part of the value that equals a part of the dictionary.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct Match {
     pub(super) at: usize,
     pub(super) from: usize,
     pub(super) len: usize,
 }
 
 impl Matcher {
-    /// A matcher for these bytes, of which it takes no more than the last 64 Ki. Values are encoded
-    /// against them unless they are more than [`DICTIONARY_BYTES_MAX`](super::DICTIONARY_BYTES_MAX).
+    /// A matcher for these bytes, or for the last 64 Ki of them. Values are encoded against them
+    /// unless there are more than [`DICTIONARY_BYTES_MAX`](super::DICTIONARY_BYTES_MAX).
     pub fn new(bytes: &[u8]) -> Matcher {
         let start = bytes.len().saturating_sub(RAW_BYTES_MAX - 1);
         let bytes = &bytes[start..];
@@ -79,10 +81,10 @@ impl Matcher {
         self.padded.len() + size_of_val(&*self.table)
     }
 
-    /// Calls `part` for each part of `src` that is copied from the dictionary, in order: with its start, where
-    /// it stands in the dictionary, and its length. Gives the bytes that `src` takes encoded so.
+    /// Calls `part` for each part of `src` that is copied from the dictionary, in order, with its
+    /// start, its position in the dictionary, and its length. Returns the encoded length of `src`.
     ///
-    /// `padded` is the caller's, for one value after the other.
+    /// `padded` is a buffer that the caller reuses from value to value.
     pub fn parts(
         &self,
         src: &[u8],
@@ -100,10 +102,10 @@ impl Matcher {
         head_len(count) + literals + src.len() - anchor
     }
 
-    /// Finds the first match at or behind `anchor`, the longest of its position, widened back but not
-    /// beyond `anchor`.
+    /// Finds the first match at or after `anchor`: the longest at its position, extended backwards,
+    /// but not beyond `anchor`.
     #[inline(always)]
-    pub(super) fn find(&self, src: &Padded, anchor: usize) -> Option<Found> {
+    pub(super) fn find(&self, src: &Padded, anchor: usize) -> Option<Match> {
         let mut at = anchor;
         let mut tries = 1usize << SKIP_SHIFT;
         while at + MATCH_BYTES_MIN <= src.len {
@@ -118,15 +120,15 @@ impl Matcher {
         None
     }
 
-    /// The longest match of what begins with the `four` bytes at `at`, widened back but not beyond `anchor`.
+    /// The longest match for the `four` bytes at `at`, extended backwards, but not beyond `anchor`.
     #[inline(always)]
-    fn find_at(&self, src: &Padded, at: usize, four: u32, anchor: usize) -> Option<Found> {
+    fn find_at(&self, src: &Padded, at: usize, four: u32, anchor: usize) -> Option<Match> {
         let [last, before] = self.table[hash::<HASH_BITS>(four)];
         let (last_is, before_is) = (self.four_at(last) == four, self.four_at(before) == four);
         if !last_is && !before_is {
             return None;
         }
-        let none = Found {
+        let none = Match {
             at,
             from: 0,
             len: 0,
@@ -152,40 +154,43 @@ impl Matcher {
     /// The four bytes at a position of the table.
     #[inline(always)]
     fn four_at(&self, place: u16) -> u32 {
-        // SAFETY: no position in the table is above `len`, behind which `padded` has 32 bytes.
+        // SAFETY: no position in the table is above `len`, after which `padded` has 32 bytes.
         unsafe { copy::load_u32(&self.padded, place.into()) }
     }
 
-    /// A match of four bytes widened both ways; one of no length where the place stands for none, and what
-    /// is behind the dictionary was equal.
+    /// A match of four bytes, extended both ways. Its length is 0 if the slot was empty and the
+    /// padding happened to be equal.
     #[inline(always)]
-    fn widened(&self, src: &Padded, at: usize, place: u16, anchor: usize) -> Found {
+    fn widened(&self, src: &Padded, at: usize, place: u16, anchor: usize) -> Match {
         let from = usize::from(place);
         if from == self.len {
-            return Found { at, from, len: 0 };
+            return Match { at, from, len: 0 };
         }
         let ahead = self.ahead(src, at, from);
         let back = self.back(src, at, from, (at - anchor).min(MATCH_BYTES_MAX - ahead));
-        Found {
+        Match {
             at: at - back,
             from: from - back,
             len: back + ahead,
         }
     }
 
-    /// How long a match is that begins at `at`, and at `from` in the dictionary, with four bytes that have
-    /// been compared: words, not bytes, up to the longest that there can be, and what lies behind either end
-    /// is taken off at last. Comparing byte by byte towards an end took twice as long.
+    /// The length of a match that begins at `at`, and at `from` in the dictionary, whose first four
+    /// bytes have been compared. Compares words, not bytes, up to the longest possible match, and
+    /// finally subtracts what lies past either end. Comparing single bytes near an end took twice
+    /// as long.
     #[inline(always)]
     fn ahead(&self, src: &Padded, at: usize, from: usize) -> usize {
         debug_assert!(at + MATCH_BYTES_MIN <= src.len && from + MATCH_BYTES_MIN <= self.len);
         let most = MATCH_BYTES_MAX.min(src.len - at).min(self.len - from);
         let mut len = MATCH_BYTES_MIN;
         while len < most {
-            // SAFETY: `len < 32` and `len` is four more than a multiple of eight, so `len + 8 <= 36`; `at` lies
-            // four bytes or more before the end of the value, behind which are 32.
+            // SAFETY: `len < 32` and `len` is four more than a multiple of eight, so
+            // `len + 8 <= 36`; `at` lies at least four bytes before the end of the value, which is
+            // followed by 32.
             let here = unsafe { copy::load_u64(&src.bytes, at + len) };
-            // SAFETY: `from` lies four bytes or more before the end of the dictionary, behind which are 32.
+            // SAFETY: `from` lies at least four bytes before the end of the dictionary, which is
+            // followed by 32.
             let there = unsafe { copy::load_u64(&self.padded, from + len) };
             let differing = here ^ there;
             if differing != 0 {
@@ -197,7 +202,8 @@ impl Matcher {
         len.min(most)
     }
 
-    /// How many bytes before both are equal, at most so many. Seldom any: what lies before a match was tried.
+    /// The number of equal bytes before both positions, at most `most`. Seldom any: earlier
+    /// positions were tried before.
     #[inline(always)]
     fn back(&self, src: &Padded, at: usize, from: usize, most: usize) -> usize {
         let most = most.min(from);
@@ -209,10 +215,10 @@ impl Matcher {
     }
 }
 
-/// A value that is being encoded, with room behind it; see [`Matcher::parts`].
+/// A value being encoded, with padding; see [`Matcher::parts`].
 #[derive(Clone, Debug, Default)]
 pub struct Padded {
-    /// The value, and [`PADDING`] bytes or more that stood there before.
+    /// The value, followed by at least [`PADDING`] arbitrary bytes.
     bytes: Vec<u8>,
     len: usize,
 }
@@ -232,7 +238,7 @@ impl Padded {
         self.len
     }
 
-    /// The value from `at` on, and what stands behind it.
+    /// The value from `at` on, with the padding.
     #[inline]
     pub(super) fn from(&self, at: usize) -> &[u8] {
         &self.bytes[at..]

@@ -1,4 +1,4 @@
-//! The same in safe code, with the plainest data structures: what the fast form must agree with.
+//! Safe twin of the dictionary form, with the plainest data structures.
 
 use super::encode::ONCE_BYTES_MAX;
 use super::matcher::{HASH_BITS, WAYS};
@@ -32,7 +32,7 @@ pub fn encode_with(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn encode(dictionary: &[u8], src: &[u8]) -> Vec<u8> {
-    // Literals, and position and length bits of what follows them.
+    // Literals, then position and length bits of what follows them.
     let mut sequences: Vec<(&[u8], usize, usize)> = Vec::new();
     let mut anchor = 0;
     while let Some((at, from, len)) = find(dictionary, src, anchor) {
@@ -62,8 +62,8 @@ fn encode(dictionary: &[u8], src: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The longest match at the first position at or behind `anchor` that has one: where it begins in `src` and
-/// in the dictionary, and its length.
+/// The longest match at the first position at or after `anchor` that has one: its start in `src`,
+/// its position in the dictionary, and its length.
 fn find(dictionary: &[u8], src: &[u8], anchor: usize) -> Option<(usize, usize, usize)> {
     let slot = |four: &[u8]| {
         let four: [u8; 4] = four.try_into().expect("four bytes");
@@ -96,12 +96,12 @@ fn find(dictionary: &[u8], src: &[u8], anchor: usize) -> Option<(usize, usize, u
     None
 }
 
-/// Bytes that both begin with.
+/// The number of equal bytes at the start of both.
 fn pairs(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// The `raw_len` bytes that `src` stands for; as [`decode_with`](crate::codec::decode_with).
+/// Decodes `src` to `raw_len` bytes, as [`decode_with`](crate::codec::decode_with).
 pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let dictionary = &dictionary[dictionary.len().saturating_sub(DICTIONARY_BYTES_MAX)..];
     let (&count, rest) = src.split_first()?;

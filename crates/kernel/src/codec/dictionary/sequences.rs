@@ -1,22 +1,23 @@
-//! The sequences of a value: collected first, as all that copies stands before all literals.
+//! The sequences of a value being encoded. They are collected first, because all matches are stored
+//! before all literals.
 
 use super::matcher::{Matcher, Padded};
 use super::{LENGTH_BITS, MATCH_BYTES_MAX, RUN, RUN_BYTES, SEQUENCES_MAX, head_len};
 
-/// Bytes that are copied at once, whatever part of them is wanted.
+/// Bytes that are copied at once, of which only some may be needed.
 const COPY_BYTES: usize = 16;
-/// Sequences that one match may need, if the runs before it do: one for literals, one for itself.
+/// Sequences that one match may need after the runs before it: one for literals, one for itself.
 pub(super) const SEQUENCES_LEFT: usize = 2;
 
-/// The sequences of the value being encoded, each part where the stored form has it.
+/// The sequences of the value being encoded, in the order of the stored form.
 #[derive(Clone, Debug)]
 pub(in crate::codec) struct Sequences {
     src: Padded,
     count: usize,
     matches: Box<[[u8; 2]; SEQUENCES_MAX]>,
-    /// Numbers of literals, at most 15.
+    /// Literal counts, at most 15 each.
     lengths: Box<[u8; SEQUENCES_MAX + 1]>,
-    /// All literals, with room for a copy behind them.
+    /// All literals, with room for an overlong copy after them.
     literals: Vec<u8>,
     literals_len: usize,
 }
@@ -35,7 +36,7 @@ impl Default for Sequences {
 }
 
 impl Sequences {
-    /// Appends a value as sequences, unless they are not shorter; says whether they are.
+    /// Appends a value as sequences if they are shorter than the value. Returns whether they are.
     #[inline]
     pub(super) fn encode(&mut self, matcher: &Matcher, value: &[u8], out: &mut Vec<u8>) -> bool {
         self.src.set(value);
@@ -75,7 +76,7 @@ impl Sequences {
         self.take(anchor, self.src.len() - anchor);
     }
 
-    /// Takes so many literals from there.
+    /// Appends `len` literals from `at`.
     #[inline]
     fn take(&mut self, at: usize, len: usize) {
         let from = self.src.from(at);
@@ -90,7 +91,8 @@ impl Sequences {
         self.literals_len += len;
     }
 
-    /// Announces literals in runs, with what does not fill one first; gives how many are left to be announced.
+    /// Announces literals as runs, after the remainder that does not fill one. Returns how many are
+    /// still to be announced.
     #[cold]
     fn push_runs(&mut self, mut literals: usize) -> usize {
         while literals >= RUN_BYTES {
@@ -121,7 +123,7 @@ impl Sequences {
         out.reserve(head_len(self.count) + self.literals_len);
         out.push(u8::try_from(self.count).expect("at most 254"));
         out.extend_from_slice(self.matches[..self.count].as_flattened());
-        // An odd one is paired with nothing.
+        // The last length may have no partner in its byte.
         self.lengths[self.count] = 0;
         let (pairs, _) = self.lengths[..self.count.next_multiple_of(2)].as_chunks();
         out.extend(pairs.iter().map(|[first, second]| first | second << 4));

@@ -138,7 +138,8 @@ fn a_value_of_more_matches_than_are_counted_ends_in_literals() {
     }
 }
 
-/// As many sequences as there can be: dense matches first, then such as need a run of literals each.
+/// As many sequences as there can be: dense matches first, then such as need a run of literals
+/// each.
 #[test]
 fn the_longest_value_has_room_for_all_its_sequences() {
     let mut random = Random::new(8);
@@ -308,7 +309,8 @@ fn parts_are_what_is_copied() {
     assert_eq!(bytes, stored.len());
 }
 
-/// A value of `count` sequences with matches anywhere within a dictionary of `len` bytes, and what it stands for.
+/// A value of `count` sequences with matches anywhere within a dictionary of `len` bytes, and what
+/// it stands for.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "numbers below what each is stored in"
@@ -344,8 +346,8 @@ fn as_many_sequences_as_are_looked_at_together_and_more() {
             decode_all(&words, &stored, raw_len).is_some(),
             "{count} of {len}"
         );
-        // The last match may end behind a dictionary that is one byte shorter; a literal less, or more, is one too few or
-        // too many.
+        // The last match may end behind a dictionary that is one byte shorter; a literal less, or
+        // more, is one too few or too many.
         let shorter = decode_all(&words[..len - 1], &stored, raw_len);
         assert!(shorter.is_none_or(|raw| raw.len() == raw_len));
         assert_eq!(decode_all(&words, &stored, raw_len - 1), None);

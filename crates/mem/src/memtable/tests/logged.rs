@@ -5,19 +5,19 @@ use std::sync::Arc;
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, hash64};
 use cairndb_env::LogRegion;
 
-use crate::{Lent, MemWriter, Memtable};
+use crate::{Borrowed, MemWriter, Memtable};
 
-/// A log of a hundred bytes of each value, or one that lends nothing.
+/// A log of a hundred bytes of each value, or one from which nothing can be borrowed.
 #[derive(Debug)]
 struct Page {
     bytes: Vec<u8>,
-    lends: bool,
+    borrowable: bool,
 }
 
 impl Page {
-    fn region(lends: bool) -> Arc<dyn LogRegion> {
+    fn region(borrowable: bool) -> Arc<dyn LogRegion> {
         let bytes = (0..=255).flat_map(|byte| [byte; 100]).collect();
-        Arc::new(Page { bytes, lends })
+        Arc::new(Page { bytes, borrowable })
     }
 }
 
@@ -32,7 +32,7 @@ impl LogRegion for Page {
 
     fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset).expect("a few KiB");
-        self.lends.then(|| &self.bytes[start..start + len])
+        self.borrowable.then(|| &self.bytes[start..start + len])
     }
 
     fn sync(&self) -> Result<()> {
@@ -48,10 +48,10 @@ fn insert(writer: &mut MemWriter, region: &Arc<dyn LogRegion>, byte: u8, len: us
     let offset = u64::from(byte) * 100;
     let value = &vec![byte; len][..];
     let hash = hash64(&key);
-    let Some(lent) = Lent::by(region, offset, len) else {
+    let Some(borrowed) = Borrowed::by(region, offset, len) else {
         return writer.insert(seq, Kind::Put, &key, value, hash);
     };
-    writer.insert_logged(seq, Kind::Put, &key, value, lent, hash);
+    writer.insert_logged(seq, Kind::Put, &key, value, borrowed, hash);
 }
 
 fn check(table: &Arc<Memtable>, lens: &[(u8, usize)]) {
@@ -107,7 +107,7 @@ fn values_are_read_where_they_lie_and_their_region_is_kept() {
         Arc::get_mut(&mut own[0]).is_some(),
         "short values need no region"
     );
-    // Each is kept once by the table; the writer holds on to the last one.
+    // The table keeps each once; the writer also holds the last one.
     assert_eq!(regions.each_ref().map(Arc::strong_count), [2, 3]);
     drop(writer);
     let cursor = table.cursor();

@@ -1,4 +1,4 @@
-//! What a memtable should hold: an ordered map that every answer is compared with.
+//! Model of a memtable: an ordered map with which every answer is compared.
 
 use std::cmp::Ordering as Compare;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl PartialOrd for Version {
 
 pub(super) type Entries = BTreeMap<Version, (Kind, Vec<u8>)>;
 
-/// A memtable and what it should hold.
+/// A memtable and its model.
 pub(super) struct Pair {
     pub(super) table: Arc<Memtable>,
     pub(super) writer: MemWriter,

@@ -1,4 +1,4 @@
-//! Readers beside the writer: each snapshot must show exactly its writes, both ways.
+//! Concurrent readers: each snapshot must show exactly its writes, in both directions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +9,15 @@ use cairndb_base::{Kind, Order, SeqNo, hash64};
 use super::model::{Random, Version};
 use crate::Memtable;
 
-/// Key of the write with this sequence number: a fixed shuffle, every eighth one again an older
-/// key.
+/// Key of the write with this sequence number: a fixed shuffle; every eighth one is an older key
+/// again.
 fn key_of(seq: u64) -> Vec<u8> {
     let number = if seq.is_multiple_of(8) { seq / 2 } else { seq };
     let shuffled = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     format!("key{shuffled:010}").into_bytes()
 }
 
-/// Walks one way and checks that exactly the writes up to `snapshot` are met, in order.
+/// Walks in one direction and checks that exactly the writes up to `snapshot` are met, in order.
 fn check_walk(table: &Arc<Memtable>, snapshot: SeqNo, forward: bool) {
     let mut cursor = table.cursor();
     if forward {

@@ -1,0 +1,77 @@
+//! Read-ahead of scans over mapped tables.
+//!
+//! Tables are mapped for random reads: a page that is not in memory is read alone when it is
+//! touched, and a page in memory is mapped with a few of its neighbours by a page fault. A scan
+//! over untouched pages requests windows of them instead: the next window is read while the current
+//! one is decoded, and the current one is mapped by one call, which is cheaper than by faults.
+//!
+//! Windows begin small, so that a short scan requests little that it does not use. Pages that were
+//! checked before are usually in memory: nothing is requested there.
+
+use crate::table::read::source::Pages;
+
+/// Pages of the first and of the largest window: 32 KiB and 1 MiB.
+const WINDOW_MIN: u32 = 8;
+const WINDOW_MAX: u32 = 256;
+
+/// How far a cursor has read ahead.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadAhead {
+    /// Pages of the last window; 0 before the first.
+    window: u32,
+    /// The first page after the window; backwards, before it.
+    border: Option<u32>,
+    /// The end of the requested pages, one window farther; backwards, the first of them.
+    requested: Option<u32>,
+    backward: bool,
+}
+
+impl ReadAhead {
+    /// The scan enters `page` from its neighbour.
+    #[inline]
+    pub(super) fn enter(&mut self, pages: &Pages, page: u32, backward: bool) {
+        let within = self.window > 0
+            && self.backward == backward
+            && self.border.is_none_or(|border| {
+                if backward {
+                    page > border
+                } else {
+                    page < border
+                }
+            });
+        if !within {
+            self.enter_window(pages, page, backward);
+        }
+    }
+
+    #[cold]
+    fn enter_window(&mut self, pages: &Pages, page: u32, backward: bool) {
+        let goes_on = self.window > 0 && self.backward == backward && self.border == Some(page);
+        self.backward = backward;
+        if pages.is_checked(page) {
+            // Checked again at the next page, which may be the first untouched one.
+            (self.window, self.border) = (0, Some(page));
+            return;
+        }
+        self.window = if goes_on {
+            (self.window * 2).min(WINDOW_MAX)
+        } else {
+            WINDOW_MIN
+        };
+        let next = (self.window * 2).min(WINDOW_MAX);
+        let requested = self.requested.filter(|_| goes_on);
+        if backward {
+            let first = (page + 1).saturating_sub(self.window);
+            let farthest = first.saturating_sub(next);
+            pages.read_ahead(farthest, requested.unwrap_or(page + 1));
+            pages.map_now(first, page + 1);
+            (self.border, self.requested) = (first.checked_sub(1), Some(farthest));
+        } else {
+            let end = page.saturating_add(self.window);
+            let farthest = end.saturating_add(next);
+            pages.read_ahead(requested.unwrap_or(page), farthest);
+            pages.map_now(page, end);
+            (self.border, self.requested) = (Some(end), Some(farthest));
+        }
+    }
+}

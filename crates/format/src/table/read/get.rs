@@ -1,0 +1,428 @@
+//! Point lookup in one table: the newest version of a key that a snapshot sees.
+//!
+//! [`Table::get`] tries three ways, the cheapest first:
+//!
+//! 1. *Fast path* (`fast_get`): a filter line, a search of the fence's top in memory, a search of
+//!    one fence block, a search of the candidate page's heads, one value. It serves mapped tables
+//!    in bytewise order whose pages have been checked and are plain (`page/plain.rs`), which is
+//!    nearly every get, and takes fewer than half of the general path's instructions, because it
+//!    does not place all columns of the page.
+//! 2. *Known page* (`get_in_page`): the fast path found the only page that can hold the key, but
+//!    the page is not plain or its newest version is too new.
+//! 3. *General path* (`get_general`): [`Lookup`], which handles every table and page.
+//!
+//! Invariants:
+//! 1. If the fast path answers, the general path would give the same answer. The model test asks
+//!    for every key more than once: the first get checks the page, the later ones take the fast
+//!    path.
+//! 2. A candidate page without the key answers for the whole table only if no other page can hold
+//!    it.
+
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{Result, SeqNo};
+use cairndb_kernel::{codec, prefetch_span, search};
+
+use crate::table::index::address::share;
+use crate::table::index::fence::{self, BLOCK_HEADS};
+use crate::table::index::filter::{LINE_BYTES, fold, line_may_hold};
+use crate::table::page::Page;
+use crate::table::page::bits::{head_of, low32};
+use crate::table::page::layout::{Layout, ValueMode};
+use crate::table::page::plain::{PageBytes, PlainColumns};
+use crate::table::read::filter_predictor;
+use crate::table::read::lookup::Lookup;
+use crate::table::read::open::{FoundVersion, GetHints, Table};
+
+/// Lines of a page that hold its header and, on most pages, its heads.
+const LINES_OF_COLUMNS: usize = 4;
+/// Lines prefetched around the likely place of a value. Random keys lie a few entries away from
+/// where interpolating their heads predicts. With 4 lines gets and seeks outside the caches were
+/// slower than with 8; 12 and 16 gained nothing more.
+const LINES_OF_VALUE: usize = 8;
+/// Values of this length and more are prefetched whole, once their place is known.
+const LONG_VALUE_BYTES: usize = 256;
+
+/// A data page that may hold the key of a lookup, and has been checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CandidatePage<'t> {
+    pub(crate) page: &'t PageBytes,
+    pub(crate) number: u32,
+    /// No other page can hold the key. If unset, this is the likeliest page, and the only one if
+    /// the key sorts between two of its entries.
+    pub(crate) certain: bool,
+}
+
+impl CandidatePage<'_> {
+    /// Whether no earlier page can have newer versions of the key of the entry at `index`.
+    #[inline]
+    fn is_newest(&self, index: usize) -> bool {
+        self.certain || index > 0
+    }
+
+    /// The result if the page does not have the key: `index` of `count` is its first entry after
+    /// it.
+    #[inline]
+    fn without<'t>(&self, index: usize, count: usize) -> FastGet<'t> {
+        if self.certain || (index > 0 && index < count) {
+            FastGet::Answer(None)
+        } else {
+            FastGet::Fallback
+        }
+    }
+}
+
+/// What the fast path found out.
+#[derive(Debug)]
+pub(crate) enum FastGet<'t> {
+    /// The newest visible version of the key, or that the table has none.
+    Answer(Option<FoundVersion>),
+    /// The page where the key is, if the table has it; only the general page search can tell.
+    Page(CandidatePage<'t>),
+    /// Nothing: the general path has to look.
+    Fallback,
+}
+
+impl Table {
+    /// The newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
+    ///
+    /// Its value replaces the contents of `value`. If there is none, `value` may hold anything
+    /// afterwards.
+    ///
+    /// # Errors
+    /// `Corruption` if a page on the way is damaged; the errors of the file.
+    #[inline]
+    pub fn get(
+        &self,
+        key: &[u8],
+        hash: u64,
+        snapshot: SeqNo,
+        hints: GetHints,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<FoundVersion>> {
+        if let Some(mapping) = self.pages.mapping() {
+            let filter_hash = (!hints.skip_filter).then_some(hash);
+            match self.fast_get(mapping, key, filter_hash, snapshot, value)? {
+                FastGet::Answer(found) => return Ok(found),
+                FastGet::Page(candidate) => {
+                    let lookup = Lookup::new(self);
+                    let outcome = lookup.get_in_page(candidate, key, snapshot, value)?;
+                    if let FastGet::Answer(found) = outcome {
+                        return Ok(found);
+                    }
+                }
+                FastGet::Fallback => {}
+            }
+        }
+        self.get_general(key, hash, snapshot, hints, value)
+    }
+
+    /// Prefetches the filter line that a get reads first, so that a get from several tables can
+    /// overlap their loads.
+    #[inline]
+    pub fn prefetch_filter(&self, hash: u64) {
+        Lookup::new(self).prefetch_filter(hash);
+    }
+
+    /// Asks the filter and, if it lets the key pass, prefetches the lines that a get will read
+    /// next. Returns whether the key passed.
+    ///
+    /// Gets of several keys overlap their loads by calling [`Table::prefetch_filter`] for each,
+    /// then this for each, then the gets. Returns `false` also if the table is not mapped or its
+    /// filter page has not been checked yet.
+    #[inline]
+    pub fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
+        let Some(mapping) = self.pages.mapping() else {
+            return false;
+        };
+        let passes = self.fast_filter(mapping, hash) == Some(true);
+        if passes {
+            let _ = self.candidate_page(mapping, key);
+        }
+        passes
+    }
+
+    // The fast path, in the order of its steps.
+
+    /// The fast path of [`Table::get`]. Asks the filter unless `hash` is `None`.
+    #[inline]
+    pub(crate) fn fast_get<'t>(
+        &'t self,
+        mapping: &'t [u8],
+        key: &[u8],
+        hash: Option<u64>,
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<FastGet<'t>> {
+        let Some(hash) = hash else {
+            return self.fast_get_in(self.candidate_page(mapping, key), key, snapshot, value);
+        };
+        // If the key is likely to be present, wait for filter line and page together. Otherwise the
+        // page's lines would be fetched in vain.
+        let first = filter_predictor::likely().then(|| {
+            self.prefetch_filter(hash);
+            self.candidate_page(mapping, key)
+        });
+        match self.fast_filter(mapping, hash) {
+            Some(true) => filter_predictor::note_pass(),
+            Some(false) => {
+                filter_predictor::note_refusal();
+                return Ok(FastGet::Answer(None));
+            }
+            None => return Ok(FastGet::Fallback),
+        }
+        let candidate = first.unwrap_or_else(|| self.candidate_page(mapping, key));
+        self.fast_get_in(candidate, key, snapshot, value)
+    }
+
+    /// Whether the filter lets a key with this hash pass; `None` if its page has not been checked
+    /// yet. `mapping` is the table's.
+    #[inline]
+    pub(crate) fn fast_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
+        let Some((page, at)) = self.filter_place(hash) else {
+            return Some(true);
+        };
+        if !self.pages.is_checked(page) {
+            return None;
+        }
+        let at = page as usize * PAGE_BYTES + at;
+        let line = mapping.get(at..at + LINE_BYTES)?;
+        Some(line_may_hold(line, fold(hash), self.meta.filter_probes))
+    }
+
+    /// Prefetches and returns the page that can hold `key`: the only one if the fence alone
+    /// decides, the likeliest one if several pages share the key's head.
+    #[inline]
+    pub(crate) fn candidate_page<'t>(
+        &self,
+        mapping: &'t [u8],
+        key: &[u8],
+    ) -> Option<CandidatePage<'t>> {
+        if !self.is_plain() {
+            return None;
+        }
+        // A key without the table's prefix has an arbitrary head and leads to an arbitrary page;
+        // the key sorts before or after all of that page's entries.
+        let head = head_of(key, self.meta.prefix as usize, 8);
+        let block = self.blocks_up_to(head).checked_sub(1)?;
+        let (fence_page, start) = self.place_of_block(block);
+        if !self.pages.is_checked(fence_page) {
+            return None;
+        }
+        let first = block * BLOCK_HEADS;
+        let count = (self.meta.units as usize)
+            .saturating_sub(first)
+            .min(BLOCK_HEADS);
+        let fence = mapping.get(fence_page as usize * PAGE_BYTES..)?;
+        let heads = fence::block_of(fence, start, count);
+        let below = search::upper_bound(heads, 8, heads.len() / 8, head);
+        let (heads, _) = heads.as_chunks::<8>();
+        let head_at = |index: usize| heads.get(index).map(|head| u64::from_le_bytes(*head));
+        let low = head_at(below.wrapping_sub(1))?;
+        let number = low32(first + below - 1);
+        if low == head {
+            // The key may be in earlier pages, too.
+            let alone = head_at(below.wrapping_sub(2)).is_some_and(|before| before != head);
+            return if alone {
+                self.candidate_at(mapping, number, 0, false)
+            } else {
+                self.candidate_in_tie(mapping, key, head, number + 1)
+            };
+        }
+        let next = head_at(below).unwrap_or_default();
+        self.candidate_at(mapping, number, share(low, head, next), true)
+    }
+
+    /// The likeliest of the pages before `end` that share the head of `key`, by their tie heads.
+    #[inline(never)]
+    fn candidate_in_tie<'t>(
+        &self,
+        mapping: &'t [u8],
+        key: &[u8],
+        head: u64,
+        end: u32,
+    ) -> Option<CandidatePage<'t>> {
+        if self.meta.tie_levels == 0 {
+            return None;
+        }
+        let lookup = Lookup::new(self);
+        let start = lookup.units_below(head).ok()?;
+        let place = lookup.position_in_tie(start..end, key).ok()?;
+        if place.same.end == start {
+            return None;
+        }
+        self.candidate_at(mapping, place.same.end - 1, place.share, false)
+    }
+
+    /// Prefetches a page where a key is likely to be; returns it if it has been checked.
+    #[inline]
+    fn candidate_at<'t>(
+        &self,
+        mapping: &'t [u8],
+        number: u32,
+        share: u32,
+        certain: bool,
+    ) -> Option<CandidatePage<'t>> {
+        let page = mapping.get(number as usize * PAGE_BYTES..)?.first_chunk()?;
+        self.prefetch_lines(page, share);
+        let candidate = CandidatePage {
+            page,
+            number,
+            certain,
+        };
+        self.pages.is_checked(number).then_some(candidate)
+    }
+
+    /// Prefetches the columns of a page and, at once, the lines where a value is likely to be,
+    /// `share` 4096ths into the values: the page is rarely in a cache, and one wait is shorter than
+    /// two.
+    #[inline]
+    pub(crate) fn prefetch_lines(&self, page: &PageBytes, share: u32) {
+        let values = self.pages.values_hint();
+        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
+        prefetch_span(page.as_ptr(), LINES_OF_COLUMNS * LINE_BYTES);
+        // Lines on both sides: half of the guesses are too high.
+        let before = (LINES_OF_VALUE / 2 - 1) * LINE_BYTES;
+        let value = page.as_ptr().wrapping_add(value).wrapping_sub(before);
+        prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
+    }
+
+    /// Searches the candidate page of `key`, which the filter has let pass.
+    #[inline]
+    fn fast_get_in<'t>(
+        &'t self,
+        candidate: Option<CandidatePage<'t>>,
+        key: &[u8],
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<FastGet<'t>> {
+        let Some(candidate) = candidate else {
+            return Ok(FastGet::Fallback);
+        };
+        let Some(columns) = PlainColumns::of(candidate.page) else {
+            return Ok(FastGet::Page(candidate));
+        };
+        let (index, exact) = columns.search(candidate.page, key);
+        if !exact || !candidate.is_newest(index) {
+            return Ok(candidate.without(index, columns.count));
+        }
+        // This is the newest version of the key. If it is too new, an older one may follow.
+        let mark = columns.mark(candidate.page, index);
+        if mark.seq > snapshot {
+            return Ok(FastGet::Page(candidate));
+        }
+        self.fast_value(&candidate, &columns, index, value)?;
+        let found = FoundVersion::new(mark.seq, mark.kind, false);
+        Ok(FastGet::Answer(Some(found)))
+    }
+
+    /// Replaces the contents of `value` by the value of an entry of a plain page.
+    #[inline]
+    pub(crate) fn fast_value(
+        &self,
+        candidate: &CandidatePage<'_>,
+        columns: &PlainColumns,
+        index: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<()> {
+        let page = candidate.page;
+        let (start, end, raw_len) = columns.value_of(page, index);
+        let stored = page.get(start..end).unwrap_or_default();
+        if stored.len() > LONG_VALUE_BYTES {
+            // At most a part of a long value was prefetched. Decoding would wait for one line after
+            // the other.
+            let within = stored.as_ptr().addr() % LINE_BYTES;
+            prefetch_span(stored.as_ptr().wrapping_sub(within), within + stored.len());
+        }
+        value.clear();
+        if raw_len == stored.len() {
+            value.extend_from_slice(stored);
+            return Ok(());
+        }
+        let decoded = if columns.mode == ValueMode::Each as u8 {
+            codec::decode(stored, raw_len, value)
+        } else {
+            let dictionary = &self.meta.dictionary;
+            codec::decode_with(dictionary, page, start..end, raw_len, value)
+        };
+        let damage = || self.pages.damage(candidate.number, "value does not decode");
+        decoded.ok_or_else(damage)
+    }
+
+    // The general path.
+
+    /// [`Table::get`] where the fast path has no answer.
+    #[inline(never)]
+    fn get_general(
+        &self,
+        key: &[u8],
+        hash: u64,
+        snapshot: SeqNo,
+        hints: GetHints,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<FoundVersion>> {
+        let lookup = Lookup::new(self);
+        if !hints.skip_filter && !lookup.may_hold(hash)? {
+            return Ok(None);
+        }
+        lookup.get(key, snapshot, value)
+    }
+}
+
+impl<'t> Lookup<'t> {
+    /// Searches a candidate page of any sort. Returns an answer, or that the page does not give
+    /// one.
+    #[inline(never)]
+    fn get_in_page(
+        &self,
+        candidate: CandidatePage<'_>,
+        key: &[u8],
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<FastGet<'t>> {
+        let (table, bytes) = (self.table, candidate.page.as_slice());
+        let layout =
+            Layout::parse(bytes).map_err(|flaw| table.pages.flaw(candidate.number, flaw))?;
+        let layout = &layout;
+        let page = Page { bytes, layout };
+        let place = page.search(key, snapshot, &table.order);
+        if place.exact && candidate.is_newest(place.index) {
+            let found = self.version_at(page, candidate.number, place.index, value)?;
+            return Ok(FastGet::Answer(Some(found)));
+        }
+        Ok(candidate.without(place.index, page.count()))
+    }
+
+    /// The newest version of `key` that `snapshot` sees, without asking the filter. Its value
+    /// replaces the contents of `value`.
+    #[inline(never)]
+    pub(crate) fn get(
+        &self,
+        key: &[u8],
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<FoundVersion>> {
+        let Some(position) = self.find_exact(self.span_of(key)?, key, snapshot)? else {
+            return Ok(None);
+        };
+        let unit = &position.unit;
+        self.version_at(unit.view(), unit.page, position.index, value)
+            .map(Some)
+    }
+
+    /// The version of the entry at `index`, whose value replaces the contents of `value`.
+    fn version_at(
+        &self,
+        page: Page<'_, '_>,
+        number: u32,
+        index: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<FoundVersion> {
+        let table = self.table;
+        value.clear();
+        page.value_into(index, &table.meta.dictionary, value)
+            .map_err(|flaw| table.pages.flaw(number, flaw))?;
+        let mark = page.mark(index);
+        let goes_on = page.goes_on(index, mark.kind, &table.order);
+        Ok(FoundVersion::new(mark.seq, mark.kind, goes_on))
+    }
+}

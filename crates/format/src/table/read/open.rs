@@ -1,0 +1,222 @@
+//! An open table: opening it, and the contents of its meta block.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{Error, FileNumber, Kind, Order, Result, SEQ_MAX, SeqNo};
+use cairndb_env::ReadFile;
+
+use crate::table::meta::Meta;
+use crate::table::read::source::{PageAccess, Pages, name_of};
+use crate::table::{Dictionary, TableSummary};
+
+/// What a caller knows about a get.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GetHints {
+    /// The key is likely present: look without asking the filter.
+    pub skip_filter: bool,
+}
+
+/// The newest visible version of a key in a table: its sequence number, its kind, and whether older
+/// versions may follow. One word, returned in a register; as separate fields it was stored and
+/// loaded again in each layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundVersion(NonZeroU64);
+
+/// Flag below the sequence number. Next to it are the kind, in four bits, and a one.
+const GOES_ON: u64 = 1 << 6;
+const SEQ_SHIFT: u32 = 8;
+const KIND_BITS: u64 = 0xf;
+
+impl FoundVersion {
+    /// `goes_on` says that the table may hold older versions of the key.
+    #[inline]
+    pub(crate) fn new(seq: SeqNo, kind: Kind, goes_on: bool) -> FoundVersion {
+        debug_assert!(seq <= SEQ_MAX);
+        let goes_on = if goes_on { GOES_ON } else { 0 };
+        FoundVersion(NonZeroU64::MIN | (seq << SEQ_SHIFT | goes_on | (kind as u64) << 1))
+    }
+
+    /// The version's sequence number.
+    #[inline]
+    pub fn seq(self) -> SeqNo {
+        self.0.get() >> SEQ_SHIFT
+    }
+
+    /// The version's kind.
+    #[inline]
+    pub fn kind(self) -> Kind {
+        let number = (self.0.get() >> 1 & KIND_BITS) as u8;
+        Kind::from_u8(number).unwrap_or(Kind::Delete)
+    }
+
+    /// Whether it is a merge operand, and the table may hold older versions of its key.
+    #[inline]
+    pub fn goes_on(self) -> bool {
+        self.0.get() & GOES_ON != 0
+    }
+}
+
+/// A table open for reading.
+#[derive(Debug)]
+pub struct Table {
+    pub(crate) pages: Pages,
+    pub(crate) order: Order,
+    /// Lines of the filter; 0 if it must not be used.
+    pub(crate) filter_lines: u32,
+    pub(crate) meta: Meta,
+    /// Compactions get raw values to be encoded, not to be copied verbatim.
+    pub(crate) deferred: bool,
+}
+
+impl Table {
+    /// Opens a table whose meta block has the checksum `expected`, which the manifest stores.
+    ///
+    /// Reads the meta block and nothing else.
+    ///
+    /// # Errors
+    /// `Corruption` if the file is not that table, `InvalidArgument` if it has another order,
+    /// `FormatTooNew` if a later version wrote it; the errors of the file.
+    pub fn open(
+        file: Arc<dyn ReadFile>,
+        number: FileNumber,
+        order: &Order,
+        access: PageAccess,
+        expected: u32,
+    ) -> Result<Table> {
+        let pages = Pages::open(file, number, access)?;
+        let last = pages.read_unchecked(pages.count() - 1, 1)?;
+        let (first, count) =
+            Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
+        // In a small table it is the last page.
+        let block = if count == 1 {
+            last
+        } else {
+            // Its first page has its length, too: a forged trailer alone could claim the whole
+            // file.
+            let head = pages.read_unchecked(first, 1)?;
+            Meta::spans(&head, count).map_err(|flaw| pages.flaw(first, flaw))?;
+            pages.read_unchecked(first, count)?
+        };
+        pages.check(first, &block, |_| Ok(()))?;
+        let checksum = block
+            .first_chunk()
+            .map_or(0, |chunk| u32::from_le_bytes(*chunk));
+        if checksum != expected {
+            return Err(pages
+                .damage(first, "table is not the one the manifest names")
+                .expected(format_args!("{expected:#010x}"))
+                .found(format_args!("{checksum:#010x}")));
+        }
+        let mut meta =
+            Meta::decode(&block, first, checksum).map_err(|flaw| pages.flaw(first, flaw))?;
+        if meta.order != order.name() {
+            return Err(Error::invalid("table has another order")
+                .file(name_of(number))
+                .expected(order.name())
+                .found(&meta.order));
+        }
+        if !meta.fits(order) {
+            return Err(pages.damage(first, "index is not the kind that the table's order has"));
+        }
+        meta.summary.bytes = u64::from(pages.count()) * PAGE_BYTES as u64;
+        Ok(Table {
+            pages,
+            order: order.clone(),
+            // Equal keys may have different hashes now than when the filter was made.
+            filter_lines: if order.can_hash() {
+                meta.filter_lines
+            } else {
+                0
+            },
+            meta,
+            deferred: false,
+        })
+    }
+
+    /// Whether pages are reached through a mapping of the file.
+    pub fn is_mapped(&self) -> bool {
+        self.pages.mapping().is_some()
+    }
+
+    /// Sets whether every page is checked at every use instead of once per open.
+    #[must_use]
+    pub fn verify_always(mut self, always: bool) -> Table {
+        self.pages.set_check_always(always);
+        self
+    }
+
+    /// Sets whether its values are stored raw for now, as the builder reported and the manifest
+    /// stores. A compaction then encodes them.
+    #[must_use]
+    pub fn with_deferred(mut self, deferred: bool) -> Table {
+        self.deferred = deferred;
+        self
+    }
+
+    /// The number of the file.
+    pub fn file(&self) -> FileNumber {
+        self.pages.file()
+    }
+
+    /// The first key.
+    pub fn smallest(&self) -> &[u8] {
+        &self.meta.summary.smallest
+    }
+
+    /// The last key.
+    pub fn largest(&self) -> &[u8] {
+        &self.meta.summary.largest
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> u64 {
+        self.meta.summary.entries
+    }
+
+    /// The contents of the table.
+    pub fn summary(&self) -> &TableSummary {
+        &self.meta.summary
+    }
+
+    /// Bytes of the index pages (filter, fence, tie heads, first keys), which are mapped or pass
+    /// through the cache.
+    pub fn index_bytes(&self) -> u64 {
+        self.meta.index_pages() * PAGE_BYTES as u64
+    }
+
+    /// Asks the system to map the whole table now, if it is mapped, so that no reader takes page
+    /// faults. For tables that have just been written, whose pages are in memory. Advice only.
+    pub fn map_now(&self) {
+        self.pages.map_now(0, self.pages.count());
+    }
+
+    /// The dictionary that values are encoded against; empty if there is none.
+    pub fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.meta.dictionary
+    }
+
+    /// Replaces the dictionary by an equal one that other tables hold, too. Compactions then see at
+    /// once that values can be copied verbatim.
+    ///
+    /// # Panics
+    /// If the bytes differ.
+    pub fn share_dictionary(&mut self, same: Arc<Dictionary>) {
+        assert!(same == self.meta.dictionary, "another dictionary");
+        self.meta.dictionary = same;
+    }
+
+    /// Heap bytes held while the table is open; a shared dictionary counts in equal parts for all
+    /// holders.
+    pub fn memory_bytes(&self) -> usize {
+        let summary = &self.meta.summary;
+        size_of::<Table>()
+            + self.pages.memory_bytes()
+            + self.meta.top.len()
+            + self.meta.dictionary.memory_bytes() / Arc::strong_count(&self.meta.dictionary)
+            + summary.smallest.len()
+            + summary.largest.len()
+            + summary.value_refs.len() * 16
+    }
+}

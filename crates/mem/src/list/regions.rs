@@ -1,0 +1,23 @@
+//! Log regions of a list's values: kept alive as long as the list, and searched for a value's file.
+
+use std::sync::Arc;
+
+use cairndb_env::LogRegion;
+
+use super::List;
+
+impl List {
+    /// Keeps a region alive as long as the list.
+    pub(crate) fn keep(&self, region: &Arc<dyn LogRegion>) {
+        self.regions.lock().push(Arc::clone(region));
+    }
+
+    /// File and offset of a value that stayed in the log.
+    pub(crate) fn place_of(&self, value: &[u8]) -> Option<(String, u64)> {
+        let regions = self.regions.lock();
+        let mut places = regions.iter().filter_map(|region| region.place_of(value));
+        places
+            .next()
+            .map(|(file, offset)| (file.to_owned(), offset))
+    }
+}
