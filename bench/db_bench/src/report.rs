@@ -4,7 +4,7 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use bench_core::result::outline::{End, Outline};
+use bench_core::result::outline::{End, Note, Outline};
 use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 
@@ -33,22 +33,36 @@ pub(crate) fn print_place(dir: &Path) {
     notify(&format!("report: {}\n", dir.join("index.html").display()));
 }
 
-/// The summary of a suite: of its records, read from the file of `--json` if there is one.
-pub(crate) fn summary(config: &Config, rows: &Rows, outline: &Outline) -> Result<String, String> {
+/// The summary of a suite: of its records, read from the file of `--json` if there is one. A pipe
+/// cannot be read again.
+pub(crate) fn summary(
+    config: &Config,
+    rows: &Rows,
+    notes: &[String],
+    outline: &Outline,
+) -> Result<String, String> {
     let report = match &config.json {
-        Some(records) => read(records)?,
-        None => in_memory(rows, outline)?,
+        Some(records) if records.is_file() => read(records)?,
+        _ => in_memory(rows, notes, outline)?,
     };
     Ok(report.summary(columns()))
 }
 
 /// The report of records that no file holds.
-fn in_memory(rows: &Rows, outline: &Outline) -> Result<Report, String> {
+fn in_memory(rows: &Rows, notes: &[String], outline: &Outline) -> Result<Report, String> {
     let wrong = |error: serde_json::Error| error.to_string();
     let mut text = serde_json::to_string(outline).map_err(wrong)?;
     for record in rows.records() {
         text.push('\n');
         text.push_str(&serde_json::to_string(record).map_err(wrong)?);
+    }
+    for note in notes {
+        let note = Note {
+            text: note.clone(),
+            fact: None,
+        };
+        text.push('\n');
+        text.push_str(&serde_json::to_string(&note).map_err(wrong)?);
     }
     let suite = outline.name.clone();
     text.push('\n');

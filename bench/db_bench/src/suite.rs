@@ -62,7 +62,10 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
         };
         table::render(&shape, &results.rows, &results.absent, &results.notes)
     } else {
-        report::summary(config, &results.rows, &plan.outline)?
+        let absent = results.absent.iter();
+        let absent = absent.map(|(engine, reason)| format!("{engine} was not run: {reason}"));
+        let notes: Vec<String> = results.notes.iter().cloned().chain(absent).collect();
+        report::summary(config, &results.rows, &notes, &plan.outline)?
     };
     let good = !results.rows.any_failed() && !results.crashed;
     let good = good && (results.absent.is_empty() || !config.named);

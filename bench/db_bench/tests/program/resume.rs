@@ -42,6 +42,7 @@ fn words(home: &Path) -> Vec<String> {
         format!("--json={}", home.join("own.json").display()),
         "--engine=cairndb,null".into(),
         "--resume".into(),
+        "--verbose".into(),
     ]
 }
 

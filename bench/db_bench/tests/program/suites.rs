@@ -269,7 +269,7 @@ fn two_directories_are_compared() {
         .arg(format!("--suite={}", file.display()))
         .arg(format!("--db={},{}", one.display(), two.display()))
         .arg(format!("--json={}", json.display()))
-        .arg("--engine=cairndb")
+        .args(["--engine=cairndb", "--verbose"])
         .output()
         .expect("runs");
     assert!(output.status.success(), "{}", stderr(&output));

@@ -27,7 +27,8 @@ fn suite(home: &Path, engine: &str) -> Ended {
     let file = home.join("own.toml");
     std::fs::write(&file, SUITE).expect("written");
     let suite = format!("--suite={}", file.display());
-    run(home, &[&suite, &format!("--engine=cairndb,{engine}")])
+    let engines = format!("--engine=cairndb,{engine}");
+    run(home, &[&suite, &engines, "--verbose"])
 }
 
 /// The workloads of an engine's rows that are right.
@@ -78,7 +79,7 @@ fn a_crash_after_an_error_costs_no_second_row() {
     assert_eq!(ended.failed(), [(engine, "mergerandom", reason)]);
     // The process died closing what was broken; the next one went on without the row.
     let note =
-        format!("note: {engine}: the process was ended by signal 6 (SIGABRT) behind mergerandom\n");
+        format!("note: {engine}: the process was ended by signal 6 (SIGABRT) after mergerandom\n");
     assert!(ended.stdout().contains(&note), "{}", ended.stdout());
     assert_eq!(right(&ended, engine), all_but(&["mergerandom"]));
     assert_eq!(right(&ended, "cairndb"), all_but(&[]));
@@ -93,7 +94,7 @@ fn a_crash_in_closing_costs_no_row_that_was_reported() {
     assert_eq!(ended.failed(), []);
     let workloads = ["fillseq", "mergerandom", "readseq"];
     assert_eq!(right(&ended, "crashes_closing"), workloads);
-    let reported = "crashes_closing: the process was ended by signal 6 (SIGABRT) behind readseq\n";
+    let reported = "crashes_closing: the process was ended by signal 6 (SIGABRT) after readseq\n";
     let said = String::from_utf8_lossy(&ended.output.stderr);
     assert!(said.ends_with(reported), "{said}");
     assert_eq!(ended.output.status.code(), Some(1));
