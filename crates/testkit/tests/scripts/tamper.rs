@@ -1,4 +1,4 @@
-//! Looking at files, and changing them behind the database's back.
+//! Looking at files, and changing them without the database knowing.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
