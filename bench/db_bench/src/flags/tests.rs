@@ -137,7 +137,7 @@ fn flags_that_would_change_what_is_measured_are_refused_unless_they_say_what_is_
     let refused = parse("--disable_wal").expect_err("refused");
     assert_eq!(
         refused,
-        "--disable_wal=1: every write that was acknowledged must survive the end of its process, in every engine alike"
+        "--disable_wal=1: every acknowledged write must survive the end of its process, in every engine alike"
     );
     for flag in refused::FLAGS {
         let line = format!("--{}=7", flag.name);
