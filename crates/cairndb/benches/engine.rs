@@ -1,7 +1,8 @@
 //! The engine's hot paths on a real directory: puts, gets, scans, merges, syncs, opening, queues.
 //!
 //! `cargo bench -p cairndb --bench engine`. Data is the classic one: sixteen digits, a hundred
-//! bytes of which half repeat. Directories are made under `CAIRN_BENCH_DIR`, else the temporary one.
+//! bytes of which half repeat. Directories are made under `CAIRN_BENCH_DIR`, else the temporary
+//! one.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -95,12 +96,13 @@ fn puts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Durat
     begun.elapsed()
 }
 
-/// Puts of a burst: fewer than a part of a memtable takes, so that nothing is sealed and nobody flushes.
+/// Puts of a burst: fewer than a part of a memtable takes, so that nothing is sealed and nobody
+/// flushes.
 const BURST: u64 = 3_000;
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-/// Time of `count` bursts into memory and a log that are free: what a put takes by itself. Their keys are made
-/// before the clock runs.
+/// Time of `count` bursts into memory and a log that are free: what a put takes by itself. Their
+/// keys are made before the clock runs.
 fn bursts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..count {
@@ -329,7 +331,8 @@ fn job(queue: u64, n: u64) -> [u8; 16] {
     key(queue * 1_000_000_000_000 + n)
 }
 
-/// A thousand jobs in each queue: look at the first, delete it, put another behind the last; and the other way round.
+/// A thousand jobs in each queue: look at the first, delete it, put another behind the last; and
+/// the other way round.
 fn queue(c: &mut Criterion) {
     const LENGTH: u64 = 1_000;
     let mut group = c.benchmark_group("queue");

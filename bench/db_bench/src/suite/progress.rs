@@ -271,7 +271,8 @@ mod tests {
             .insert((0, "a".into()), Duration::from_mins(1));
         progress.begin(turn(1, "b"), "1C");
         let left = progress.estimate().expect("a turn is known").as_secs();
-        // b takes the mean of the known turns, which is a's time, and three turns are left after it.
+        // b takes the mean of the known turns, which is a's time, and three turns are left after
+        // it.
         assert!((230..=240).contains(&left), "{left}");
     }
 

@@ -8,8 +8,8 @@
 //! Invariants:
 //!
 //! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each rewritten table, exactly the
-//!    newer tables that hide nothing in it any more. By file, not up to a number: a running flush has
-//!    taken its numbers already and is in no version yet.
+//!    newer tables that hide nothing in it any more. By file, not up to a number: a running flush
+//!    has taken its numbers already and is in no version yet.
 //! 2. Only tables whose entries everybody can see hide: what a snapshot still reads stays.
 //!
 //! Locks: the version is examined without the state lock, because tables may have to be opened. The

@@ -115,8 +115,8 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     assert!(lost > 0, "some crash takes what was not synced");
 }
 
-/// Acknowledged with the pass before it, a `Sync` write would not have been synced; shown with an `Os` write
-/// behind it neither.
+/// Acknowledged with the pass before it, a `Sync` write would not have been synced; shown with an
+/// `Os` write behind it neither.
 #[test]
 fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
     let env = SimEnv::new(1);
@@ -155,8 +155,8 @@ fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
     assert_eq!(core.versions.published(), last);
 }
 
-/// The pass that makes tables durable found nothing left to be synced, because one that failed had claimed
-/// it, and retired the log that the values' loss would have cut.
+/// The pass that makes tables durable found nothing left to be synced, because one that failed had
+/// claimed it, and retired the log that the values' loss would have cut.
 #[test]
 fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     let env = SimEnv::new(1);
@@ -186,9 +186,9 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
-/// A relocation that synced its copies between two steps, because there were too many files of them, had claimed them, and the pass
-/// that makes tables durable found none: the manifest named tables whose values were not on the disk, and what they had
-/// been copied from was removed.
+/// A relocation that synced its copies between two steps, because there were too many files of
+/// them, had claimed them, and the pass that makes tables durable found none: the manifest named
+/// tables whose values were not on the disk, and what they had been copied from was removed.
 #[test]
 fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let env = SimEnv::new(1);
@@ -226,8 +226,9 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
-/// Closing did not wait for a pass of `sync` that was past its turn: what that failed to sync it synced once more, which may
-/// succeed of pages that the system has dropped, and called the database closed cleanly.
+/// Closing did not wait for a pass of `sync` that was past its turn: what that failed to sync it
+/// synced once more, which may succeed of pages that the system has dropped, and called the
+/// database closed cleanly.
 #[test]
 fn closing_waits_for_a_sync_pass_and_fails_with_it() {
     let core = open(SimEnv::new(1)).expect("a fresh database opens");
