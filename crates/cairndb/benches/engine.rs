@@ -331,7 +331,7 @@ fn job(queue: u64, n: u64) -> [u8; 16] {
     key(queue * 1_000_000_000_000 + n)
 }
 
-/// A thousand jobs in each queue: look at the first, delete it, put another behind the last; and
+/// A thousand jobs in each queue: look at the first, delete it, put another after the last; and
 /// the other way round.
 fn queue(c: &mut Criterion) {
     const LENGTH: u64 = 1_000;

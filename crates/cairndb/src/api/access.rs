@@ -95,8 +95,8 @@ fn value_at(
     Ok(
         match get::get_or_pointer(view, context, key, seq, scratch)? {
             Presence::MISSING => None,
-            Presence::POINTER => Some(match get::lent(view, context, key, scratch)? {
-                Some(lent) => Value::lent(lent),
+            Presence::POINTER => Some(match get::borrowed(view, context, key, scratch)? {
+                Some(borrowed) => Value::borrowed(borrowed),
                 None => Value::from_scratch(scratch),
             }),
             _ => Some(Value::from_scratch(scratch)),

@@ -91,8 +91,8 @@ impl Cursor {
 
     /// The value of the entry, in a form that outlives the next move.
     pub(crate) fn owned_value(&self) -> Value {
-        match self.inner.lent_value() {
-            Some(lent) => Value::lent(lent.clone()),
+        match self.inner.borrowed_value() {
+            Some(borrowed) => Value::borrowed(borrowed.clone()),
             None => Value::from(self.inner.value()),
         }
     }

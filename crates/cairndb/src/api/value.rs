@@ -21,7 +21,7 @@ enum Repr {
     },
     Heap(Vec<u8>),
     /// Part of a mapped value file.
-    Lent(Mapping),
+    Borrowed(Mapping),
 }
 
 /// A value, or a key of an [`Iter`](crate::Iter). Dereferences to its bytes.
@@ -76,8 +76,8 @@ impl Value {
     }
 
     /// A value borrowed from its mapped file.
-    pub(crate) fn lent(bytes: Mapping) -> Value {
-        Value(Repr::Lent(bytes))
+    pub(crate) fn borrowed(bytes: Mapping) -> Value {
+        Value(Repr::Borrowed(bytes))
     }
 
     /// Returns the bytes as a vector. Copies values of up to 119 bytes and borrowed values; the
@@ -86,7 +86,7 @@ impl Value {
         match self.0 {
             Repr::Inline { len, bytes } => bytes[..usize::from(len)].to_vec(),
             Repr::Heap(bytes) => bytes,
-            Repr::Lent(bytes) => bytes.to_vec(),
+            Repr::Borrowed(bytes) => bytes.to_vec(),
         }
     }
 }
@@ -111,7 +111,7 @@ impl Deref for Value {
         match &self.0 {
             Repr::Inline { len, bytes } => &bytes[..usize::from(*len)],
             Repr::Heap(bytes) => bytes,
-            Repr::Lent(bytes) => bytes,
+            Repr::Borrowed(bytes) => bytes,
         }
     }
 }
@@ -136,8 +136,8 @@ impl fmt::Debug for Value {
 
 impl Clone for Value {
     fn clone(&self) -> Value {
-        if let Repr::Lent(bytes) = &self.0 {
-            return Value::lent(bytes.clone());
+        if let Repr::Borrowed(bytes) = &self.0 {
+            return Value::borrowed(bytes.clone());
         }
         Value::from(&**self)
     }

@@ -125,17 +125,19 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Inserts an entry; `lent` is its value in the log segment, if it stays there.
+    /// Inserts an entry; `borrowed` is its value in the log segment, if it stays there.
     #[expect(clippy::inline_always, reason = "it is part of a batch's inner loop")]
     #[inline(always)]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Borrowed<'_>>) {
+    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], borrowed: Option<Borrowed<'_>>) {
         *self.last_seq += 1;
         if kind == Kind::Pointer {
             self.note_pointer(value);
         }
         let (seq, hash) = (*self.last_seq, if self.can_hash { hash64(key) } else { 0 });
-        match lent {
-            Some(lent) => self.writer.insert_logged(seq, kind, key, value, lent, hash),
+        match borrowed {
+            Some(borrowed) => self
+                .writer
+                .insert_logged(seq, kind, key, value, borrowed, hash),
             None => self.writer.insert(seq, kind, key, value, hash),
         }
     }
@@ -421,15 +423,15 @@ impl Commit {
             }
             Payload::Many(batch) => {
                 let entries = batch.entries();
-                let lent = lend(region, end, entries.len());
+                let borrowed = lend(region, end, entries.len());
                 let mut count = 0;
                 for Entry { kind, key, value } in batch.own_entries() {
                     count += 1;
                     // An empty value need not point into the batch.
-                    let piece = lent.filter(|_| !value.is_empty());
-                    let piece = piece.and_then(|lent| {
+                    let piece = borrowed.filter(|_| !value.is_empty());
+                    let piece = piece.and_then(|borrowed| {
                         let at = value.as_ptr().addr() - entries.as_ptr().addr();
-                        lent.piece(at, value.len())
+                        borrowed.piece(at, value.len())
                     });
                     inserts.insert(kind, key, value, piece);
                 }

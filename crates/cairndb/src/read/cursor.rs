@@ -206,9 +206,9 @@ impl ViewCursor {
     }
 
     /// Returns the mapping that holds the bytes of `value`, if it is borrowed from a value file.
-    pub(crate) fn lent_value(&self) -> Option<&Mapping> {
+    pub(crate) fn borrowed_value(&self) -> Option<&Mapping> {
         let apart = matches!(self.shown, Shown::Pointed | Shown::Copied | Shown::Apart);
-        self.value.lent().filter(|_| apart)
+        self.value.borrowed().filter(|_| apart)
     }
 
     /// As `key`, outside a window: a separate function, so that the loop of a scan contains only

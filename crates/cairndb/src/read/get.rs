@@ -12,7 +12,7 @@ use cairndb_format::table::GetHints;
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
-use crate::read::pointed::{lend_pointer, read_pointer};
+use crate::read::pointed::{borrow_pointer, read_pointer};
 use crate::read::presence::Presence;
 use crate::read::source::{RunCursor, Source};
 use crate::read::versions::{Operand, Versions};
@@ -98,14 +98,14 @@ fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) ->
 /// Returns the value that the pointer in `out` leads to, borrowed; or `None` with the value in
 /// `out`.
 #[inline(never)]
-pub(crate) fn lent(
+pub(crate) fn borrowed(
     view: &View,
     context: &ReadContext,
     key: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<Option<Mapping>> {
     let pointer = Pointer::decode(out)?;
-    lend_pointer(&context.order, &view.version.values, key, pointer, out)
+    borrow_pointer(&context.order, &view.version.values, key, pointer, out)
 }
 
 /// Prefetches for a batch of gets: first every hash index line and filter line, then every page, so

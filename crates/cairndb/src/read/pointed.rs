@@ -29,7 +29,7 @@ pub(crate) fn read_pointer(
 }
 
 /// Returns the value that a pointer leads to, borrowed; or `None` with the value in `out`.
-pub(crate) fn lend_pointer(
+pub(crate) fn borrow_pointer(
     order: &Order,
     values: &Values,
     key: &[u8],

@@ -5,20 +5,23 @@ use cairndb_base::{Order, Result};
 use cairndb_env::Mapping;
 use cairndb_format::value_file::Pointer;
 
-use crate::read::pointed::lend_pointer;
+use crate::read::pointed::borrow_pointer;
 use crate::state::version::Values;
 
-/// A value in `lent` if that is set, else in `own`.
+/// A value in `borrowed` if that is set, else in `own`.
 #[derive(Debug, Default)]
 pub(super) struct ShownValue {
     own: Vec<u8>,
-    lent: Option<Mapping>,
+    borrowed: Option<Mapping>,
 }
 
 impl ShownValue {
     /// Returns an empty value with a buffer for later ones.
     pub(super) fn with_buffer(own: Vec<u8>) -> ShownValue {
-        ShownValue { own, lent: None }
+        ShownValue {
+            own,
+            borrowed: None,
+        }
     }
 
     pub(super) fn into_buffer(self) -> Vec<u8> {
@@ -27,21 +30,21 @@ impl ShownValue {
 
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
-        match &self.lent {
-            Some(lent) => lent,
+        match &self.borrowed {
+            Some(borrowed) => borrowed,
             None => &self.own,
         }
     }
 
     /// Returns the mapping that holds the bytes, if they are borrowed.
-    pub(super) fn lent(&self) -> Option<&Mapping> {
-        self.lent.as_ref()
+    pub(super) fn borrowed(&self) -> Option<&Mapping> {
+        self.borrowed.as_ref()
     }
 
     /// Returns the owned buffer, which holds the value from now on.
     #[inline]
     pub(super) fn own(&mut self) -> &mut Vec<u8> {
-        self.lent = None;
+        self.borrowed = None;
         &mut self.own
     }
 
@@ -54,7 +57,7 @@ impl ShownValue {
         pointer: Pointer,
     ) -> Result<()> {
         self.own().clear();
-        self.lent = lend_pointer(order, values, key, pointer, &mut self.own)?;
+        self.borrowed = borrow_pointer(order, values, key, pointer, &mut self.own)?;
         Ok(())
     }
 

@@ -115,8 +115,8 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     assert!(lost > 0, "some crash takes what was not synced");
 }
 
-/// Acknowledged with the pass before it, a `Sync` write would not have been synced; shown with an
-/// `Os` write behind it neither.
+/// A `Sync` write that arrives during a pass must not be acknowledged with that pass, which does
+/// not sync it, nor published with a later `Os` write.
 #[test]
 fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
     let env = SimEnv::new(1);
@@ -256,7 +256,7 @@ fn closing_waits_for_a_sync_pass_and_fails_with_it() {
     assert_eq!(kind, ErrorKind::Poisoned);
 }
 
-/// Who waited for quiet was told nothing of a failure in what goes on behind.
+/// A failure of background work did not reach callers that waited for idle.
 #[test]
 fn a_failure_wakes_those_who_wait() {
     let env = SimEnv::with(1, Background::Threads);

@@ -346,7 +346,7 @@ fn as_many_sequences_as_are_looked_at_together_and_more() {
             decode_all(&words, &stored, raw_len).is_some(),
             "{count} of {len}"
         );
-        // The last match may end behind a dictionary that is one byte shorter; a literal less, or
+        // The last match may end after a dictionary that is one byte shorter; a literal less, or
         // more, is one too few or too many.
         let shorter = decode_all(&words[..len - 1], &stored, raw_len);
         assert!(shorter.is_none_or(|raw| raw.len() == raw_len));
