@@ -10,9 +10,9 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::get;
+use crate::read::hints::view_ref::ViewRef;
 use crate::read::presence::Presence;
 use crate::read::view::View;
-use crate::read::view_guard::HeldView;
 
 thread_local! {
     /// The buffer in which `get` decodes before it makes a [`Value`].
@@ -34,13 +34,13 @@ pub(crate) fn get_into(
     let (view, newest) = core.versions.read_point();
     match get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out) {
         Ok(presence) => Ok(presence),
-        Err(error) => get_again(core, &view, error, key, at, out),
+        Err(error) => retry_get(core, &view, error, key, at, out),
     }
 }
 
 /// Retries a failed get in a newer view.
 #[cold]
-fn get_again(
+fn retry_get(
     core: &Core,
     view: &Arc<View>,
     error: Error,
@@ -48,7 +48,7 @@ fn get_again(
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    let (view, newest) = moved_on(core, view, error)?;
+    let (view, newest) = newer_read_point(core, view, error)?;
     let got = get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out);
     core.shared.context.with_directory(got)
 }
@@ -56,7 +56,11 @@ fn get_again(
 /// Returns the view and sequence number for a retry of a read that failed in `view`. Returns the
 /// read's error if there is no newer view.
 #[cold]
-fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<View>>, SeqNo)> {
+fn newer_read_point(
+    core: &Core,
+    view: &Arc<View>,
+    error: Error,
+) -> Result<(Guard<Arc<View>>, SeqNo)> {
     // A closed handle may fail to open a file that has been removed since. `Closed` is the right
     // error then.
     core.shared.health.check_read()?;
@@ -64,9 +68,9 @@ fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<Vi
         return Err(core.shared.context.add_directory(error));
     }
     // A pointer written since then may lead to a value file that the older view does not know.
-    // `moment` returns a pair for which this cannot happen, however often the view changes
+    // `read_point` returns a pair for which this cannot happen, however often the view changes
     // meanwhile.
-    Ok(moment(core))
+    Ok(read_point(core))
 }
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
@@ -74,7 +78,7 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
         core.shared.health.check_read()?;
         let (view, newest) = core.versions.read_point();
         value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
-            let (view, newest) = moved_on(core, &view, error)?;
+            let (view, newest) = newer_read_point(core, &view, error)?;
             let value = value_at(core, &view, key, at.unwrap_or(newest), scratch);
             core.shared.context.with_directory(value)
         })
@@ -106,7 +110,7 @@ fn value_at(
 
 /// Number of keys that [`for_each`] prefetches at once. A processor waits for a few dozen cache
 /// lines at a time, and a prefetched line must stay in the first-level cache until it is read.
-const KEYS_REQUESTED: usize = 16;
+const KEYS_PREFETCHED: usize = 16;
 
 /// Returns the values of `keys`, all as of one moment: now, or that of a snapshot.
 pub(crate) fn multi_get<K: AsRef<[u8]>>(
@@ -149,12 +153,12 @@ fn for_each<K: AsRef<[u8]>>(
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
     core.shared.health.check_read()?;
-    let (view, newest) = moment(core);
+    let (view, newest) = read_point(core);
     let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
-    for keys in keys.chunks(KEYS_REQUESTED) {
+    for keys in keys.chunks(KEYS_PREFETCHED) {
         if keys.len() > 1 {
-            get::request(&view, &core.shared.context, keys);
+            get::prefetch(&view, &core.shared.context, keys);
         }
         for key in keys {
             core.shared.health.check_read()?;
@@ -182,7 +186,7 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// before and after the number is loaded, so a pointer visible at this number leads to a value file
 /// that the view knows. Views are compared by number first, because loading the newest view again
 /// takes two locked operations.
-pub(crate) fn moment(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
+pub(crate) fn read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
         let view = core.versions.view();
         let newest = core.versions.published();
@@ -196,8 +200,8 @@ pub(crate) fn moment(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
 }
 
 pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    let (view, newest) = moment(core);
-    ViewCursor::new(HeldView::new(view), at.unwrap_or(newest))
+    let (view, newest) = read_point(core);
+    ViewCursor::new(ViewRef::new(view), at.unwrap_or(newest))
 }
 
 pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<bool> {

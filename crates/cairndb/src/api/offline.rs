@@ -11,10 +11,10 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
-use crate::read::pointed::read_pointer_unmapped;
-use crate::recovery::leftovers::{Whose, whose};
+use crate::read::value_ref::read_pointer_unmapped;
+use crate::recovery::leftovers::{Ownership, ownership};
+use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
-use crate::state::value_handle::ValueHandle;
 
 /// What [`verify`] read. Counters of data that was found correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,7 +111,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     // files.
     let names = dir.list()?;
     if !names.is_empty() && !names.iter().any(|found| found == name::LOCK) {
-        doomed(&*dir, &names)?;
+        removable(&*dir, &names)?;
     }
     let lock = match dir.lock(name::LOCK) {
         Ok(lock) => lock,
@@ -121,7 +121,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     };
     // Listed again under the lock: another process may have changed the files before it let go of
     // the lock.
-    let doomed = doomed(&*dir, &dir.list()?)?;
+    let removable = removable(&*dir, &dir.list()?)?;
     // `CURRENT` goes first. A crash after this leaves a directory that cannot be mistaken for a
     // database, although half of its tables are missing.
     if dir.size_of(name::CURRENT)?.is_some() {
@@ -131,7 +131,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     // Manifests go last. They can be identified from their first byte, so an interrupted call can
     // be repeated.
     let is_manifest = |found: &&String| found.starts_with(name::MANIFEST_PREFIX);
-    let (manifests, others): (Vec<&String>, Vec<&String>) = doomed.iter().partition(is_manifest);
+    let (manifests, others): (Vec<&String>, Vec<&String>) = removable.iter().partition(is_manifest);
     for found in others.into_iter().chain(manifests) {
         dir.unlink(found)?;
     }
@@ -154,7 +154,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
 /// # Errors
 /// `InvalidArgument` if there is none and the directory holds more than an interrupted creation or
 /// removal leaves: `LOCK`, and files that are empty or hold zeros. The errors of examining a file.
-fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
+fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     // Fails if `CURRENT` is not a regular file: what it stands for is not ours to decide.
     let mut foreign = dir.size_of(name::CURRENT)?.is_some();
     let mut ours = Vec::new();
@@ -162,11 +162,11 @@ fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
         match FileKind::parse(found) {
             None => foreign = true,
             Some(FileKind::Lock | FileKind::Current) => {}
-            Some(_) => match whose(dir, found)? {
-                Whose::Ours => ours.push(found.clone()),
-                Whose::Other(evidence, _) => foreign |= evidence == Evidence::Foreign,
+            Some(_) => match ownership(dir, found)? {
+                Ownership::Ours => ours.push(found.clone()),
+                Ownership::Other(evidence, _) => foreign |= evidence == Evidence::Foreign,
                 // Another process may be removing it.
-                Whose::Gone => {}
+                Ownership::Gone => {}
             },
         }
     }

@@ -15,7 +15,7 @@ use crate::log::commit::Commit;
 use crate::log::segments::Segments;
 use crate::recovery::leftovers::Leftovers;
 use crate::recovery::report::OpenReport;
-use crate::state::new_files::create_unused;
+use crate::state::files::new_files::create_unused;
 use crate::state::stats::Stats;
 use crate::versions::shared::Shared;
 use crate::versions::state::ImmutableMemtable;

@@ -10,7 +10,7 @@ use cairndb_format::name;
 
 use crate::durable::sweeper::Sweeper;
 use crate::log::manifest::Manifest;
-use crate::state::new_files::{create_unused, is_taken};
+use crate::state::files::new_files::{create_unused, is_taken};
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 

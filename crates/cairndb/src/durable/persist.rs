@@ -291,7 +291,7 @@ impl Persister {
         let known = added.map(|added| &added.table).chain(batch.from.tables());
         for table in known {
             if !kept.contains(&table.record.file) {
-                table.doom();
+                table.mark_obsolete();
             }
         }
         for file in self.log.segments().shed_spares(self.shared.env.now_ns()) {

@@ -103,18 +103,18 @@ impl DiskReserve {
         let Some((space, plan)) = self.space() else {
             return;
         };
-        let mut held = self.reserve.held.lock();
-        held.appended = 0;
-        let missing = space.free < plan.near && held.files.len() < plan.files;
-        let surplus = space.free >= plan.near + plan.bytes && !held.files.is_empty();
-        held.look_after = plan.look_after;
-        if held.short || !missing && !surplus {
+        let mut state = self.reserve.state.lock();
+        state.appended = 0;
+        let missing = space.free < plan.near && state.files.len() < plan.files;
+        let surplus = space.free >= plan.near + plan.bytes && !state.files.is_empty();
+        state.look_after = plan.look_after;
+        if state.short || !missing && !surplus {
             return;
         }
         // The writer may be faster than the worker.
         let urgent = missing && space.free < plan.bytes + (plan.near - plan.bytes) / 2;
-        held.due = !urgent;
-        drop(held);
+        state.due = !urgent;
+        drop(state);
         if urgent {
             // Waits for a worker that is taking it: a writer that went on would fill the disk
             // meanwhile.
@@ -126,10 +126,10 @@ impl DiskReserve {
 
     /// As [`DiskReserve::ask_for_reserve`], if enough large values were appended since.
     pub(crate) fn ask_for_reserve_after(&self, appended: u64) {
-        let mut held = self.reserve.held.lock();
-        held.appended += appended;
-        let due = held.appended >= held.look_after;
-        drop(held);
+        let mut state = self.reserve.state.lock();
+        state.appended += appended;
+        let due = state.appended >= state.look_after;
+        drop(state);
         if due {
             self.ask_for_reserve();
         }
@@ -141,24 +141,24 @@ impl DiskReserve {
             return;
         };
         let missing = {
-            let mut held = self.reserve.held.lock();
+            let mut state = self.reserve.state.lock();
             let small = plan.table_bytes < self.shared.settings.budget.table;
-            held.table_bytes = small.then_some(plan.table_bytes);
+            state.table_bytes = small.then_some(plan.table_bytes);
             if space.free >= plan.near {
-                held.short = false;
+                state.short = false;
                 // The threshold is higher than that for taking it, so that the two do not
                 // alternate.
                 if space.free >= plan.near + plan.bytes {
-                    for file in held.files.drain(..) {
+                    for file in state.files.drain(..) {
                         self.sweeper.reaper().add(name::log(FileNumber(file)));
                     }
                 }
                 return;
             }
-            let missing = plan.files.saturating_sub(held.files.len());
+            let missing = plan.files.saturating_sub(state.files.len());
             // A quarter more, for what is begun before the next check.
             let room = missing as u64 * self.shared.settings.budget.segment / 4 * 5;
-            if held.short && space.free < room {
+            if state.short && space.free < room {
                 return;
             }
             missing
@@ -170,17 +170,17 @@ impl DiskReserve {
                 .ok()
         };
         let made: Vec<u64> = (0..missing).map_while(create).map(|it| it.0.0).collect();
-        let mut held = self.reserve.held.lock();
-        held.short &= made.len() < missing;
-        held.files.extend(made);
+        let mut state = self.reserve.state.lock();
+        state.short &= made.len() < missing;
+        state.files.extend(made);
     }
 
     /// Gives up the reserve. Returns whether there was any.
     pub(crate) fn give_up_reserve(&self) -> bool {
-        let mut held = self.reserve.held.lock();
-        held.short = true;
-        let files = std::mem::take(&mut held.files);
-        drop(held);
+        let mut state = self.reserve.state.lock();
+        state.short = true;
+        let files = std::mem::take(&mut state.files);
+        drop(state);
         for file in &files {
             self.sweeper.reaper().add(name::log(FileNumber(*file)));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairndb_env::DirLock;
 use cairndb_env::sync::Mutex;
 
-use crate::state::reaper::Reaper;
+use crate::state::files::reaper::Reaper;
 use crate::versions::shared::Shared;
 
 pub(crate) struct Sweeper {

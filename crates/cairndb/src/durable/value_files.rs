@@ -14,8 +14,8 @@ use crate::durable::manifests::Manifests;
 use crate::durable::sweeper::Sweeper;
 use crate::log::commit::Commit;
 use crate::log::values::{Active, UNSYNCED_FILES_MAX, ValueLog};
-use crate::state::new_files::{create_unused, is_taken};
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::new_files::{create_unused, is_taken};
+use crate::state::files::value_handle::ValueHandle;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
@@ -104,7 +104,7 @@ impl ValueFiles {
         self.shared.health.check_write()?;
         let (begun, ()) = self.begin_value_file(&mut commit, self.shared.encodes(), |_| Ok(()))?;
         let mut state = self.versions.lock();
-        state.relocating.first_copies.get_or_insert(begun.number());
+        state.value_gc.first_copies.get_or_insert(begun.number());
         // Under the commit lock: a search for dead files then finds it open for appending.
         self.moved.begin(begun);
         Ok(())

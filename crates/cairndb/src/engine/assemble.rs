@@ -14,7 +14,7 @@ use crate::recovery::recovered::Recovered;
 use crate::scheduler::manual::Manual;
 use crate::scheduler::waiting::Waiting;
 use crate::state::context::ReadContext;
-use crate::state::opener::TableOpener;
+use crate::state::files::opener::TableOpener;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::value_gc::run::ValueGc;

@@ -1,9 +1,9 @@
 //! The state that an opening begins with, made from what recovery found.
 
-use crate::jobs::relocation::Relocating;
+use crate::jobs::relocation::ValueGcState;
 use crate::read::view::{Readers, View};
 use crate::recovery::recovered::Recovered;
-use crate::state::opener::TableOpener;
+use crate::state::files::opener::TableOpener;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::Version;
 use crate::versions::state::{
@@ -71,7 +71,7 @@ pub(super) fn first_state(
             last: (0, 0),
         },
         compactions: Compactions::default(),
-        relocating: Relocating::default(),
+        value_gc: ValueGcState::default(),
         squeezes: Squeezes::default(),
         background: Background::default(),
         closing: false,

@@ -23,17 +23,17 @@ use crate::durable::sweeper::Sweeper;
 use crate::engine::assemble::{Opened, assemble};
 use crate::engine::core::Core;
 use crate::jobs::output::OutputSettings;
-use crate::recovery::leftovers::{Whose, unnamed, whose};
-use crate::recovery::moved_values::LargeValues;
+use crate::recovery::leftovers::{Ownership, ownership, unlisted_files};
 use crate::recovery::recover::{Recovery, remove_unused_logs, unused_file};
 use crate::recovery::recovered::Recovered;
 use crate::recovery::report::OpenReport;
+use crate::recovery::value_copier::LargeValues;
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
-use crate::state::files::OpenFiles;
-use crate::state::opener::{Mapping, TableOpener};
+use crate::state::files::open_files::OpenFiles;
+use crate::state::files::opener::{Mapping, TableOpener};
+use crate::state::files::reaper::Reaper;
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
-use crate::state::reaper::Reaper;
 use crate::state::version::Version;
 use crate::value_gc::run::ValueGc;
 use crate::versions::shared::Settings;
@@ -188,19 +188,19 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
             Some(FileKind::Lock | FileKind::Current) => continue,
             Some(_) => {}
         }
-        match whose(dir, found)? {
+        match ownership(dir, found)? {
             // An interrupted creation leaves the first manifest, complete or not, and no CURRENT.
             // It holds nothing.
             _ if is_begun(dir, found) => {}
-            Whose::Ours => {
+            Ownership::Ours => {
                 return Err(Error::corruption(
                     "the directory holds database files but no CURRENT; restore CURRENT from a backup",
                 )
                 .file(found.clone()));
             }
-            Whose::Other(Evidence::Foreign, _) => return Err(foreign(found)),
+            Ownership::Other(Evidence::Foreign, _) => return Err(foreign(found)),
             // An empty file holds nothing. It stays.
-            Whose::Other(..) | Whose::Gone => {}
+            Ownership::Other(..) | Ownership::Gone => {}
         }
     }
     if !options.create_if_missing || options.read_only {
@@ -342,7 +342,7 @@ impl Core {
         };
         self.log
             .leftovers()
-            .note(unnamed(listed, &version, manifest, logs));
+            .note(unlisted_files(listed, &version, manifest, logs));
         if self.shared.settings.read_only {
             return Ok(());
         }

@@ -43,7 +43,7 @@ enum Seen {
 impl Rules {
     /// Handles the remaining versions of a key whose next one is an operand, as far as any reader
     /// may see them.
-    pub(super) fn merge_group(
+    pub(super) fn fold_key(
         &self,
         inputs: &mut Inputs,
         output: &mut Output<'_>,

@@ -15,9 +15,9 @@ use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
 use cairndb_format::value_file::{CODEC_RAW, Pointer};
 
 use crate::jobs::relocation::Relocation;
-use crate::state::dictionaries::Dictionaries;
+use crate::state::files::dictionaries::Dictionaries;
+use crate::state::files::new_files::create_unused;
 use crate::state::guard::guarded;
-use crate::state::new_files::create_unused;
 use crate::state::version::TableHandle;
 
 /// How tables are written.

@@ -27,7 +27,7 @@ const BYTES_AN_ENTRY: u64 = 1 << 10;
 
 /// State of value garbage collection.
 #[derive(Debug, Default)]
-pub(crate) struct Relocating {
+pub(crate) struct ValueGcState {
     /// The files that are being emptied.
     pub(crate) victims: BTreeSet<u64>,
     /// Files with a value that could not be read, or that a damaged table points to; this handle
@@ -53,7 +53,7 @@ pub(crate) struct Hidden {
     pub(crate) bytes: u64,
 }
 
-impl Relocating {
+impl ValueGcState {
     /// Records that the job with `relocation` was installed or given up.
     pub(crate) fn end(&mut self, relocation: &Relocation) {
         self.first_copies = None;

@@ -134,7 +134,7 @@ impl Rules {
                 continue;
             }
             if inputs.kind() == Kind::Merge {
-                self.merge_group(inputs, output, progress)?;
+                self.fold_key(inputs, output, progress)?;
                 continue;
             }
             self.one(inputs, output, progress, oldest)?;

@@ -23,9 +23,9 @@ use crate::log::segments::Segment;
 
 /// Values of the mutable memtable that stay in the log.
 #[derive(Debug)]
-struct LeftInLog {
+struct LoggedValues {
     /// The segment can be read in place, so values need not be copied out of it.
-    lends: bool,
+    in_place: bool,
     /// Bytes of the memtable's log records.
     bytes: u64,
     /// Limit of `bytes`.
@@ -59,7 +59,7 @@ pub(crate) struct Commit {
     pub(crate) segment: Option<Arc<Segment>>,
     /// Offset of the next record.
     at: u64,
-    left: LeftInLog,
+    logged_values: LoggedValues,
     /// The first segment that holds a record of the mutable memtable.
     pub(crate) memtable_segment: Option<u64>,
     /// Value files that the pointers of the mutable memtable lead to.
@@ -91,7 +91,7 @@ pub(crate) struct Commit {
 
 /// A memtable that takes no more entries.
 #[derive(Debug)]
-pub(crate) struct Filled {
+pub(crate) struct SealedMemtable {
     pub(crate) mem: Arc<Memtable>,
     /// Bytes of its log records.
     pub(crate) logged: u64,
@@ -111,20 +111,24 @@ pub(crate) struct Appended {
 }
 
 /// Borrows the `len` bytes before `end`, if the region can be read in place.
-fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Borrowed<'_>> {
+fn borrow_value(
+    region: Option<&Arc<dyn LogRegion>>,
+    end: Option<u64>,
+    len: usize,
+) -> Option<Borrowed<'_>> {
     let (region, end) = region.zip(end)?;
     Borrowed::by(region, end - len as u64, len)
 }
 
 /// Fields of a [`Commit`] that an insert changes, apart from the segment that holds its values.
-struct Part<'a> {
+struct Inserter<'a> {
     writer: &'a mut MemWriter,
     last_seq: &'a mut SeqNo,
     values: &'a mut MemtableValues,
     can_hash: bool,
 }
 
-impl Part<'_> {
+impl Inserter<'_> {
     /// Inserts an entry; `borrowed` is its value in the log segment, if it stays there.
     #[expect(clippy::inline_always, reason = "it is part of a batch's inner loop")]
     #[inline(always)]
@@ -207,8 +211,8 @@ impl Commit {
         order: &Order,
         memtable_logged_max: u64,
     ) -> Commit {
-        let left = LeftInLog {
-            lends: false,
+        let logged_values = LoggedValues {
+            in_place: false,
             bytes: 0,
             bytes_max: memtable_logged_max,
         };
@@ -217,7 +221,7 @@ impl Commit {
             writer,
             segment: None,
             at: 0,
-            left,
+            logged_values,
             memtable_segment: None,
             memtable_values: MemtableValues::default(),
             values_in_flight: BTreeMap::new(),
@@ -241,8 +245,10 @@ impl Commit {
         if self.mutable.is_empty() {
             return true;
         }
-        let logged = logged && self.left.lends;
-        if logged && self.left.bytes + payload.record_bytes() > self.left.bytes_max {
+        let logged = logged && self.logged_values.in_place;
+        if logged
+            && self.logged_values.bytes + payload.record_bytes() > self.logged_values.bytes_max
+        {
             return false;
         }
         match payload {
@@ -276,7 +282,7 @@ impl Commit {
     /// Continues the log in `segment`.
     pub(crate) fn enter_segment(&mut self, segment: Arc<Segment>) {
         self.at = segment.written();
-        self.left.lends = segment.region.bytes(0, 0).is_some();
+        self.logged_values.in_place = segment.region.bytes(0, 0).is_some();
         self.segment = Some(segment);
     }
 
@@ -299,24 +305,28 @@ impl Commit {
 
     /// Replaces the mutable memtable; returns the old one, which no longer has a writer, to be
     /// flushed.
-    pub(crate) fn replace_memtable(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
+    pub(crate) fn replace_memtable(
+        &mut self,
+        mutable: Arc<Memtable>,
+        writer: MemWriter,
+    ) -> SealedMemtable {
         self.writer = writer;
-        Filled {
+        SealedMemtable {
             mem: std::mem::replace(&mut self.mutable, mutable),
-            logged: std::mem::take(&mut self.left.bytes),
+            logged: std::mem::take(&mut self.logged_values.bytes),
             first_segment: self.memtable_segment.take(),
             values: std::mem::take(&mut self.memtable_values),
         }
     }
 
     /// Records that a value was appended to `file` whose pointer is not in the memtable yet. Until
-    /// [`Commit::value_arrives`] is called, the file may not be considered dead.
-    pub(crate) fn value_sets_out(&mut self, file: u64) {
+    /// [`Commit::note_value_inserted`] is called, the file may not be considered dead.
+    pub(crate) fn note_value_appended(&mut self, file: u64) {
         *self.values_in_flight.entry(file).or_insert(0) += 1;
     }
 
     /// Records that the pointer to `file` is in the memtable, or that the write was given up.
-    pub(crate) fn value_arrives(&mut self, file: u64) {
+    pub(crate) fn note_value_inserted(&mut self, file: u64) {
         let count = self.values_in_flight.get_mut(&file);
         let count = count.expect("every arriving value was announced");
         *count -= 1;
@@ -372,7 +382,7 @@ impl Commit {
                 let bytes = end - self.at;
                 self.at = end;
                 self.gap = 0;
-                self.left.bytes += bytes;
+                self.logged_values.bytes += bytes;
                 self.memtable_segment.get_or_insert(segment.number);
                 let end = payload_at + len;
                 Ok(Appended { bytes, end })
@@ -404,11 +414,11 @@ impl Commit {
             "sequence numbers are used up"
         );
         let end = appended
-            .filter(|_| self.left.lends)
+            .filter(|_| self.logged_values.in_place)
             .map(|appended| appended.end);
         let segment = self.segment.as_ref().filter(|_| end.is_some());
         let region = segment.map(|segment| &segment.region);
-        let mut inserts = Part {
+        let mut inserts = Inserter {
             writer: &mut self.writer,
             last_seq: &mut self.last_seq,
             values: &mut self.memtable_values,
@@ -419,11 +429,11 @@ impl Commit {
                 let value = if *kind == Kind::Delete { &[] } else { *value };
                 // The only value is at the end of the payload.
                 let region = region.filter(|_| MemWriter::stays_apart(value.len()));
-                inserts.insert(*kind, key, value, lend(region, end, value.len()));
+                inserts.insert(*kind, key, value, borrow_value(region, end, value.len()));
             }
             Payload::Many(batch) => {
                 let entries = batch.entries();
-                let borrowed = lend(region, end, entries.len());
+                let borrowed = borrow_value(region, end, entries.len());
                 let mut count = 0;
                 for Entry { kind, key, value } in batch.own_entries() {
                     count += 1;

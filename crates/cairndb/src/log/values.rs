@@ -15,7 +15,7 @@ use cairndb_env::FileSync;
 use cairndb_env::sync::Mutex;
 use cairndb_format::value_file::{HEADER_BYTES, ValueWriter};
 
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::value_handle::ValueHandle;
 
 /// A file with a value is at least this long: no file is closed before it has one.
 const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;

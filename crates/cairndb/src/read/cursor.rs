@@ -15,19 +15,18 @@
 //! - If recent seeks were not followed by moves and there are at most sixteen runs, the next entry
 //!   is read from its page or memtable, and no cursor over either is made before the first move.
 //! - A dropped cursor leaves its sources to the thread's next cursor
-//!   ([`thread_cache`](crate::read::thread_cache)).
+//!   ([`thread_cache`](crate::read::hints::thread_cache)).
 //! - Ranges of tombstones that the thread has met before are skipped at once
-//!   ([`tombstone_spans`](crate::read::tombstone_spans)), as are many versions of a key, unless
-//!   they are operands.
+//!   ([`tombstone_spans`](crate::read::hints::tombstone_spans)), as are many versions of a key,
+//!   unless they are operands.
 //!
 //! A cursor pins its view: the tables, and the memtables even after their flush.
 
 mod arrival;
 mod backward;
-mod buffers;
-mod shown_value;
+mod entry_value;
+mod point_seek;
 mod skip;
-mod sought;
 mod turn;
 
 use std::mem;
@@ -37,18 +36,18 @@ use cairndb_env::Mapping;
 use cairndb_format::table::PageWindow;
 use cairndb_format::value_file::Pointer;
 
-use self::buffers::Buffers;
-use self::shown_value::ShownValue;
+use self::entry_value::EntryValue;
 use crate::read::fold::Fold;
 use crate::read::get::sources;
+use crate::read::hints::buffers::Buffers;
+use crate::read::hints::tombstone_spans::KeyBound;
+use crate::read::hints::view_ref::ViewRef;
 use crate::read::merging_iter::MergingIter;
-use crate::read::tombstone_spans::Place;
-use crate::read::view_guard::HeldView;
 use crate::state::context::ReadContext;
 
 /// Location of the current entry, which `key` and `value` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum Location {
     /// None: before the first or after the last entry, or not positioned yet.
     Nothing,
     /// The merging iterator is on it.
@@ -57,7 +56,7 @@ enum Shown {
     Window,
     /// The merging iterator is on it, an entry with a pointer; `value` holds the value from the
     /// file.
-    Pointed,
+    Pointer,
     /// In `key` and `value`; the merging iterator has moved on in its direction.
     Copied,
     /// In `key` and `value`; the merging iterator may be anywhere.
@@ -69,7 +68,7 @@ enum Shown {
 
 /// Position of the merging iterator when the cursor leaves its current entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Merged {
+enum MergerPosition {
     /// On that entry.
     There,
     /// After it, in the direction of the cursor.
@@ -79,7 +78,7 @@ enum Merged {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heading {
+enum Direction {
     Forward,
     Backward,
 }
@@ -87,13 +86,13 @@ enum Heading {
 /// A cursor at one sequence number over one view.
 #[derive(Debug)]
 pub(crate) struct ViewCursor {
-    view: HeldView,
+    view: ViewRef,
     seq: SeqNo,
     /// Without sources until it is first positioned.
     merger: MergingIter,
     sourced: bool,
-    shown: Shown,
-    heading: Heading,
+    location: Location,
+    direction: Direction,
     /// A seek put the cursor where it is.
     sought: bool,
     /// The cursor was moved since it was positioned.
@@ -106,7 +105,7 @@ pub(crate) struct ViewCursor {
     key: Vec<u8>,
     /// A candidate key of a seek, until it is known to be the nearest.
     other: Vec<u8>,
-    value: ShownValue,
+    value: EntryValue,
     fold: Fold,
 }
 
@@ -116,7 +115,7 @@ impl Drop for ViewCursor {
             self.end_window();
             let merger = mem::replace(&mut self.merger, MergingIter::none());
             let view = &self.view;
-            view.readers.stripes.mine().keep(view.number, merger);
+            view.readers.thread_caches.mine().keep(view.number, merger);
         }
         self.end_seek();
         let buffers = Buffers {
@@ -129,7 +128,7 @@ impl Drop for ViewCursor {
 }
 
 impl ViewCursor {
-    pub(crate) fn new(view: HeldView, seq: SeqNo) -> ViewCursor {
+    pub(crate) fn new(view: ViewRef, seq: SeqNo) -> ViewCursor {
         let merger = MergingIter::none();
         let Buffers { key, other, value } = Buffers::take();
         ViewCursor {
@@ -137,8 +136,8 @@ impl ViewCursor {
             seq,
             merger,
             sourced: false,
-            shown: Shown::Nothing,
-            heading: Heading::Forward,
+            location: Location::Nothing,
+            direction: Direction::Forward,
             sought: false,
             moved: false,
             passed: 0,
@@ -146,7 +145,7 @@ impl ViewCursor {
             window: PageWindow::default(),
             key,
             other,
-            value: ShownValue::with_buffer(value),
+            value: EntryValue::with_buffer(value),
             fold: Fold::default(),
         }
     }
@@ -169,15 +168,15 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn valid(&self) -> bool {
-        !matches!(self.shown, Shown::Nothing | Shown::Failed)
+        !matches!(self.location, Location::Nothing | Location::Failed)
     }
 
     /// Returns the key the cursor is at: the key of the current entry, or of one that could not be
     /// folded.
     pub(crate) fn place(&self) -> Option<&[u8]> {
-        match self.shown {
-            Shown::Nothing => None,
-            Shown::Failed => Some(&self.key),
+        match self.location {
+            Location::Nothing => None,
+            Location::Failed => Some(&self.key),
             _ => Some(self.key()),
         }
     }
@@ -186,12 +185,12 @@ impl ViewCursor {
     #[cold]
     pub(crate) fn unplace(&mut self) {
         self.end_window();
-        self.shown = Shown::Nothing;
+        self.location = Location::Nothing;
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        if self.shown == Shown::Window {
+        if self.location == Location::Window {
             return self.window.key();
         }
         self.key_elsewhere()
@@ -199,7 +198,7 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        if self.shown == Shown::Window {
+        if self.location == Location::Window {
             return self.window.value();
         }
         self.value_elsewhere()
@@ -207,7 +206,10 @@ impl ViewCursor {
 
     /// Returns the mapping that holds the bytes of `value`, if it is borrowed from a value file.
     pub(crate) fn borrowed_value(&self) -> Option<&Mapping> {
-        let apart = matches!(self.shown, Shown::Pointed | Shown::Copied | Shown::Apart);
+        let apart = matches!(
+            self.location,
+            Location::Pointer | Location::Copied | Location::Apart
+        );
         self.value.borrowed().filter(|_| apart)
     }
 
@@ -215,44 +217,44 @@ impl ViewCursor {
     /// the few instructions for a window.
     #[inline(never)]
     fn key_elsewhere(&self) -> &[u8] {
-        match self.shown {
-            Shown::Nothing | Shown::Failed => &[],
-            Shown::Window => self.window.key(),
-            Shown::InPlace | Shown::Pointed => self.merger.key(),
-            Shown::Copied | Shown::Apart => &self.key,
+        match self.location {
+            Location::Nothing | Location::Failed => &[],
+            Location::Window => self.window.key(),
+            Location::InPlace | Location::Pointer => self.merger.key(),
+            Location::Copied | Location::Apart => &self.key,
         }
     }
 
     /// As `value`, outside a window.
     #[inline(never)]
     fn value_elsewhere(&self) -> &[u8] {
-        match self.shown {
-            Shown::Nothing | Shown::Failed => &[],
-            Shown::Window => self.window.value(),
-            Shown::InPlace => self.merger.value(),
-            Shown::Pointed | Shown::Copied | Shown::Apart => self.value.bytes(),
+        match self.location {
+            Location::Nothing | Location::Failed => &[],
+            Location::Window => self.window.value(),
+            Location::InPlace => self.merger.value(),
+            Location::Pointer | Location::Copied | Location::Apart => self.value.bytes(),
         }
     }
 
     pub(crate) fn first(&mut self) -> Result<()> {
         self.end_seek();
-        let dead = self.dead_from(Place::First, true);
-        self.arrive_forward(Place::First, dead)
+        let dead = self.span_from(KeyBound::First, true);
+        self.arrive_forward(KeyBound::First, dead)
     }
 
     pub(crate) fn last(&mut self) -> Result<()> {
         self.end_seek();
-        self.arrive_backward(Place::End)
+        self.arrive_backward(KeyBound::End)
     }
 
     /// Seeks the first entry whose key is at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.sought = true;
-        let place = Place::At(key);
-        let dead = self.dead_from(place, true);
+        let place = KeyBound::At(key);
+        let dead = self.span_from(place, true);
         // A key in a known tombstone span is not looked up.
-        if dead.is_none() && self.found_first(key)? {
+        if dead.is_none() && self.point_seek(key)? {
             return Ok(());
         }
         self.arrive_forward(place, dead)
@@ -261,7 +263,7 @@ impl ViewCursor {
     /// Ends the last seek: the cursor is dropped or repositioned.
     fn end_seek(&mut self) {
         if self.sought && !self.moved {
-            self.view.readers.stripes.mine().seeks.note_alone();
+            self.view.readers.thread_caches.mine().seeks.note_alone();
         }
         self.sought = false;
         self.moved = false;
@@ -270,7 +272,7 @@ impl ViewCursor {
     /// Seeks the last entry whose key is at or before `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
-        self.arrive_backward(Place::At(key))
+        self.arrive_backward(KeyBound::At(key))
     }
 
     /// Gives the merging iterator its sources; called before it is positioned.
@@ -284,9 +286,13 @@ impl ViewCursor {
         } else {
             self.sourced = true;
             let view = &self.view;
-            let spare = view.readers.stripes.mine().take(view.number, |merger| {
-                view.mutable.is_empty() || merger.begins_with(&view.mutable)
-            });
+            let spare = view
+                .readers
+                .thread_caches
+                .mine()
+                .take(view.number, |merger| {
+                    view.mutable.is_empty() || merger.begins_with(&view.mutable)
+                });
             self.merger = spare.unwrap_or_else(|| {
                 let sources = sources(view, view.context());
                 MergingIter::new(sources, view.context().order.clone())
@@ -297,8 +303,8 @@ impl ViewCursor {
     /// Moves to the next entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.shown == Shown::Window
-            && self.heading == Heading::Forward
+        if self.location == Location::Window
+            && self.direction == Direction::Forward
             && self.window.step_forward()
         {
             return Ok(());
@@ -312,11 +318,11 @@ impl ViewCursor {
         self.begin_call();
         self.end_window();
         if self.moved
-            && self.shown == Shown::InPlace
-            && self.heading == Heading::Forward
+            && self.location == Location::InPlace
+            && self.direction == Direction::Forward
             && self.merger.alone()
         {
-            self.shown = Shown::Nothing;
+            self.location = Location::Nothing;
             self.merger.step()?;
             return self.show_forward();
         }
@@ -325,24 +331,24 @@ impl ViewCursor {
 
     /// Clears the current entry, copies its key to `self.key`, and returns the position of the
     /// merging iterator. Returns `None` if there was no current entry.
-    fn leave(&mut self) -> Option<Merged> {
+    fn leave(&mut self) -> Option<MergerPosition> {
         self.end_window();
         self.view.count();
         if self.sought && !self.moved {
-            self.view.readers.stripes.mine().seeks.note_moved();
+            self.view.readers.thread_caches.mine().seeks.note_moved();
         }
         self.moved = true;
-        let merged = match self.shown {
-            Shown::Nothing => return None,
-            Shown::InPlace | Shown::Pointed | Shown::Window => {
+        let merged = match self.location {
+            Location::Nothing => return None,
+            Location::InPlace | Location::Pointer | Location::Window => {
                 self.key.clear();
                 self.key.extend_from_slice(self.merger.key());
-                Merged::There
+                MergerPosition::There
             }
-            Shown::Copied | Shown::Failed => Merged::Beyond,
-            Shown::Apart => Merged::Elsewhere,
+            Location::Copied | Location::Failed => MergerPosition::Beyond,
+            Location::Apart => MergerPosition::Elsewhere,
         };
-        self.shown = Shown::Nothing;
+        self.location = Location::Nothing;
         Some(merged)
     }
 
@@ -350,16 +356,16 @@ impl ViewCursor {
         let Some(merged) = self.leave() else {
             return Ok(());
         };
-        let turns = mem::replace(&mut self.heading, Heading::Forward) == Heading::Backward;
+        let turns = mem::replace(&mut self.direction, Direction::Forward) == Direction::Backward;
         // All versions of the key just left are skipped below.
         match merged {
-            Merged::Elsewhere => {
+            MergerPosition::Elsewhere => {
                 self.gather_sources();
                 self.merger.seek(&self.key, 0)?;
             }
             _ if turns => self.turn()?,
-            Merged::There => self.merger.step()?,
-            Merged::Beyond => {}
+            MergerPosition::There => self.merger.step()?,
+            MergerPosition::Beyond => {}
         }
         self.skip_key()?;
         self.show_forward()
@@ -391,7 +397,7 @@ impl ViewCursor {
                         self.merger.key(),
                         Pointer::decode(self.merger.value())?,
                     )?;
-                    self.shown = Shown::Pointed;
+                    self.location = Location::Pointer;
                     return Ok(());
                 }
                 Kind::Merge => return self.fold_forward(),
@@ -405,10 +411,10 @@ impl ViewCursor {
     #[inline]
     fn show_put(&mut self) -> Result<()> {
         self.merger.load_value()?;
-        self.shown = if self.moved && self.merger.lend(&mut self.window) {
-            Shown::Window
+        self.location = if self.moved && self.merger.lend(&mut self.window) {
+            Location::Window
         } else {
-            Shown::InPlace
+            Location::InPlace
         };
         Ok(())
     }
@@ -416,9 +422,9 @@ impl ViewCursor {
     /// Moves the merging iterator to the position of the window.
     #[inline]
     fn end_window(&mut self) {
-        if self.shown == Shown::Window {
+        if self.location == Location::Window {
             self.merger.take_back(&mut self.window);
-            self.shown = Shown::InPlace;
+            self.location = Location::InPlace;
         }
     }
 
@@ -455,17 +461,17 @@ impl ViewCursor {
 
     /// Folds the operands gathered for `self.key`; the merging iterator has moved on.
     fn fold_gathered(&mut self) -> Result<()> {
-        self.shown = Shown::Failed;
+        self.location = Location::Failed;
         *self.value.own() = self.fold.finish(self.view.context(), &self.key)?;
-        self.shown = Shown::Copied;
+        self.location = Location::Copied;
         Ok(())
     }
 
     /// Moves to the previous entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
-        if self.shown == Shown::Window
-            && self.heading == Heading::Backward
+        if self.location == Location::Window
+            && self.direction == Direction::Backward
             && self.window.step_backward()
         {
             return Ok(());
@@ -479,11 +485,11 @@ impl ViewCursor {
         self.begin_call();
         self.end_window();
         if self.moved
-            && self.shown == Shown::InPlace
-            && self.heading == Heading::Backward
+            && self.location == Location::InPlace
+            && self.direction == Direction::Backward
             && self.merger.alone()
         {
-            self.shown = Shown::Nothing;
+            self.location = Location::Nothing;
             self.merger.step()?;
             return self.show_backward();
         }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use cairndb_base::{Error, Kind, Order, Result};
 use cairndb_format::value_file::Pointer;
 
-use crate::read::pointed::read_pointer;
+use crate::read::value_ref::read_pointer;
 use crate::state::context::ReadContext;
 use crate::state::fold_limits::{FoldLimits, OPERAND_BYTES_EXTRA};
 use crate::state::version::Values;

@@ -2,9 +2,9 @@
 //! after run.
 //!
 //! A point read takes no lock and allocates nothing, except where reads start a compaction
-//! ([`read_cost`](crate::read::read_cost)): the value is decoded into the caller's buffer. If the
-//! newest version is a merge operand, each source is asked for the next older version; if one
-//! source has many, they are gathered with a cursor.
+//! ([`read_cost`](crate::read::hints::read_cost)): the value is decoded into the caller's buffer.
+//! If the newest version is a merge operand, each source is asked for the next older version; if
+//! one source has many, they are gathered with a cursor.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
@@ -12,9 +12,9 @@ use cairndb_format::table::GetHints;
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
-use crate::read::pointed::{borrow_pointer, read_pointer};
 use crate::read::presence::Presence;
 use crate::read::source::{RunCursor, Source};
+use crate::read::value_ref::{borrow_pointer, read_pointer};
 use crate::read::versions::{Operand, Versions};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
@@ -110,7 +110,7 @@ pub(crate) fn borrowed(
 
 /// Prefetches for a batch of gets: first every hash index line and filter line, then every page, so
 /// that the misses overlap.
-pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) {
+pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) {
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
         for part in std::iter::once(&view.mutable).chain(&view.immutables) {
@@ -203,7 +203,7 @@ pub(crate) fn newest(
     if let [run] = view.version.runs.as_slice() {
         let table = run.tables().get(run.find(&context.order, key));
         let found = match table {
-            Some(table) => newest_in_table(table, view.parts(), key, hash, seq, out)?,
+            Some(table) => newest_in_table(table, view.memtables(), key, hash, seq, out)?,
             None => None,
         };
         return Ok(found.unwrap_or(Newest::Missing));
@@ -234,7 +234,7 @@ fn newest_in_runs(
         }
         for (at, table) in tables.iter().enumerate() {
             let Some(table) = table else { continue };
-            let source = view.parts() + chunk * RUNS_ASKED + at;
+            let source = view.memtables() + chunk * RUNS_ASKED + at;
             if let Some(newest) = newest_in_table(table, source, key, hash, seq, out)? {
                 return Ok(newest);
             }

@@ -24,8 +24,8 @@ use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
 use cairndb_format::table::PageWindow;
 use cairndb_mem::Memtable;
 
+use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::source::Source;
-use crate::read::tombstone_spans::Place as Start;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -35,7 +35,7 @@ enum Direction {
 
 /// A positioned source and the head of its current key.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct HeapEntry {
     head: u64,
     source: usize,
 }
@@ -69,7 +69,7 @@ pub(crate) struct MergingIter {
     /// `None` until there are two sources to compare: a seek in an idle database needs none.
     heads: Option<Heads>,
     /// Valid sources other than `current`, a binary heap.
-    heap: Vec<Place>,
+    heap: Vec<HeapEntry>,
     current: Option<usize>,
     direction: Direction,
     /// No other source has the current key.
@@ -117,7 +117,7 @@ impl MergingIter {
     /// Heap bytes that it owns.
     pub(crate) fn memory_bytes(&self) -> usize {
         let own = self.sources.capacity() * size_of::<Source>()
-            + self.heap.capacity() * size_of::<Place>();
+            + self.heap.capacity() * size_of::<HeapEntry>();
         own + self.sources.iter().map(Source::memory_bytes).sum::<usize>()
     }
 
@@ -192,18 +192,18 @@ impl MergingIter {
 
     /// Returns the heap entry of a source.
     #[inline]
-    fn place(&self, source: usize) -> Place {
+    fn place(&self, source: usize) -> HeapEntry {
         let at = &self.sources[source];
         let head = match &self.heads {
             Some(Heads::Taken(rule)) => rule.head(at.key()),
             _ => at.kept_head().unwrap_or_default(),
         };
-        Place { head, source }
+        HeapEntry { head, source }
     }
 
     /// Whether `a` comes before `b` in the current direction.
     #[inline]
-    fn before(&self, a: Place, b: Place) -> bool {
+    fn before(&self, a: HeapEntry, b: HeapEntry) -> bool {
         let forward = self.direction == Direction::Forward;
         if a.head != b.head {
             return (a.head < b.head) == forward;
@@ -215,14 +215,14 @@ impl MergingIter {
     }
 
     /// Compares the keys of two sources whose heads are equal.
-    fn compare_keys(&self, a: Place, b: Place) -> Ordering {
+    fn compare_keys(&self, a: HeapEntry, b: HeapEntry) -> Ordering {
         let (a, b) = (&self.sources[a.source], &self.sources[b.source]);
         self.order.compare(a.key(), b.key())
     }
 
     /// Stores `place` at `at` or where it belongs below. It stays in registers and is stored once:
     /// loading it whole right after its halves were stored would stall.
-    fn sift_down(&mut self, mut at: usize, place: Place) {
+    fn sift_down(&mut self, mut at: usize, place: HeapEntry) {
         loop {
             let left = 2 * at + 1;
             let Some(&on_left) = self.heap.get(left) else {
@@ -285,7 +285,7 @@ impl MergingIter {
 
     /// Makes the source of `place` current and compares it with the heap's top. Steps within its
     /// page are computed only if it was `reached` from another source or begins a page.
-    fn make_current(&mut self, place: Place, reached: bool) {
+    fn make_current(&mut self, place: HeapEntry, reached: bool) {
         self.current = Some(place.source);
         self.free = 0;
         let Some(&top) = self.heap.first() else {
@@ -337,13 +337,13 @@ impl MergingIter {
     pub(crate) fn start_forward<'a>(
         &mut self,
         seq: SeqNo,
-        start: impl Fn(&Source) -> Start<'a>,
+        start: impl Fn(&Source) -> KeyBound<'a>,
     ) -> Result<()> {
         for source in &mut self.sources {
             match start(source) {
-                Start::First => source.first()?,
-                Start::At(key) => source.seek(key, seq)?,
-                Start::End => source.leave(),
+                KeyBound::First => source.first()?,
+                KeyBound::At(key) => source.seek(key, seq)?,
+                KeyBound::End => source.leave(),
             }
         }
         self.rebuild(Direction::Forward);
@@ -353,13 +353,13 @@ impl MergingIter {
     /// Positions each source at its last entry at or before `start(source)`; continues backward.
     pub(crate) fn start_backward<'a>(
         &mut self,
-        start: impl Fn(&Source) -> Start<'a>,
+        start: impl Fn(&Source) -> KeyBound<'a>,
     ) -> Result<()> {
         for source in &mut self.sources {
             match start(source) {
-                Start::First => source.leave(),
-                Start::At(key) => source.seek_for_prev(key, 0)?,
-                Start::End => source.last()?,
+                KeyBound::First => source.leave(),
+                KeyBound::At(key) => source.seek_for_prev(key, 0)?,
+                KeyBound::End => source.last()?,
             }
         }
         self.rebuild(Direction::Backward);

@@ -88,8 +88,8 @@ impl<'a> Versions<'a> {
         scratch: &mut Vec<u8>,
     ) -> Result<()> {
         let mut older = first.seq.checked_sub(1).filter(|_| first.goes_on);
-        self.request(first.source);
-        for source in first.source..self.view.parts() + self.view.version.runs.len() {
+        self.prefetch(first.source);
+        for source in first.source..self.view.memtables() + self.view.version.runs.len() {
             if self.gather(source, older, fold, scratch)? {
                 break;
             }
@@ -101,8 +101,8 @@ impl<'a> Versions<'a> {
 
     /// Prefetches what lookups in the runs after source number `from` read. The base value may be
     /// in the last run, and any run may have more operands.
-    fn request(self, from: usize) {
-        let first = (from + 1).saturating_sub(self.view.parts());
+    fn prefetch(self, from: usize) {
+        let first = (from + 1).saturating_sub(self.view.memtables());
         let runs = self.view.version.runs.get(first..).unwrap_or_default();
         let order = &self.context.order;
         let tables = || {
@@ -162,8 +162,8 @@ impl<'a> Versions<'a> {
     fn version(self, source: usize, seq: SeqNo, out: &mut Vec<u8>) -> Result<Option<VersionIn>> {
         out.clear();
         let (key, hash) = (self.key, self.hash);
-        let Some(run) = source.checked_sub(self.view.parts()) else {
-            let entry = self.view.part(source).get(key, hash, seq)?;
+        let Some(run) = source.checked_sub(self.view.memtables()) else {
+            let entry = self.view.memtable(source).get(key, hash, seq)?;
             return Ok(entry.map(|entry| {
                 out.extend_from_slice(entry.value);
                 VersionIn {
@@ -188,12 +188,12 @@ impl<'a> Versions<'a> {
 
     /// Returns a cursor over one source, not yet positioned.
     fn cursor(self, source: usize) -> Source {
-        if let Some(run) = source.checked_sub(self.view.parts()) {
+        if let Some(run) = source.checked_sub(self.view.memtables()) {
             let run = self.view.version.runs[run].clone();
             let cursor = RunCursor::new(run, self.context.order.clone());
             return Source::Run(Box::new(cursor));
         }
-        Source::Mem(self.view.part(source).cursor())
+        Source::Mem(self.view.memtable(source).cursor())
     }
 
     /// Adds a version to `fold`; returns whether older ones are irrelevant: it is no operand, or

@@ -13,8 +13,8 @@ use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
 use cairndb_mem::Memtable;
 
-use crate::read::read_cost::{Paid, Tolls};
-use crate::read::thread_cache::Stripes;
+use crate::read::hints::read_cost::{CompactionTrigger, ReadCost};
+use crate::read::hints::thread_cache::ThreadCaches;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
@@ -39,7 +39,7 @@ pub(crate) struct View {
     /// Whether a cursor was positioned in the view.
     cursors: AtomicBool,
     /// Reads that had to look into several of its runs.
-    tolls: Tolls,
+    read_cost: ReadCost,
     /// Largest sequence number outside the mutable memtable, once computed; 0 before.
     settled: AtomicU64,
 }
@@ -49,9 +49,9 @@ pub(crate) struct View {
 pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
-    pub(crate) stripes: Arc<Stripes>,
+    pub(crate) thread_caches: Arc<ThreadCaches>,
     /// Started once reads of several runs have paid for a compaction.
-    pub(crate) paid: Arc<Paid>,
+    pub(crate) compaction_trigger: Arc<CompactionTrigger>,
 }
 
 impl Readers {
@@ -60,8 +60,8 @@ impl Readers {
         Readers {
             health: Arc::new(Health::new(Arc::clone(&context.path))),
             context: Arc::new(context),
-            stripes: Arc::new(Stripes::new(view)),
-            paid: Arc::default(),
+            thread_caches: Arc::new(ThreadCaches::new(view)),
+            compaction_trigger: Arc::default(),
         }
     }
 }
@@ -72,11 +72,11 @@ impl Readers {
 const RUNS_READ: usize = 10;
 /// Same limit if reads fold operands, any of which may be in any run, or if cursors are positioned.
 /// With a smaller limit seeks were no faster, since compactions did not keep up.
-const RUNS_PLACED: usize = 6;
+const RUNS_CURSOR: usize = 6;
 
 /// Immutable memtables at which writers help to flush if there are readers: a seek for an absent
 /// key searches each. With 128 MB there would be fifty of them.
-const PARTS_READ: usize = 6;
+const MEMTABLES_READ: usize = 6;
 
 /// The most demanding kind of read of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +103,7 @@ impl View {
             readers,
             used: AtomicU8::new(Use::None as u8),
             cursors: AtomicBool::new(false),
-            tolls: Tolls::default(),
+            read_cost: ReadCost::default(),
             settled: AtomicU64::new(0),
         }
     }
@@ -116,7 +116,7 @@ impl View {
 
     /// Number of memtables, including the mutable one.
     #[inline]
-    pub(crate) fn parts(&self) -> usize {
+    pub(crate) fn memtables(&self) -> usize {
         1 + self.immutables.len()
     }
 
@@ -137,7 +137,7 @@ impl View {
     }
 
     /// Returns a memtable by its position from the newest, which is 0.
-    pub(crate) fn part(&self, index: usize) -> &Arc<Memtable> {
+    pub(crate) fn memtable(&self, index: usize) -> &Arc<Memtable> {
         let sealed = index
             .checked_sub(1)
             .and_then(|index| self.immutables.get(index));
@@ -177,15 +177,15 @@ impl View {
     /// Records a read that looks into the runs, if there are several.
     #[inline]
     pub(crate) fn note_several(&self) {
-        if self.readers.stripes.mine().toll.pay() {
-            self.collect();
+        if self.readers.thread_caches.mine().reads.count() {
+            self.add_reads();
         }
     }
 
     #[cold]
-    fn collect(&self) {
-        if self.tolls.add(self.version.bytes()) {
-            self.readers.paid.begin();
+    fn add_reads(&self) {
+        if self.read_cost.add(self.version.bytes()) {
+            self.readers.compaction_trigger.fire();
         }
     }
 
@@ -201,13 +201,13 @@ impl View {
 
     /// Most immutable memtables before writers help to flush them; `None` without readers.
     pub(crate) fn memtables_for_readers(&self) -> Option<usize> {
-        self.was_read().then_some(PARTS_READ)
+        self.was_read().then_some(MEMTABLES_READ)
     }
 
     /// Most runs before writers stall for the sake of readers; `None` without readers.
     pub(crate) fn runs_for_readers(&self) -> Option<usize> {
         match self.used.load(Ordering::Relaxed) {
-            used if used >= Use::Folded as u8 || self.had_cursors() => Some(RUNS_PLACED),
+            used if used >= Use::Folded as u8 || self.had_cursors() => Some(RUNS_CURSOR),
             used if used >= Use::Read as u8 => Some(RUNS_READ),
             _ => None,
         }
@@ -216,14 +216,14 @@ impl View {
 
 /// Published views that cursors or current reads may still hold.
 #[derive(Debug, Default)]
-pub(crate) struct Shown(Mutex<Vec<Weak<View>>>);
+pub(crate) struct PublishedViews(Mutex<Vec<Weak<View>>>);
 
-impl Shown {
+impl PublishedViews {
     /// Adds a view that is about to be published, and removes those that are dropped.
     pub(crate) fn note(&self, view: &Arc<View>) {
-        let mut shown = self.0.lock();
-        shown.retain(|view| view.strong_count() > 0);
-        shown.push(Arc::downgrade(view));
+        let mut published = self.0.lock();
+        published.retain(|view| view.strong_count() > 0);
+        published.push(Arc::downgrade(view));
     }
 
     /// Bytes of memtables that only older views keep: memtables that `current` does not have.

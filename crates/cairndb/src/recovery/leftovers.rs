@@ -23,7 +23,7 @@ use crate::state::version::Version;
 
 /// Whether a file with a name of this format is ours.
 #[derive(Debug)]
-pub(crate) enum Whose {
+pub(crate) enum Ownership {
     /// Its contents are of this format.
     Ours,
     /// Its contents are not of this format, or it is not a regular file; with the reason as a
@@ -37,31 +37,34 @@ pub(crate) enum Whose {
 ///
 /// # Errors
 /// Those of looking up, opening and reading the file.
-pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
+pub(crate) fn ownership(dir: &dyn Dir, name: &str) -> Result<Ownership> {
     match dir.size_of(name) {
         Ok(Some(_)) => {}
-        Ok(None) => return Ok(Whose::Gone),
+        Ok(None) => return Ok(Ownership::Gone),
         // An error without a system error: not a regular file. Such files are not opened, because
         // opening a pipe would wake the process at its other end.
         Err(error) if error.io_kind().is_none() => {
-            return Ok(Whose::Other(Evidence::Foreign, error.message().to_owned()));
+            return Ok(Ownership::Other(
+                Evidence::Foreign,
+                error.message().to_owned(),
+            ));
         }
         Err(error) => return Err(error),
     }
     let found = match evidence(dir, name) {
         Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Whose::Gone),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ownership::Gone),
         Err(error) => return Err(error),
     };
     Ok(match found {
-        Evidence::Ours => Whose::Ours,
+        Evidence::Ours => Ownership::Ours,
         Evidence::Silent => {
             let reason = "empty, or begins with zeros: it cannot be identified as this database's";
-            Whose::Other(found, reason.to_owned())
+            Ownership::Other(found, reason.to_owned())
         }
         Evidence::Foreign => {
             let kind = FileKind::parse(name).map_or("file of this format", FileKind::noun);
-            Whose::Other(found, format!("its contents are not those of a {kind}"))
+            Ownership::Other(found, format!("its contents are not those of a {kind}"))
         }
     })
 }
@@ -70,7 +73,7 @@ pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
 /// of unfinished jobs, old manifests, temporary files, spare logs, and any other file with such a
 /// name. Must be called before a job of this handle creates files. `logs` are the log files that a
 /// read-only handle reads.
-pub(crate) fn unnamed(
+pub(crate) fn unlisted_files(
     mut found: Vec<String>,
     version: &Version,
     manifest: u64,
@@ -90,7 +93,7 @@ pub(crate) fn unnamed(
 
 /// Files that no manifest names, split by whether they are ours.
 #[derive(Debug, Default)]
-pub(crate) struct Sorted {
+pub(crate) struct Classified {
     /// To be reused or removed.
     pub(crate) ours: Vec<String>,
     /// To be left alone.
@@ -101,7 +104,7 @@ pub(crate) struct Sorted {
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     found: OnceLock<Vec<String>>,
-    sorted: OnceLock<Sorted>,
+    classified: OnceLock<Classified>,
     report: OnceLock<OpenReport>,
     taken: AtomicBool,
 }
@@ -120,7 +123,7 @@ impl Leftovers {
         if self.taken.swap(true, Ordering::Relaxed) {
             return &[];
         }
-        &self.sorted(dir).ours
+        &self.classified(dir).ours
     }
 
     /// Returns `report` with the skipped files added. If `dir` is `None`, because the handle has
@@ -134,32 +137,32 @@ impl Leftovers {
             return self.report.get().unwrap_or(report);
         };
         self.report.get_or_init(|| OpenReport {
-            skipped: self.sorted(dir).skipped.clone(),
+            skipped: self.classified(dir).skipped.clone(),
             ..report.clone()
         })
     }
 
     /// Returns the files split by whether they are ours, as determined by the first call. A file
     /// that cannot be examined is left alone.
-    pub(crate) fn sorted(&self, dir: &dyn Dir) -> &Sorted {
-        self.sorted.get_or_init(|| {
-            let mut sorted = Sorted::default();
+    pub(crate) fn classified(&self, dir: &dyn Dir) -> &Classified {
+        self.classified.get_or_init(|| {
+            let mut classified = Classified::default();
             for name in self.found.get().into_iter().flatten() {
-                let reason = match whose(dir, name) {
-                    Ok(Whose::Ours) => {
-                        sorted.ours.push(name.clone());
+                let reason = match ownership(dir, name) {
+                    Ok(Ownership::Ours) => {
+                        classified.ours.push(name.clone());
                         continue;
                     }
-                    Ok(Whose::Gone) => continue,
-                    Ok(Whose::Other(_, reason)) => reason,
+                    Ok(Ownership::Gone) => continue,
+                    Ok(Ownership::Other(_, reason)) => reason,
                     Err(error) => error.to_string(),
                 };
-                sorted.skipped.push(SkippedFile {
+                classified.skipped.push(SkippedFile {
                     file: name.clone(),
                     reason,
                 });
             }
-            sorted
+            classified
         })
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Walk<'a> {
 
 /// The sequence number at which the first record of the log may begin. The record may repeat
 /// entries that tables hold, but must not leave a gap after them.
-fn due_first(durable: SeqNo, record: &Record<'_>) -> SeqNo {
+fn first_expected(durable: SeqNo, record: &Record<'_>) -> SeqNo {
     (durable + 1).min(before(record))
 }
 
@@ -64,7 +64,7 @@ fn before(record: &Record<'_>) -> SeqNo {
 }
 
 /// Adds segment and offset to `error`, unless a lower layer has named a file.
-pub(crate) fn placed(error: Error, segment: &OnDisk, offset: u64) -> Error {
+pub(crate) fn locate_error(error: Error, segment: &OnDisk, offset: u64) -> Error {
     if error.file_name().is_some() {
         return error;
     }
@@ -100,16 +100,16 @@ impl Walk<'_> {
                     // The next segment's header states where this one ended.
                     Step::Record(record)
                         if next.is_some_and(|next| record.offset >= next.previous_end)
-                            && self.takes_the_place(index + 1, &follower, &record)? =>
+                            && self.is_replaced_from(index + 1, &follower, &record)? =>
                     {
                         break (record.offset, None, false);
                     }
                     Step::Record(record) => {
-                        let due =
-                            expected.get_or_insert_with(|| due_first(self.durable_seq, &record));
+                        let due = expected
+                            .get_or_insert_with(|| first_expected(self.durable_seq, &record));
                         let checked = self
                             .check_record(&record, due)
-                            .map_err(|error| placed(error, &segment, record.offset))?;
+                            .map_err(|error| locate_error(error, &segment, record.offset))?;
                         if checked.is_some() {
                             break (record.offset, checked, false);
                         }
@@ -137,7 +137,7 @@ impl Walk<'_> {
     /// Whether the first record from segment `index` on replaces `refused`, a record past the end
     /// of the previous segment: its write failed, and yet all of it reached the disk. `follower`
     /// caches that first record, so that it is looked up once, however many records are refused.
-    fn takes_the_place(
+    fn is_replaced_from(
         &self,
         index: usize,
         follower: &OnceCell<Option<SeqNo>>,

@@ -18,20 +18,20 @@ use cairndb_env::Dir;
 use cairndb_format::manifest::{VersionEdit, prepare_current};
 use cairndb_format::name::FileKind;
 
-use crate::recovery::leftovers::{Whose, whose};
+use crate::recovery::leftovers::{Ownership, ownership};
 use crate::state::version::Version;
 
 /// Files that a manifest has ever mentioned.
 #[derive(Debug)]
-pub(crate) struct Mentioned {
+pub(crate) struct ManifestFiles {
     manifest: FileNumber,
     files: BTreeSet<u64>,
 }
 
-impl Mentioned {
+impl ManifestFiles {
     /// For manifest `manifest`, with no edits read yet.
-    pub(crate) fn by(manifest: FileNumber) -> Mentioned {
-        Mentioned {
+    pub(crate) fn new(manifest: FileNumber) -> ManifestFiles {
+        ManifestFiles {
             manifest,
             files: BTreeSet::new(),
         }
@@ -72,7 +72,7 @@ impl Mentioned {
     /// be ours, even if they are too short to be identified.
     ///
     /// # Errors
-    /// Same as [`Mentioned::sweep_others`].
+    /// Same as [`ManifestFiles::sweep_others`].
     pub(crate) fn sweep_failed(&self, dir: &dyn Dir, made: &[u64]) -> Result<()> {
         self.sweep(dir, made)
     }
@@ -80,7 +80,7 @@ impl Mentioned {
     fn sweep(&self, dir: &dyn Dir, made: &[u64]) -> Result<()> {
         let is_ours = |number: u64, kind: FileKind| {
             matches!(kind, FileKind::Value(_)) && made.contains(&number)
-                || matches!(whose(dir, &kind.to_string()), Ok(Whose::Ours))
+                || matches!(ownership(dir, &kind.to_string()), Ok(Ownership::Ours))
         };
         let mut found: Vec<(u64, FileKind)> = dir
             .list()?

@@ -29,19 +29,19 @@ use cairndb_format::manifest::{
 };
 use cairndb_format::name::{self, FileKind};
 
-use crate::recovery::leftovers::{Whose, whose};
+use crate::recovery::leftovers::{Ownership, ownership};
 use crate::recovery::live_log::LiveLog;
 use crate::recovery::log_end::Walk;
-use crate::recovery::moved_values::LargeValues;
 use crate::recovery::numbers::{NUMBER_MAX, check_numbers, out_of_range};
-use crate::recovery::orphans::Mentioned;
+use crate::recovery::orphans::ManifestFiles;
 use crate::recovery::recovered::Recovered;
 use crate::recovery::replay::{Replay, Replayed};
 use crate::recovery::report::{ManifestCut, OpenReport};
+use crate::recovery::value_copier::LargeValues;
 use crate::state::context::ReadContext;
-use crate::state::opener::TableOpener;
+use crate::state::files::opener::TableOpener;
+use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::RecoveryMode;
-use crate::state::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Values, Version};
 use crate::versions::shared::Settings;
 
@@ -247,10 +247,10 @@ impl Recovery<'_> {
     pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
         let dir = &*self.opener.files.dir;
         let mut folded = Folded::default();
-        let mut mentioned = Mentioned::by(number);
+        let mut manifest_files = ManifestFiles::new(number);
         let mut reader = ManifestReader::open(dir, number)?;
         while let Some(edit) = reader.advance()? {
-            mentioned.add(&edit);
+            manifest_files.add(&edit);
             folded
                 .apply(edit)
                 .map_err(|error| error.file(name::manifest(number)))?;
@@ -300,7 +300,7 @@ impl Recovery<'_> {
             made: Vec::new(),
         };
         if !clean {
-            self.replay(&folded, &mut mentioned, &mut recovered)?;
+            self.replay(&folded, &mut manifest_files, &mut recovered)?;
         }
         Ok(recovered)
     }
@@ -309,7 +309,7 @@ impl Recovery<'_> {
     fn replay(
         &self,
         folded: &Folded,
-        mentioned: &mut Mentioned,
+        manifest_files: &mut ManifestFiles,
         recovered: &mut Recovered,
     ) -> Result<()> {
         let dir = &*self.opener.files.dir;
@@ -330,7 +330,7 @@ impl Recovery<'_> {
         if !self.settings.read_only {
             // The old `CURRENT` must not reappear after a crash and find its files gone.
             dir.sync()?;
-            mentioned.sweep_others(dir)?;
+            manifest_files.sweep_others(dir)?;
         }
         recovered.report.log_cut.clone_from(&end.cut);
         let replay = Replay {
@@ -343,14 +343,14 @@ impl Recovery<'_> {
             recovered: &mut *recovered,
             pending: Replayed::new(self.settings.value_file),
             salt: self.env.random_u64(),
-            mentioned: &mut *mentioned,
-            retired: 0,
+            manifest_files: &mut *manifest_files,
+            released: 0,
         };
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {
             // The next attempt cannot use what was written so far. Errors of the sweep are dropped
             // in favour of the replay's.
-            let _ = mentioned.sweep_failed(dir, &recovered.made);
+            let _ = manifest_files.sweep_failed(dir, &recovered.made);
         }
 
         replayed
@@ -366,7 +366,7 @@ pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
     let mut removed = false;
     for found in dir.list()? {
         let is_log = matches!(FileKind::parse(&found), Some(FileKind::Log(_)));
-        if is_log && matches!(whose(dir, &found), Ok(Whose::Ours)) {
+        if is_log && matches!(ownership(dir, &found), Ok(Ownership::Ours)) {
             let mut sector = [0; HEADER_BYTES];
             let read = dir.open_read(&found);
             let unused = read.is_ok_and(|file| file.read_at(0, &mut sector).is_ok())

@@ -20,12 +20,12 @@ use crate::jobs::rules::Rules;
 use crate::log::commit::MemtableValues;
 use crate::read::source::Source;
 use crate::recovery::live_log::{LiveLog, OnDisk};
-use crate::recovery::log_end::{End, placed};
-use crate::recovery::moved_values::{LargeValues, MovedValues};
-use crate::recovery::orphans::Mentioned;
+use crate::recovery::log_end::{End, locate_error};
+use crate::recovery::orphans::ManifestFiles;
 use crate::recovery::recovered::Recovered;
+use crate::recovery::value_copier::{LargeValues, ValueCopier};
 use crate::state::context::ReadContext;
-use crate::state::opener::TableOpener;
+use crate::state::files::opener::TableOpener;
 use crate::state::version::{Run, TableHandle};
 use crate::versions::shared::Settings;
 use crate::versions::state::ImmutableMemtable;
@@ -43,14 +43,14 @@ pub(crate) struct Replay<'a> {
     pub(crate) pending: Replayed,
     /// For the manifests of an attempt that writes several.
     pub(crate) salt: u64,
-    pub(crate) mentioned: &'a mut Mentioned,
+    pub(crate) manifest_files: &'a mut ManifestFiles,
     /// Number of segments removed so far.
-    pub(crate) retired: usize,
+    pub(crate) released: usize,
 }
 
 /// Replayed entries that are not yet in tables.
 pub(crate) struct Replayed {
-    values: MovedValues,
+    values: ValueCopier,
     part: Option<(Arc<Memtable>, MemWriter)>,
     parts: Vec<Arc<Memtable>>,
 }
@@ -59,7 +59,7 @@ impl Replayed {
     /// Nothing replayed yet. Value files are closed at `value_file` bytes.
     pub(crate) fn new(value_file: u64) -> Replayed {
         Replayed {
-            values: MovedValues::new(value_file),
+            values: ValueCopier::new(value_file),
             part: None,
             parts: Vec::new(),
         }
@@ -79,7 +79,7 @@ impl Replay<'_> {
             if self.large.stay() && !self.settings.read_only && index + 1 < end_count {
                 self.seal()?;
                 self.write_out()?;
-                self.retire(log, index + 1)?;
+                self.release_segments(log, index + 1)?;
             }
         }
         self.finish()
@@ -96,7 +96,7 @@ impl Replay<'_> {
                     break;
                 }
                 self.apply(&record)
-                    .map_err(|error| placed(error, segment, record.offset))?;
+                    .map_err(|error| locate_error(error, segment, record.offset))?;
                 reached = record.end;
             }
         }
@@ -104,7 +104,7 @@ impl Replay<'_> {
             return Ok(());
         }
         let changed = Error::corruption("the log differs when it is read a second time");
-        Err(placed(changed, segment, reached)
+        Err(locate_error(changed, segment, reached)
             .expected(format_args!("records up to {end}"))
             .found(format_args!("records up to {reached}")))
     }

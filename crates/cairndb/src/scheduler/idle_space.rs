@@ -173,14 +173,14 @@ impl IdleSpace {
             }
             let written = commit.value_bytes();
             let sealed: u64 = state.immutables.iter().map(|part| part.values.bytes).sum();
-            let relocating = &state.relocating;
+            let value_gc = &state.value_gc;
             (
                 arc_swap::Guard::into_inner(self.versions.view()),
                 Arc::clone(&commit.mutable),
                 written,
                 written + sealed,
-                relocating.hidden,
-                relocating.unmovable.clone(),
+                value_gc.hidden,
+                value_gc.unmovable.clone(),
             )
         };
         if written >= self.shared.values_when_idle_max() {
@@ -193,7 +193,7 @@ impl IdleSpace {
             &self.shared.context,
             self.versions.read_point().1,
         );
-        self.versions.lock().relocating.hidden = hidden;
+        self.versions.lock().value_gc.hidden = hidden;
         let mut census = Census::of(&view.version);
         census.files.retain(|file| !unmovable.contains(&file.file));
         // Tables do not count what memtables point to.

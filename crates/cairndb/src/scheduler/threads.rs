@@ -117,7 +117,7 @@ impl Scheduler {
                 me.start_for_readers();
             }
         };
-        self.versions.view().readers.paid.begins(begin);
+        self.versions.view().readers.compaction_trigger.set(begin);
     }
 
     /// Starts the threads of a handle that has none, if there is something to compact.

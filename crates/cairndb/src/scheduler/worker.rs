@@ -5,7 +5,7 @@
 //! one run and compressing, begins 50 ms after the last write, or as soon as a caller waits for it.
 //!
 //! The worker starts with the first write, or when reads have paid for a compaction
-//! ([`crate::read::read_cost`]). In a stepped environment there is none: see
+//! ([`crate::read::hints::read_cost`]). In a stepped environment there is none: see
 //! [`Steps`](crate::scheduler::steps::Steps).
 
 use std::sync::Arc;
@@ -275,7 +275,7 @@ impl Worker {
         }
         // A reader that releases a file does not signal: it may hold any lock when it drops its
         // view.
-        while self.sweeper.reaper().awaits() {
+        while self.sweeper.reaper().has_pending() {
             if !self.versions.wait_work(&mut state, Some(REAP_AFTER)) {
                 return;
             }

@@ -54,7 +54,7 @@ struct Stretch {
 /// A version, and what is known about its tables.
 struct Survey<'a> {
     version: Arc<Version>,
-    heeded: BTreeMap<u64, Arc<BTreeSet<u64>>>,
+    applied: BTreeMap<u64, Arc<BTreeSet<u64>>>,
     damaged: BTreeSet<u64>,
     /// Everybody sees entries up to this one.
     oldest: SeqNo,
@@ -93,8 +93,8 @@ impl Survey<'_> {
 
     /// Whether `table` was rewritten without the entries that table `hider` hides.
     fn heeds(&self, table: &TableHandle, hider: u64) -> bool {
-        let heeded = self.heeded.get(&table.record.file);
-        heeded.is_some_and(|heeded| heeded.contains(&hider))
+        let applied = self.applied.get(&table.record.file);
+        applied.is_some_and(|applied| applied.contains(&hider))
     }
 
     /// Finds adjacent tables of tombstones that hide nothing any more: every older table between
@@ -265,24 +265,24 @@ impl Squeezer {
         }
         let state = self.versions.lock();
         let version = Arc::downgrade(&state.version);
-        let in_vain = Weak::ptr_eq(&version, &state.squeezes.in_vain);
-        if in_vain || state.is_compacting() {
+        let exhausted = Weak::ptr_eq(&version, &state.squeezes.exhausted);
+        if exhausted || state.is_compacting() {
             return Ok(false);
         }
         drop(state);
         let squeezed = self.squeeze_once(HIDDEN_SHARE_MIN)?;
         if !squeezed {
-            self.versions.lock().squeezes.in_vain = version;
+            self.versions.lock().squeezes.exhausted = version;
         }
         Ok(squeezed)
     }
 
     pub(super) fn squeeze_once(&self, share_min: u64) -> Result<bool> {
-        let Some((plan, heeded)) = self.plan_squeeze(share_min) else {
+        let Some((plan, applied)) = self.plan_squeeze(share_min) else {
             return Ok(false);
         };
         self.compactor.compact(&plan)?;
-        self.note_squeezed(&plan, &heeded);
+        self.note_squeezed(&plan, &applied);
         self.persister.persist_all()?;
         while self.dead_files.drop_dead_values()? {}
         self.log.trim_spares();
@@ -301,14 +301,14 @@ impl Squeezer {
             let found = found.or_else(|| survey.find_hidden(free, share_min))?;
             let plan = survey.plan(found);
             let hiders = plan.hiders.iter().flat_map(Run::tables);
-            let heeded = hiders.map(|table| table.record.file).collect();
+            let applied = hiders.map(|table| table.record.file).collect();
             let mut state = self.versions.lock();
             let newest = Arc::ptr_eq(&survey.version, &state.version);
             if state.is_compacting() || !state.may_compact() {
                 return None;
             }
             if newest {
-                return Some((state.begin_compaction(plan), Arc::new(heeded)));
+                return Some((state.begin_compaction(plan), Arc::new(applied)));
             }
         }
         None
@@ -319,7 +319,7 @@ impl Squeezer {
         let idle = !state.is_compacting() && state.may_compact();
         idle.then(|| Survey {
             version: Arc::clone(&state.version),
-            heeded: state.squeezes.heeded.clone(),
+            applied: state.squeezes.applied.clone(),
             damaged: state.compactions.damaged.keys().copied().collect(),
             oldest: self
                 .versions
@@ -331,8 +331,8 @@ impl Squeezer {
         })
     }
 
-    /// Notes that the tables `heeded` hide nothing in the output of `plan`.
-    fn note_squeezed(&self, plan: &CompactionPlan, heeded: &Arc<BTreeSet<u64>>) {
+    /// Notes that the tables `applied` hide nothing in the output of `plan`.
+    fn note_squeezed(&self, plan: &CompactionPlan, applied: &Arc<BTreeSet<u64>>) {
         let tables = plan.inputs[0].tables();
         let (Some(first), Some(last)) = (tables.first(), tables.last()) else {
             return;
@@ -341,11 +341,11 @@ impl Squeezer {
         let State {
             version, squeezes, ..
         } = &mut *guard;
-        let known = &mut squeezes.heeded;
+        let known = &mut squeezes.applied;
         if let Some(run) = version.runs.iter().find(|run| run.id == plan.target) {
             let (smallest, largest) = (&first.record.smallest, &last.record.largest);
             for table in run.overlapping(&self.shared.context.order, smallest, largest) {
-                known.insert(table.record.file, Arc::clone(heeded));
+                known.insert(table.record.file, Arc::clone(applied));
             }
         }
         let there: BTreeSet<u64> = version.tables().map(|it| it.record.file).collect();

@@ -55,7 +55,7 @@ impl Plan {
 
 /// The part of the reserve that exists, and the counters that decide when to change it.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct ReserveState {
     /// Numbers of the files.
     pub(crate) files: Vec<u64>,
     /// The reserve was given up, and there was no room yet to take it again.
@@ -73,7 +73,7 @@ pub(crate) struct Held {
 /// The reserve of one handle.
 #[derive(Debug, Default)]
 pub(crate) struct Reserve {
-    pub(crate) held: Mutex<Held>,
+    pub(crate) state: Mutex<ReserveState>,
     /// Held while files are created for the reserve.
     pub(crate) turn: Mutex<()>,
 }
@@ -81,24 +81,24 @@ pub(crate) struct Reserve {
 impl Reserve {
     /// Whether the reserve was given up and there is no room to take it again.
     pub(crate) fn is_short(&self) -> bool {
-        self.held.lock().short
+        self.state.lock().short
     }
 
     /// Whether the file system was nearly full at the last check.
     pub(crate) fn is_near(&self) -> bool {
-        let held = self.held.lock();
-        held.short || !held.files.is_empty()
+        let state = self.state.lock();
+        state.short || !state.files.is_empty()
     }
 
     /// Returns whether the reserve is to be taken or given up, and clears that mark: the caller
     /// does it.
     pub(crate) fn take_due(&self) -> bool {
-        std::mem::take(&mut self.held.lock().due)
+        std::mem::take(&mut self.state.lock().due)
     }
 
     /// Length at which tables are cut, on a small file system.
     pub(crate) fn table_bytes(&self) -> Option<u64> {
-        self.held.lock().table_bytes
+        self.state.lock().table_bytes
     }
 }
 

@@ -13,7 +13,7 @@ use crate::state::version::Version;
 #[derive(Debug, Default)]
 pub(crate) struct Squeezes {
     /// For each of them, the newer tables that hide nothing in it any more.
-    pub(crate) heeded: BTreeMap<u64, Arc<BTreeSet<u64>>>,
+    pub(crate) applied: BTreeMap<u64, Arc<BTreeSet<u64>>>,
     /// A version in which no table was worth rewriting.
-    pub(crate) in_vain: Weak<Version>,
+    pub(crate) exhausted: Weak<Version>,
 }

@@ -21,8 +21,8 @@ use cairndb_format::name;
 use cairndb_format::table::Table;
 use cairndb_kernel::search;
 
-use crate::state::opener::TableOpener;
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::opener::TableOpener;
+use crate::state::files::value_handle::ValueHandle;
 
 /// One table of a version: its manifest record and its file.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct TableFile {
     bytes: u64,
     opener: Arc<TableOpener>,
     open: OnceLock<Arc<Table>>,
-    doomed: AtomicBool,
+    obsolete: AtomicBool,
 }
 
 impl TableHandle {
@@ -49,7 +49,7 @@ impl TableHandle {
             bytes: record.bytes,
             opener: Arc::clone(opener),
             open: OnceLock::new(),
-            doomed: AtomicBool::new(false),
+            obsolete: AtomicBool::new(false),
         });
         TableHandle { record, file }
     }
@@ -116,19 +116,19 @@ impl TableHandle {
     }
 
     /// Marks a table that the durable manifest no longer names: its last reader deletes the file.
-    pub(crate) fn doom(&self) {
-        if !self.file.doomed.swap(true, Ordering::AcqRel) {
-            self.file.opener.reaper.hold(self.file.bytes);
+    pub(crate) fn mark_obsolete(&self) {
+        if !self.file.obsolete.swap(true, Ordering::AcqRel) {
+            self.file.opener.reaper.pin(self.file.bytes);
         }
     }
 }
 
 impl Drop for TableFile {
     fn drop(&mut self) {
-        if self.doomed.load(Ordering::Acquire) {
+        if self.obsolete.load(Ordering::Acquire) {
             self.opener.cache.evict_file(FileNumber(self.number));
             let name = name::table(FileNumber(self.number));
-            self.opener.reaper.let_go(name, self.bytes);
+            self.opener.reaper.release(name, self.bytes);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::durable::manifests::Manifests;
 use crate::durable::sweeper::Sweeper;
 use crate::durable::value_files::ValueFiles;
 use crate::log::commit::Commit;
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Version;
 use crate::versions::shared::Shared;
 use crate::versions::state::State;
@@ -85,7 +85,7 @@ impl DeadFiles {
         }
         self.manifests.sync().map_err(poison)?;
         for handle in removed {
-            handle.doom();
+            handle.mark_obsolete();
         }
         // Readers may still use the files. The worker, which may have slept since the signal above,
         // has to check for them. The lock ensures that it has not looked yet or already waits.
@@ -147,7 +147,7 @@ impl DeadFiles {
             .as_ref()
             .and_then(|it| it.first_values);
         // Copies whose pointers are in no table yet, and everything written after them.
-        let copies = state.relocating.first_copies;
+        let copies = state.value_gc.first_copies;
         let written = commit.first_values().into_iter().chain(copies);
         let moving = immutables.chain(flushed).chain(written).min();
         let filled = [

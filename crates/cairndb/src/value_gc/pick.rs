@@ -26,7 +26,7 @@ const REWRITTEN_MAX: u64 = 8;
 
 /// A value file as one version knows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Filled {
+pub(crate) struct FileUsage {
     pub(crate) file: u64,
     /// Bytes of its records.
     pub(crate) bytes: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Filled {
     pub(crate) live: u64,
 }
 
-impl Filled {
+impl FileUsage {
     pub(crate) fn dead(&self) -> u64 {
         self.bytes.saturating_sub(self.live)
     }
@@ -43,7 +43,7 @@ impl Filled {
 /// All value files of a version.
 #[derive(Debug)]
 pub(crate) struct Census {
-    pub(crate) files: Vec<Filled>,
+    pub(crate) files: Vec<FileUsage>,
     /// Bytes of the tables that point to any of them.
     pub(crate) pointing: u64,
 }
@@ -61,7 +61,7 @@ impl Census {
                 pointing += table.record.bytes;
             }
         }
-        let files = version.values.values().map(|handle| Filled {
+        let files = version.values.values().map(|handle| FileUsage {
             file: handle.number,
             bytes: (handle.bytes.load(Ordering::Relaxed)).saturating_sub(HEADER_BYTES as u64),
             live: live.get(&handle.number).copied().unwrap_or(0),
@@ -77,7 +77,7 @@ impl Census {
     }
 
     pub(crate) fn dead(&self) -> u64 {
-        self.files.iter().map(Filled::dead).sum()
+        self.files.iter().map(FileUsage::dead).sum()
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64)
 pub(crate) fn choose(census: &mut Census, value_file: u64, allowance: &Allowance) -> BTreeSet<u64> {
     let limit = value_file.max(census.pointing);
     let (mut bytes, mut dead) = (census.bytes(), census.dead());
-    let emptiness = |file: &Filled| {
+    let emptiness = |file: &FileUsage| {
         let share = u128::from(file.dead()) << 32;
         share / u128::from(file.bytes.max(1))
     };
@@ -163,7 +163,7 @@ mod tests {
 
     /// Returns files of 100 bytes with `alive` live bytes each, numbered from 1.
     fn census(live: &[u64], pointing: u64) -> Census {
-        let files = (1..).zip(live).map(|(file, live)| Filled {
+        let files = (1..).zip(live).map(|(file, live)| FileUsage {
             file,
             bytes: 100,
             live: *live,

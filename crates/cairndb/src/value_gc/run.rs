@@ -43,10 +43,10 @@ use crate::durable::manifests::Manifests;
 use crate::durable::value_files::ValueFiles;
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocation;
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::value_gc::dead_files::DeadFiles;
-use crate::value_gc::pick::{Census, Filled, choose, is_worth_it};
+use crate::value_gc::pick::{Census, FileUsage, choose, is_worth_it};
 use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
@@ -149,13 +149,13 @@ fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Optio
 /// on.
 fn end_round(state: &mut State) {
     let version = Arc::clone(&state.version);
-    let relocating = &mut state.relocating;
+    let value_gc = &mut state.value_gc;
     let refs = version.tables().flat_map(|table| &table.record.value_refs);
     let left = refs.map(|(file, _)| *file);
-    relocating
+    value_gc
         .unmovable
-        .extend(left.filter(|file| relocating.victims.contains(file)));
-    relocating.victims.clear();
+        .extend(left.filter(|file| value_gc.victims.contains(file)));
+    value_gc.victims.clear();
 }
 
 pub(crate) struct ValueGc {
@@ -241,7 +241,7 @@ impl ValueGc {
             return None;
         };
         let run = &state.version.runs[at];
-        let victims = state.relocating.victims.clone();
+        let victims = state.value_gc.victims.clone();
         let values = Arc::clone(&state.version.values);
         let plan = CompactionPlan {
             inputs: vec![Run::new(run.id, tables, &self.shared.context.order)],
@@ -257,7 +257,7 @@ impl ValueGc {
             ))),
             hiders: Vec::new(),
         };
-        state.relocating.first_copies = self.value_files.moved().active();
+        state.value_gc.first_copies = self.value_files.moved().active();
         Some(state.begin_compaction(plan))
     }
 
@@ -267,10 +267,10 @@ impl ValueGc {
         let mut tries = 0;
         loop {
             let state = self.versions.lock();
-            if state.relocating.victims.is_empty() || !state.may_relocate() {
+            if state.value_gc.victims.is_empty() || !state.may_relocate() {
                 return None;
             }
-            let (version, victims) = (Arc::clone(&state.version), state.relocating.victims.clone());
+            let (version, victims) = (Arc::clone(&state.version), state.value_gc.victims.clone());
             let damaged = state.compactions.damaged.keys().copied().collect();
             // Without the lock, because there may be thousands of tables; with it after several
             // vain attempts.
@@ -306,7 +306,7 @@ impl ValueGc {
                 .filter_map(|immutable| immutable.values.first);
             let moving = immutables.chain(commit.first_values()).min();
             let version = Arc::clone(&state.version);
-            (version, moving, state.relocating.unmovable.clone())
+            (version, moving, state.value_gc.unmovable.clone())
         };
         let below = match moment {
             Moment::Asked { below } => below,
@@ -314,14 +314,14 @@ impl ValueGc {
         };
         let below = moving.unwrap_or(u64::MAX).min(below);
         let mut census = Census::of(&version);
-        let counted = |file: &Filled| file.file < below && !unmovable.contains(&file.file);
+        let counted = |file: &FileUsage| file.file < below && !unmovable.contains(&file.file);
         census.files.retain(counted);
         let (dead, alive) = census.files.iter().partition(|file| file.live == 0);
         census.files = alive;
         if moment != Moment::Load {
             // Files without a live value are dropped anyway, except those that are open for
             // appending.
-            let dead: Vec<Filled> = dead;
+            let dead: Vec<FileUsage> = dead;
             self.value_files
                 .close_value_files(&dead.iter().map(|file| file.file).collect());
         }
@@ -332,11 +332,11 @@ impl ValueGc {
         // Under both locks: nobody copies into a victim, and nobody begins to.
         let commit = self.log.lock();
         let mut state = self.versions.lock();
-        if !state.may_relocate() || !state.relocating.victims.is_empty() {
+        if !state.may_relocate() || !state.value_gc.victims.is_empty() {
             return Relocated::Busy;
         }
         self.value_files.close_files(&commit, &victims);
-        state.relocating.victims = victims;
+        state.value_gc.victims = victims;
         Relocated::Some
     }
 
@@ -350,19 +350,20 @@ impl ValueGc {
     ) -> BTreeSet<u64> {
         let (bytes, dead, regular) = (census.bytes(), census.dead(), self.shared.regular_length());
         let allowance = self.allowance();
-        let worthy = |census: &Census, victims: &BTreeSet<u64>, min, gain: fn(&Filled) -> u64| {
-            let chosen = census.files.iter();
-            let chosen = chosen.filter(|it| victims.contains(&it.file));
-            let gain: u64 = chosen.map(gain).sum();
-            gain >= min && is_worth_it(version, victims, gain)
-        };
+        let worthy =
+            |census: &Census, victims: &BTreeSet<u64>, min, gain: fn(&FileUsage) -> u64| {
+                let chosen = census.files.iter();
+                let chosen = chosen.filter(|it| victims.contains(&it.file));
+                let gain: u64 = chosen.map(gain).sum();
+                gain >= min && is_worth_it(version, victims, gain)
+            };
         let much = match moment {
             Moment::Load => dead > (bytes - dead).saturating_add(regular.saturating_mul(2)),
             Moment::Idle | Moment::Asked { .. } => allowance.is_much(dead, bytes),
         };
         if much {
             let victims = choose(census, regular, &allowance);
-            if worthy(census, &victims, regular / GAIN_MIN_SHARE, Filled::dead) {
+            if worthy(census, &victims, regular / GAIN_MIN_SHARE, FileUsage::dead) {
                 return victims;
             }
         }
@@ -445,9 +446,9 @@ impl ValueGc {
     /// Checking all tables is too much for every flush.
     fn is_due(&self, state: &mut State, bytes: u64) -> bool {
         let regular = self.shared.regular_length();
-        let looked_at = state.relocating.looked_at.min(bytes);
+        let looked_at = state.value_gc.looked_at.min(bytes);
         let due = bytes > regular.saturating_mul(2) && bytes - looked_at > regular / 4;
-        state.relocating.looked_at = if due { bytes } else { looked_at };
+        state.value_gc.looked_at = if due { bytes } else { looked_at };
         due
     }
 }

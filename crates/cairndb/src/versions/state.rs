@@ -32,8 +32,8 @@ use cairndb_mem::Memtable;
 
 use crate::jobs::job::Outcome;
 use crate::jobs::plan::CompactionPlan;
-use crate::jobs::relocation::Relocating;
-use crate::log::commit::{Filled, MemtableValues};
+use crate::jobs::relocation::ValueGcState;
+use crate::log::commit::{MemtableValues, SealedMemtable};
 use crate::state::budget::Budget;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
@@ -54,13 +54,13 @@ pub(crate) struct ImmutableMemtable {
     pub(crate) flush: Option<u64>,
 }
 
-impl From<Filled> for ImmutableMemtable {
-    fn from(filled: Filled) -> ImmutableMemtable {
+impl From<SealedMemtable> for ImmutableMemtable {
+    fn from(sealed: SealedMemtable) -> ImmutableMemtable {
         ImmutableMemtable {
-            mem: filled.mem,
-            logged: filled.logged,
-            first_segment: filled.first_segment,
-            values: filled.values,
+            mem: sealed.mem,
+            logged: sealed.logged,
+            first_segment: sealed.first_segment,
+            values: sealed.values,
             flush: None,
         }
     }
@@ -195,7 +195,7 @@ pub(crate) struct State {
     pub(crate) durable: DurableState,
     pub(crate) flushes: Flushes,
     pub(crate) compactions: Compactions,
-    pub(crate) relocating: Relocating,
+    pub(crate) value_gc: ValueGcState,
     pub(crate) squeezes: Squeezes,
     pub(crate) background: Background,
     /// The handle is being closed: jobs stop at the next step.
@@ -238,7 +238,7 @@ impl State {
             .running
             .swap_remove(at.expect("a compaction stays listed until it ends"));
         if let Some(relocation) = &plan.relocation {
-            self.relocating.end(relocation);
+            self.value_gc.end(relocation);
         }
     }
 

@@ -12,7 +12,7 @@ use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_format::name::FileKind;
 
-use crate::read::view::{Shown, View};
+use crate::read::view::{PublishedViews, View};
 use crate::versions::shared::Shared;
 use crate::versions::state::State;
 
@@ -22,7 +22,7 @@ pub(crate) struct VersionSet {
     view: ArcSwap<View>,
     /// The number of the newest view. It is stored before the view.
     newest_view: AtomicU64,
-    shown: Shown,
+    published_views: PublishedViews,
     published: AtomicU64,
     state: Mutex<State>,
     /// Signalled at every change of `state` that a caller may wait for.
@@ -42,7 +42,7 @@ impl VersionSet {
             shared,
             newest_view: AtomicU64::new(view.number),
             view: ArcSwap::from_pointee(view),
-            shown: Shown::default(),
+            published_views: PublishedViews::default(),
             published: AtomicU64::new(published),
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -97,12 +97,12 @@ impl VersionSet {
 
     /// Bytes of memory that older views keep, because readers still use them.
     pub(crate) fn pinned_bytes(&self) -> usize {
-        self.shown.pinned_bytes(&self.view.load())
+        self.published_views.pinned_bytes(&self.view.load())
     }
 
     /// Registers the view that opening made.
     pub(crate) fn note_first_view(&self) {
-        self.shown.note(&self.view.load());
+        self.published_views.note(&self.view.load());
     }
 
     /// Wakes callers that wait for a change of the state.
@@ -211,8 +211,8 @@ impl VersionSet {
             old.number + 1,
         ));
         drop(old);
-        view.readers.stripes.begin_view(view.number);
-        self.shown.note(&view);
+        view.readers.thread_caches.begin_view(view.number);
+        self.published_views.note(&view);
         // Release, and before the view: a reader that loads a sequence number published over this
         // view also sees that its own view is not the newest.
         self.newest_view.store(view.number, Ordering::Release);

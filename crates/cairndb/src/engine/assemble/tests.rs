@@ -12,8 +12,8 @@ use crate::engine::open::{context, opener, settings};
 use crate::log::commit::Payload;
 use crate::read::get;
 use crate::state::budget::Budget;
+use crate::state::files::reaper::Reaper;
 use crate::state::options::{Durability as Level, Options};
-use crate::state::reaper::Reaper;
 use crate::write::seal::Sealer;
 
 const PATH: &str = "/db";

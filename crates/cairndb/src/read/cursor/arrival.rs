@@ -1,78 +1,88 @@
 //! Positions a cursor: all sources are repositioned, past known tombstone spans
-//! ([`tombstone_spans`](crate::read::tombstone_spans)).
+//! ([`tombstone_spans`](crate::read::hints::tombstone_spans)).
 
 use cairndb_base::{Result, SeqNo};
 
-use super::{Heading, Shown, ViewCursor};
+use super::{Direction, Location, ViewCursor};
+use crate::read::hints::tombstone_spans::{
+    KeyBound, ReadPoint, SPAN_TOMBSTONES_MIN, SpanUse, TombstoneSpan,
+};
 use crate::read::source::Source;
-use crate::read::tombstone_spans::{DEAD_NOTED, DeadSpan, Moment, Place, SpanUse};
 use crate::read::view::View;
 
 impl ViewCursor {
     /// Returns the known tombstone span from `place` on.
     #[inline]
-    pub(super) fn dead_from(&self, place: Place<'_>, forward: bool) -> Option<SpanUse> {
-        let now = moment(&self.view, self.seq);
-        let spans = &self.view.readers.stripes.mine().dead;
+    pub(super) fn span_from(&self, place: KeyBound<'_>, forward: bool) -> Option<SpanUse> {
+        let now = read_point(&self.view, self.seq);
+        let spans = &self.view.readers.thread_caches.mine().spans;
         spans.take(now, place, forward)
     }
 
     /// Moves to the first entry at or after `place`; `used` is the known tombstone span there.
-    pub(super) fn arrive_forward(&mut self, place: Place<'_>, used: Option<SpanUse>) -> Result<()> {
-        self.leave_for(Heading::Forward);
+    pub(super) fn arrive_forward(
+        &mut self,
+        place: KeyBound<'_>,
+        used: Option<SpanUse>,
+    ) -> Result<()> {
+        self.leave_for(Direction::Forward);
         match (&used, place) {
             (Some(used), _) => {
-                let now = moment(&self.view, self.seq);
+                let now = read_point(&self.view, self.seq);
                 let start = |source: &Source| used.start(now, source);
                 self.merger.start_forward(self.seq, start)?;
             }
-            (None, Place::At(key)) => self.merger.seek(key, self.seq)?,
-            (None, Place::First | Place::End) => self.merger.first()?,
+            (None, KeyBound::At(key)) => self.merger.seek(key, self.seq)?,
+            (None, KeyBound::First | KeyBound::End) => self.merger.first()?,
         }
         self.passed = 0;
         self.show_forward()?;
-        if self.passed >= DEAD_NOTED || used.is_some() {
-            self.note_dead(place, true, used);
+        if self.passed >= SPAN_TOMBSTONES_MIN || used.is_some() {
+            self.note_span(place, true, used);
         }
         Ok(())
     }
 
     /// Moves to the last entry at or before `place`.
-    pub(super) fn arrive_backward(&mut self, place: Place<'_>) -> Result<()> {
-        let used = self.dead_from(place, false);
-        self.leave_for(Heading::Backward);
+    pub(super) fn arrive_backward(&mut self, place: KeyBound<'_>) -> Result<()> {
+        let used = self.span_from(place, false);
+        self.leave_for(Direction::Backward);
         match (&used, place) {
             (Some(used), _) => {
-                let now = moment(&self.view, self.seq);
+                let now = read_point(&self.view, self.seq);
                 let start = |source: &Source| used.start(now, source);
                 self.merger.start_backward(start)?;
             }
-            (None, Place::At(key)) => self.merger.seek_for_prev(key, 0)?,
-            (None, Place::First | Place::End) => self.merger.last()?,
+            (None, KeyBound::At(key)) => self.merger.seek_for_prev(key, 0)?,
+            (None, KeyBound::First | KeyBound::End) => self.merger.last()?,
         }
         self.passed = 0;
         self.show_backward()?;
-        if self.passed >= DEAD_NOTED || used.is_some() {
-            self.note_dead(place, false, used);
+        if self.passed >= SPAN_TOMBSTONES_MIN || used.is_some() {
+            self.note_span(place, false, used);
         }
         Ok(())
     }
 
     /// Keeps the used span, and another if the seek passed many tombstones nevertheless.
     #[cold]
-    fn note_dead(&self, place: Place<'_>, forward: bool, used: Option<SpanUse>) {
+    fn note_span(&self, place: KeyBound<'_>, forward: bool, used: Option<SpanUse>) {
         let (spans, order) = (
-            &self.view.readers.stripes.mine().dead,
+            &self.view.readers.thread_caches.mine().spans,
             &self.view.context().order,
         );
         let used = used.map(|used| used.span);
         let mut noted = None;
-        if self.passed >= DEAD_NOTED {
-            let now = moment(&self.view, self.seq);
-            let end = if forward { Place::End } else { Place::First };
-            let ends = (place, self.place().map_or(end, Place::At));
+        if self.passed >= SPAN_TOMBSTONES_MIN {
+            let now = read_point(&self.view, self.seq);
+            let end = if forward {
+                KeyBound::End
+            } else {
+                KeyBound::First
+            };
+            let ends = (place, self.place().map_or(end, KeyBound::At));
             let settled = self.view.settled_seq();
-            noted = DeadSpan::new(now, settled, ends, forward, used.as_ref());
+            noted = TombstoneSpan::new(now, settled, ends, forward, used.as_ref());
         }
         let used = used.filter(|used| {
             let whole = noted.as_ref();
@@ -84,19 +94,19 @@ impl ViewCursor {
     }
 
     /// Clears the current entry and prepares the sources for positioning.
-    fn leave_for(&mut self, heading: Heading) {
+    fn leave_for(&mut self, direction: Direction) {
         self.begin_call();
         self.end_window();
-        self.shown = Shown::Nothing;
-        self.heading = heading;
+        self.location = Location::Nothing;
+        self.direction = direction;
         self.view.note_read();
         self.gather_sources();
     }
 }
 
 /// Returns what tombstone spans need of a view and a sequence number.
-fn moment(view: &View, seq: SeqNo) -> Moment<'_> {
-    Moment {
+fn read_point(view: &View, seq: SeqNo) -> ReadPoint<'_> {
+    ReadPoint {
         view: view.number,
         mutable: &view.mutable,
         order: &view.context().order,

@@ -6,23 +6,23 @@ use std::mem;
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::skip::Patience;
-use super::{Heading, Merged, Shown, ViewCursor};
+use super::{Direction, Location, MergerPosition, ViewCursor};
 
 impl ViewCursor {
     pub(super) fn prev_slow(&mut self) -> Result<()> {
         let Some(merged) = self.leave() else {
             return Ok(());
         };
-        let turns = mem::replace(&mut self.heading, Heading::Backward) == Heading::Forward;
+        let turns = mem::replace(&mut self.direction, Direction::Backward) == Direction::Forward;
         match merged {
-            Merged::Elsewhere => {
+            MergerPosition::Elsewhere => {
                 self.gather_sources();
                 // Before every version of the key just left.
                 self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
             }
             _ if turns => self.turn()?,
-            Merged::There => self.merger.step()?,
-            Merged::Beyond => {}
+            MergerPosition::There => self.merger.step()?,
+            MergerPosition::Beyond => {}
         }
         self.skip_key()?;
         self.show_backward()
@@ -109,7 +109,7 @@ impl ViewCursor {
             }
             Kind::Merge => self.fold_gathered()?,
         }
-        self.shown = Shown::Copied;
+        self.location = Location::Copied;
         Ok(true)
     }
 

@@ -11,7 +11,7 @@
 
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
-use super::{Heading, ViewCursor};
+use super::{Direction, ViewCursor};
 use crate::read::merging_iter::MergingIter;
 
 /// Versions stepped over in a memtable before its cursor is repositioned, which costs about ten
@@ -96,9 +96,9 @@ impl ViewCursor {
     /// As `skip_key`, past many versions: each source is repositioned after its last one.
     #[cold]
     fn skip_versions(&mut self) -> Result<()> {
-        let end = match self.heading {
-            Heading::Forward => 0,
-            Heading::Backward => SEQ_MAX,
+        let end = match self.direction {
+            Direction::Forward => 0,
+            Direction::Backward => SEQ_MAX,
         };
         let mut patience = Patience::default();
         while self.is_at_key() {

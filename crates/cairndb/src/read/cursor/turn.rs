@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use cairndb_base::{Result, SEQ_MAX};
 
-use super::{Heading, ViewCursor};
+use super::{Direction, ViewCursor};
 
 /// Entries that a cursor passes one by one after it turned, before it searches.
 const TURN_STEPS: usize = 8;
@@ -14,18 +14,18 @@ impl ViewCursor {
     /// its position and `self.key`, the key just left; the cursor sees none of them.
     pub(super) fn turn(&mut self) -> Result<()> {
         self.merger.turn()?;
-        let skipped = match self.heading {
-            Heading::Forward => Ordering::Less,
-            Heading::Backward => Ordering::Greater,
+        let skipped = match self.direction {
+            Direction::Forward => Ordering::Less,
+            Direction::Backward => Ordering::Greater,
         };
         let order = &self.view.context().order;
         let mut steps = 0;
         while self.merger.valid() && order.compare(self.merger.key(), &self.key) == skipped {
             // Many were inserted, or passed at once on the way here.
             if steps == TURN_STEPS {
-                return match self.heading {
-                    Heading::Forward => self.merger.seek(&self.key, 0),
-                    Heading::Backward => self.merger.seek_for_prev(&self.key, SEQ_MAX),
+                return match self.direction {
+                    Direction::Forward => self.merger.seek(&self.key, 0),
+                    Direction::Backward => self.merger.seek_for_prev(&self.key, SEQ_MAX),
                 };
             }
             self.merger.step()?;

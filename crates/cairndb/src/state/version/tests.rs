@@ -4,8 +4,8 @@ use cairndb_env::{Background, Env, MemEnv};
 use cairndb_mem::ClockCache;
 
 use super::*;
-use crate::state::files::OpenFiles;
-use crate::state::opener::Mapping;
+use crate::state::files::open_files::OpenFiles;
+use crate::state::files::opener::Mapping;
 
 fn opener() -> Arc<TableOpener> {
     let env = MemEnv::new(Background::Stepped);

@@ -57,7 +57,7 @@ impl ValueGc {
             return false;
         }
         let (allowance, mut census) = (self.allowance(), Census::of(version));
-        let unmovable = &state.relocating.unmovable;
+        let unmovable = &state.value_gc.unmovable;
         census.files.retain(|file| !unmovable.contains(&file.file));
         let (dead, bytes) = (census.dead(), census.bytes());
         if allowance.is_much(dead, bytes) {

@@ -34,7 +34,7 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         let mut commit = self.log.lock();
         for file in &self.files {
-            commit.value_arrives(*file);
+            commit.note_value_inserted(*file);
         }
     }
 }
@@ -154,7 +154,7 @@ impl Writer {
                 self.value_files.values().append(fill)?;
             }
             for pointer in &pointers[before..] {
-                commit.value_sets_out(pointer.file.0);
+                commit.note_value_appended(pointer.file.0);
                 in_flight.files.push(pointer.file.0);
             }
             if self.value_files.values().unsynced_files() > UNSYNCED_FILES_MAX {

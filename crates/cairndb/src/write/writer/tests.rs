@@ -18,7 +18,7 @@ use cairndb_env::{Background, FileSync};
 use crate::engine::core::Core;
 use crate::log::values::UNSYNCED_FILES_MAX;
 use crate::read::cursor::ViewCursor;
-use crate::read::view_guard::HeldView;
+use crate::read::hints::view_ref::ViewRef;
 use crate::state::options::{Durability, Options};
 
 const LARGE: [u8; 9_000] = [7; 9_000];
@@ -272,7 +272,7 @@ fn a_failure_wakes_those_who_wait() {
 /// Places a cursor at the first key from `key` on, which it returns.
 fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
     let (view, seq) = core.versions.read_point();
-    let mut cursor = ViewCursor::new(HeldView::new(view), seq);
+    let mut cursor = ViewCursor::new(ViewRef::new(view), seq);
     cursor.seek(key).expect("what is there can be read");
     cursor.key().to_vec()
 }
@@ -282,7 +282,7 @@ fn seeks_between_writes_find_their_place_in_every_part() {
     let core = open(SimEnv::new(1)).expect("a fresh database opens");
     let key = |number: u32| [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
     let mut number = 0_u32;
-    while core.versions.view().parts() < 3 {
+    while core.versions.view().memtables() < 3 {
         core.write_one(Kind::Put, &key(number), b"", Durability::Os)
             .expect("a healthy database takes writes");
         number += 1;

@@ -12,10 +12,13 @@
 
 use std::cell::Cell;
 
-/// Upper bound of the counter: keys that passed less keys that did not.
+/// Upper bound of the counter: keys that passed, less [`REFUSAL`] for each that did not.
 const MOST: u8 = 15;
 /// From this count on, the next key is expected to pass.
 const LIKELY: u8 = 8;
+/// Passes that one refusal outweighs: a page found for an absent key costs more than a page found
+/// late, so gets of which a third or more are for absent keys ask filters first.
+const REFUSAL: u8 = 3;
 
 thread_local! {
     static HITS: Cell<u8> = const { Cell::new(0) };
@@ -36,12 +39,12 @@ pub(crate) fn note_pass() {
 /// Notes that a filter refused a key.
 #[inline]
 pub(crate) fn note_refusal() {
-    HITS.set(HITS.get().saturating_sub(1));
+    HITS.set(HITS.get().saturating_sub(REFUSAL));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LIKELY, MOST, likely, note_pass, note_refusal};
+    use super::{LIKELY, MOST, REFUSAL, likely, note_pass, note_refusal};
 
     #[test]
     fn most_of_the_last_answers_decide() {
@@ -56,10 +59,22 @@ mod tests {
         for _ in 0..100 {
             note_pass();
         }
-        for _ in 0..=MOST - LIKELY {
+        for _ in 0..(MOST - LIKELY).div_ceil(REFUSAL) {
             assert!(likely());
             note_refusal();
         }
         assert!(!likely());
+    }
+
+    #[test]
+    fn half_absent_keys_are_not_expected_to_pass() {
+        let mut expected = 0;
+        for _ in 0..100 {
+            note_pass();
+            expected += u32::from(likely());
+            note_refusal();
+            expected += u32::from(likely());
+        }
+        assert_eq!(expected, 0);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It stands between the directory and readers that use `pread` on a table or value file. A file
 //! that the pool closed is reopened at its next read. Its name therefore has to exist until the
-//! last reader is gone, which the handles in `state/version.rs` and `state/value_handle.rs`
+//! last reader is gone, which the handles in `state/version.rs` and `state/files/value_handle.rs`
 //! guarantee. A mapped file needs its descriptor only for the mapping and releases it at once.
 //!
 //! Locks: the ring, then one slot. No file is opened under either; a file may be closed under them.

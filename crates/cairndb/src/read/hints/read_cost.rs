@@ -10,10 +10,10 @@
 //! 16 KiB for each seek that found nothing.) A compaction at every opening lost: it would be paid
 //! by a process that looks up three keys and closes.
 //!
-//! Threads: each thread counts for itself ([`Stripe`](crate::read::thread_cache::Stripe)) and adds
-//! to the view's count now and then: a single counter would be a cache line that every read
-//! transfers. Races lose some reads or count them twice; a seek that has to look again counts
-//! again.
+//! Threads: each thread counts for itself
+//! ([`ThreadCache`](crate::read::hints::thread_cache::ThreadCache)) and adds to the view's count
+//! now and then: a single counter would be a cache line that every read transfers. Races lose some
+//! reads or count them twice; a seek that has to look again counts again.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -29,12 +29,12 @@ const READS_MIN: u64 = 64 << 10;
 
 /// Count of a thread.
 #[derive(Debug, Default)]
-pub(crate) struct Toll(AtomicU16);
+pub(crate) struct ReadCounter(AtomicU16);
 
-impl Toll {
+impl ReadCounter {
     /// Counts a read; returns whether [`READS_ADDED`] reads are to be added to the view's count.
     #[inline]
-    pub(crate) fn pay(&self) -> bool {
+    pub(crate) fn count(&self) -> bool {
         let reads = self.0.load(Ordering::Relaxed).wrapping_add(1);
         self.0.store(reads, Ordering::Relaxed);
         reads.is_multiple_of(READS_ADDED)
@@ -43,9 +43,9 @@ impl Toll {
 
 /// Count of a view, over all threads.
 #[derive(Debug, Default)]
-pub(crate) struct Tolls(AtomicU64);
+pub(crate) struct ReadCost(AtomicU64);
 
-impl Tolls {
+impl ReadCost {
     /// Adds the reads of a thread; returns whether the reads of all threads have now paid for a
     /// compaction of `bytes`, or for a further one, since the first may have been delayed.
     pub(crate) fn add(&self, bytes: u64) -> bool {
@@ -58,24 +58,24 @@ impl Tolls {
 
 /// The action that is started once it is paid for; unset if none is allowed.
 #[derive(Default)]
-pub(crate) struct Paid(OnceLock<Box<dyn Fn() + Send + Sync>>);
+pub(crate) struct CompactionTrigger(OnceLock<Box<dyn Fn() + Send + Sync>>);
 
-impl Paid {
+impl CompactionTrigger {
     /// Sets the action. Only the first call counts.
-    pub(crate) fn begins(&self, begin: impl Fn() + Send + Sync + 'static) {
+    pub(crate) fn set(&self, begin: impl Fn() + Send + Sync + 'static) {
         let _ = self.0.set(Box::new(begin));
     }
 
-    pub(crate) fn begin(&self) {
+    pub(crate) fn fire(&self) {
         if let Some(begin) = self.0.get() {
             begin();
         }
     }
 }
 
-impl fmt::Debug for Paid {
+impl fmt::Debug for CompactionTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Paid")
+        f.debug_tuple("CompactionTrigger")
             .field(&self.0.get().is_some())
             .finish()
     }
@@ -88,8 +88,8 @@ mod tests {
     /// Returns the number of reads after which a compaction of `bytes` is first paid for, and how
     /// often one is.
     fn paid_after(bytes: u64, reads: u64) -> (Option<u64>, usize) {
-        let (mine, all) = (Toll::default(), Tolls::default());
-        let paid = (1..=reads).filter(|_| mine.pay() && all.add(bytes));
+        let (mine, all) = (ReadCounter::default(), ReadCost::default());
+        let paid = (1..=reads).filter(|_| mine.count() && all.add(bytes));
         let paid: Vec<u64> = paid.collect();
         (paid.first().copied(), paid.len())
     }

@@ -12,7 +12,7 @@ use cairndb_format::name;
 
 use crate::recovery::live_log::LiveLog;
 use crate::recovery::replay::Replay;
-use crate::state::new_files::create_unused;
+use crate::state::files::new_files::create_unused;
 use crate::versions::edits::edit_of;
 
 impl Replay<'_> {
@@ -22,7 +22,7 @@ impl Replay<'_> {
     /// # Errors
     /// Those of writing the manifest. The previous manifest then stays in force, or a crash may
     /// find either.
-    pub(super) fn retire(&mut self, log: &LiveLog<'_>, done: usize) -> Result<()> {
+    pub(super) fn release_segments(&mut self, log: &LiveLog<'_>, done: usize) -> Result<()> {
         self.sync_values()?;
         self.dir.sync()?;
         let recovered = &mut *self.recovered;
@@ -50,17 +50,17 @@ impl Replay<'_> {
             ManifestWriter::create(dir, number, salt.wrapping_add(number.0), &base)
         })?;
         // From here on a crash may find either manifest, and so may a sweep after an error.
-        self.mentioned.add_files(&recovered.version);
+        self.manifest_files.add_files(&recovered.version);
         install_current(dir, number)?;
         let old = std::mem::replace(&mut recovered.manifest, number.0);
         self.durable_seq = recovered.last_seq;
-        self.mentioned.replaced_by(number, &recovered.version);
+        self.manifest_files.replaced_by(number, &recovered.version);
         // A file that cannot be removed now is removed by the sweep after the opening.
         let _ = dir.unlink(&name::manifest(FileNumber(old)));
-        for index in self.retired..done {
+        for index in self.released..done {
             let _ = dir.unlink(&log.name(index));
         }
-        self.retired = done;
+        self.released = done;
         Ok(())
     }
 }

@@ -15,22 +15,22 @@ use crate::read::view::View;
 
 /// A view that stays unchanged while this lives.
 #[derive(Debug)]
-pub(crate) struct HeldView {
+pub(crate) struct ViewRef {
     view: Guard<Arc<View>>,
     counted: bool,
 }
 
-impl HeldView {
-    pub(crate) fn new(view: Guard<Arc<View>>) -> HeldView {
-        HeldView {
+impl ViewRef {
+    pub(crate) fn new(view: Guard<Arc<View>>) -> ViewRef {
+        ViewRef {
             view,
             counted: false,
         }
     }
 
     /// Returns a counted reference to the same view for another cursor.
-    pub(crate) fn fork(&self) -> HeldView {
-        HeldView {
+    pub(crate) fn fork(&self) -> ViewRef {
+        ViewRef {
             view: Guard::from_inner(Arc::clone(&self.view)),
             counted: true,
         }
@@ -45,7 +45,7 @@ impl HeldView {
     }
 }
 
-impl Deref for HeldView {
+impl Deref for ViewRef {
     type Target = View;
 
     #[inline]

@@ -5,20 +5,20 @@ use cairndb_base::{Order, Result};
 use cairndb_env::Mapping;
 use cairndb_format::value_file::Pointer;
 
-use crate::read::pointed::borrow_pointer;
+use crate::read::value_ref::borrow_pointer;
 use crate::state::version::Values;
 
 /// A value in `borrowed` if that is set, else in `own`.
 #[derive(Debug, Default)]
-pub(super) struct ShownValue {
+pub(super) struct EntryValue {
     own: Vec<u8>,
     borrowed: Option<Mapping>,
 }
 
-impl ShownValue {
+impl EntryValue {
     /// Returns an empty value with a buffer for later ones.
-    pub(super) fn with_buffer(own: Vec<u8>) -> ShownValue {
-        ShownValue {
+    pub(super) fn with_buffer(own: Vec<u8>) -> EntryValue {
+        EntryValue {
             own,
             borrowed: None,
         }

@@ -6,8 +6,8 @@
 //! a branch predictor.
 //!
 //! Threads: one byte for the cursors of a thread; very many threads may share one
-//! ([`thread_cache`](crate::read::thread_cache)). Seeks for absent keys store to it all the time:
-//! with one byte for all threads, two of them waited for each other. A race loses a count.
+//! ([`thread_cache`](crate::read::hints::thread_cache)). Seeks for absent keys store to it all the
+//! time: with one byte for all threads, two of them waited for each other. A race loses a count.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -18,13 +18,13 @@ const SEEKS_MAX: u8 = 2 * SEEKS_ALONE;
 /// Cost, in counted seeks, of a prediction that failed: the seek led to a tombstone, an operand or
 /// a pointer, and needed a cursor after all. That costs a third of what a hit saves, and the seek
 /// itself counts again if it was alone.
-const VAIN: u8 = 2;
+const MISS_COST: u8 = 2;
 
 /// Number of consecutive seeks that were not followed by a move.
 #[derive(Debug, Default)]
-pub(crate) struct SeekHabit(AtomicU8);
+pub(crate) struct SeekPredictor(AtomicU8);
 
-impl SeekHabit {
+impl SeekPredictor {
     /// Whether the next seek is predicted to be alone.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
@@ -56,9 +56,10 @@ impl SeekHabit {
 
     /// Records that a seek predicted to be alone found no entry that can be returned without a
     /// cursor.
-    pub(crate) fn note_vain(&self) {
+    pub(crate) fn note_miss(&self) {
         let seeks = self.0.load(Ordering::Relaxed);
-        self.0.store(seeks.saturating_sub(VAIN), Ordering::Relaxed);
+        self.0
+            .store(seeks.saturating_sub(MISS_COST), Ordering::Relaxed);
     }
 }
 
@@ -68,29 +69,29 @@ mod tests {
 
     #[test]
     fn a_single_scan_breaks_the_habit() {
-        let habit = SeekHabit::default();
+        let predictor = SeekPredictor::default();
         for _ in 0..SEEKS_ALONE {
-            assert!(!habit.alone());
-            habit.note_alone();
+            assert!(!predictor.alone());
+            predictor.note_alone();
         }
-        assert!(habit.alone() && !habit.moved());
-        habit.note_moved();
-        assert!(!habit.alone() && habit.moved());
+        assert!(predictor.alone() && !predictor.moved());
+        predictor.note_moved();
+        assert!(!predictor.alone() && predictor.moved());
     }
 
     #[test]
     fn seeks_in_vain_are_tried_every_other_time_at_most() {
-        let habit = SeekHabit::default();
+        let predictor = SeekPredictor::default();
         for _ in 0..u8::MAX {
-            habit.note_alone();
+            predictor.note_alone();
         }
         let mut tried = 0;
         for _ in 0..100 {
-            if habit.alone() {
+            if predictor.alone() {
                 tried += 1;
-                habit.note_vain();
+                predictor.note_miss();
             }
-            habit.note_alone();
+            predictor.note_alone();
         }
         assert!((1..=55).contains(&tried), "{tried}");
     }

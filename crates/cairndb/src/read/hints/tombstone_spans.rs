@@ -32,7 +32,7 @@
 //! -- queue` measures this.
 //!
 //! Threads: each thread has its own spans, beside the other state of its cursors
-//! ([`thread_cache`](crate::read::thread_cache)).
+//! ([`thread_cache`](crate::read::hints::thread_cache)).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ use crate::read::source::Source;
 
 /// Tombstones a seek has to walk before a span is recorded: to walk fewer costs less than to find a
 /// span.
-pub(crate) const DEAD_NOTED: usize = 32;
+pub(crate) const SPAN_TOMBSTONES_MIN: usize = 32;
 /// Most spans of a thread: the queues that it seeks in by turns.
 const SPANS: usize = 64;
 /// Of the spans that start before the key of a seek, this many of the last are examined: a longer
@@ -57,7 +57,7 @@ const KEY_BYTES_MAX: usize = 128;
 
 /// What a cursor reads: a view at a sequence number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment<'a> {
+pub(crate) struct ReadPoint<'a> {
     /// Number of the view.
     pub(crate) view: u64,
     /// Mutable memtable of the view.
@@ -68,21 +68,21 @@ pub(crate) struct Moment<'a> {
 
 /// A key, or the position before or after every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place<'a> {
+pub(crate) enum KeyBound<'a> {
     First,
     At(&'a [u8]),
     End,
 }
 
-impl<'a> Place<'a> {
-    fn compare(self, other: Place<'a>, order: &Order) -> Ordering {
+impl<'a> KeyBound<'a> {
+    fn compare(self, other: KeyBound<'a>, order: &Order) -> Ordering {
         match (self, other) {
-            (Place::At(a), Place::At(b)) => order.compare(a, b),
+            (KeyBound::At(a), KeyBound::At(b)) => order.compare(a, b),
             (a, b) => a.rank().cmp(&b.rank()),
         }
     }
 
-    fn nearer(self, other: Place<'a>, order: &Order) -> Place<'a> {
+    fn nearer(self, other: KeyBound<'a>, order: &Order) -> KeyBound<'a> {
         if self.compare(other, order).is_lt() {
             self
         } else {
@@ -90,7 +90,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn farther(self, other: Place<'a>, order: &Order) -> Place<'a> {
+    fn farther(self, other: KeyBound<'a>, order: &Order) -> KeyBound<'a> {
         if self.compare(other, order).is_lt() {
             other
         } else {
@@ -100,72 +100,72 @@ impl<'a> Place<'a> {
 
     fn rank(self) -> u8 {
         match self {
-            Place::First => 0,
-            Place::At(_) => 1,
-            Place::End => 2,
+            KeyBound::First => 0,
+            KeyBound::At(_) => 1,
+            KeyBound::End => 2,
         }
     }
 
-    fn is_before(self, other: Place<'a>, order: &Order) -> bool {
+    fn is_before(self, other: KeyBound<'a>, order: &Order) -> bool {
         self.compare(other, order).is_lt()
     }
 
     fn is_long(self) -> bool {
-        matches!(self, Place::At(key) if key.len() > KEY_BYTES_MAX)
+        matches!(self, KeyBound::At(key) if key.len() > KEY_BYTES_MAX)
     }
 }
 
-/// A [`Place`] that owns its key.
+/// A [`KeyBound`] that owns its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kept {
+enum OwnedBound {
     First,
     At(Box<[u8]>),
     End,
 }
 
-impl Kept {
-    fn place(&self) -> Place<'_> {
+impl OwnedBound {
+    fn place(&self) -> KeyBound<'_> {
         match self {
-            Kept::First => Place::First,
-            Kept::At(key) => Place::At(key),
-            Kept::End => Place::End,
+            OwnedBound::First => KeyBound::First,
+            OwnedBound::At(key) => KeyBound::At(key),
+            OwnedBound::End => KeyBound::End,
         }
     }
 
-    fn of(place: Place<'_>) -> Kept {
+    fn of(place: KeyBound<'_>) -> OwnedBound {
         match place {
-            Place::First => Kept::First,
-            Place::At(key) => Kept::At(key.into()),
-            Place::End => Kept::End,
+            KeyBound::First => OwnedBound::First,
+            KeyBound::At(key) => OwnedBound::At(key.into()),
+            KeyBound::End => OwnedBound::End,
         }
     }
 }
 
 /// A key range in which no key was visible.
 #[derive(Debug)]
-pub(crate) struct DeadSpan {
+pub(crate) struct TombstoneSpan {
     view: u64,
     seq: SeqNo,
-    low: Kept,
-    high: Kept,
+    low: OwnedBound,
+    high: OwnedBound,
     /// Whether the seek that found it went from `low` to `high`.
     forward: bool,
     /// `None` if the mutable memtable was empty at `seq`; then nothing of it may be skipped.
-    resume: Option<Kept>,
+    resume: Option<OwnedBound>,
     end_seq: SeqNo,
 }
 
-impl DeadSpan {
+impl TombstoneSpan {
     /// Returns the span that a seek from `from` found which stopped at `to` and used the span
     /// `used`. `settled` is the largest sequence number outside the view's mutable memtable.
     /// Returns `None` if that is newer than the cursor, or for long keys.
     pub(crate) fn new(
-        now: Moment<'_>,
+        now: ReadPoint<'_>,
         settled: SeqNo,
-        (from, to): (Place<'_>, Place<'_>),
+        (from, to): (KeyBound<'_>, KeyBound<'_>),
         forward: bool,
-        used: Option<&DeadSpan>,
-    ) -> Option<DeadSpan> {
+        used: Option<&TombstoneSpan>,
+    ) -> Option<TombstoneSpan> {
         let (low, high) = if forward { (from, to) } else { (to, from) };
         // An inconsistent comparator may lead anywhere.
         let ordered = low.is_before(high, now.order);
@@ -174,28 +174,32 @@ impl DeadSpan {
         }
         // If too many entries were inserted at the end since then, the `resume` of the used span is
         // still correct: it is no farther.
-        let near_end = now.mutable.key_near_end(now.seq).map(Place::At);
-        let before = used.and_then(|used| used.resume.as_ref()).map(Kept::place);
+        let near_end = now.mutable.key_near_end(now.seq).map(KeyBound::At);
+        let before = used
+            .and_then(|used| used.resume.as_ref())
+            .map(OwnedBound::place);
         let resume = near_end.or(before).map(|end| end.nearer(high, now.order));
-        Some(DeadSpan {
+        Some(TombstoneSpan {
             view: now.view,
             seq: now.seq,
-            low: Kept::of(low),
-            high: Kept::of(high),
+            low: OwnedBound::of(low),
+            high: OwnedBound::of(high),
             forward,
-            resume: resume.filter(|resume| !resume.is_long()).map(Kept::of),
+            resume: resume
+                .filter(|resume| !resume.is_long())
+                .map(OwnedBound::of),
             end_seq: now.seq,
         })
     }
 
     /// Whether `other` is entirely within it.
-    pub(crate) fn contains(&self, other: &DeadSpan, order: &Order) -> bool {
+    pub(crate) fn contains(&self, other: &TombstoneSpan, order: &Order) -> bool {
         let (low, high) = (other.low.place(), other.high.place());
         !low.is_before(self.low.place(), order) && !self.high.place().is_before(high, order)
     }
 
     /// Whether it may be used for a seek to `place`.
-    fn covers(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> bool {
+    fn covers(&self, now: ReadPoint<'_>, place: KeyBound<'_>, forward: bool) -> bool {
         let (low, high) = (
             place.compare(self.low.place(), now.order),
             place.compare(self.high.place(), now.order),
@@ -211,9 +215,14 @@ impl DeadSpan {
     /// Returns where the mutable memtable may start instead of at `place`, which the span covers.
     /// If no insertion within the span was reported, the span is advanced to the current sequence
     /// number.
-    fn start_of_mutable(&mut self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Kept {
+    fn start_of_mutable(
+        &mut self,
+        now: ReadPoint<'_>,
+        place: KeyBound<'_>,
+        forward: bool,
+    ) -> OwnedBound {
         let Some(resume) = &self.resume else {
-            return Kept::of(place);
+            return OwnedBound::of(place);
         };
         let order = now.order;
         let (low, high, resume) = (self.low.place(), self.high.place(), resume.place());
@@ -221,7 +230,7 @@ impl DeadSpan {
         let mut begin = if forward { resume } else { low };
         let mut inserted = false;
         let all = now.mutable.inserted_between(self.seq, |key| {
-            let key = Place::At(key);
+            let key = KeyBound::At(key);
             if key.is_before(low, order) || high.is_before(key, order) {
                 return;
             }
@@ -233,9 +242,9 @@ impl DeadSpan {
             }
         });
         if !all || !(forward || ended) || begin.is_long() {
-            return Kept::of(place);
+            return OwnedBound::of(place);
         }
-        let begin = Kept::of(if forward {
+        let begin = OwnedBound::of(if forward {
             begin.farther(place, order)
         } else {
             begin.nearer(place, order)
@@ -253,15 +262,15 @@ impl DeadSpan {
 /// A span that a seek uses.
 #[derive(Debug)]
 pub(crate) struct SpanUse {
-    pub(crate) span: DeadSpan,
+    pub(crate) span: TombstoneSpan,
     /// Where the mutable memtable starts.
-    mutable: Kept,
+    mutable: OwnedBound,
     forward: bool,
 }
 
 impl SpanUse {
     /// Returns where `source`, a source of the view, may start.
-    pub(crate) fn start(&self, now: Moment<'_>, source: &Source) -> Place<'_> {
+    pub(crate) fn start(&self, now: ReadPoint<'_>, source: &Source) -> KeyBound<'_> {
         debug_assert!(self.span.view == now.view && self.span.seq <= now.seq);
         if source.is(now.mutable) {
             self.mutable.place()
@@ -275,17 +284,22 @@ impl SpanUse {
 
 /// The spans of a thread.
 #[derive(Debug, Default)]
-pub(crate) struct DeadSpans {
+pub(crate) struct TombstoneSpans {
     /// Whether there are spans: all that a seek checks while nothing is deleted.
     any: AtomicBool,
     /// Ordered by their lower ends, which differ.
-    spans: Mutex<Vec<DeadSpan>>,
+    spans: Mutex<Vec<TombstoneSpan>>,
 }
 
-impl DeadSpans {
+impl TombstoneSpans {
     /// Takes the span that a cursor may use for a seek to `place`; the caller returns it to `keep`.
     #[inline]
-    pub(crate) fn take(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Option<SpanUse> {
+    pub(crate) fn take(
+        &self,
+        now: ReadPoint<'_>,
+        place: KeyBound<'_>,
+        forward: bool,
+    ) -> Option<SpanUse> {
         // Relaxed: a hint. Spans are read under the lock.
         if !self.any.load(Memory::Relaxed) {
             return None;
@@ -294,7 +308,7 @@ impl DeadSpans {
     }
 
     #[cold]
-    fn find(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Option<SpanUse> {
+    fn find(&self, now: ReadPoint<'_>, place: KeyBound<'_>, forward: bool) -> Option<SpanUse> {
         let mut span = {
             // As with spare sources, a reader that does not get the lock does without.
             let mut spans = self.spans.try_lock()?;
@@ -324,7 +338,7 @@ impl DeadSpans {
     /// Keeps a span and replaces one with the same lower end. If there are too many, the oldest is
     /// dropped.
     #[cold]
-    pub(crate) fn keep(&self, span: DeadSpan, order: &Order) {
+    pub(crate) fn keep(&self, span: TombstoneSpan, order: &Order) {
         let Some(mut spans) = self.spans.try_lock() else {
             return;
         };
@@ -347,6 +361,6 @@ impl DeadSpans {
 }
 
 /// Returns the index of the span whose lower end is at `place`, or else its insertion point.
-fn position(spans: &[DeadSpan], place: Place<'_>, order: &Order) -> Result<usize, usize> {
+fn position(spans: &[TombstoneSpan], place: KeyBound<'_>, order: &Order) -> Result<usize, usize> {
     spans.binary_search_by(|span| span.low.place().compare(place, order))
 }

@@ -1,5 +1,5 @@
 //! State that the cursors of one thread pass on to the next: the seek predictor, tombstone spans
-//! ([`tombstone_spans`](crate::read::tombstone_spans)), and sources.
+//! ([`tombstone_spans`](crate::read::hints::tombstone_spans)), and sources.
 //!
 //! Many cursors live for one seek or a short scan. Making a cursor's sources and dropping them
 //! takes half a dozen allocations and reference counts, and once the cursor is moved the buffers of
@@ -15,36 +15,37 @@
 //!    this.
 //! 3. They hold little memory ([`SPARE_BYTES_MAX`]), and no page of a cache.
 //!
-//! Threads: each thread has one of [`STRIPES`] slots, which it usually shares with no other thread.
-//! A slot is behind a lock. A reader that does not get the lock at once does without the slot, so
-//! no reader waits for another, not even in a process that was forked while the lock was held.
-//! (Thread-local slots, which need no lock, lost: nobody could empty them when the view changes,
-//! and a sleeping thread would keep obsolete files.)
+//! Threads: each thread has one of [`THREAD_CACHES`] slots, which it usually shares with no other
+//! thread. A slot is behind a lock. A reader that does not get the lock at once does without the
+//! slot, so no reader waits for another, not even in a process that was forked while the lock was
+//! held. (Thread-local slots, which need no lock, lost: nobody could empty them when the view
+//! changes, and a sleeping thread would keep obsolete files.)
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cairndb_env::sync::Mutex;
 
+use crate::read::hints::read_cost::ReadCounter;
+use crate::read::hints::seek_predictor::SeekPredictor;
+use crate::read::hints::tombstone_spans::TombstoneSpans;
 use crate::read::merging_iter::MergingIter;
-use crate::read::read_cost::Toll;
-use crate::read::seek_predictor::SeekHabit;
-use crate::read::tombstone_spans::DeadSpans;
 
 /// Number of slots. Threads are counted and never counted down: two threads may share a slot once
 /// there are, or were, more threads than slots.
-const STRIPES: usize = 16;
+const THREAD_CACHES: usize = 16;
 /// Heap bytes above which sources are dropped.
 const SPARE_BYTES_MAX: usize = 16 << 10;
 
-/// State of one thread's cursors, and its count of reads ([`read_cost`](crate::read::read_cost)).
-/// Aligned to two cache lines, since processors fetch pairs.
+/// State of one thread's cursors, and its count of reads
+/// ([`read_cost`](crate::read::hints::read_cost)). Aligned to two cache lines, since processors
+/// fetch pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Stripe {
-    pub(crate) seeks: SeekHabit,
-    pub(crate) dead: DeadSpans,
-    pub(crate) toll: Toll,
+pub(crate) struct ThreadCache {
+    pub(crate) seeks: SeekPredictor,
+    pub(crate) spans: TombstoneSpans,
+    pub(crate) reads: ReadCounter,
     spare: Mutex<Spare>,
 }
 
@@ -56,9 +57,9 @@ struct Spare {
     merger: Option<MergingIter>,
 }
 
-/// The stripes of a handle.
+/// The caches of a handle, one for each thread.
 #[derive(Debug)]
-pub(crate) struct Stripes([Stripe; STRIPES]);
+pub(crate) struct ThreadCaches([ThreadCache; THREAD_CACHES]);
 
 /// Number of threads counted so far.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -80,26 +81,26 @@ fn thread_number() -> usize {
     })
 }
 
-impl Stripes {
-    /// Returns stripes for the view with this number.
-    pub(crate) fn new(view: u64) -> Stripes {
-        let stripes = Stripes(Default::default());
-        stripes.begin_view(view);
-        stripes
+impl ThreadCaches {
+    /// Returns caches for the view with this number.
+    pub(crate) fn new(view: u64) -> ThreadCaches {
+        let thread_caches = ThreadCaches(Default::default());
+        thread_caches.begin_view(view);
+        thread_caches
     }
 
-    /// Returns the stripe of this thread.
+    /// Returns the cache of this thread.
     #[inline]
-    pub(crate) fn mine(&self) -> &Stripe {
-        &self.0[thread_number() % STRIPES]
+    pub(crate) fn mine(&self) -> &ThreadCache {
+        &self.0[thread_number() % THREAD_CACHES]
     }
 
     /// Drops all spare sources; later, sources of older views are refused. Called before the view
     /// is published.
     pub(crate) fn begin_view(&self, view: u64) {
-        for stripe in &self.0 {
+        for cache in &self.0 {
             let old = {
-                let mut spare = stripe.spare.lock();
+                let mut spare = cache.spare.lock();
                 spare.view = view;
                 spare.merger.take()
             };
@@ -109,7 +110,7 @@ impl Stripes {
     }
 }
 
-impl Stripe {
+impl ThreadCache {
     /// Takes sources over the view with this number, not positioned, if `complete` finds none
     /// missing.
     #[inline]
@@ -158,8 +159,8 @@ mod tests {
 
     #[test]
     fn sources_are_left_to_the_same_view_only() {
-        let stripes = Stripes::new(7);
-        let mine = stripes.mine();
+        let thread_caches = ThreadCaches::new(7);
+        let mine = thread_caches.mine();
         assert!(mine.take(7, |_| true).is_none(), "nothing was left");
         mine.keep(7, merger());
         assert!(mine.take(6, |_| true).is_none(), "an older view");
@@ -175,8 +176,8 @@ mod tests {
 
     #[test]
     fn who_does_not_get_the_lock_does_without() {
-        let stripes = Stripes::new(7);
-        let mine = stripes.mine();
+        let thread_caches = ThreadCaches::new(7);
+        let mine = thread_caches.mine();
         mine.keep(7, merger());
         let held = mine.spare.lock();
         assert!(mine.take(7, |_| true).is_none());
@@ -187,16 +188,16 @@ mod tests {
 
     #[test]
     fn a_new_view_drops_what_was_left() {
-        let stripes = Stripes::new(7);
-        stripes.mine().keep(7, merger());
-        stripes.begin_view(8);
+        let thread_caches = ThreadCaches::new(7);
+        thread_caches.mine().keep(7, merger());
+        thread_caches.begin_view(8);
         assert!(
-            stripes
+            thread_caches
                 .0
                 .iter()
-                .all(|stripe| stripe.spare.lock().merger.is_none())
+                .all(|cache| cache.spare.lock().merger.is_none())
         );
-        assert!(stripes.mine().take(7, |_| true).is_none());
+        assert!(thread_caches.mine().take(7, |_| true).is_none());
     }
 
     #[test]

@@ -17,11 +17,11 @@ use cairndb_format::missing::needed;
 use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
 
-use crate::read::pointed::read_pointer_unmapped;
+use crate::read::value_ref::read_pointer_unmapped;
 use crate::recovery::recovered::Recovered;
-use crate::state::new_files::{create_unused, is_taken};
-use crate::state::opener::TableOpener;
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::new_files::{create_unused, is_taken};
+use crate::state::files::opener::TableOpener;
+use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Values;
 
 /// How one attempt at opening treats large values, and what the attempt did.
@@ -69,7 +69,7 @@ impl LargeValues {
 
 /// The new places of large values.
 #[derive(Debug)]
-pub(crate) struct MovedValues {
+pub(crate) struct ValueCopier {
     open: Option<(u64, ValueWriter)>,
     /// Length at which a file is closed.
     file_bytes: u64,
@@ -79,9 +79,9 @@ pub(crate) struct MovedValues {
     in_place: BTreeSet<u64>,
 }
 
-impl MovedValues {
-    pub(crate) fn new(file_bytes: u64) -> MovedValues {
-        MovedValues {
+impl ValueCopier {
+    pub(crate) fn new(file_bytes: u64) -> ValueCopier {
+        ValueCopier {
             open: None,
             file_bytes,
             syncs: Vec::new(),

@@ -5,7 +5,7 @@ use std::mem;
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_mem::MemPlace;
 
-use crate::read::cursor::{Shown, ViewCursor};
+use crate::read::cursor::{Location, ViewCursor};
 use crate::read::get::{Newest, newest};
 use crate::read::view::View;
 
@@ -22,10 +22,10 @@ const RUNS_FEW: usize = 2;
 impl ViewCursor {
     /// Moves to the target of a seek, if it can be expected to be found without positioning a
     /// source.
-    pub(super) fn found_first(&mut self, key: &[u8]) -> Result<bool> {
+    pub(super) fn point_seek(&mut self, key: &[u8]) -> Result<bool> {
         let view = &*self.view;
-        let (parts, runs) = (view.parts(), view.version.runs.len());
-        let seeks = &view.readers.stripes.mine().seeks;
+        let (parts, runs) = (view.memtables(), view.version.runs.len());
+        let seeks = &view.readers.thread_caches.mine().seeks;
         let looks_up = parts + runs >= SOURCES_ASKED && !seeks.moved();
         // Keys that compare equal under a custom order may differ in bytes, and only a source has
         // the stored bytes.
@@ -33,7 +33,8 @@ impl ViewCursor {
             return Ok(true);
         }
         let view = &*self.view;
-        let alone = (1..=RUNS_MAX).contains(&runs) && view.readers.stripes.mine().seeks.alone();
+        let alone =
+            (1..=RUNS_MAX).contains(&runs) && view.readers.thread_caches.mine().seeks.alone();
         Ok(alone && self.found_in_place(key)?)
     }
 
@@ -45,7 +46,7 @@ impl ViewCursor {
     /// (A get of the key, followed by this search if it is absent, lost: it was slower over all
     /// seeks.)
     fn found_in_place(&mut self, key: &[u8]) -> Result<bool> {
-        self.leave_sought();
+        self.clear_entry();
         let view = &*self.view;
         let order = &view.context().order;
         view.note_read();
@@ -74,7 +75,7 @@ impl ViewCursor {
             let value = self.value.own();
             let Some(mark) = approach.seek(key, self.seq, &mut self.other, value, nearer)? else {
                 // The next entry of this run is in its next table.
-                return Ok(self.seek_was_vain());
+                return Ok(self.note_miss());
             };
             if nearer(&self.other) {
                 nearest = Some(mark);
@@ -96,22 +97,22 @@ impl ViewCursor {
             value.extend_from_slice(entry.value);
         }
         if !shows {
-            return Ok(self.seek_was_vain());
+            return Ok(self.note_miss());
         }
-        self.shown = Shown::Apart;
+        self.location = Location::Apart;
         Ok(true)
     }
 
     /// Records that a seek predicted to be alone found no plain value; returns `false`.
     #[cold]
-    fn seek_was_vain(&self) -> bool {
-        self.view.readers.stripes.mine().seeks.note_vain();
+    fn note_miss(&self) -> bool {
+        self.view.readers.thread_caches.mine().seeks.note_miss();
         false
     }
 
     /// Moves to the entry with exactly this `key`, if it is a plain value.
     fn found(&mut self, key: &[u8]) -> Result<bool> {
-        self.leave_sought();
+        self.clear_entry();
         let value = self.value.own();
         value.clear();
         let newest = newest(&self.view, self.view.context(), key, self.seq, value)?;
@@ -120,18 +121,18 @@ impl ViewCursor {
         }
         self.key.clear();
         self.key.extend_from_slice(key);
-        self.shown = Shown::Apart;
+        self.location = Location::Apart;
         Ok(true)
     }
 
     /// Clears the current entry. A cursor that makes a second such seek may be long-lived, so it
     /// counts its view.
-    fn leave_sought(&mut self) {
+    fn clear_entry(&mut self) {
         self.end_window();
-        if self.shown == Shown::Apart {
+        if self.location == Location::Apart {
             self.view.count();
         }
-        self.shown = Shown::Nothing;
+        self.location = Location::Nothing;
     }
 }
 

@@ -31,20 +31,20 @@ const NONE: u32 = 0;
 /// Mapping of a value file from its first byte to its length at the time. These bytes do not change
 /// any more, except for leftovers of a crash after the last record, to which no pointer leads.
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct MappedPrefix {
     pub(crate) bytes: Mapping,
     marks: Box<[AtomicU32]>,
 }
 
-impl Front {
+impl MappedPrefix {
     /// Takes over the marks of `before`, a shorter mapping of the same file.
-    pub(crate) fn new(bytes: Mapping, before: Option<&Front>) -> Front {
+    pub(crate) fn new(bytes: Mapping, before: Option<&MappedPrefix>) -> MappedPrefix {
         let marks = (bytes.len() as u64).div_ceil(BYTES_A_MARK);
         let kept = before.map_or(&[][..], |before| &before.marks);
         let mut kept = kept.iter().map(|mark| mark.load(Ordering::Relaxed));
         let marks = (0..marks).map(|_| AtomicU32::new(kept.next().unwrap_or(NONE)));
         let marks = marks.collect();
-        Front { bytes, marks }
+        MappedPrefix { bytes, marks }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -179,30 +179,30 @@ mod tests {
 
     #[test]
     fn what_was_checked_is_known_by_place_pointer_and_key() {
-        let front = Front::new(zeros(20_000), None);
+        let prefix = MappedPrefix::new(zeros(20_000), None);
         let first = pointer(40, 1);
-        assert_eq!(front.check(&first, 7), Check::Now);
-        front.note(&first, 7);
-        assert_eq!(front.check(&first, 7), Check::Done);
+        assert_eq!(prefix.check(&first, 7), Check::Now);
+        prefix.note(&first, 7);
+        assert_eq!(prefix.check(&first, 7), Check::Done);
         for (other, hash) in [
             (pointer(40, 1), 8),
             (pointer(40, 2), 7),
             (pointer(48, 1), 7),
         ] {
-            assert_eq!(front.check(&other, hash), Check::Now, "{other:?} {hash}");
+            assert_eq!(prefix.check(&other, hash), Check::Now, "{other:?} {hash}");
         }
         let after_end = pointer(30_000, 1);
-        front.note(&after_end, 7);
-        assert_eq!(front.check(&after_end, 7), Check::Now, "not mapped");
+        prefix.note(&after_end, 7);
+        assert_eq!(prefix.check(&after_end, 7), Check::Now, "not mapped");
     }
 
     #[test]
     fn a_longer_front_keeps_what_the_shorter_knew() {
-        let short = Front::new(zeros(20_000), None);
+        let short = MappedPrefix::new(zeros(20_000), None);
         let (first, last) = (pointer(0, 1), pointer(17_000, 2));
         short.note(&first, 7);
         short.note(&last, 9);
-        let long = Front::new(zeros(40_000), Some(&short));
+        let long = MappedPrefix::new(zeros(40_000), Some(&short));
         assert_eq!(long.len(), 40_000);
         assert_eq!(long.check(&first, 7), Check::Done);
         assert_eq!(long.check(&last, 9), Check::Done);

@@ -9,9 +9,9 @@ use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{PageAccess, Table};
 
-use crate::state::dictionaries::Dictionaries;
-use crate::state::files::OpenFiles;
-use crate::state::reaper::Reaper;
+use crate::state::files::dictionaries::Dictionaries;
+use crate::state::files::open_files::OpenFiles;
+use crate::state::files::reaper::Reaper;
 
 /// What opening a table needs besides its record.
 #[derive(Debug)]

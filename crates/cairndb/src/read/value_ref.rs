@@ -11,11 +11,11 @@ use cairndb_base::{Error, Order, Result};
 use cairndb_env::Mapping;
 use cairndb_format::value_file::{self, Check, Pointer};
 
-use crate::state::value_handle::ValueHandle;
+use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Values;
 
 /// Stored bytes from which on a value is borrowed.
-const LENT_BYTES_MIN: u32 = 64 << 10;
+const BORROWED_BYTES_MIN: u32 = 64 << 10;
 
 /// Replaces `out` by the value that a pointer leads to.
 pub(crate) fn read_pointer(
@@ -25,7 +25,7 @@ pub(crate) fn read_pointer(
     pointer: Pointer,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Pointed::new(order, values, key, pointer)?.read(out)
+    ValueRef::new(order, values, key, pointer)?.read(out)
 }
 
 /// Returns the value that a pointer leads to, borrowed; or `None` with the value in `out`.
@@ -36,10 +36,10 @@ pub(crate) fn borrow_pointer(
     pointer: Pointer,
     out: &mut Vec<u8>,
 ) -> Result<Option<Mapping>> {
-    let place = Pointed::new(order, values, key, pointer)?;
-    let borrowed = place.lend()?;
+    let value = ValueRef::new(order, values, key, pointer)?;
+    let borrowed = value.borrow()?;
     if borrowed.is_none() {
-        place.read(out)?;
+        value.read(out)?;
     }
     Ok(borrowed)
 }
@@ -54,24 +54,29 @@ pub(crate) fn read_pointer_unmapped(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let pointer = Pointer::decode(encoded)?;
-    Pointed::new(order, values, key, pointer)?.read_by_descriptor(out)
+    ValueRef::new(order, values, key, pointer)?.read_by_descriptor(out)
 }
 
 /// A value in its file.
-struct Pointed<'v> {
+struct ValueRef<'v> {
     pointer: Pointer,
     key_hash: u64,
     handle: &'v Arc<ValueHandle>,
 }
 
-impl<'v> Pointed<'v> {
-    fn new(order: &Order, values: &'v Values, key: &[u8], pointer: Pointer) -> Result<Pointed<'v>> {
+impl<'v> ValueRef<'v> {
+    fn new(
+        order: &Order,
+        values: &'v Values,
+        key: &[u8],
+        pointer: Pointer,
+    ) -> Result<ValueRef<'v>> {
         let handle = values.get(&pointer.file.0).ok_or_else(|| {
             Error::corruption("a value pointer names a file the manifest does not")
                 .file(cairndb_format::name::value(pointer.file))
                 .offset(pointer.offset)
         })?;
-        Ok(Pointed {
+        Ok(ValueRef {
             pointer,
             key_hash: order.hash(key),
             handle,
@@ -83,14 +88,14 @@ impl<'v> Pointed<'v> {
     }
 
     fn read(&self, out: &mut Vec<u8>) -> Result<()> {
-        let Some(front) = self.handle.front(self.end()) else {
+        let Some(prefix) = self.handle.prefix(self.end()) else {
             return self.read_by_descriptor(out);
         };
         let (pointer, hash) = (&self.pointer, self.key_hash);
-        let check = self.handle.check(&front, pointer, hash);
-        value_file::value_of(&front.bytes, pointer.file, pointer, hash, check, out)?;
+        let check = self.handle.check(&prefix, pointer, hash);
+        value_file::value_of(&prefix.bytes, pointer.file, pointer, hash, check, out)?;
         if check == Check::Now {
-            front.note(pointer, hash);
+            prefix.note(pointer, hash);
         }
         Ok(())
     }
@@ -102,20 +107,20 @@ impl<'v> Pointed<'v> {
     }
 
     /// Borrows the value if it is mapped, stored uncompressed and long enough.
-    fn lend(&self) -> Result<Option<Mapping>> {
+    fn borrow(&self) -> Result<Option<Mapping>> {
         let (pointer, hash) = (&self.pointer, self.key_hash);
-        if pointer.len < LENT_BYTES_MIN || !pointer.is_raw() {
+        if pointer.len < BORROWED_BYTES_MIN || !pointer.is_raw() {
             return Ok(None);
         }
-        let Some(front) = self.handle.front(self.end()) else {
+        let Some(prefix) = self.handle.prefix(self.end()) else {
             return Ok(None);
         };
-        let check = self.handle.check(&front, pointer, hash);
-        let range = value_file::raw_value_in(&front.bytes, pointer.file, pointer, hash, check)?;
+        let check = self.handle.check(&prefix, pointer, hash);
+        let range = value_file::raw_value_in(&prefix.bytes, pointer.file, pointer, hash, check)?;
         let Some(range) = range else { return Ok(None) };
         if check == Check::Now {
-            front.note(pointer, hash);
+            prefix.note(pointer, hash);
         }
-        Ok(front.bytes.part(range.start, range.len()))
+        Ok(prefix.bytes.part(range.start, range.len()))
     }
 }

@@ -12,11 +12,11 @@ const KEPT_BYTES_MAX: usize = 4 << 10;
 
 /// Buffers for a copied key and value.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
-    pub(super) key: Vec<u8>,
+pub(crate) struct Buffers {
+    pub(crate) key: Vec<u8>,
     /// A key that is not current, or not yet.
-    pub(super) other: Vec<u8>,
-    pub(super) value: Vec<u8>,
+    pub(crate) other: Vec<u8>,
+    pub(crate) value: Vec<u8>,
 }
 
 thread_local! {
@@ -32,13 +32,13 @@ thread_local! {
 impl Buffers {
     /// Returns the thread's buffers, or new ones if another cursor has them or the thread ends.
     #[inline]
-    pub(super) fn take() -> Buffers {
+    pub(crate) fn take() -> Buffers {
         KEPT.try_with(Cell::take).unwrap_or_default()
     }
 
     /// Leaves the buffers to the thread's next cursor.
     #[inline]
-    pub(super) fn keep(self) {
+    pub(crate) fn keep(self) {
         let longest = self.key.capacity().max(self.other.capacity());
         if longest.max(self.value.capacity()) <= KEPT_BYTES_MAX {
             // A thread that ends keeps nothing.

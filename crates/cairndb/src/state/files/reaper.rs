@@ -27,13 +27,13 @@ impl Reaper {
     }
 
     /// Records that a table of `bytes`, or a value file (0), stays only for its readers.
-    pub(crate) fn hold(&self, bytes: u64) {
+    pub(crate) fn pin(&self, bytes: u64) {
         self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.held_files.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes over a held file after its last reader has gone.
-    pub(crate) fn let_go(&self, name: String, bytes: u64) {
+    pub(crate) fn release(&self, name: String, bytes: u64) {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.add(name);
         // Release, and after `add`: a thread that sees no held file also sees the name.
@@ -47,7 +47,7 @@ impl Reaper {
     }
 
     /// Whether there is a file to unlink, or a held file that may become one at any moment.
-    pub(crate) fn awaits(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         self.held_files.load(Ordering::Acquire) > 0 || !self.names.lock().is_empty()
     }
 
@@ -82,15 +82,15 @@ mod tests {
     #[test]
     fn what_readers_keep_is_awaited_until_it_is_unlinked() {
         let reaper = Reaper::default();
-        assert!(!reaper.awaits());
-        reaper.hold(4096);
-        reaper.hold(0);
-        assert!(reaper.awaits() && reaper.held_bytes() == 4096);
-        reaper.let_go("1.tbl".to_owned(), 4096);
-        reaper.let_go("2.val".to_owned(), 0);
-        assert!(reaper.awaits() && reaper.held_bytes() == 0);
+        assert!(!reaper.has_pending());
+        reaper.pin(4096);
+        reaper.pin(0);
+        assert!(reaper.has_pending() && reaper.held_bytes() == 4096);
+        reaper.release("1.tbl".to_owned(), 4096);
+        reaper.release("2.val".to_owned(), 0);
+        assert!(reaper.has_pending() && reaper.held_bytes() == 0);
         assert!(reaper.reap(Vec::new, |name| name == "1.tbl"));
-        assert!(!reaper.awaits());
+        assert!(!reaper.has_pending());
         assert_eq!(reaper.unlinked(), 1, "the other file did not exist");
     }
 

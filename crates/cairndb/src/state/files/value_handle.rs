@@ -19,8 +19,8 @@ use cairndb_env::{Access, Mapping, ReadFile};
 use cairndb_format::name;
 use cairndb_format::value_file::{Check, Pointer};
 
-use crate::state::mapped_values::{Counted, Front, MappedCount};
-use crate::state::opener::TableOpener;
+use crate::state::files::mapped_values::{Counted, MappedCount, MappedPrefix};
+use crate::state::files::opener::TableOpener;
 
 /// A value file and the number of its dead bytes.
 #[derive(Debug)]
@@ -40,13 +40,13 @@ pub(crate) struct ValueHandle {
     /// Opened at the first read, and again when a value lies after the length it had then.
     open: RwLock<Option<Arc<dyn ReadFile>>>,
     mapped: RwLock<Mapped>,
-    doomed: AtomicBool,
+    obsolete: AtomicBool,
 }
 
 /// The mapped part of a value file.
 #[derive(Debug, Default)]
 struct Mapped {
-    front: Option<Arc<Front>>,
+    prefix: Option<Arc<MappedPrefix>>,
     /// No more is to be mapped, or can be.
     refused: bool,
     /// Counts the current mapping and older ones that borrowed values keep; `None` before the
@@ -56,7 +56,7 @@ struct Mapped {
 
 impl Mapped {
     fn len(&self) -> u64 {
-        self.front.as_ref().map_or(0, |front| front.len())
+        self.prefix.as_ref().map_or(0, |prefix| prefix.len())
     }
 }
 
@@ -73,7 +73,7 @@ impl ValueHandle {
             opener: Arc::clone(opener),
             open: RwLock::new(None),
             mapped: RwLock::default(),
-            doomed: AtomicBool::new(false),
+            obsolete: AtomicBool::new(false),
         }
     }
 
@@ -112,22 +112,22 @@ impl ValueHandle {
         Ok(file)
     }
 
-    /// Whether the value of `pointer` still has to be verified in `front`.
-    pub(crate) fn check(&self, front: &Front, pointer: &Pointer, key_hash: u64) -> Check {
+    /// Whether the value of `pointer` still has to be verified in `prefix`.
+    pub(crate) fn check(&self, prefix: &MappedPrefix, pointer: &Pointer, key_hash: u64) -> Check {
         if self.opener.verify_always {
             Check::Now
         } else {
-            front.check(pointer, key_hash)
+            prefix.check(pointer, key_hash)
         }
     }
 
     /// Returns a mapping of at least the first `bytes` of the file; `None` if they are to be read
     /// by descriptor.
     #[inline]
-    pub(crate) fn front(&self, bytes: u64) -> Option<Arc<Front>> {
+    pub(crate) fn prefix(&self, bytes: u64) -> Option<Arc<MappedPrefix>> {
         let mapped = self.mapped.read();
         if mapped.len() >= bytes {
-            return mapped.front.clone();
+            return mapped.prefix.clone();
         }
         let more = self.worth_mapping(&mapped, bytes);
         drop(mapped);
@@ -145,11 +145,11 @@ impl ValueHandle {
     }
 
     #[cold]
-    fn map_more(&self, bytes: u64) -> Option<Arc<Front>> {
+    fn map_more(&self, bytes: u64) -> Option<Arc<MappedPrefix>> {
         let mut mapped = self.mapped.write();
         // Another reader may have mapped it meanwhile.
         if mapped.len() >= bytes {
-            return mapped.front.clone();
+            return mapped.prefix.clone();
         }
         let all = self.worth_mapping(&mapped, bytes)?;
         let (policy, more) = (&self.opener.mapping, all - mapped.len());
@@ -171,13 +171,13 @@ impl ValueHandle {
         };
         count.take(more);
         mapped.count = Some(count);
-        let shorter = mapped.front.take();
-        let front = Arc::new(Front::new(bytes, shorter.as_deref()));
-        mapped.front = Some(Arc::clone(&front));
+        let shorter = mapped.prefix.take();
+        let prefix = Arc::new(MappedPrefix::new(bytes, shorter.as_deref()));
+        mapped.prefix = Some(Arc::clone(&prefix));
         drop(mapped);
         // Unmapped only now, without the lock.
         drop(shorter);
-        Some(front)
+        Some(prefix)
     }
 
     fn map(&self, bytes: u64) -> Result<Option<Mapping>> {
@@ -192,18 +192,18 @@ impl ValueHandle {
     }
 
     /// Marks a file that the durable manifest no longer names: its last reader deletes it.
-    pub(crate) fn doom(&self) {
-        if !self.doomed.swap(true, Ordering::AcqRel) {
-            self.opener.reaper.hold(0);
+    pub(crate) fn mark_obsolete(&self) {
+        if !self.obsolete.swap(true, Ordering::AcqRel) {
+            self.opener.reaper.pin(0);
         }
     }
 }
 
 impl Drop for ValueHandle {
     fn drop(&mut self) {
-        if self.doomed.load(Ordering::Acquire) {
+        if self.obsolete.load(Ordering::Acquire) {
             let name = name::value(FileNumber(self.number));
-            self.opener.reaper.let_go(name, 0);
+            self.opener.reaper.release(name, 0);
         }
     }
 }
@@ -215,8 +215,8 @@ mod tests {
     use cairndb_mem::ClockCache;
 
     use super::*;
-    use crate::state::files::OpenFiles;
-    use crate::state::opener::Mapping as Policy;
+    use crate::state::files::open_files::OpenFiles;
+    use crate::state::files::opener::Mapping as Policy;
 
     const MIB: u64 = 1 << 20;
 
@@ -251,7 +251,7 @@ mod tests {
                 .unwrap();
             handle.bytes.fetch_add(bytes, Ordering::Relaxed);
         };
-        let mapped = |bytes| handle.front(bytes).map(|front| front.len());
+        let mapped = |bytes| handle.prefix(bytes).map(|prefix| prefix.len());
         append(MIB);
         assert_eq!(mapped(2 * MIB), None, "after the end");
         assert_eq!(mapped(1), Some(MIB));
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(mapped(2 * MIB + 1), Some(2 * MIB + 1));
         let taken = || opener.mapping.value_bytes.load(Ordering::Relaxed);
         assert_eq!(taken(), 2 * MIB + 1);
-        let borrowed = handle.front(1).and_then(|front| front.bytes.part(5, 7));
+        let borrowed = handle.prefix(1).and_then(|prefix| prefix.bytes.part(5, 7));
         drop(handle);
         assert_eq!(
             taken(),
@@ -293,8 +293,8 @@ mod tests {
         });
         opener.mapping.bytes.store(MIB / 4, Ordering::Relaxed);
         let [first, second] = &handles;
-        assert!(first.front(1 << 19).is_some());
-        assert!(second.front(1 << 19).is_none());
+        assert!(first.prefix(1 << 19).is_some());
+        assert!(second.prefix(1 << 19).is_none());
         assert_eq!(opener.mapping.value_bytes.load(Ordering::Relaxed), MIB / 2);
     }
 }
