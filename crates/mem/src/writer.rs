@@ -1,7 +1,7 @@
 //! Memtable writer: the right to insert into one memtable.
 //!
 //! Only the holder of the [`MemWriter`] may insert; dropping it makes the memtable immutable. The
-//! engine's commit leader holds it while it applies a group, and then publishes the last sequence
+//! engine holds the commit lock while it applies a write, and then publishes the last sequence
 //! number with release: that store, not the insert, entitles readers to the entries.
 #![expect(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! Band f: the public API, thin handles over the engine.
+//! The public API: thin handles over the engine.
 
 pub(crate) mod access;
 pub(crate) mod cursor;

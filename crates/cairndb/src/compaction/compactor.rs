@@ -31,7 +31,7 @@ use crate::versions::state::State;
 use crate::versions::version_set::{VersionSet, damaged_table};
 
 mod deferred;
-mod run;
+mod execute;
 
 /// A table that could not be read this often is treated as damaged: bad sectors return errors, not
 /// other bytes.

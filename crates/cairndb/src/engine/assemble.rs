@@ -17,7 +17,7 @@ use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
-use crate::value_gc::run::ValueGc;
+use crate::value_gc::collect::ValueGc;
 use crate::versions::shared::{Settings, Shared};
 use crate::versions::version_set::VersionSet;
 use cairndb_base::PageCache;

@@ -35,7 +35,7 @@ use crate::state::files::opener::{Mapping, TableOpener};
 use crate::state::files::reaper::Reaper;
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
 use crate::state::version::Version;
-use crate::value_gc::run::ValueGc;
+use crate::value_gc::collect::ValueGc;
 use crate::versions::shared::Settings;
 
 /// Attempts that copy the large values of the log before one leaves them in place. Two, because

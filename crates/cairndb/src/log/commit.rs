@@ -4,9 +4,8 @@
 //! visible when it is published: an `Os` write at once, a `Sync` write only after its sync. A write
 //! appended after a `Sync` write is not published before it.
 //!
-//! Syncs are shared: a writer that finds no sync in progress runs one for everything appended so
-//! far, and writers that arrive meanwhile wait for the next. LevelDB's queue of batches, which a
-//! leader writes for its followers, would save nothing here: an append is a short copy, and only
+//! Syncs are shared (see `durable/group_sync.rs`). LevelDB's queue of batches, which
+//! a leader writes for its followers, would save nothing here: an append is a short copy, and only
 //! the sync is worth sharing.
 
 use std::collections::{BTreeMap, VecDeque};

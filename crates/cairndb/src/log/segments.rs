@@ -2,8 +2,8 @@
 //!
 //! A segment is *live* from the manifest edit that names it until the edit that retires it. Its
 //! file may be overwritten under a new number and salt only when the second edit is durable, and
-//! when no memtable keeps its region, since values are read where they were logged. Only the commit
-//! leader appends; any thread may sync.
+//! when no memtable keeps its region, since values are read where they were logged. Only the
+//! holder of the commit lock appends; any thread may sync.
 //!
 //! Locks: the mutex of the set, taken at rotation, retirement and sync, never held across a sync.
 
@@ -76,10 +76,10 @@ impl Segment {
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one record")]
     /// Appends one record at `at`; returns the offset after it. `scratch` is the buffer of the
-    /// commit leader.
+    /// holder of the commit lock.
     ///
-    /// Only the commit leader calls this. Generic over the number of parts, so that the loops over
-    /// them are unrolled.
+    /// Only the holder of the commit lock calls this. Generic over the number of parts, so that the
+    /// loops over them are unrolled.
     pub(crate) fn append<const PARTS: usize>(
         &self,
         at: u64,

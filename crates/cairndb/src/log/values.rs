@@ -4,8 +4,9 @@
 //! points to them. Value garbage collection copies live values to the other: long-lived values thus
 //! stay apart from new ones, and a sync of writes never waits for a copy.
 //!
-//! One thread appends, the commit leader or the relocation. The sync pass syncs through a second
-//! handle. After a failed append the file is closed for good, and the next value begins another.
+//! One thread at a time appends: the holder of the commit lock, or the relocation. The sync pass
+//! syncs through a second handle. After a failed append the file is closed for good, and the next
+//! value begins another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -12,10 +12,10 @@ use cairndb_format::table::GetHints;
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
+use crate::read::key_versions::{KeyVersions, Operand};
 use crate::read::presence::Presence;
 use crate::read::source::{RunCursor, Source};
 use crate::read::value_ref::{borrow_pointer, read_pointer};
-use crate::read::versions::{Operand, Versions};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
 use crate::state::version::TableHandle;
@@ -82,7 +82,7 @@ pub(crate) fn get_or_pointer(
             Ok(Presence::MISSING)
         }
         Newest::Pointer => Ok(Presence::POINTER),
-        Newest::Operand(first) => Versions::new(view, context, key).folded(seq, first, out),
+        Newest::Operand(first) => KeyVersions::new(view, context, key).folded(seq, first, out),
     }
 }
 

@@ -11,8 +11,8 @@ use crate::flush::flusher::Flusher;
 use crate::scheduler::idle_space::IdleSpace;
 use crate::space::make_room::SpaceMaker;
 use crate::space::squeeze::Squeezer;
+use crate::value_gc::collect::{Moment, ValueGc};
 use crate::value_gc::dead_files::DeadFiles;
-use crate::value_gc::run::{Moment, ValueGc};
 use crate::versions::shared::Shared;
 
 /// One kind of background work, for callers that run it themselves: programs without background

@@ -13,7 +13,7 @@ use crate::scheduler::steps::{Job, Steps};
 use crate::scheduler::syncer::Syncer;
 use crate::scheduler::worker::Worker;
 use crate::state::guard::guarded;
-use crate::value_gc::run::ValueGc;
+use crate::value_gc::collect::ValueGc;
 use crate::versions::shared::{Shared, nanos};
 use crate::versions::version_set::VersionSet;
 

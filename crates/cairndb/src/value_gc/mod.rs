@@ -1,5 +1,5 @@
 //! Garbage collection of value files.
 
+pub(crate) mod collect;
 pub(crate) mod dead_files;
 pub(crate) mod pick;
-pub(crate) mod run;

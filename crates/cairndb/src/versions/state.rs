@@ -16,8 +16,8 @@
 //! | `Reserve::turn` | creation of files on a nearly full disk | that |
 //! | inner locks (2) | their own fields | appends; `values` and `moved` also a sync |
 //!
-//! (1) while a whole manifest is written, of value files if more than 64 wait, and at closing.
-//! (2) of segments, manifest, values, moved, snapshots, shown, files, reaper, dictionaries.
+//! (1) while a whole manifest is written, of value files if more than 64 wait, and at closing. (2)
+//! of segments, manifest, values, moved, snapshots, published views, files, reaper, dictionaries.
 //!
 //! Readers take none of them: they load the view and the published sequence number. Exception: a
 //! read may start the worker (`Scheduler::start_for_readers`). It try-locks the state, releases it,

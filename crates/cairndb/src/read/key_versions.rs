@@ -41,16 +41,16 @@ struct VersionIn {
 
 /// A key to be folded, with its view.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Versions<'a> {
+pub(crate) struct KeyVersions<'a> {
     view: &'a View,
     context: &'a ReadContext,
     key: &'a [u8],
     hash: u64,
 }
 
-impl<'a> Versions<'a> {
-    pub(crate) fn new(view: &'a View, context: &'a ReadContext, key: &'a [u8]) -> Versions<'a> {
-        Versions {
+impl<'a> KeyVersions<'a> {
+    pub(crate) fn new(view: &'a View, context: &'a ReadContext, key: &'a [u8]) -> KeyVersions<'a> {
+        KeyVersions {
             view,
             context,
             key,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::state::context::ReadContext;
 use crate::state::version::{Run, Version};
+use crate::value_gc::collect::ValueGc;
 use crate::value_gc::pick::{Allowance, Census};
-use crate::value_gc::run::ValueGc;
 use crate::versions::shared::LOG_WHEN_IDLE;
 use crate::versions::state::State;
 
