@@ -68,7 +68,7 @@ miri)
             --target-dir "$target"
         # Of the environments only what hands out memory: the rest is system calls.
         MIRIFLAGS="-Zmiri-disable-isolation ${MIRIFLAGS:-}" cargo +nightly miri test \
-            --package cairndb-env --lib --locked --target-dir "$target" -- lending mirror
+            --package cairndb-env --lib --locked --target-dir "$target" -- borrowing mirror
     else
         skip "Miri: rustup toolchain install nightly --component miri,rust-src"
     fi

@@ -9,15 +9,14 @@
     reason = "the widths of the system's own types differ between platforms"
 )]
 
-mod borrowing;
 #[cfg(test)]
 mod conformance;
 pub mod dir;
 pub mod environment;
 pub mod file;
 mod fork;
+pub mod implement;
 pub mod mem;
-mod mirror;
 #[cfg(test)]
 mod naming;
 pub mod random;
@@ -27,7 +26,6 @@ pub mod sim;
 pub mod sync;
 #[cfg(unix)]
 mod system;
-mod worker;
 
 pub use dir::{Dir, DirLock, Space};
 pub use environment::{Background, Env, Join, Priority};

@@ -15,10 +15,8 @@ use super::fault::Effect;
 use super::op::OpKind;
 use super::protocol::Event;
 use super::state::{Call, State};
-use crate::file::{
-    Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
-};
-use crate::mirror::Mirror;
+use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::implement::{Mirror, front_of};
 use crate::random::Random;
 use crate::sync::Mutex;
 

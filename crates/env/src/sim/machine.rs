@@ -14,9 +14,9 @@ use super::protocol::{ManifestFacts, ManifestReader, Violation};
 use super::state::State;
 use crate::dir::Dir;
 use crate::environment::{Background, Env, Join, Priority};
+use crate::implement;
 use crate::random::Random;
 use crate::sync::Mutex;
-use crate::worker;
 
 /// Memory of a simulated machine.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -251,7 +251,7 @@ impl Env for SimEnv {
         body: Box<dyn FnOnce() + Send>,
     ) -> Result<Join> {
         match self.background {
-            Background::Threads => worker::spawn(name, priority, body),
+            Background::Threads => implement::spawn(name, priority, body),
             Background::Stepped => Err(Error::new(
                 ErrorKind::NotSupported,
                 "background work is stepped in this environment",

@@ -12,8 +12,7 @@ use super::disk::{Disk, InodeId};
 use super::fault::{Effect, Fault};
 use super::op::{Op, OpKind};
 use super::protocol::{Checker, Event};
-use crate::borrowing::OneRegion;
-use crate::dir::Holders;
+use crate::implement::{Holders, OneRegion};
 use crate::random::Random;
 
 /// Everything that the one lock covers.
