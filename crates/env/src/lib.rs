@@ -9,16 +9,12 @@
     reason = "the widths of the system's own types differ between platforms"
 )]
 
-#[cfg(test)]
-mod conformance;
 pub mod dir;
 pub mod environment;
 pub mod file;
 mod fork;
 pub mod implement;
 pub mod mem;
-#[cfg(test)]
-mod naming;
 pub mod random;
 #[cfg(unix)]
 pub mod real;
@@ -26,6 +22,8 @@ pub mod sim;
 pub mod sync;
 #[cfg(unix)]
 mod system;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use dir::{Dir, DirLock, Space};
 pub use environment::{Background, Env, Join, Priority};

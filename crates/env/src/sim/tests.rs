@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::conformance;
+use crate::testing::conformance;
 
 mod crash;
 mod faults;

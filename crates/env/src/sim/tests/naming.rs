@@ -1,5 +1,5 @@
 //! Every error of the simulated environment names its path: each kind of operation under each fault
-//! that gives an error, and after a loss of power. See `crate::naming`.
+//! that gives an error, and after a loss of power. See `crate::testing::naming`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::*;
 use crate::dir::Dir;
 use crate::environment::Env;
 use crate::file::{Access, FileSync, LogRegion, ReadFile, WritableFile};
-use crate::naming::{About, SPAWN, Walk, walk_what_all_refuse};
+use crate::testing::naming::{About, SPAWN, Walk, walk_what_all_refuse};
 
 const PATH: &str = "/db";
 const TO: &str = "/to";
