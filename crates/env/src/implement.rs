@@ -8,8 +8,8 @@
 //! * [`front_of`] the bounds of [`ReadFile::map`](crate::ReadFile::map);
 //! * [`spawn`] is [`Env::spawn`](crate::Env::spawn) for environments with threads.
 //!
-//! The environments of this crate are made of them. The feature `testing` adds a module with the
-//! tests that every environment must pass.
+//! The environments of this crate and the simulated one of `cairndb-sim` are made of them. The
+//! feature `testing` adds a module with the tests that every environment must pass.
 
 mod borrowing;
 mod holders;

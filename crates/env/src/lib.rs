@@ -1,8 +1,9 @@
 //! The outside world behind four interfaces: files, clock and randomness, threads, and locks.
 //!
 //! Floor 2. No other library crate touches `std::fs`, a clock or a thread; the engine can ask the
-//! operating system for exactly what [`Env`], [`Dir`] and the file traits offer. Three environments
-//! implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states and faults).
+//! operating system for exactly what [`Env`], [`Dir`] and the file traits offer. Two environments
+//! here implement them, [`RealEnv`] and [`MemEnv`]; a third, with crash states and faults, is the
+//! crate `cairndb-sim`, for tests. [`implement`] has the parts to build another from.
 
 #![allow(
     clippy::useless_conversion,
@@ -18,7 +19,6 @@ pub mod mem;
 pub mod random;
 #[cfg(unix)]
 pub mod real;
-pub mod sim;
 pub mod sync;
 #[cfg(unix)]
 mod system;
