@@ -145,7 +145,8 @@ hooks: ## install the commit-msg hook, which checks the subject of a commit
 
 .PHONY: docs
 docs: toolchain ## build the documentation of the interface
-	cargo doc --package cairndb --package cairndb-env --no-deps --locked
+	cargo doc --package cairndb --package cairndb-env --package cairndb-sim --no-deps --locked \
+		--features cairndb-env/testing
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install

@@ -94,7 +94,7 @@ tsan)
     tsan=(cargo +nightly test -Zbuild-std --target "$host" --locked
         --target-dir "${CARGO_TARGET_DIR:-target}/tsan")
     echo "RUSTFLAGS='$RUSTFLAGS' ${tsan[*]}"
-    "${tsan[@]}" --package cairndb-env --package cairndb-mem --lib
+    "${tsan[@]}" --package cairndb-env --package cairndb-sim --package cairndb-mem --lib
     "${tsan[@]}" --package cairndb --lib --test behaviour --test threads
     ;;
 fuzz)

@@ -4,7 +4,6 @@
 //! redirect a write. Names are single components made from numbers by `crates/format`.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,45 +14,6 @@ use crate::file::{LogRegion, ReadFile, WritableFile};
 
 /// Held while a database is open; dropping it releases the lock.
 pub trait DirLock: Debug + Send + Sync {}
-
-/// Lock holders: 0 for an exclusive one, else the number of shared ones.
-#[derive(Clone, Debug)]
-pub(crate) struct Holders<K>(BTreeMap<K, usize>);
-
-impl<K: Ord> Holders<K> {
-    pub(crate) const fn new() -> Holders<K> {
-        Holders(BTreeMap::new())
-    }
-
-    /// Tries to take the lock, exclusively or (if `together`) shared. Returns whether it could.
-    pub(crate) fn take(&mut self, lock: K, together: bool) -> bool {
-        match self.0.get_mut(&lock) {
-            None => {
-                self.0.insert(lock, usize::from(together));
-                true
-            }
-            Some(readers) if together && *readers > 0 => {
-                *readers += 1;
-                true
-            }
-            Some(_) => false,
-        }
-    }
-
-    /// Releases one hold. Returns whether it was the last.
-    pub(crate) fn release(&mut self, lock: &K) -> bool {
-        match self.0.get_mut(lock) {
-            Some(readers) if *readers > 1 => {
-                *readers -= 1;
-                false
-            }
-            _ => {
-                self.0.remove(lock);
-                true
-            }
-        }
-    }
-}
 
 /// Space on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

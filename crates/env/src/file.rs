@@ -9,7 +9,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_base::Result;
 
 /// How a reader will use a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,21 +93,6 @@ pub trait ReadFile: Debug + Send + Sync {
     /// Announces that a range will be read soon, or (with `wanted` false) is no longer needed in
     /// memory. Advice only.
     fn advise(&self, offset: u64, len: u64, wanted: bool);
-}
-
-/// Checks that a file of `size` has `len` bytes and that they fit memory, for [`ReadFile::map`],
-/// which names the file in the error.
-pub(crate) fn front_of(len: u64, size: u64) -> Result<usize> {
-    if len > size {
-        return Err(
-            Error::corruption("the file ends before the requested bytes")
-                .offset(size)
-                .expected(format_args!("{len} bytes"))
-                .found(format_args!("a file of {size} bytes")),
-        );
-    }
-    usize::try_from(len)
-        .map_err(|_| Error::new(ErrorKind::NotSupported, "the file is larger than memory"))
 }
 
 /// Owner of mapped bytes: a real mapping, or heap bytes under simulation.

@@ -11,15 +11,12 @@ use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use crate::borrowing::OneRegion;
-use crate::dir::{Dir, DirLock, Holders};
+use crate::dir::{Dir, DirLock};
 use crate::environment::{Background, Env, Join, Priority};
-use crate::file::{
-    Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
-};
-use crate::mirror::Mirror;
+use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::implement::{self, Hold, Holders, Mirror, OneRegion, front_of};
+use crate::random::Random;
 use crate::sync::Mutex;
-use crate::{random::Random, worker};
 
 /// The memory size that the environment reports.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -87,7 +84,7 @@ impl Env for MemEnv {
         body: Box<dyn FnOnce() + Send>,
     ) -> Result<Join> {
         match self.background {
-            Background::Threads => worker::spawn(name, priority, body),
+            Background::Threads => implement::spawn(name, priority, body),
             Background::Stepped => Err(Error::new(
                 ErrorKind::NotSupported,
                 "background work is stepped in this environment",
@@ -185,7 +182,7 @@ impl Dir for MemDir {
     }
 
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
-        let lock = self.hold(name, false)?;
+        let lock = self.hold(name, Hold::Exclusive)?;
         let mut files = self.files.lock();
         files.entry(name.to_owned()).or_default();
         Ok(Box::new(lock))
@@ -195,7 +192,7 @@ impl Dir for MemDir {
         if !self.files.lock().contains_key(name) {
             return Ok(None);
         }
-        Ok(Some(Box::new(self.hold(name, true)?)))
+        Ok(Some(Box::new(self.hold(name, Hold::Shared)?)))
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -297,8 +294,8 @@ struct MemLock {
 }
 
 impl MemDir {
-    fn hold(&self, name: &str, together: bool) -> Result<MemLock> {
-        if !self.locked.lock().take(name.to_owned(), together) {
+    fn hold(&self, name: &str, hold: Hold) -> Result<MemLock> {
+        if !self.locked.lock().take(name.to_owned(), hold) {
             let message = "this process already has the database open; share or close that handle";
             return Err(self.named(name, Error::new(ErrorKind::Locked, message)));
         }

@@ -20,7 +20,7 @@ use cairndb_base::Result;
 
 use crate::dir::Dir;
 use crate::environment::{Background, Env, Join, Priority};
-use crate::{system, worker};
+use crate::{implement, system};
 
 pub use directory::Modes;
 
@@ -73,7 +73,7 @@ impl Env for RealEnv {
         priority: Priority,
         body: Box<dyn FnOnce() + Send>,
     ) -> Result<Join> {
-        worker::spawn(name, priority, body)
+        implement::spawn(name, priority, body)
     }
 
     fn now_ns(&self) -> u64 {

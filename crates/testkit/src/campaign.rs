@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_env::Env;
 use cairndb_env::random::Random;
-use cairndb_env::sim::{CrashChoice, CrashPoint, Effect, Fault, Op, OpKind, Profile, SimEnv};
 use cairndb_env::sync::Mutex;
+use cairndb_sim::{CrashChoice, CrashPoint, Effect, Fault, Op, OpKind, Profile, SimEnv};
 
 use crate::effects::effects;
 use crate::history::{Explained, Loss};

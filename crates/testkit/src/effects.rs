@@ -1,6 +1,6 @@
 //! The ways in which an operation may fail.
 
-use cairndb_env::sim::{Cause, Effect, OpKind, Short};
+use cairndb_sim::{Cause, Effect, OpKind, Short};
 
 /// Every effect that is tried on operations of this kind.
 pub fn effects(kind: OpKind) -> Vec<Effect> {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cairndb_base::{Error, FileNumber, Result};
-use cairndb_env::sim::ManifestFacts;
 use cairndb_env::{Access, Mapping, ReadFile};
 use cairndb_format::manifest::ManifestReader;
 use cairndb_format::name::{self, FileKind};
+use cairndb_sim::ManifestFacts;
 
 /// The tables, value files and live logs that the manifest `name` with contents `bytes` names.
 /// Returns `None` if the bytes are not a manifest yet.

@@ -7,7 +7,7 @@
 //! checks that the history explains its contents. Everything follows from a seed.
 //!
 //! The engine knows nothing of this. It runs single-threaded, with the same code as in a release,
-//! in the simulated environment of `crates/env`.
+//! in the simulated environment of `crates/sim`.
 
 pub mod campaign;
 pub mod effects;

@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use cairndb::{Db, Durability, Error, ErrorKind, Job, WriteBatch, WriteOptions};
 use cairndb_env::random::Random;
-use cairndb_env::sim::{
-    Cause, CrashChoice, Effect, Fault, Fill, Keep, OpKind, Profile, Short, SimEnv,
-};
+use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Fill, Keep, OpKind, Profile, Short, SimEnv};
 
 use crate::oracle::PATH;
 use crate::setup::Setup;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use cairndb::{Db, Durability, Job, WriteOptions};
 use cairndb_env::Env;
-use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
 use cairndb_format::evidence::{Evidence, evidence};
 use cairndb_format::name::FileKind;

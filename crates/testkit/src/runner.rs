@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
-use cairndb_env::sim::{CrashPoint, Effect, SimEnv};
 use cairndb_env::sync::Mutex;
+use cairndb_sim::{CrashPoint, Effect, SimEnv};
 
 use crate::facts::manifest_facts;
 use crate::history::{Change, Contents, History, Loss, Mark};

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cairndb::{Durability, Error, ErrorKind, Job};
 use cairndb_env::random::Random;
-use cairndb_env::sim::{Effect, Fault, Op, OpKind, SimEnv};
+use cairndb_sim::{Effect, Fault, Op, OpKind, SimEnv};
 
 use crate::campaign::{Campaign, Effort};
 use crate::history::Loss;

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use cairndb::{Db, Durability, Result, Snapshot, WriteOptions};
 use cairndb_env::Background;
 use cairndb_env::random::Random;
-use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setting;
 use cairndb_testkit::setup::Setup;

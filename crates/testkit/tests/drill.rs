@@ -6,7 +6,7 @@
 
 #![expect(clippy::print_stdout, reason = "tests print what they found")]
 
-use cairndb_env::sim::{Effect, Fault, OpKind};
+use cairndb_sim::{Effect, Fault, OpKind};
 use cairndb_testkit::campaign::{Campaign, Effort};
 
 /// Maximum number of workloads that a drill may take.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb::{Db, Durability, ErrorKind, Job, WriteOptions};
-use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
+use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 

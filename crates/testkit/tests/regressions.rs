@@ -1,7 +1,7 @@
 //! Every bug that the crash tests have found, as the smallest run that shows it.
 
 use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
-use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
+use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;

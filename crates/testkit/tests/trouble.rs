@@ -9,7 +9,7 @@ use cairndb::{
 };
 use cairndb_env::Background;
 use cairndb_env::random::Random;
-use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
+use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 

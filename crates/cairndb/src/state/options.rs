@@ -219,7 +219,7 @@ impl Options {
         self
     }
 
-    /// Replaces the operating system by another environment: in memory, or simulated.
+    /// Replaces the operating system: in memory, or simulated for tests (crate `cairndb-sim`).
     pub fn env(mut self, env: Arc<dyn Env>) -> Options {
         self.env = Some(env);
         self

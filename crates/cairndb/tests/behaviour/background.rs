@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use cairndb::env::random::Random;
-use cairndb::env::sim::{Cause, Effect, Fault, SimEnv};
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, ErrorKind, Job, Options, destroy, verify};
+use cairndb_sim::{Cause, Effect, Fault, SimEnv};
 
 use crate::{all, field, mem_db, real_dir, stat, stepped, threaded};
 

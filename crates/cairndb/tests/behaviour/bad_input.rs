@@ -5,12 +5,12 @@ use std::path::Path;
 
 use cairndb::{Durability, ErrorKind, Options};
 use cairndb_base::{FileNumber, SEQ_MAX};
-use cairndb_env::sim::{Cause, Effect, Fault, OpKind, SimEnv};
 use cairndb_env::{Background, Env, MemEnv, RealEnv};
 use cairndb_format::manifest::{
     ManifestWriter, SegmentRecord, VersionEdit, prepare_current, read_current, read_manifest,
 };
 use cairndb_format::name;
+use cairndb_sim::{Cause, Effect, Fault, OpKind, SimEnv};
 
 use crate::{all, real_dir, reverse};
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use cairndb::env::sim::{Profile, SimEnv};
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, ErrorKind, Job, Options};
+use cairndb_sim::{Profile, SimEnv};
 
 use crate::{all, mem_db, stat};
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
-use cairndb::env::sim::{Cause, Effect, Fault, OpKind, Profile, SimEnv};
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, Durability, ErrorKind, Job, Options, WriteOptions};
+use cairndb_sim::{Cause, Effect, Fault, OpKind, Profile, SimEnv};
 
 use crate::stat;
 

@@ -1,8 +1,9 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::sim::SimEnv;
-use crate::{conformance, naming};
+use crate::testing::conformance;
+#[cfg(unix)]
+use crate::testing::naming;
 
 #[test]
 fn behaves_as_every_environment() {
@@ -56,10 +57,13 @@ fn a_mapping_keeps_the_bytes_it_was_made_of() {
     assert_eq!(dir.size_of("f").unwrap(), Some(16));
 }
 
+/// Only where there is another environment, whose directory is a foreign one.
+#[cfg(unix)]
 #[test]
 fn every_error_names_its_path() {
     let env = MemEnv::new(Background::Stepped);
-    let foreign = SimEnv::new(1).open_dir(Path::new("/db"), true).unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    let foreign = crate::RealEnv::new().open_dir(temp.path(), false).unwrap();
     let walk = naming::walk_what_all_refuse(&*env, Path::new("/db"), &*foreign);
     let never = "memory refuses it nothing";
     walk.assert_complete(&[

@@ -15,9 +15,9 @@ use rustix::io::Errno;
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
 use super::files::{NamedFile, RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
-use crate::borrowing::region_in_use;
 use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
+use crate::implement::region_in_use;
 
 /// Bytes copied at a time on file systems without links.
 const COPY_BYTES: usize = 256 << 10;

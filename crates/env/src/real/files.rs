@@ -16,7 +16,8 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::io::Errno;
 
 use super::descriptor::system_error;
-use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile, front_of};
+use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::implement::front_of;
 
 /// Most parts per system call: records have two or three, pages of a table a few more.
 const PARTS_MAX: usize = 16;

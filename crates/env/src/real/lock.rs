@@ -17,8 +17,9 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, open_regular, system_error};
-use crate::dir::{DirLock, Holders};
+use crate::dir::DirLock;
 use crate::fork::Origin;
+use crate::implement::{Hold, Holders};
 use crate::sync::{Mutex, MutexGuard};
 
 /// Device and inode of a lock file.
@@ -141,7 +142,7 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
             return Ok(None);
         };
         if let Some(fd) = held.files.get(&id).map(Arc::clone) {
-            if !held.holders.take(id, true) {
+            if !held.holders.take(id, Hold::Shared) {
                 return Err(held_here(name));
             }
             let owner = Origin::here();
@@ -196,7 +197,12 @@ impl HeldLocks {
             return Ok(None);
         }
         let (fd, owner) = (Arc::new(fd), Origin::here());
-        self.holders.take(id, kind == LockKind::Read);
+        let hold = if kind == LockKind::Read {
+            Hold::Shared
+        } else {
+            Hold::Exclusive
+        };
+        self.holders.take(id, hold);
         self.files.insert(id, Arc::clone(&fd));
         Ok(Some(RealLock { fd, id, owner }))
     }

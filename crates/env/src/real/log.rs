@@ -30,9 +30,9 @@ use rustix::io::Errno;
 
 use super::descriptor::system_error;
 use super::files::{NamedFile, write_all_at, write_parts_at};
-use crate::borrowing::Borrowing;
 use crate::file::{FileSync, LogRegion};
 use crate::fork::Origin;
+use crate::implement::Borrowing;
 use crate::system::now_ns;
 
 /// Zeros written at a time.

@@ -13,8 +13,8 @@ use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::*;
-use crate::conformance;
 use crate::file::WritableFile;
+use crate::testing::conformance;
 
 mod child;
 mod naming;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb::{Db, Durability, Job, RecoveryMode, Snapshot, WriteBatch, WriteOptions};
-use cairndb_env::sim::{CrashPoint, SimEnv};
 use cairndb_scripts::Command;
+use cairndb_sim::{CrashPoint, SimEnv};
 use cairndb_testkit::facts::manifest_facts;
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use cairndb_env::sim::{
+use cairndb_scripts::Command;
+use cairndb_sim::{
     Cause, CrashChoice, CrashPoint, Effect, Fault, Fill, Keep, OpKind, Profile, SimEnv,
 };
-use cairndb_scripts::Command;
 
 /// The kind of operation spelled as `sync-dir` or `create-log`.
 fn kind_of(text: &str) -> Result<OpKind, String> {

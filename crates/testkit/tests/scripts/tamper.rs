@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use cairndb_env::sim::SimEnv;
 use cairndb_format::log::{SegmentHeader, SegmentReader, Step};
 use cairndb_scripts::Command;
+use cairndb_sim::SimEnv;
 use cairndb_testkit::oracle::PATH;
 
 /// The file called `name`, in the database's directory if it is not a path.

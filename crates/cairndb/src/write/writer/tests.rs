@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use cairndb_base::{Error, ErrorKind, Kind, Result};
-use cairndb_env::sim::{Profile, SimEnv};
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Background, FileSync};
+use cairndb_sim::{Profile, SimEnv};
 
 use crate::engine::core::Core;
 use crate::log::values::UNSYNCED_FILES_MAX;

@@ -1,4 +1,4 @@
-//! Every error of the real environment names its path; see `crate::naming`.
+//! Every error of the real environment names its path; see `crate::testing::naming`.
 //!
 //! Each call is made to fail by the contents of the directory, by an unsuitable descriptor, or by a
 //! limit of the process, for which this test binary is started again. Not walked: errors of `stat`
@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::*;
 use crate::file::{Access, LogRegion, ReadFile};
-use crate::naming::{About, SPAWN, Walk, walk_what_all_refuse};
+use crate::testing::naming::{About, SPAWN, Walk, walk_what_all_refuse};
 
 /// Not a single path component.
 const BAD_NAME: &str = "a/b";

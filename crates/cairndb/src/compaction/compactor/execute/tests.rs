@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{ErrorKind, FileNumber, Kind, Order, SEQ_MAX, SeqNo};
-use cairndb_env::sim::SimEnv;
 use cairndb_format::name;
+use cairndb_sim::SimEnv;
 
 use crate::engine::core::Core;
 use crate::jobs::inputs::{Change, Inputs};

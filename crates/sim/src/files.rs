@@ -8,44 +8,42 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::implement::{Mirror, front_of};
+use cairndb_env::random::Random;
+use cairndb_env::sync::Mutex;
+use cairndb_env::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 
-use super::crash::InFlight;
-use super::disk::{DirId, InodeId, Refusal};
-use super::fault::Effect;
-use super::op::OpKind;
-use super::protocol::Event;
-use super::state::{Call, State};
-use crate::file::{
-    Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
-};
-use crate::mirror::Mirror;
-use crate::random::Random;
-use crate::sync::Mutex;
+use crate::crash::InFlight;
+use crate::disk::{DirId, InodeId, Refusal};
+use crate::fault::Effect;
+use crate::op::OpKind;
+use crate::protocol::Event;
+use crate::state::{Call, State};
 
 /// Most pieces a write in progress falls into.
 const PIECES_MAX: usize = 8;
 
 /// The state all handles of an environment share.
-pub(super) type Shared = Arc<Mutex<State>>;
+pub(crate) type Shared = Arc<Mutex<State>>;
 
 /// An open file of any sort.
 #[derive(Clone, Debug)]
-pub(super) struct Handle {
-    pub(super) shared: Shared,
-    pub(super) dir: DirId,
-    pub(super) path: Arc<Path>,
-    pub(super) name: String,
-    pub(super) inode: InodeId,
-    pub(super) _pin: Arc<()>,
+pub(crate) struct Handle {
+    pub(crate) shared: Shared,
+    pub(crate) dir: DirId,
+    pub(crate) path: Arc<Path>,
+    pub(crate) name: String,
+    pub(crate) inode: InodeId,
+    pub(crate) _pin: Arc<()>,
 }
 
 #[cold]
-pub(super) fn missing() -> Error {
+pub(crate) fn missing() -> Error {
     Error::new(ErrorKind::NotFound, "the file does not exist")
 }
 
 #[cold]
-pub(super) fn refusal(refusal: Refusal) -> Error {
+pub(crate) fn refusal(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Missing => missing(),
         Refusal::Exists => {
@@ -56,7 +54,7 @@ pub(super) fn refusal(refusal: Refusal) -> Error {
 }
 
 #[cold]
-pub(super) fn no_space() -> Error {
+pub(crate) fn no_space() -> Error {
     let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
     Error::io("write the file", cause)
 }
@@ -131,7 +129,7 @@ impl Handle {
     }
 
     /// Extends a new log by its zeros as far as the disk has room and no fault hits.
-    pub(super) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
+    pub(crate) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
         let bytes = usize::try_from(len).map_err(|_| self.named(no_space()))?;
         let (mut whole, mut error) = (len, None);
         if let Some(Effect::WritesPart(short, cause)) =
@@ -240,9 +238,9 @@ fn cuts(parts: &[&[u8]], random: &mut Random) -> Vec<(usize, usize)> {
 }
 
 #[derive(Debug)]
-pub(super) struct SimWriter {
-    pub(super) handle: Handle,
-    pub(super) size: u64,
+pub(crate) struct SimWriter {
+    pub(crate) handle: Handle,
+    pub(crate) size: u64,
 }
 
 impl WritableFile for SimWriter {
@@ -270,9 +268,9 @@ impl WritableFile for SimWriter {
 }
 
 #[derive(Debug)]
-pub(super) struct SimReader {
-    pub(super) handle: Handle,
-    pub(super) size: u64,
+pub(crate) struct SimReader {
+    pub(crate) handle: Handle,
+    pub(crate) size: u64,
 }
 
 impl ReadFile for SimReader {
@@ -324,7 +322,7 @@ impl MappedBytes for SimBytes {
 }
 
 #[derive(Debug)]
-pub(super) struct SimLog {
+pub(crate) struct SimLog {
     handle: Handle,
     len: u64,
     mirror: Option<Mirror>,
@@ -333,7 +331,7 @@ pub(super) struct SimLog {
 
 impl SimLog {
     #[expect(clippy::new_ret_no_self, reason = "as directories give it")]
-    pub(super) fn new(state: &mut State, handle: Handle, len: u64) -> Result<Arc<dyn LogRegion>> {
+    pub(crate) fn new(state: &mut State, handle: Handle, len: u64) -> Result<Arc<dyn LogRegion>> {
         let region = state.regions.entry(handle.inode).or_default();
         let alone = region.take().map_err(|error| handle.named(error))?;
         Ok(Arc::new(SimLog {

@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::crash::{CrashChoice, CrashPoint, Fill, Keep, PendingUnit, Profile};
-use super::machine::SimEnv;
-use crate::random::Random;
+use cairndb_env::random::Random;
+
+use crate::crash::{CrashChoice, CrashPoint, Fill, Keep, PendingUnit, Profile};
+use crate::machine::SimEnv;
 
 /// Up to this number of pending units all subsets are tried.
 const EXHAUSTIVE_MAX: usize = 10;

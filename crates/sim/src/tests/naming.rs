@@ -1,16 +1,16 @@
 //! Every error of the simulated environment names its path: each kind of operation under each fault
-//! that gives an error, and after a loss of power. See `crate::naming`.
+//! that gives an error, and after a loss of power. See `cairndb_env::testing::naming`.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::Result;
+use cairndb_env::testing::naming::{About, SPAWN, Walk, walk_what_all_refuse};
+use cairndb_env::{
+    Access, Background, Dir, Env, FileSync, LogRegion, MemEnv, ReadFile, WritableFile,
+};
 
-use super::*;
-use crate::dir::Dir;
-use crate::environment::Env;
-use crate::file::{Access, FileSync, LogRegion, ReadFile, WritableFile};
-use crate::naming::{About, SPAWN, Walk, walk_what_all_refuse};
+use super::super::*;
 
 const PATH: &str = "/db";
 const TO: &str = "/to";
@@ -122,7 +122,7 @@ fn reports(effect: Effect) -> bool {
 
 #[test]
 fn every_error_names_its_path() {
-    let foreign = crate::MemEnv::new(crate::Background::Stepped);
+    let foreign = MemEnv::new(Background::Stepped);
     let foreign = foreign.open_dir(Path::new(PATH), true).unwrap();
     let mut walk = walk_what_all_refuse(&*SimEnv::new(1), Path::new(PATH), &*foreign);
     for kind in OpKind::ALL {

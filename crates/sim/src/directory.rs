@@ -5,18 +5,18 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::implement::Hold;
+use cairndb_env::{Dir, DirLock, FileSync, LogRegion, ReadFile, Space, WritableFile};
 
-use super::disk::{DirId, InodeId, Refusal};
-use super::fault::Effect;
-use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusal};
-use super::op::OpKind;
-use super::protocol::Event;
-use super::state::{Call, State};
-use crate::dir::{Dir, DirLock, Space};
-use crate::file::{FileSync, LogRegion, ReadFile, WritableFile};
+use crate::disk::{DirId, InodeId, Refusal};
+use crate::fault::Effect;
+use crate::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusal};
+use crate::op::OpKind;
+use crate::protocol::Event;
+use crate::state::{Call, State};
 
-/// See [`crate::Env::open_dir`]. The root exists; other parents must.
-pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+/// See [`Env::open_dir`](cairndb_env::Env::open_dir). The root exists; other parents must.
+pub(crate) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
     let is_dot = |part: &Component<'_>| *part == Component::CurDir;
     let path: PathBuf = path.components().filter(|part| !is_dot(part)).collect();
     let path: Arc<Path> = path.into();
@@ -60,14 +60,8 @@ impl SimDir {
         }
     }
 
-    fn hold(
-        &self,
-        state: &mut State,
-        inode: InodeId,
-        name: &str,
-        together: bool,
-    ) -> Result<SimLock> {
-        if !state.locks.take(inode, together) {
+    fn hold(&self, state: &mut State, inode: InodeId, name: &str, hold: Hold) -> Result<SimLock> {
+        if !state.locks.take(inode, hold) {
             let message = "this process already has the database open; share or close that handle";
             let error = Error::new(ErrorKind::Locked, message);
             return Err(state.refuse(self.named(name, error)));
@@ -108,14 +102,24 @@ impl Dir for SimDir {
                 Err(why) => return Err(state.refuse(self.named(name, refusal(why)))),
             },
         };
-        Ok(Box::new(self.hold(&mut state, inode, name, false)?))
+        Ok(Box::new(self.hold(
+            &mut state,
+            inode,
+            name,
+            Hold::Exclusive,
+        )?))
     }
 
     fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>> {
         let mut state = self.shared.lock();
         state.begin(&self.call(OpKind::Lock, name), || None)?;
         match state.disk.lookup(self.dir, name) {
-            Some(inode) => Ok(Some(Box::new(self.hold(&mut state, inode, name, true)?))),
+            Some(inode) => Ok(Some(Box::new(self.hold(
+                &mut state,
+                inode,
+                name,
+                Hold::Shared,
+            )?))),
             None => Ok(None),
         }
     }

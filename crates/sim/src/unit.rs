@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::content::{Content, SECTOR_BYTES, Sector};
+use crate::content::{Content, SECTOR_BYTES, Sector};
 
 /// Sizes become durable on their own in these steps, because allocation goes page by page.
 const SIZE_STEP_BYTES: u64 = 4096;
@@ -16,7 +16,7 @@ const ZEROS_UNITS: u64 = 4;
 
 /// One change of one file that is not yet durable.
 #[derive(Clone, Debug)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// A sector as it stood after a piece of a write.
     Sector { index: u64, bytes: Arc<Sector> },
     /// Zeros in these sectors of a file grown by zeros.
@@ -27,13 +27,13 @@ pub(super) enum Unit {
 
 /// A unit and its place in the order of all units of the disk.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub(super) seq: u64,
-    pub(super) unit: Unit,
+pub(crate) struct Pending {
+    pub(crate) seq: u64,
+    pub(crate) unit: Unit,
 }
 
 /// Writes `bytes` to `visible` at `offset` and hands `keep` the units that makes.
-pub(super) fn write(visible: &mut Content, offset: u64, bytes: &[u8], mut keep: impl FnMut(Unit)) {
+pub(crate) fn write(visible: &mut Content, offset: u64, bytes: &[u8], mut keep: impl FnMut(Unit)) {
     if bytes.is_empty() {
         return;
     }
@@ -55,7 +55,7 @@ pub(super) fn write(visible: &mut Content, offset: u64, bytes: &[u8], mut keep: 
 }
 
 /// Grows `visible` by zeros up to `len` and hands `keep` the units that makes.
-pub(super) fn grow(visible: &mut Content, len: u64, mut keep: impl FnMut(Unit)) {
+pub(crate) fn grow(visible: &mut Content, len: u64, mut keep: impl FnMut(Unit)) {
     let sector_bytes = SECTOR_BYTES as u64;
     let (first, end) = (visible.len() / sector_bytes, len.div_ceil(sector_bytes));
     visible.set_len(len);
@@ -74,7 +74,7 @@ pub(super) fn grow(visible: &mut Content, len: u64, mut keep: impl FnMut(Unit)) 
 
 /// Applies units, in order, to what a disk holds. `gap` supplies each sector that a size exposes
 /// and no unit fills; `None` is zeros.
-pub(super) fn apply<'a>(
+pub(crate) fn apply<'a>(
     durable: &mut Content,
     units: impl Iterator<Item = &'a Unit> + Clone,
     mut gap: impl FnMut(u64) -> Option<Sector>,

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::content::{Content, mix};
-use super::unit::{self, Pending, Unit};
+use crate::content::{Content, mix};
+use crate::unit::{self, Pending, Unit};
 
 /// Number of an inode, never used twice.
-pub(super) type InodeId = u64;
+pub(crate) type InodeId = u64;
 /// Index of a directory, never used twice.
-pub(super) type DirId = usize;
+pub(crate) type DirId = usize;
 
 /// Contents of removed files that are kept to reappear as stale bytes.
 const GRAVES_MAX: usize = 8;
@@ -26,23 +26,23 @@ const GARBAGE_MIN: usize = 64;
 
 /// One file.
 #[derive(Clone, Debug)]
-pub(super) struct Inode {
+pub(crate) struct Inode {
     /// A name it had: for messages, and to find stale bytes of its kind.
-    pub(super) name: String,
-    pub(super) visible: Content,
-    pub(super) durable: Content,
-    pub(super) pending: Vec<Pending>,
+    pub(crate) name: String,
+    pub(crate) visible: Content,
+    pub(crate) durable: Content,
+    pub(crate) pending: Vec<Pending>,
     /// A failed sync left visible bytes that count as clean: only units reach the disk from now on.
-    pub(super) diverged: bool,
+    pub(crate) diverged: bool,
     /// The error of an earlier sync, reported by the next one.
-    pub(super) late_error: bool,
+    pub(crate) late_error: bool,
     /// Shared with every open handle.
-    pub(super) pin: Arc<()>,
+    pub(crate) pin: Arc<()>,
 }
 
 /// One change of one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NameOp {
+pub(crate) enum NameOp {
     /// A created or linked name.
     Add { name: String, inode: InodeId },
     /// A removed name.
@@ -65,7 +65,7 @@ impl NameOp {
     }
 
     /// Applies it to `names`, whatever was done before.
-    pub(super) fn apply(&self, names: &mut BTreeMap<String, InodeId>) {
+    pub(crate) fn apply(&self, names: &mut BTreeMap<String, InodeId>) {
         match self {
             NameOp::Add { name, inode } => {
                 names.insert(name.clone(), *inode);
@@ -87,38 +87,38 @@ impl NameOp {
 
 /// A name operation that no directory sync has covered yet.
 #[derive(Clone, Debug)]
-pub(super) struct PendingName {
-    pub(super) seq: u64,
-    pub(super) dir: DirId,
-    pub(super) op: NameOp,
+pub(crate) struct PendingName {
+    pub(crate) seq: u64,
+    pub(crate) dir: DirId,
+    pub(crate) op: NameOp,
     /// On an ordered journal a later sync has made it durable.
-    pub(super) journaled: bool,
+    pub(crate) journaled: bool,
 }
 
 /// One directory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Directory {
-    pub(super) path: PathBuf,
-    pub(super) visible: BTreeMap<String, InodeId>,
-    pub(super) durable: BTreeMap<String, InodeId>,
-    pub(super) removed: bool,
+pub(crate) struct Directory {
+    pub(crate) path: PathBuf,
+    pub(crate) visible: BTreeMap<String, InodeId>,
+    pub(crate) durable: BTreeMap<String, InodeId>,
+    pub(crate) removed: bool,
 }
 
 /// Why a name operation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     Missing,
     Exists,
 }
 
 /// Everything on the simulated disk.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Disk {
-    pub(super) inodes: BTreeMap<InodeId, Arc<Inode>>,
-    pub(super) dirs: Vec<Arc<Directory>>,
-    pub(super) names: Arc<Vec<PendingName>>,
+pub(crate) struct Disk {
+    pub(crate) inodes: BTreeMap<InodeId, Arc<Inode>>,
+    pub(crate) dirs: Vec<Arc<Directory>>,
+    pub(crate) names: Arc<Vec<PendingName>>,
     /// Names and contents of removed files, newest last.
-    pub(super) graves: Arc<Vec<(String, Content)>>,
+    pub(crate) graves: Arc<Vec<(String, Content)>>,
     next_seq: u64,
     next_inode: InodeId,
 }
@@ -126,13 +126,13 @@ pub(super) struct Disk {
 impl Disk {
     // Directories ------------------------------------------------------------------------------
 
-    pub(super) fn find_dir(&self, path: &Path) -> Option<DirId> {
+    pub(crate) fn find_dir(&self, path: &Path) -> Option<DirId> {
         let found = |dir: &Arc<Directory>| !dir.removed && dir.path == path;
         self.dirs.iter().position(found)
     }
 
-    /// Adds a directory, durable at once (see [`crate::Env::open_dir`]).
-    pub(super) fn add_dir(&mut self, path: &Path) -> DirId {
+    /// Adds a directory, durable at once (see [`Env::open_dir`](cairndb_env::Env::open_dir)).
+    pub(crate) fn add_dir(&mut self, path: &Path) -> DirId {
         self.dirs.push(Arc::new(Directory {
             path: path.to_owned(),
             ..Directory::default()
@@ -140,7 +140,7 @@ impl Disk {
         self.dirs.len() - 1
     }
 
-    pub(super) fn remove_dir(&mut self, dir: DirId) {
+    pub(crate) fn remove_dir(&mut self, dir: DirId) {
         self.names_mut().retain(|name| name.dir != dir);
         *Arc::make_mut(&mut self.dirs[dir]) = Directory {
             path: self.dirs[dir].path.clone(),
@@ -149,12 +149,12 @@ impl Disk {
         };
     }
 
-    pub(super) fn lookup(&self, dir: DirId, name: &str) -> Option<InodeId> {
+    pub(crate) fn lookup(&self, dir: DirId, name: &str) -> Option<InodeId> {
         self.dirs[dir].visible.get(name).copied()
     }
 
     /// Adds a new empty file.
-    pub(super) fn create(&mut self, dir: DirId, name: &str) -> Result<InodeId, Refusal> {
+    pub(crate) fn create(&mut self, dir: DirId, name: &str) -> Result<InodeId, Refusal> {
         if self.lookup(dir, name).is_some() {
             return Err(Refusal::Exists);
         }
@@ -172,7 +172,7 @@ impl Disk {
     }
 
     /// Adds a second name for a file.
-    pub(super) fn link(
+    pub(crate) fn link(
         &mut self,
         (dir, name): (DirId, &str),
         (to, to_name): (DirId, &str),
@@ -191,7 +191,7 @@ impl Disk {
         Ok(inode)
     }
 
-    pub(super) fn unlink(&mut self, dir: DirId, name: &str) -> Result<InodeId, Refusal> {
+    pub(crate) fn unlink(&mut self, dir: DirId, name: &str) -> Result<InodeId, Refusal> {
         let inode = self.lookup(dir, name).ok_or(Refusal::Missing)?;
         self.change_names(
             dir,
@@ -204,7 +204,7 @@ impl Disk {
         Ok(inode)
     }
 
-    pub(super) fn rename(&mut self, dir: DirId, from: &str, to: &str) -> Result<InodeId, Refusal> {
+    pub(crate) fn rename(&mut self, dir: DirId, from: &str, to: &str) -> Result<InodeId, Refusal> {
         let inode = self.lookup(dir, from).ok_or(Refusal::Missing)?;
         if from != to {
             self.change_names(
@@ -222,7 +222,7 @@ impl Disk {
 
     /// Makes every name of a directory durable. On an ordered journal that includes all earlier
     /// name operations of the disk.
-    pub(super) fn sync_dir(&mut self, dir: DirId) {
+    pub(crate) fn sync_dir(&mut self, dir: DirId) {
         let ours = self.names.iter().rev().find(|name| name.dir == dir);
         if let Some(last) = ours.map(|name| name.seq) {
             let names = self.names_mut();
@@ -249,11 +249,11 @@ impl Disk {
 
     // Files ------------------------------------------------------------------------------------
 
-    pub(super) fn inode(&self, id: InodeId) -> &Inode {
+    pub(crate) fn inode(&self, id: InodeId) -> &Inode {
         &self.inodes[&id]
     }
 
-    pub(super) fn inode_mut(&mut self, id: InodeId) -> &mut Inode {
+    pub(crate) fn inode_mut(&mut self, id: InodeId) -> &mut Inode {
         let inode = self.inodes.get_mut(&id).expect("a handle pins its inode");
         Arc::make_mut(inode)
     }
@@ -272,7 +272,7 @@ impl Disk {
     }
 
     /// Writes at an offset, extending the file as needed; the difference stays pending.
-    pub(super) fn write(&mut self, id: InodeId, offset: u64, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, id: InodeId, offset: u64, bytes: &[u8]) {
         self.change(id, |visible, keep| {
             unit::write(visible, offset, bytes, keep);
         });
@@ -290,12 +290,12 @@ impl Disk {
     }
 
     /// Extends a file by zeros that are visible but, like its size, not durable.
-    pub(super) fn grow(&mut self, id: InodeId, len: u64) {
+    pub(crate) fn grow(&mut self, id: InodeId, len: u64) {
         self.change(id, |visible, keep| unit::grow(visible, len, keep));
     }
 
     /// Makes a file's bytes durable. On an ordered journal that includes its name.
-    pub(super) fn sync(&mut self, id: InodeId) {
+    pub(crate) fn sync(&mut self, id: InodeId) {
         let inode = self.inode_mut(id);
         if inode.diverged {
             let units = inode.pending.iter().map(|pending| &pending.unit);
@@ -314,7 +314,7 @@ impl Disk {
 
     /// A sync that failed: pending changes count as clean and never reach the disk. The visible
     /// bytes stay, or revert to what the disk holds.
-    pub(super) fn lose_sync(&mut self, id: InodeId, visible_falls_back: bool) {
+    pub(crate) fn lose_sync(&mut self, id: InodeId, visible_falls_back: bool) {
         let inode = self.inode_mut(id);
         inode.pending.clear();
         if visible_falls_back {
@@ -326,7 +326,7 @@ impl Disk {
     }
 
     /// Bytes of all files that have a visible name.
-    pub(super) fn used_bytes(&self) -> u64 {
+    pub(crate) fn used_bytes(&self) -> u64 {
         let dirs = self.dirs.iter();
         let linked: BTreeSet<_> = dirs.flat_map(|dir| dir.visible.values().copied()).collect();
         let sizes = linked.iter().map(|&inode| self.inode(inode).visible.len());
@@ -336,7 +336,7 @@ impl Disk {
     // Damage and inspection --------------------------------------------------------------------
 
     /// Changes a file outside the simulation, visible and durable alike, creating it if missing.
-    pub(super) fn tamper(&mut self, dir: DirId, name: &str, change: impl FnOnce(&mut Content)) {
+    pub(crate) fn tamper(&mut self, dir: DirId, name: &str, change: impl FnOnce(&mut Content)) {
         let found = self.lookup(dir, name);
         let id = found.unwrap_or_else(|| {
             self.next_inode += 1;
@@ -354,7 +354,7 @@ impl Disk {
     }
 
     /// Removes a name outside the simulation.
-    pub(super) fn vanish(&mut self, dir: DirId, name: &str) -> bool {
+    pub(crate) fn vanish(&mut self, dir: DirId, name: &str) -> bool {
         let Some(inode) = self.lookup(dir, name) else {
             return false;
         };
@@ -406,15 +406,15 @@ impl Disk {
 
 /// What a crash left: the parts of a disk in which visible and durable are equal.
 #[derive(Debug)]
-pub(super) struct Remains {
+pub(crate) struct Remains {
     /// Paths and names, in the order of the original directories.
-    pub(super) dirs: Vec<(PathBuf, BTreeMap<String, InodeId>)>,
-    pub(super) contents: BTreeMap<InodeId, Content>,
+    pub(crate) dirs: Vec<(PathBuf, BTreeMap<String, InodeId>)>,
+    pub(crate) contents: BTreeMap<InodeId, Content>,
 }
 
 impl Disk {
     /// The disk after a crash of this one.
-    pub(super) fn settle(&self, remains: Remains) -> Disk {
+    pub(crate) fn settle(&self, remains: Remains) -> Disk {
         let mut disk = Disk {
             graves: self.graves.clone(),
             next_inode: self.next_inode,
@@ -435,7 +435,7 @@ impl Disk {
     }
 
     /// A hash of all paths, names and contents, including durable ones that differ.
-    pub(super) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         let mut state = 0;
         for dir in self.dirs.iter().filter(|dir| !dir.removed) {
             state = mix(state, xxh3_64(dir.path.as_os_str().as_encoded_bytes()));

@@ -13,17 +13,27 @@ use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-/// Ensures that a file of a simulated or in-memory directory has one region at a time. For a real
-/// file a lock does that.
+/// Ensures that a file has one [`LogRegion`](crate::LogRegion) at a time, in an environment that
+/// keeps its files in memory. For a real file a lock does that.
+///
+/// ```
+/// use cairndb_env::implement::OneRegion;
+/// let mut region = OneRegion::default();
+/// let token = region.take()?;
+/// assert!(region.take().is_err());
+/// drop(token);
+/// assert!(region.take().is_ok());
+/// # Ok::<(), cairndb_base::Error>(())
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct OneRegion(Weak<()>);
+pub struct OneRegion(Weak<()>);
 
 impl OneRegion {
     /// A token that the region of the file holds as long as it lives.
     ///
     /// # Errors
     /// `Locked` while there is another; the caller names the file.
-    pub(crate) fn take(&mut self) -> Result<Arc<()>> {
+    pub fn take(&mut self) -> Result<Arc<()>> {
         if self.0.strong_count() > 0 {
             return Err(region_in_use());
         }

@@ -1,14 +1,14 @@
 //! Benchmark: crash states per second that the simulated file system makes.
 //!
-//! `cargo bench -p cairndb-env --bench crash_images`. The disk is that of a small database in a
+//! `cargo bench -p cairndb-sim --bench crash_images`. The disk is that of a small database in a
 //! crash test: a few tables, a log with unsynced records, a new table and a rename under way.
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 
 use std::path::Path;
 
-use cairndb_env::sim::{Profile, SimEnv};
 use cairndb_env::{Env, RealEnv};
+use cairndb_sim::{Profile, SimEnv};
 
 fn main() {
     let clock = RealEnv::new();

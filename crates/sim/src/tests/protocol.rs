@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use cairndb_env::{Dir, Env, LogRegion, WritableFile};
+
 use super::super::*;
-use crate::dir::Dir;
-use crate::environment::Env;
-use crate::file::{LogRegion, WritableFile};
 
 /// A manifest of lines `file NAME BYTES` and `log NAME`, and `gone NAME`.
 fn read_facts(_name: &str, bytes: &[u8]) -> Option<ManifestFacts> {

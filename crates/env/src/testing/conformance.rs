@@ -1,5 +1,7 @@
 //! Conformance: behaviour that every environment must share, run against each of them.
 
+#![expect(clippy::unwrap_used, reason = "a test that others call")]
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +12,17 @@ use crate::environment::Env;
 use crate::file::Access;
 
 /// Runs every check in the new directory `path` of `env`.
-pub(crate) fn check(env: &dyn Env, path: &Path) {
+///
+/// ```
+/// use std::path::Path;
+/// use cairndb_env::{Background, MemEnv, testing};
+/// let env = MemEnv::new(Background::Stepped);
+/// testing::conformance::check(&*env, Path::new("/db"));
+/// ```
+///
+/// # Panics
+/// If the environment behaves in another way.
+pub fn check(env: &dyn Env, path: &Path) {
     let missing = env.open_dir(path, false).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
     let dir = env.open_dir(path, true).unwrap();

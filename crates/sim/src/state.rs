@@ -6,35 +6,34 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, Result};
+use cairndb_env::implement::{Holders, OneRegion};
+use cairndb_env::random::Random;
 
-use super::crash::{CrashPoint, InFlight, Settings};
-use super::disk::{Disk, InodeId};
-use super::fault::{Effect, Fault};
-use super::op::{Op, OpKind};
-use super::protocol::{Checker, Event};
-use crate::borrowing::OneRegion;
-use crate::dir::Holders;
-use crate::random::Random;
+use crate::crash::{CrashPoint, InFlight, Settings};
+use crate::disk::{Disk, InodeId};
+use crate::fault::{Effect, Fault};
+use crate::op::{Op, OpKind};
+use crate::protocol::{Checker, Event};
 
 /// Everything that the one lock covers.
-pub(super) struct State {
-    pub(super) disk: Disk,
-    pub(super) settings: Settings,
-    pub(super) next_op: u64,
-    pub(super) ops: Vec<Op>,
-    pub(super) record_ops: bool,
-    pub(super) crash_at: Option<u64>,
+pub(crate) struct State {
+    pub(crate) disk: Disk,
+    pub(crate) settings: Settings,
+    pub(crate) next_op: u64,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) record_ops: bool,
+    pub(crate) crash_at: Option<u64>,
     /// Where the machine stopped.
-    pub(super) crash: Option<CrashPoint>,
-    pub(super) watcher: Option<Box<dyn FnMut(CrashPoint) + Send>>,
-    pub(super) faults: Vec<Fault>,
-    pub(super) faults_struck: u64,
-    pub(super) capacity: Option<u64>,
-    pub(super) locks: Holders<InodeId>,
-    pub(super) regions: BTreeMap<InodeId, OneRegion>,
-    pub(super) clock_ns: u64,
-    pub(super) random: Random,
-    pub(super) checker: Checker,
+    pub(crate) crash: Option<CrashPoint>,
+    pub(crate) watcher: Option<Box<dyn FnMut(CrashPoint) + Send>>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults_struck: u64,
+    pub(crate) capacity: Option<u64>,
+    pub(crate) locks: Holders<InodeId>,
+    pub(crate) regions: BTreeMap<InodeId, OneRegion>,
+    pub(crate) clock_ns: u64,
+    pub(crate) random: Random,
+    pub(crate) checker: Checker,
 }
 
 impl fmt::Debug for State {
@@ -49,20 +48,20 @@ impl fmt::Debug for State {
 
 /// A call on a handle.
 #[derive(Debug)]
-pub(super) struct Call<'a> {
-    pub(super) kind: OpKind,
-    pub(super) dir: &'a Arc<Path>,
-    pub(super) name: &'a str,
-    pub(super) to: &'a str,
+pub(crate) struct Call<'a> {
+    pub(crate) kind: OpKind,
+    pub(crate) dir: &'a Arc<Path>,
+    pub(crate) name: &'a str,
+    pub(crate) to: &'a str,
     /// The directory of `to`, if it is another one: errors are about that name.
-    pub(super) to_dir: Option<&'a Path>,
-    pub(super) offset: u64,
-    pub(super) len: usize,
+    pub(crate) to_dir: Option<&'a Path>,
+    pub(crate) offset: u64,
+    pub(crate) len: usize,
 }
 
 impl<'a> Call<'a> {
     /// A call about one name of a directory.
-    pub(super) fn new(kind: OpKind, dir: &'a Arc<Path>, name: &'a str) -> Call<'a> {
+    pub(crate) fn new(kind: OpKind, dir: &'a Arc<Path>, name: &'a str) -> Call<'a> {
         Call {
             kind,
             dir,
@@ -76,7 +75,7 @@ impl<'a> Call<'a> {
 
     /// Adds the call's subject to the error: a file, or a directory by its path.
     #[cold]
-    pub(super) fn named(&self, error: Error) -> Error {
+    pub(crate) fn named(&self, error: Error) -> Error {
         match self.to_dir {
             Some(dir) => error.file(self.to).directory(dir),
             None if self.kind == OpKind::OpenDir || self.name.is_empty() => error.path(self.dir),
@@ -86,7 +85,7 @@ impl<'a> Call<'a> {
 }
 
 impl State {
-    pub(super) fn new(disk: Disk, settings: Settings) -> State {
+    pub(crate) fn new(disk: Disk, settings: Settings) -> State {
         State {
             disk,
             next_op: 0,
@@ -109,7 +108,7 @@ impl State {
 
     /// Counts and logs a call, crashes or keeps a crash point before it, and lets faults hit.
     /// Returns the effect that the call must have; a plain failure is returned as an error.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &mut self,
         call: &Call<'_>,
         in_flight: impl Fn() -> Option<InFlight>,
@@ -160,14 +159,14 @@ impl State {
     }
 
     /// Checks the operation about to begin against the protocol.
-    pub(super) fn check(&mut self, event: Event<'_>) {
+    pub(crate) fn check(&mut self, event: Event<'_>) {
         if self.crash.is_none() {
             self.checker.check(&self.disk, self.next_op, event);
         }
     }
 
     /// Marks the operation begun last as failed and returns its error.
-    pub(super) fn refuse(&mut self, error: Error) -> Error {
+    pub(crate) fn refuse(&mut self, error: Error) -> Error {
         // A crash belongs to no operation.
         if self.crash.is_none()
             && let Some(op) = self.ops.last_mut()
@@ -179,7 +178,7 @@ impl State {
     }
 
     /// The point where the machine stopped, or the current one.
-    pub(super) fn crash_point(&self) -> CrashPoint {
+    pub(crate) fn crash_point(&self) -> CrashPoint {
         self.crash.clone().unwrap_or_else(|| CrashPoint {
             op: Op {
                 index: self.next_op,
@@ -198,7 +197,7 @@ impl State {
     }
 
     /// Bytes that still fit on the disk.
-    pub(super) fn room(&self) -> u64 {
+    pub(crate) fn room(&self) -> u64 {
         let capacity = self.capacity;
         capacity.map_or(u64::MAX, |bytes| {
             bytes.saturating_sub(self.disk.used_bytes())
@@ -206,7 +205,7 @@ impl State {
     }
 
     /// A generator for one operation: the same for the same seed and index.
-    pub(super) fn op_random(&self) -> Random {
+    pub(crate) fn op_random(&self) -> Random {
         let mut random = Random::new(self.settings.seed ^ 0xF00D);
         Random::new(random.next_u64() ^ self.next_op)
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use cairndb_env::sync::Mutex;
+use cairndb_env::{Dir, Env};
+
 use super::super::*;
-use crate::dir::Dir;
-use crate::environment::Env;
-use crate::sync::Mutex;
 
 const DB: &str = "db";
 

@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{Content, SECTOR_BYTES, Sector};
-use super::disk::{Disk, InodeId, Remains};
-use super::op::Op;
-use super::protocol::ManifestReader;
-use super::unit::{self, Unit};
-use crate::environment::Background;
-use crate::random::Random;
+use cairndb_env::Background;
+use cairndb_env::random::Random;
+
+use crate::content::{Content, SECTOR_BYTES, Sector};
+use crate::disk::{Disk, InodeId, Remains};
+use crate::op::Op;
+use crate::protocol::ManifestReader;
+use crate::unit::{self, Unit};
 
 /// What a crash may keep of unsynced changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,35 +95,35 @@ impl CrashChoice {
 
 /// Settings that an environment passes on to its crash images.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
-    pub(super) seed: u64,
-    pub(super) background: Background,
-    pub(super) mapping: bool,
-    pub(super) memory_bytes: u64,
-    pub(super) reader: Option<ManifestReader>,
+pub(crate) struct Settings {
+    pub(crate) seed: u64,
+    pub(crate) background: Background,
+    pub(crate) mapping: bool,
+    pub(crate) memory_bytes: u64,
+    pub(crate) reader: Option<ManifestReader>,
 }
 
 /// A write that the crash interrupts, in the pieces that may be done separately.
 #[derive(Clone, Debug)]
-pub(super) struct InFlight {
-    pub(super) inode: InodeId,
-    pub(super) pieces: Vec<(u64, Vec<u8>)>,
+pub(crate) struct InFlight {
+    pub(crate) inode: InodeId,
+    pub(crate) pieces: Vec<(u64, Vec<u8>)>,
     /// Whether a later piece implies the earlier ones: an append, but not a copy to memory.
-    pub(super) in_order: bool,
+    pub(crate) in_order: bool,
 }
 
 /// The disk just before one operation: cheap to keep, independent of what happens later.
 #[derive(Clone, Debug)]
 pub struct CrashPoint {
-    pub(super) op: Op,
-    pub(super) disk: Disk,
-    pub(super) in_flight: Option<InFlight>,
-    pub(super) settings: Settings,
+    pub(crate) op: Op,
+    pub(crate) disk: Disk,
+    pub(crate) in_flight: Option<InFlight>,
+    pub(crate) settings: Settings,
 }
 
 /// Where a pending unit belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PendingUnit {
+pub(crate) enum PendingUnit {
     /// The unit of this index of a file.
     File(InodeId, usize),
     /// The name operation of this index.
@@ -151,7 +152,7 @@ impl CrashPoint {
     }
 
     /// The disk after this crash.
-    pub(super) fn disk_of(
+    pub(crate) fn disk_of(
         &self,
         profile: Profile,
         choice: &CrashChoice,
@@ -173,7 +174,7 @@ impl CrashPoint {
     }
 
     /// Every pending unit, oldest first.
-    pub(super) fn places(&self) -> Vec<PendingUnit> {
+    pub(crate) fn places(&self) -> Vec<PendingUnit> {
         let mut places = Vec::new();
         for (&id, inode) in &self.disk.inodes {
             let units = inode.pending.iter().enumerate();
@@ -186,13 +187,13 @@ impl CrashPoint {
     }
 
     /// Pieces of the write in progress.
-    pub(super) fn pieces(&self) -> usize {
+    pub(crate) fn pieces(&self) -> usize {
         let in_flight = self.in_flight.as_ref();
         in_flight.map_or(0, |write| write.pieces.len())
     }
 
     /// Whether a power loss here can leave a file longer than its data.
-    pub(super) fn can_have_gaps(&self) -> bool {
+    pub(crate) fn can_have_gaps(&self) -> bool {
         let size = |unit: &unit::Pending| matches!(unit.unit, Unit::Size(_));
         let mut inodes = self.disk.inodes.values();
         inodes.any(|inode| inode.pending.iter().any(size))

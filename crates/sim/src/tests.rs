@@ -1,7 +1,8 @@
 use std::path::Path;
 
+use cairndb_env::testing::conformance;
+
 use super::*;
-use crate::conformance;
 
 mod crash;
 mod faults;

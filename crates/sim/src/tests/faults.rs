@@ -4,11 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::ErrorKind;
+use cairndb_env::{Access, Dir, Env, WritableFile};
 
 use super::super::*;
-use crate::dir::Dir;
-use crate::environment::Env;
-use crate::file::{Access, WritableFile};
 
 fn open(env: &SimEnv) -> Arc<dyn Dir> {
     env.open_dir(Path::new("db"), true).unwrap()

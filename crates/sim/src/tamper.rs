@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::content::Content;
-use super::disk::{DirId, Disk};
-use super::machine::SimEnv;
+use crate::content::Content;
+use crate::disk::{DirId, Disk};
+use crate::machine::SimEnv;
 
 impl SimEnv {
     /// All files with their lengths, in order.

@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use cairndb_env::random::Random;
+use cairndb_env::{Dir, Env, LogRegion, RealEnv, WritableFile};
+
 use super::super::*;
-use crate::dir::Dir;
-use crate::environment::Env;
-use crate::file::{LogRegion, WritableFile};
-use crate::random::Random;
-use crate::real::RealEnv;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 const LOG_BYTES: u64 = 3000;

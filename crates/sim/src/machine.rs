@@ -4,19 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::implement;
+use cairndb_env::random::Random;
+use cairndb_env::sync::Mutex;
+use cairndb_env::{Background, Dir, Env, Join, Priority};
 
-use super::crash::{CrashChoice, CrashPoint, PendingUnit, Profile, Settings};
-use super::directory;
-use super::disk::Disk;
-use super::fault::Fault;
-use super::op::Op;
-use super::protocol::{ManifestFacts, ManifestReader, Violation};
-use super::state::State;
-use crate::dir::Dir;
-use crate::environment::{Background, Env, Join, Priority};
-use crate::random::Random;
-use crate::sync::Mutex;
-use crate::worker;
+use crate::crash::{CrashChoice, CrashPoint, PendingUnit, Profile, Settings};
+use crate::directory;
+use crate::disk::Disk;
+use crate::fault::Fault;
+use crate::op::Op;
+use crate::protocol::{ManifestFacts, ManifestReader, Violation};
+use crate::state::State;
 
 /// Memory of a simulated machine.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -26,10 +25,9 @@ const TICK_NS: u64 = 1000;
 /// A simulated machine with its file system.
 ///
 /// ```
-/// # mod cairndb { pub use cairndb_env as env; }
 /// use std::path::Path;
-/// use cairndb::env::Env;
-/// use cairndb::env::sim::{CrashChoice, Keep, Profile, SimEnv};
+/// use cairndb_env::Env;
+/// use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 /// let env = SimEnv::new(7);
 /// let dir = env.open_dir(Path::new("db"), true)?;
 /// let mut file = dir.create("000001.tbl")?;
@@ -47,7 +45,7 @@ const TICK_NS: u64 = 1000;
 pub struct SimEnv {
     background: Background,
     memory_bytes: u64,
-    pub(super) state: Arc<Mutex<State>>,
+    pub(crate) state: Arc<Mutex<State>>,
 }
 
 impl SimEnv {
@@ -174,7 +172,7 @@ impl SimEnv {
         state.settings.reader = reader;
     }
 
-    /// The rules broken so far; `sim/protocol.rs` lists them.
+    /// The rules broken so far; `protocol.rs` lists them.
     pub fn violations(&self) -> Vec<Violation> {
         self.state.lock().checker.violations.clone()
     }
@@ -216,7 +214,7 @@ impl CrashPoint {
         self.image_of(profile, choice, &self.places())
     }
 
-    pub(super) fn image_of(
+    pub(crate) fn image_of(
         &self,
         profile: Profile,
         choice: &CrashChoice,
@@ -251,7 +249,7 @@ impl Env for SimEnv {
         body: Box<dyn FnOnce() + Send>,
     ) -> Result<Join> {
         match self.background {
-            Background::Threads => worker::spawn(name, priority, body),
+            Background::Threads => implement::spawn(name, priority, body),
             Background::Stepped => Err(Error::new(
                 ErrorKind::NotSupported,
                 "background work is stepped in this environment",

@@ -20,7 +20,7 @@ const SECTORS_PER_PAGE: u64 = (PAGE_BYTES / SECTOR_BYTES) as u64;
 const _: () = assert!(PAGE_BYTES.is_multiple_of(SECTOR_BYTES));
 
 /// The bytes of one sector, zeros after the end of the file.
-pub(super) type Sector = [u8; SECTOR_BYTES];
+pub(crate) type Sector = [u8; SECTOR_BYTES];
 
 #[derive(Debug)]
 struct Page {
@@ -61,7 +61,7 @@ impl Page {
 
 /// The bytes of one file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Content {
+pub(crate) struct Content {
     len: u64,
     /// `None` stands for zeros.
     pages: Vec<Option<Arc<Page>>>,
@@ -69,18 +69,18 @@ pub(super) struct Content {
 
 impl Content {
     /// A file of these bytes.
-    pub(super) fn of(bytes: &[u8]) -> Content {
+    pub(crate) fn of(bytes: &[u8]) -> Content {
         let mut content = Content::default();
         content.write(0, bytes);
         content
     }
 
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Extends with zeros or cuts.
-    pub(super) fn set_len(&mut self, len: u64) {
+    pub(crate) fn set_len(&mut self, len: u64) {
         let pages = usize::try_from(len.div_ceil(PAGE_BYTES as u64)).expect("a file in memory");
         self.pages.resize(pages, None);
         if len < self.len {
@@ -93,7 +93,7 @@ impl Content {
     }
 
     /// Overwrites, growing as needed.
-    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         if end > self.len {
             self.set_len(end);
@@ -110,7 +110,7 @@ impl Content {
     }
 
     /// Copies out; returns `false`, with `out` undefined, if the file ends before.
-    pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> bool {
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> bool {
         let end = offset.checked_add(out.len() as u64);
         if end.is_none_or(|end| end > self.len) {
             // Reading nothing works anywhere, as with the system call.
@@ -133,7 +133,7 @@ impl Content {
     }
 
     /// All bytes.
-    pub(super) fn to_vec(&self) -> Vec<u8> {
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(self.len).expect("a file in memory")];
         let whole = self.read(0, &mut bytes);
         debug_assert!(whole, "a content has as many pages as its length");
@@ -141,7 +141,7 @@ impl Content {
     }
 
     /// A sector, zeros where the file ends before.
-    pub(super) fn sector(&self, index: u64) -> Sector {
+    pub(crate) fn sector(&self, index: u64) -> Sector {
         let mut sector = [0; SECTOR_BYTES];
         let start = usize::try_from(index % SECTORS_PER_PAGE).expect("below eight") * SECTOR_BYTES;
         let page = usize::try_from(index / SECTORS_PER_PAGE).expect("a file in memory");
@@ -152,7 +152,7 @@ impl Content {
     }
 
     /// Overwrites a sector as far as it lies within the length, which stays.
-    pub(super) fn put_sector(&mut self, index: u64, sector: &Sector) {
+    pub(crate) fn put_sector(&mut self, index: u64, sector: &Sector) {
         let start = index * SECTOR_BYTES as u64;
         if start < self.len {
             let count = usize::try_from(self.len - start).unwrap_or(SECTOR_BYTES);
@@ -161,7 +161,7 @@ impl Content {
     }
 
     /// Equal for equal contents.
-    pub(super) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         let mut state = self.len ^ 0xC0FF_EE00;
         for page in &self.pages {
             let hash = page.as_ref().map_or(0, |page| page.hash());
@@ -179,7 +179,7 @@ impl Content {
 }
 
 /// Folds a number into a running hash.
-pub(super) fn mix(state: u64, value: u64) -> u64 {
+pub(crate) fn mix(state: u64, value: u64) -> u64 {
     let mut mixed = (state.rotate_left(5) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed ^= mixed >> 29;
     mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ (mixed >> 32)
@@ -195,8 +195,9 @@ fn tail_of(offset: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use cairndb_env::random::Random;
+
     use super::*;
-    use crate::random::Random;
 
     #[test]
     fn equals_a_plain_vector() {

@@ -8,11 +8,21 @@
 
 use std::ptr::NonNull;
 
-use crate::borrowing::Borrowing;
+use super::borrowing::Borrowing;
 
-/// The bytes written to a region since it was made or reused.
+/// The bytes written to a [`LogRegion`](crate::LogRegion) since it was made or reused, which can be
+/// borrowed while others are written. One thread writes, any may borrow.
+///
+/// ```
+/// use cairndb_env::implement::Mirror;
+/// let mirror = Mirror::new(4096).expect("4 KiB are there");
+/// mirror.write(0, &[b"one", b"two"]);
+/// let borrowed = mirror.bytes(3, 3);
+/// mirror.write(6, &[b"three"]);
+/// assert_eq!(borrowed, b"two");
+/// ```
 #[derive(Debug)]
-pub(crate) struct Mirror {
+pub struct Mirror {
     /// `len` bytes of a `Box<[u8]>`.
     start: NonNull<u8>,
     len: usize,
@@ -26,7 +36,7 @@ unsafe impl Sync for Mirror {}
 
 impl Mirror {
     /// A mirror of a region of `len` bytes; none if the region is larger than memory.
-    pub(crate) fn new(len: u64) -> Option<Mirror> {
+    pub fn new(len: u64) -> Option<Mirror> {
         let bytes = vec![0u8; usize::try_from(len).ok()?].into_boxed_slice();
         let len = bytes.len();
         let start = NonNull::from(Box::leak(bytes)).cast();
@@ -42,7 +52,7 @@ impl Mirror {
     ///
     /// # Panics
     /// If they end after the region, or change bytes that can be read in place.
-    pub(crate) fn write(&self, offset: u64, parts: &[&[u8]]) {
+    pub fn write(&self, offset: u64, parts: &[&[u8]]) {
         let mut at = usize::try_from(offset).expect("within the region");
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let end = at.checked_add(bytes);
@@ -66,7 +76,7 @@ impl Mirror {
     ///
     /// # Panics
     /// If not all of them were written.
-    pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
+    pub fn bytes(&self, offset: u64, len: usize) -> &[u8] {
         self.borrowing.borrow(offset, len);
         let at = usize::try_from(offset).expect("within the region");
         // SAFETY: `borrowing` granted bytes that were written, which are within the region.
@@ -76,7 +86,7 @@ impl Mirror {
     }
 
     /// Forgets the written bytes.
-    pub(crate) fn reuse(&mut self) {
+    pub fn reuse(&mut self) {
         self.borrowing.reuse();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It runs on every operation of every simulated environment, so that a missing sync fails a test
 //! even without a crash. It knows files by their names and, given a reader of manifests
-//! ([`super::SimEnv::check_manifests`]), what the durable manifest needs. The rules:
+//! ([`crate::SimEnv::check_manifests`]), what the durable manifest needs. The rules:
 //!
 //! 1. What a manifest names is durable, bytes and name, before that manifest is synced.
 //! 2. `CURRENT` is replaced only by a synced file, and only when the manifest it names is durable;
@@ -22,9 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::content::SECTOR_BYTES;
-use super::disk::{DirId, Disk, Inode, InodeId, NameOp};
-use super::unit::Unit;
+use crate::content::SECTOR_BYTES;
+use crate::disk::{DirId, Disk, Inode, InodeId, NameOp};
+use crate::unit::Unit;
 
 /// The contents of a manifest that the checker needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct ManifestFacts {
 /// Reads facts from the name and bytes of a manifest, including a torn tail; `None` if there are
 /// none yet.
 #[derive(Clone)]
-pub(super) struct ManifestReader(pub(super) Arc<ReadFacts>);
+pub(crate) struct ManifestReader(pub(crate) Arc<ReadFacts>);
 
 type ReadFacts = dyn Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync;
 
@@ -72,7 +72,7 @@ impl fmt::Display for Violation {
 
 /// An operation that is about to happen.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event<'a> {
+pub(crate) enum Event<'a> {
     Create(DirId, &'a str),
     Append(InodeId),
     WriteLog(DirId, InodeId, u64, u64),
@@ -98,9 +98,9 @@ struct Ends {
 
 /// The rules' memory.
 #[derive(Debug, Default)]
-pub(super) struct Checker {
-    pub(super) reader: Option<ManifestReader>,
-    pub(super) violations: Vec<Violation>,
+pub(crate) struct Checker {
+    pub(crate) reader: Option<ManifestReader>,
+    pub(crate) violations: Vec<Violation>,
     created: BTreeSet<(DirId, String)>,
     broken_files: BTreeMap<InodeId, Broken>,
     synced: BTreeSet<InodeId>,
@@ -109,7 +109,7 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    pub(super) fn new(reader: Option<ManifestReader>) -> Checker {
+    pub(crate) fn new(reader: Option<ManifestReader>) -> Checker {
         Checker {
             reader,
             ..Checker::default()
@@ -117,7 +117,7 @@ impl Checker {
     }
 
     /// Checks an event, not yet done, against the rules.
-    pub(super) fn check(&mut self, disk: &Disk, op: u64, event: Event<'_>) {
+    pub(crate) fn check(&mut self, disk: &Disk, op: u64, event: Event<'_>) {
         let mut found = Vec::new();
         match event {
             Event::Create(dir, name) => self.check_create(dir, name, &mut found),
@@ -149,27 +149,27 @@ impl Checker {
     }
 
     /// Notes that a numbered file was made.
-    pub(super) fn file_made(&mut self, dir: DirId, name: &str) {
+    pub(crate) fn file_made(&mut self, dir: DirId, name: &str) {
         self.created.insert((dir, name.to_owned()));
     }
 
     /// Notes that a write of a file was refused.
-    pub(super) fn write_failed(&mut self, id: InodeId) {
+    pub(crate) fn write_failed(&mut self, id: InodeId) {
         self.broken_files.entry(id).or_insert(Broken::Write);
     }
 
     /// Notes that a sync of a file was refused.
-    pub(super) fn sync_failed(&mut self, id: InodeId) {
+    pub(crate) fn sync_failed(&mut self, id: InodeId) {
         self.broken_files.insert(id, Broken::Sync);
     }
 
     /// Notes that a directory was opened.
-    pub(super) fn dir_opened(&mut self, dir: DirId) {
+    pub(crate) fn dir_opened(&mut self, dir: DirId) {
         self.broken_dirs.remove(&dir);
     }
 
     /// Notes that a directory sync was refused.
-    pub(super) fn dir_failed(&mut self, dir: DirId) {
+    pub(crate) fn dir_failed(&mut self, dir: DirId) {
         self.broken_dirs.insert(dir);
     }
 

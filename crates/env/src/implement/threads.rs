@@ -14,15 +14,11 @@ const STACK_BYTES: usize = 2 << 20;
 #[cfg(target_os = "linux")]
 const NICE_STEP: i32 = 10;
 
-/// Starts `body` on a thread of its own.
+/// Starts `body` on a thread of its own, as [`Env::spawn`](crate::Env::spawn) must.
 ///
 /// # Errors
 /// `Io` if the system cannot start a thread.
-pub(crate) fn spawn(
-    name: &str,
-    priority: Priority,
-    body: Box<dyn FnOnce() + Send>,
-) -> Result<Join> {
+pub fn spawn(name: &str, priority: Priority, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
     let handle = Builder::new()
         .name(name.to_owned())
         .stack_size(STACK_BYTES)

@@ -1,7 +1,11 @@
 //! Shared parts of the tests that every error of an environment names its path.
 //!
-//! Each environment has a walk that makes the calls fail. The table of calls is read from the
-//! source of the traits: a new fallible call must be walked or excused with a reason.
+//! Each environment has a walk that makes the calls fail: it begins with [`walk_what_all_refuse`],
+//! adds what only this environment refuses, and ends with [`Walk::assert_complete`]. The table of
+//! calls is read from the source of the traits: a new fallible call must be walked or excused with
+//! a reason.
+
+#![expect(clippy::unwrap_used, reason = "a test that others call")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,25 +17,27 @@ use crate::environment::Env;
 use crate::file::Access;
 
 /// Why [`Env::spawn`] is in no walk.
-pub(crate) const SPAWN: (&str, &str) = ("Env::spawn", "a thread belongs to no directory");
+pub const SPAWN: (&str, &str) = ("Env::spawn", "a thread belongs to no directory");
 
 /// What an error is about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum About<'a> {
+pub enum About<'a> {
+    /// The file of this name in the directory of this path.
     File(&'a Path, &'a str),
+    /// The directory of this path.
     Directory(&'a Path),
 }
 
 /// The calls seen to fail, and those whose errors do not name their paths.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub struct Walk {
     walked: BTreeSet<String>,
     wrong: Vec<String>,
 }
 
 impl Walk {
     /// Records the call, which must have failed, and what its error lacks.
-    pub(crate) fn fails<T>(&mut self, call: &str, about: About<'_>, result: Result<T>) {
+    pub fn fails<T>(&mut self, call: &str, about: About<'_>, result: Result<T>) {
         self.walked.insert(call.to_owned());
         let Err(error) = result else {
             self.wrong.push(format!("{call} has not failed: {about:?}"));
@@ -58,13 +64,19 @@ impl Walk {
     }
 
     /// Asserts that all errors named their paths.
-    pub(crate) fn assert_named(self) {
+    ///
+    /// # Panics
+    /// If one did not; the message lists those.
+    pub fn assert_named(self) {
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
     }
 
     /// Asserts that all errors named their paths, and that every fallible call was walked, except
-    /// the excused ones.
-    pub(crate) fn assert_complete(self, excused: &[(&str, &str)]) {
+    /// the excused ones: pairs of a call, as in `Dir::list`, and the reason.
+    ///
+    /// # Panics
+    /// If an error did not, or a call was not; the message lists them.
+    pub fn assert_complete(self, excused: &[(&str, &str)]) {
         let excused = excused.iter().map(|(call, _reason)| (*call).to_owned());
         let excused: BTreeSet<String> = excused.collect();
         let table = fallible_calls();
@@ -80,9 +92,9 @@ impl Walk {
 /// cannot report an error.
 fn fallible_calls() -> BTreeSet<String> {
     let sources = [
-        include_str!("environment.rs"),
-        include_str!("dir.rs"),
-        include_str!("file.rs"),
+        include_str!("../environment.rs"),
+        include_str!("../dir.rs"),
+        include_str!("../file.rs"),
     ];
     let mut calls = BTreeSet::new();
     for source in sources {
@@ -124,7 +136,10 @@ fn the_table_of_calls_has_those_of_every_trait() {
 
 /// Calls that fail in every environment, in the new directory `path` of `env`; `foreign` belongs to
 /// another.
-pub(crate) fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Walk {
+///
+/// # Panics
+/// If a call that must succeed in between fails.
+pub fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Walk {
     let mut walk = Walk::default();
     let missing = path.join("missing");
     let at = About::Directory(&missing);

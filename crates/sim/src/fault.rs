@@ -4,7 +4,7 @@ use std::io;
 
 use cairndb_base::Error;
 
-use super::op::{Op, OpKind};
+use crate::op::{Op, OpKind};
 
 /// The error an operation reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ impl Cause {
     ];
 
     /// The error as the real environment would return it; the caller adds its subject.
-    pub(super) fn error(self) -> Error {
+    pub(crate) fn error(self) -> Error {
         let cause = match self {
             Cause::Io => io::Error::other("injected: the device failed"),
             Cause::Full => io::ErrorKind::StorageFull.into(),
@@ -61,7 +61,7 @@ pub enum Short {
 
 impl Short {
     /// Bytes done of `len`.
-    pub(super) const fn of(self, len: usize) -> usize {
+    pub(crate) const fn of(self, len: usize) -> usize {
         match self {
             Short::OneByte => {
                 if len < 1 {
@@ -127,8 +127,7 @@ enum When {
 /// A fault: an effect, and the operations that it hits, once or until healed.
 ///
 /// ```
-/// # mod cairndb { pub use cairndb_env as env; }
-/// use cairndb::env::sim::{Cause, Effect, Fault, OpKind};
+/// use cairndb_sim::{Cause, Effect, Fault, OpKind};
 /// let fault = Fault::on(OpKind::SyncFile, ".tbl", Effect::SyncDropsCache).after(2).sticky();
 /// assert_eq!(fault.effect(), Effect::SyncDropsCache);
 /// let fault = Fault::at(17, Effect::Fails(Cause::Full));
@@ -181,7 +180,7 @@ impl Fault {
         self
     }
 
-    /// Continues until [`super::SimEnv::heal`].
+    /// Continues until [`crate::SimEnv::heal`].
     #[must_use]
     pub fn sticky(mut self) -> Fault {
         self.sticky = true;
@@ -204,7 +203,7 @@ impl Fault {
     }
 
     /// The effect on `op`, if the fault hits it.
-    pub(super) fn strike(&mut self, op: &Op) -> Option<Effect> {
+    pub(crate) fn strike(&mut self, op: &Op) -> Option<Effect> {
         if self.spent || !self.effect.applies_to(op.kind) {
             return None;
         }

@@ -1,0 +1,43 @@
+//! Parts from which environments are built, for those who write one of their own.
+//!
+//! Each part keeps one promise of the traits:
+//!
+//! * [`Holders`] that of [`Dir::lock`](crate::Dir::lock) and
+//!   [`Dir::lock_shared`](crate::Dir::lock_shared);
+//! * [`OneRegion`] and [`Mirror`] those of [`LogRegion`](crate::LogRegion);
+//! * [`front_of`] the bounds of [`ReadFile::map`](crate::ReadFile::map);
+//! * [`spawn`] is [`Env::spawn`](crate::Env::spawn) for environments with threads.
+//!
+//! The environments of this crate and the simulated one of `cairndb-sim` are made of them. The
+//! feature `testing` adds a module with the tests that every environment must pass.
+
+mod borrowing;
+mod holders;
+mod mirror;
+mod threads;
+
+use cairndb_base::{Error, ErrorKind, Result};
+
+pub use borrowing::OneRegion;
+pub(crate) use borrowing::{Borrowing, region_in_use};
+pub use holders::{Hold, Holders};
+pub use mirror::Mirror;
+pub use threads::spawn;
+
+/// Checks that a file of `size` has `len` bytes and that they fit memory, for
+/// [`ReadFile::map`](crate::ReadFile::map), which names the file in the error.
+///
+/// # Errors
+/// `Corruption` if the file is shorter; `NotSupported` if the bytes do not fit memory.
+pub fn front_of(len: u64, size: u64) -> Result<usize> {
+    if len > size {
+        return Err(
+            Error::corruption("the file ends before the requested bytes")
+                .offset(size)
+                .expected(format_args!("{len} bytes"))
+                .found(format_args!("a file of {size} bytes")),
+        );
+    }
+    usize::try_from(len)
+        .map_err(|_| Error::new(ErrorKind::NotSupported, "the file is larger than memory"))
+}
