@@ -6,7 +6,7 @@
 //!
 //! 1. `layout.rs`: where the columns are, and the check of a page. `extent.rs`: an entry of several
 //!    pages.
-//! 2. `values.rs`: decoding values. `key_window.rs`, `value_window.rs`: keys and values of an
+//! 2. `values.rs`: the page's values. `key_window.rs`, `value_window.rs`: keys and values of an
 //!    `entry_range.rs`, decoded together.
 //! 3. `plain.rs`: the columns of plain pages, for point lookups.
 //! 4. `writer.rs`, `shape.rs`: a page under construction. `bits.rs`: integers and heads.

@@ -436,7 +436,7 @@ impl TableCursor {
         if self.values.holds(self.index) {
             return self.values.get(self.index);
         }
-        match self.view().stored(self.index) {
+        match self.view().values().stored(self.index) {
             Stored::Raw(bytes) if self.count > 0 => bytes,
             _ => &[],
         }

@@ -419,7 +419,8 @@ impl<'t> Lookup<'t> {
     ) -> Result<FoundVersion> {
         let table = self.table;
         value.clear();
-        page.value_into(index, &table.meta.dictionary, value)
+        page.values()
+            .value_into(index, &table.meta.dictionary, value)
             .map_err(|flaw| table.pages.flaw(number, flaw))?;
         let mark = page.mark(index);
         let goes_on = page.goes_on(index, mark.kind, &table.order);

@@ -110,7 +110,8 @@ impl Approach<'_> {
         page.key_into(index, found);
         if wants(found) {
             value.clear();
-            page.value_into(index, &table.meta.dictionary, value)
+            page.values()
+                .value_into(index, &table.meta.dictionary, value)
                 .map_err(|flaw| table.pages.flaw(unit.page, flaw))?;
         }
         Ok(Some(page.mark(index)))

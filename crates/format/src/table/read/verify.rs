@@ -110,7 +110,8 @@ impl Table {
         let all = 0..view.count();
         let (dictionary, values, ends) =
             (&self.meta.dictionary, &mut totals.values, &mut totals.ends);
-        view.several_into(&all, dictionary, values, ends)
+        view.values()
+            .several_into(&all, dictionary, values, ends)
             .map_err(|flaw| self.pages.flaw(page, flaw))?;
         for index in 0..view.count() {
             totals.key.clear();
@@ -133,7 +134,8 @@ impl Table {
                 return damage("filter lacks a key");
             }
             totals.value.clear();
-            view.value_into(index, &self.meta.dictionary, &mut totals.value)
+            view.values()
+                .value_into(index, &self.meta.dictionary, &mut totals.value)
                 .map_err(|flaw| self.pages.flaw(page, flaw))?;
             totals.add(mark.seq, mark.kind);
         }

@@ -386,7 +386,9 @@ fn lengths_that_nothing_is_stored_of_reserve_nothing() {
         };
         let (mut values, mut ends) = (Vec::new(), Vec::new());
         let dictionary = Dictionary::default();
-        let read = view.several_into(&(0..view.count()), &dictionary, &mut values, &mut ends);
+        let read =
+            view.values()
+                .several_into(&(0..view.count()), &dictionary, &mut values, &mut ends);
         assert!(read.is_err(), "mode {mode}");
         let reserved = values.capacity();
         assert!(reserved <= 255 * PAGE_BYTES, "mode {mode}: {reserved}");

@@ -132,7 +132,8 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     let page = place.unit.view();
     let (mut general_key, mut general_value) = (Vec::new(), Vec::new());
     page.key_into(place.index, &mut general_key);
-    page.value_into(place.index, table.dictionary(), &mut general_value)
+    page.values()
+        .value_into(place.index, table.dictionary(), &mut general_value)
         .unwrap();
     assert_eq!(landed, general_key, "{}", key.escape_ascii());
     assert!(found_value == general_value, "{}", key.escape_ascii());

@@ -41,7 +41,7 @@ impl TableCursor {
             self.load_value()?;
         }
         let page = self.view();
-        let value = match page.stored(self.index) {
+        let value = match page.values().stored(self.index) {
             Stored::Raw(bytes) if self.table.deferred => ValueIn::Raw(bytes),
             Stored::Raw(bytes) => ValueIn::Stored {
                 bytes,

@@ -35,12 +35,12 @@ impl TableCursor {
         } else if self.keys.holds(self.index) && !groups && !self.rechecking {
             self.keys.entries()
         } else {
-            return page.grouped_with(self.index);
+            return page.values().grouped_with(self.index);
         };
-        if page.raw_total(&several) <= DECODE_ALL_BYTES_MAX {
+        if page.values().raw_total(&several) <= DECODE_ALL_BYTES_MAX {
             several
         } else {
-            page.grouped_with(self.index)
+            page.values().grouped_with(self.index)
         }
     }
 
@@ -62,7 +62,7 @@ impl TableCursor {
     pub(super) fn prefetch_values(&self, entries: &Range<usize>, forward: bool) {
         let page = self.view();
         if self.layout.mode != ValueMode::Groups
-            && let Some(values) = page.bytes.get(page.stored_span_of(entries))
+            && let Some(values) = page.bytes.get(page.values().stored_span_of(entries))
         {
             let len = values.len().min(PREFETCHED_BYTES_MAX);
             let from = if forward { 0 } else { values.len() - len };
@@ -76,7 +76,7 @@ impl TableCursor {
         if self.count == 0 {
             return Ok(());
         }
-        let in_place = matches!(self.view().stored(self.index), Stored::Raw(_));
+        let in_place = matches!(self.view().values().stored(self.index), Stored::Raw(_));
         if in_place && !self.has_plain_page() {
             return Ok(());
         }
@@ -91,7 +91,7 @@ impl TableCursor {
             self.prefetch_next_page(&LINES_AHEAD[1]);
         }
         let (page, dictionary) = (self.view(), &self.table.meta.dictionary);
-        let outcome = values.decode(&page, &entries, dictionary);
+        let outcome = values.decode(page.values(), &entries, dictionary);
         if scans {
             self.prefetch_next_page(&LINES_AHEAD[2]);
         }
