@@ -37,6 +37,7 @@ use crate::table::page::value_window::ValueWindow;
 use crate::table::page::values::Stored;
 use crate::table::read::lookup::{CandidateUnits, EntryPosition, LINES_AHEAD, Lookup};
 use crate::table::read::open::Table;
+use crate::table::read::reader::PageReader;
 
 /// Initial capacity of the key buffer.
 const KEY_BYTES_EXPECTED: usize = 32;
@@ -156,7 +157,7 @@ impl TableCursor {
     /// position.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.leave();
-        let span = self.lookup().approach(key)?;
+        let span = Lookup::with(self.reader()).approach(key)?;
         self.arrive(span, key, seq)
     }
 
@@ -168,7 +169,7 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
-        self.begun = Some(self.lookup().approach(key)?);
+        self.begun = Some(Lookup::with(self.reader()).approach(key)?);
         Ok(())
     }
 
@@ -185,7 +186,7 @@ impl TableCursor {
     }
 
     fn arrive(&mut self, span: CandidateUnits, key: &[u8], seq: SeqNo) -> Result<()> {
-        let found = self.lookup().find(span, key, seq)?;
+        let found = Lookup::with(self.reader()).find(span, key, seq)?;
         if let Some((unit, index)) =
             found.map(|EntryPosition { unit, index }| (EnteredPage::from(unit), index))
         {
@@ -216,7 +217,7 @@ impl TableCursor {
     pub fn first(&mut self) -> Result<()> {
         self.leave();
         self.backward = false;
-        let unit = self.lookup().unit(0)?.into();
+        let unit = self.reader().unit(0)?.into();
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -228,7 +229,7 @@ impl TableCursor {
     pub fn last(&mut self) -> Result<()> {
         self.leave();
         self.backward = true;
-        let unit: EnteredPage = self.lookup().unit(self.table.meta.units - 1)?.into();
+        let unit: EnteredPage = self.reader().unit(self.table.meta.units - 1)?.into();
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -279,7 +280,7 @@ impl TableCursor {
             return Ok(());
         }
         let pages = if was_at_extent {
-            self.lookup().pages_of_unit(self.page)?
+            self.reader().pages_of_unit(self.page)?
         } else {
             1
         };
@@ -287,9 +288,9 @@ impl TableCursor {
         if self.way == Way::Streaming {
             self.read_ahead.enter(&self.table.pages, next, false);
         }
-        let lookup = self.lookup();
-        lookup.prefetch_lines(next + 1, &LINES_AHEAD[0]);
-        let unit = lookup.unit_at(self.number + 1, next)?.into();
+        let reader = self.reader();
+        reader.prefetch_lines(next + 1, &LINES_AHEAD[0]);
+        let unit = reader.unit_at(self.number + 1, next)?.into();
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -303,11 +304,11 @@ impl TableCursor {
         if let (true, Some(before)) = (self.way == Way::Streaming, self.page.checked_sub(1)) {
             self.read_ahead.enter(&self.table.pages, before, true);
         }
-        let lookup = self.lookup();
+        let reader = self.reader();
         if let Some(before) = self.page.checked_sub(2) {
-            lookup.prefetch_lines(before, &LINES_AHEAD[0]);
+            reader.prefetch_lines(before, &LINES_AHEAD[0]);
         }
-        let unit: EnteredPage = lookup.unit(self.number - 1)?.into();
+        let unit: EnteredPage = reader.unit(self.number - 1)?.into();
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -322,8 +323,8 @@ impl TableCursor {
         std::mem::take(&mut self.count) > 0
     }
 
-    fn lookup(&self) -> Lookup<'_> {
-        Lookup::new(&self.table).rechecking(self.rechecking)
+    fn reader(&self) -> PageReader<'_> {
+        PageReader::new(&self.table).rechecking(self.rechecking)
     }
 
     fn enter(&mut self, unit: EnteredPage, index: usize, streaming: bool) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cairndb_base::limits::PAGE_BYTES;
 
 use crate::table::page::layout::Layout;
-use crate::table::read::lookup::Unit;
 use crate::table::read::open::Table;
+use crate::table::read::reader::Unit;
 use crate::table::read::source::PageRef;
 
 /// Bytes of the current page, without a borrow.

@@ -53,7 +53,7 @@ impl TableCursor {
             self.page.checked_add(1)
         };
         if let Some(next) = next {
-            self.lookup().prefetch_lines(next, lines);
+            self.reader().prefetch_lines(next, lines);
         }
     }
 
