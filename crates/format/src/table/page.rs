@@ -48,6 +48,18 @@ pub(crate) struct Slot {
     pub(crate) exact: bool,
 }
 
+impl Layout {
+    /// Whether the page has only plain puts with sequence number 0: the only versions of their
+    /// keys, except for the first.
+    #[inline]
+    pub(crate) fn has_plain_puts(&self) -> bool {
+        !self.has(flag::KINDS)
+            && self.kind == Kind::Put
+            && self.seq_width == 0
+            && self.base_seq == 0
+    }
+}
+
 impl<'a> Page<'a, '_> {
     #[inline]
     pub(crate) fn count(&self) -> usize {

@@ -52,13 +52,6 @@ const COLUMN_LINES_MAX: usize = 32;
 /// Lines of a page that usually decide how its first key compares: header and prefix.
 const LINES_COMPARED: Range<usize> = 0..2;
 
-/// Lines of the page after next that a scan prefetches, in three portions: when it enters a page,
-/// before it decodes its values, and after that (the last two only if values are decoded together).
-/// All 64 lines at once wait for each other; one line with each decoded value gained nothing; with
-/// the first portion alone, scans over more than the caches hold were slower, especially backwards.
-pub(crate) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
-const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
-
 impl<'t> Lookup<'t> {
     #[inline]
     pub(crate) fn new(table: &'t Table) -> Lookup<'t> {

@@ -283,11 +283,12 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
         let mut taken = 0;
         let mut step = start;
         while step.is_ok() && cursor.valid() {
-            let _ = (cursor.key().len(), cursor.mark());
+            let _ = (cursor.key().len(), cursor.seq(), cursor.kind());
             let _ = cursor.value().map(<[u8]>::len);
             let _ = cursor.entry().is_ok();
             let bound = &entries[taken % entries.len()].key;
-            assert!(cursor.steps_before(bound, forward) <= cursor.steps_in_page(forward));
+            let page = cursor.page();
+            assert!(page.steps_before(bound, forward) <= page.steps(forward));
             taken += 1;
             if cursor.borrow_window(&mut window, taken % 9, forward) {
                 while if forward {
