@@ -34,7 +34,7 @@ pub use cairndb_kernel::codec::Dictionary;
 
 pub use build::TableBuilder;
 pub(crate) use mark::is_table;
-pub use read::cursor::{PageWindow, TableCursor};
+pub use read::cursor::{CursorPage, PageWindow, TableCursor};
 pub use read::open::{FoundVersion, GetHints, Table};
 pub use read::seek::Approach;
 pub use read::source::PageAccess;

@@ -150,7 +150,7 @@ impl MemCursor {
     /// `Corruption`, with file and offset, for a value in the log that is not what was written.
     #[inline]
     pub fn check_value(&self) -> Result<()> {
-        self.table.check(self.node())
+        self.table.list().check(self.node())
     }
 
     /// The entry's value, which must be checked before it is relied on; empty for a tombstone.

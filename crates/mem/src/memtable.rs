@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use cairndb_base::head::HEAD_BYTES;
-use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
+use cairndb_base::{HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
@@ -213,30 +213,12 @@ impl Memtable {
 
     #[inline]
     fn entry<'a>(&self, node: NodeRef<'a>) -> Result<MemEntry<'a>> {
-        self.check(node)?;
+        self.list.check(node)?;
         Ok(MemEntry {
             seq: node.seq(),
             kind: node.kind(),
             value: node.value(),
         })
-    }
-
-    /// Returns an error for a node whose value is not what was written.
-    #[inline]
-    pub(crate) fn check(&self, node: NodeRef<'_>) -> Result<()> {
-        if node.is_whole() {
-            return Ok(());
-        }
-        Err(self.damaged(node.value()))
-    }
-
-    #[cold]
-    fn damaged(&self, value: &[u8]) -> Error {
-        let error = Error::corruption("a value in the log is not what was written there");
-        match self.list.place_of(value) {
-            Some((file, offset)) => error.file(file).offset(offset),
-            None => error,
-        }
     }
 
     /// The order of the keys.

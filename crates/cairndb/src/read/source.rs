@@ -253,10 +253,12 @@ impl Source {
 
     /// Writes to `out` the heads, by `rule`, of the current key and of as many following keys as
     /// are known without a step, at most `most`. There must be a current entry. Returns what
-    /// [`TableCursor::heads_ahead`] returns.
+    /// [`CursorPage::heads_ahead`](cairndb_format::table::CursorPage::heads_ahead) returns.
     pub(crate) fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         match self {
-            Source::Run(run) if let Some(table) = &run.table => table.heads_ahead(rule, most, out),
+            Source::Run(run) if let Some(table) = &run.table => {
+                table.page().heads_ahead(rule, most, out)
+            }
             _ => {
                 out.clear();
                 out.push(rule.head(self.key()));
@@ -280,7 +282,7 @@ impl Source {
             Source::Mem(cursor) => cursor.compare_next(key),
             Source::Run(run) => {
                 let table = run.table.as_ref();
-                table.map_or(Ordering::Greater, |table| table.compare_next(key))
+                table.map_or(Ordering::Greater, |table| table.page().compare_next(key))
             }
         }
     }
@@ -290,7 +292,10 @@ impl Source {
     pub(crate) fn unique(&self) -> bool {
         match self {
             Source::Mem(_) => false,
-            Source::Run(run) => run.table.as_ref().is_some_and(TableCursor::page_unique),
+            Source::Run(run) => run
+                .table
+                .as_ref()
+                .is_some_and(|table| table.page().unique()),
         }
     }
 
@@ -322,7 +327,7 @@ impl Source {
             Source::Mem(_) => false,
             Source::Run(run) => {
                 let table = run.table.as_ref();
-                table.is_some_and(|table| table.begins_key_window(forward))
+                table.is_some_and(|table| table.page().begins_key_window(forward))
             }
         }
     }
@@ -333,7 +338,7 @@ impl Source {
             Source::Mem(_) => 0,
             Source::Run(run) => {
                 let table = run.table.as_ref();
-                table.map_or(0, |table| table.steps_before(bound, forward))
+                table.map_or(0, |table| table.page().steps_before(bound, forward))
             }
         }
     }

@@ -10,7 +10,7 @@
 //!    the first ones.
 //! 2. `value.rs`, `shared.rs`, `packing.rs`, `groups.rs`: values alone, against a dictionary, in
 //!    groups.
-//! 3. `output.rs`: the file.
+//! 3. `written.rs`, `output.rs`: the written pages, and the file.
 //!
 //! Invariant: keys ascend, and versions of a key descend in sequence number. An entry out of order
 //! is refused before it can reach the file.
@@ -24,6 +24,7 @@ mod pending;
 mod sample;
 mod shared;
 mod value;
+mod written;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -31,19 +32,17 @@ use std::sync::Arc;
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
-use cairndb_kernel::codec::{Dictionary, Encoder};
+use cairndb_kernel::codec::Dictionary;
 
 use self::shared::Shared;
+use self::value::{ValueEncoder, refuse};
+use self::written::WrittenPages;
 use crate::table::build::groups::GroupPacker;
-use crate::table::build::output::{APPEND_BYTES, Output};
 use crate::table::build::pending::PendingEntries;
-use crate::table::index::fence_build::FenceBuilder;
-use crate::table::index::filter::{FilterLines, Hashes, LINES_PER_PAGE, fold};
+use crate::table::index::filter::{Hashes, fold};
 use crate::table::meta::Meta;
 use crate::table::page::bits::{compare_keys, low32};
-use crate::table::page::layout::{HEADER_BYTES, flag, page_kind};
 use crate::table::page::writer::{NewEntry, PageWriter};
-use crate::table::read::source::{file_seed, name_of, seal};
 use crate::value_file::{Pointer, record_bytes};
 
 use crate::table::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary, ValueIn};
@@ -53,22 +52,14 @@ use crate::table::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary,
 /// The file is not synced: the caller syncs it through a handle obtained earlier, and must not let
 /// the manifest name the file before that.
 pub struct TableBuilder {
-    output: Output,
+    written: WrittenPages,
     options: TableOptions,
-    encoder: Encoder,
+    encoder: ValueEncoder,
     page: PageWriter,
     /// Set until the first values have decided how values are stored.
     pending: Option<PendingEntries>,
-    /// Set when values are encoded against a dictionary.
-    shared: Option<Shared>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,
-    /// Set when values are stored raw for now, but would be smaller if encoded together.
-    deferred: bool,
-    /// The last key and sequence number of the written pages, while `page` is empty.
-    last_key: Vec<u8>,
-    last_seq: Option<SeqNo>,
-    fence: FenceBuilder,
     hashes: Hashes,
     summary: TableSummary,
 }
@@ -87,20 +78,15 @@ impl TableBuilder {
     pub fn new(file: Box<dyn WritableFile>, options: TableOptions) -> TableBuilder {
         let bytewise = options.order.is_bytewise();
         TableBuilder {
-            output: Output::new(file, file_seed(options.file)),
-            encoder: Encoder::new(),
+            written: WrittenPages::new(file, options.file, bytewise),
+            encoder: ValueEncoder::new(&options),
             page: PageWriter::new(bytewise),
             pending: matches!(
                 options.compression,
                 Compression::Adaptive | Compression::Deferred
             )
             .then(PendingEntries::default),
-            deferred: false,
-            shared: None,
             groups: None,
-            last_key: Vec::new(),
-            last_seq: None,
-            fence: FenceBuilder::new(bytewise),
             hashes: Hashes::default(),
             summary: TableSummary {
                 smallest: Vec::new(),
@@ -188,7 +174,8 @@ impl TableBuilder {
         value: ValueIn<'_>,
     ) -> Result<usize> {
         let start = self.page.values_bytes();
-        let raw_len = self.store_value(kind, value)?;
+        let values = &mut self.page.values;
+        let raw_len = self.encoder.store(kind, value, values)?;
         let entry = NewEntry {
             key,
             head,
@@ -209,39 +196,37 @@ impl TableBuilder {
     /// Pages written so far.
     #[inline]
     pub fn pages(&self) -> u32 {
-        self.output.pages
+        self.written.count()
     }
 
     /// About the length of the file if it were finished now.
     pub fn bytes_estimate(&self) -> u64 {
         let page = PAGE_BYTES as u64;
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
-        let fence = self.fence.units() as u64 * 8;
+        let fence = self.written.units() as u64 * 8;
         let open = !self.page.is_empty() || self.groups.is_some() || self.pending.is_some();
-        let shared = self.shared.as_ref();
+        let shared = self.encoder.shared();
         let dictionary = shared.map_or(0, |shared| shared.dictionary().bytes().len() as u64);
-        let pages = u64::from(self.output.pages) + 1 + u64::from(open);
+        let pages = u64::from(self.written.count()) + 1 + u64::from(open);
         pages * page + (filter + fence + dictionary).next_multiple_of(page)
     }
 
     /// Heap bytes held: buffers, filter hashes and fence.
     pub fn memory_bytes(&self) -> usize {
-        self.output.buffer.capacity()
+        self.written.memory_bytes()
             + self.page.memory_bytes()
-            + self.fence.memory_bytes()
+            + self.encoder.memory_bytes()
             + self.hashes.memory_bytes()
-            + self.last_key.capacity()
             + self.groups.as_ref().map_or(0, GroupPacker::memory_bytes)
             + self
                 .pending
                 .as_ref()
                 .map_or(0, PendingEntries::memory_bytes)
-            + self.shared.as_ref().map_or(0, Shared::memory_bytes)
     }
 
     /// The dictionary made from the table's first values, if one was made.
     pub fn trained(&self) -> Option<&Arc<Dictionary>> {
-        let shared = self.shared.as_ref().filter(|shared| shared.trained);
+        let shared = self.encoder.shared().filter(|shared| shared.trained);
         shared.map(Shared::dictionary)
     }
 
@@ -260,20 +245,17 @@ impl TableBuilder {
         self.release()?;
         self.pack(true)?;
         self.end_page()?;
-        let data_pages = self.output.pages;
-        let (filter_lines, filter_probes) = self.write_filter()?;
-        let fence = self.fence.finish(&self.last_key, data_pages);
-        let start = self.output.buffer.len();
-        self.output.buffer.extend_from_slice(&fence.pages);
-        self.output.seal_pages(start);
-        self.output.append_when_full()?;
-        self.summary.smallest = self.fence.smallest().to_vec();
-        self.summary.largest = std::mem::take(&mut self.last_key);
-        let shared = self.shared.take();
+        let data_pages = self.written.count();
+        let bits = self.options.filter_bits_per_key;
+        let (filter_lines, filter_probes) = self.written.write_filter(self.hashes, bits)?;
+        let fence = self.written.write_fence(data_pages)?;
+        self.summary.smallest = self.written.smallest().to_vec();
+        self.summary.largest = self.written.take_largest();
+        let shared = self.encoder.shared();
         let meta = Meta {
             order: self.options.order.name().to_owned(),
             data_pages,
-            units: low32(self.fence.units()),
+            units: low32(self.written.units()),
             filter_lines,
             filter_probes,
             numbered: fence.numbered,
@@ -286,18 +268,7 @@ impl TableBuilder {
                 .map(|shared| Arc::clone(shared.dictionary()))
                 .unwrap_or_default(),
         };
-        let mut block = meta.encode();
-        let mut summary = meta.summary;
-        summary.checksum = seal(self.output.seed, self.output.pages, &mut block);
-        self.output.buffer.extend_from_slice(&block);
-        self.output.append()?;
-        summary.bytes = u64::from(self.output.pages) * PAGE_BYTES as u64 + block.len() as u64;
-        assert_eq!(
-            summary.bytes,
-            self.output.file.size(),
-            "the file's length differs from the bytes appended"
-        );
-        Ok(summary)
+        self.written.write_meta(meta)
     }
 
     /// Refuses an entry that does not sort after the last one. Returns whether the keys are equal.
@@ -305,10 +276,9 @@ impl TableBuilder {
     fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
         let held = self.pending.as_ref().and_then(PendingEntries::last);
         let waiting = held.or_else(|| self.groups.as_ref().and_then(GroupPacker::last));
-        let last = match (waiting.or_else(|| self.page.last()), self.last_seq) {
-            (Some(last), _) => last,
-            (None, Some(seq)) => (&self.last_key[..], seq),
-            (None, None) => return self.check_limits(key, seq).map(|()| false),
+        let unwritten = waiting.or_else(|| self.page.last());
+        let Some(last) = unwritten.or_else(|| self.written.last()) else {
+            return self.check_limits(key, seq).map(|()| false);
         };
         let order = match &self.options.order {
             Order::Bytewise => compare_keys(last.0, key),
@@ -317,24 +287,21 @@ impl TableBuilder {
         match order {
             Ordering::Less => self.check_limits(key, seq).map(|()| false),
             Ordering::Equal if seq < last.1 => Ok(true),
-            Ordering::Equal | Ordering::Greater => Err(self.refuse("entry is out of order")),
+            Ordering::Equal | Ordering::Greater => {
+                Err(refuse(self.options.file, "entry is out of order"))
+            }
         }
     }
 
     #[inline]
     fn check_limits(&self, key: &[u8], seq: SeqNo) -> Result<()> {
         if key.len() > KEY_BYTES_MAX {
-            return Err(self.refuse("key is too long"));
+            return Err(refuse(self.options.file, "key is too long"));
         }
         if seq > SEQ_MAX {
-            return Err(self.refuse("sequence number is too large"));
+            return Err(refuse(self.options.file, "sequence number is too large"));
         }
         Ok(())
-    }
-
-    #[cold]
-    fn refuse(&self, message: &'static str) -> Error {
-        Error::invalid(message).file(name_of(self.options.file))
     }
 
     /// Counts the bytes of a value file that a pointer refers to.
@@ -380,84 +347,16 @@ impl TableBuilder {
         self.end_page()?;
         let shape = self.page.shape_with(entry);
         if shape.bytes() > PAGE_BYTES || entry.raw_len > RAW_LEN_MAX_IN_PAGE {
-            return self.write_extent(entry);
+            let (page, order) = (&mut self.page, &self.options.order);
+            return self.written.write_extent(entry, page, order);
         }
         self.page.push(entry, shape);
         Ok(())
     }
 
-    /// Whether `key` is the last key of the written pages.
-    fn continues(&self, key: &[u8]) -> bool {
-        self.last_seq.is_some() && self.options.order.compare(&self.last_key, key).is_eq()
-    }
-
     /// Writes the page under construction, if it has entries.
     fn end_page(&mut self) -> Result<()> {
-        let Some((key, seq)) = self.page.last() else {
-            return Ok(());
-        };
-        let continued = self.continues(self.page.key(0));
-        self.fence.add(self.page.key(0), self.output.pages);
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key);
-        self.last_seq = Some(seq);
-        let start = self.output.buffer.len();
-        let buffer = &mut self.output.buffer;
-        match &mut self.groups {
-            Some(groups) if groups.has_groups() => groups.write(&self.page, continued, buffer),
-            _ => self.page.write(continued, buffer),
-        }
-        self.output.seal_pages(start);
-        self.page.restart();
-        self.output.append_when_full()
-    }
-
-    /// Writes an entry too large for a page; its value is the only one in `page.values`.
-    fn write_extent(&mut self, entry: &NewEntry<'_>) -> Result<()> {
-        self.fence.add(entry.key, self.output.pages);
-        let mut header = [0u8; HEADER_BYTES];
-        header[4] = page_kind::EXTENT;
-        header[5] = u8::from(self.continues(entry.key)) * flag::CONTINUED;
-        header[6] = 1;
-        header[13] = entry.kind as u8;
-        header[14] = self.page.alone_mode(entry.raw_len != entry.stored_len) as u8;
-        header[16..20].copy_from_slice(&low32(entry.key.len()).to_le_bytes());
-        header[24..32].copy_from_slice(&entry.seq.to_le_bytes());
-        header[32..36].copy_from_slice(&low32(entry.raw_len).to_le_bytes());
-        header[36..40].copy_from_slice(&low32(entry.stored_len).to_le_bytes());
-        self.output
-            .write_extent(header, entry.key, &self.page.values)?;
-        self.page.values.clear();
-        self.page.values.shrink_to(APPEND_BYTES);
-        self.last_key.clear();
-        self.last_key.extend_from_slice(entry.key);
-        self.last_seq = Some(entry.seq);
-        self.output.append_when_full()
-    }
-
-    /// Writes the filter pages; returns the number of lines and probes.
-    fn write_filter(&mut self) -> Result<(u32, u32)> {
-        let hashes = std::mem::take(&mut self.hashes);
-        if hashes.len() == 0 {
-            return Ok((0, 0));
-        }
-        let filter = FilterLines::build(&hashes, self.options.filter_bits_per_key);
-        drop(hashes);
-        for (index, lines) in filter.lines.chunks(LINES_PER_PAGE).enumerate() {
-            let start = self.output.buffer.len();
-            let buffer = &mut self.output.buffer;
-            buffer.resize(start + PAGE_BYTES, 0);
-            let page = &mut buffer[start..];
-            page[4] = page_kind::FILTER;
-            page[8..12].copy_from_slice(&low32(index).to_le_bytes());
-            page[12..16].copy_from_slice(&filter.count().to_le_bytes());
-            let (slots, _) = page.as_chunks_mut::<64>();
-            for (slot, line) in slots[1..].iter_mut().zip(lines) {
-                *slot = *line;
-            }
-            self.output.seal_pages(start);
-            self.output.append_when_full()?;
-        }
-        Ok((filter.count(), filter.probes))
+        let (page, groups) = (&mut self.page, &mut self.groups);
+        self.written.write_page(page, groups, &self.options.order)
     }
 }

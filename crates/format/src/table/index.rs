@@ -14,6 +14,6 @@ pub(super) mod fence_build;
 pub(super) mod filter;
 mod first_keys;
 pub(super) mod key_pages;
-mod key_search;
+pub(super) mod key_search;
 pub(super) mod tie_build;
-mod tie_search;
+pub(super) mod tie_search;

@@ -6,7 +6,7 @@
 //!
 //! 1. `layout.rs`: where the columns are, and the check of a page. `extent.rs`: an entry of several
 //!    pages.
-//! 2. `values.rs`: decoding values. `key_window.rs`, `value_window.rs`: keys and values of an
+//! 2. `values.rs`: the page's values. `key_window.rs`, `value_window.rs`: keys and values of an
 //!    `entry_range.rs`, decoded together.
 //! 3. `plain.rs`: the columns of plain pages, for point lookups.
 //! 4. `writer.rs`, `shape.rs`: a page under construction. `bits.rs`: integers and heads.
@@ -46,6 +46,18 @@ pub(crate) struct Slot {
     pub(crate) index: usize,
     /// Whether this entry has the sought key.
     pub(crate) exact: bool,
+}
+
+impl Layout {
+    /// Whether the page has only plain puts with sequence number 0: the only versions of their
+    /// keys, except for the first.
+    #[inline]
+    pub(crate) fn has_plain_puts(&self) -> bool {
+        !self.has(flag::KINDS)
+            && self.kind == Kind::Put
+            && self.seq_width == 0
+            && self.base_seq == 0
+    }
 }
 
 impl<'a> Page<'a, '_> {

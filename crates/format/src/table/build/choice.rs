@@ -8,7 +8,6 @@
 use cairndb_base::{Kind, Result, SeqNo};
 
 use super::TableBuilder;
-use super::shared::Shared;
 use crate::table::build::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker};
 use crate::table::build::pending::{PendingEntries, PendingEntry};
 use crate::table::build::sample::{Plan, ReceivedAs};
@@ -24,7 +23,7 @@ impl TableBuilder {
     /// [`Compression::Deferred`]: crate::table::Compression::Deferred
     /// [`Table::with_deferred`]: crate::table::Table::with_deferred
     pub fn is_deferred(&self) -> bool {
-        self.deferred
+        self.encoder.is_deferred()
     }
 
     /// Adds an entry to the pending ones, or makes the choice. Returns the length of the value.
@@ -56,7 +55,7 @@ impl TableBuilder {
         };
         if matches!(received, ReceivedAs::Alone) {
             pending.stored.extend_from_slice(value.bytes());
-        } else if kind == Kind::Pointer || !self.encoder.encode(raw, &mut pending.stored) {
+        } else if kind == Kind::Pointer || !self.encoder.alone().encode(raw, &mut pending.stored) {
             pending.stored.extend_from_slice(raw);
         }
         pending.keys.extend_from_slice(key);
@@ -107,21 +106,20 @@ impl TableBuilder {
             return Ok(());
         };
         if self.options.compression == Compression::Deferred {
-            self.deferred = !pending.sample.is_best_alone(&mut self.encoder);
-            if self.deferred {
-                self.options.compression = Compression::None;
+            if !pending.sample.is_best_alone(self.encoder.alone()) {
+                self.encoder.defer();
             }
             return self.release();
         }
         let offered = self.options.dictionary.take();
-        match pending.sample.plan(&mut self.encoder, offered) {
+        match pending.sample.plan(self.encoder.alone(), offered) {
             Plan::Each => {}
             Plan::Dictionary {
                 dictionary,
                 trained,
             } => {
                 self.end_page()?;
-                self.shared = Some(Shared::new(dictionary, trained));
+                self.encoder.use_dictionary(dictionary, trained);
                 self.page.with_dictionary = true;
             }
             Plan::Groups(bytes) => self.groups = Some(GroupPacker::of_groups(bytes)),
@@ -139,7 +137,7 @@ impl TableBuilder {
         let Some(pending) = self.pending.take() else {
             return Ok(());
         };
-        let alone = self.groups.is_none() && self.shared.is_none() && !self.deferred;
+        let alone = self.groups.is_none() && self.encoder.are_alone();
         let (mut key, mut raw, mut stored) = (0, 0, 0);
         for entry in &pending.entries {
             let value = &pending.raw[raw..entry.raw_end];

@@ -38,7 +38,7 @@ impl TableBuilder {
             let Some(groups) = &mut self.groups else {
                 return Ok(());
             };
-            match groups.pack(&mut self.page, &mut self.encoder, all) {
+            match groups.pack(&mut self.page, self.encoder.alone(), all) {
                 Packed::All => return Ok(()),
                 Packed::PageFull => self.end_page()?,
                 Packed::TooLarge => self.store_first_alone()?,

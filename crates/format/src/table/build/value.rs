@@ -1,23 +1,89 @@
 //! Puts single values into the form in which the table stores them.
 
+use std::sync::Arc;
+
 use cairndb_base::limits::VALUE_BYTES_MAX;
-use cairndb_base::{Kind, Result};
+use cairndb_base::{Error, FileNumber, Kind, Result};
+use cairndb_kernel::codec::{Dictionary, Encoder};
 
-use super::TableBuilder;
+use super::shared::Shared;
 use crate::table::page::values::raw_of;
-use crate::table::{Compression, ValueIn};
+use crate::table::read::source::name_of;
+use crate::table::{Compression, TableOptions, ValueIn};
 
-impl TableBuilder {
-    /// Appends the value to the page's values in its stored form. Returns its raw length.
+/// How single values are stored, and what encodes them.
+pub(super) struct ValueEncoder {
+    file: FileNumber,
+    compression: Compression,
+    encoder: Encoder,
+    /// Set when values are encoded against a dictionary.
+    shared: Option<Shared>,
+    /// Set when values are stored raw for now, but would be smaller if encoded together.
+    deferred: bool,
+}
+
+impl ValueEncoder {
+    pub(super) fn new(options: &TableOptions) -> ValueEncoder {
+        ValueEncoder {
+            file: options.file,
+            compression: options.compression,
+            encoder: Encoder::new(),
+            shared: None,
+            deferred: false,
+        }
+    }
+
+    /// What encodes values without a dictionary.
+    pub(super) fn alone(&mut self) -> &mut Encoder {
+        &mut self.encoder
+    }
+
+    /// Whether each value is encoded on its own.
+    pub(super) fn are_alone(&self) -> bool {
+        self.shared.is_none() && !self.deferred
+    }
+
+    /// From now on encodes values against a dictionary, `trained` if it was made from the table's
+    /// own.
+    pub(super) fn use_dictionary(&mut self, dictionary: Arc<Dictionary>, trained: bool) {
+        self.shared = Some(Shared::new(dictionary, trained));
+    }
+
+    /// The dictionary in use, if any.
+    pub(super) fn shared(&self) -> Option<&Shared> {
+        self.shared.as_ref()
+    }
+
+    /// From now on stores values raw, to be encoded by a later compaction.
+    pub(super) fn defer(&mut self) {
+        self.deferred = true;
+        self.compression = Compression::None;
+    }
+
+    /// Whether values are stored raw for now.
+    pub(super) fn is_deferred(&self) -> bool {
+        self.deferred
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.shared.as_ref().map_or(0, Shared::memory_bytes)
+    }
+
+    /// Appends a value to `values` in its stored form. Returns its raw length.
     #[inline]
-    pub(super) fn store_value(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
-        let values = &mut self.page.values;
+    pub(super) fn store(
+        &mut self,
+        kind: Kind,
+        value: ValueIn<'_>,
+        values: &mut Vec<u8>,
+    ) -> Result<usize> {
         match value {
             ValueIn::Raw(bytes) => {
                 if bytes.len() > VALUE_BYTES_MAX {
-                    return Err(self.refuse("value is too long"));
+                    return Err(refuse(self.file, "value is too long"));
                 }
-                let encode = self.options.compression != Compression::None
+                let encode = self.compression != Compression::None
                     && kind != Kind::Pointer
                     && !bytes.is_empty();
                 let encoded = encode
@@ -31,7 +97,7 @@ impl TableBuilder {
                 Ok(bytes.len())
             }
             ValueIn::Stored { .. } if self.shared.is_some() && kind != Kind::Pointer => {
-                self.store_again(kind, value)
+                self.store_again(kind, value, values)
             }
             ValueIn::Shared {
                 bytes,
@@ -45,7 +111,7 @@ impl TableBuilder {
                         .as_mut()
                         .is_some_and(|shared| shared.is(dictionary));
                 if !copied {
-                    return self.store_again(kind, value);
+                    return self.store_again(kind, value, values);
                 }
                 values.extend_from_slice(bytes);
                 Ok(raw_len as usize)
@@ -53,7 +119,8 @@ impl TableBuilder {
             ValueIn::Stored { bytes, raw_len } => {
                 let raw_len = raw_len as usize;
                 if bytes.len() > raw_len || raw_len > VALUE_BYTES_MAX {
-                    return Err(self.refuse("stored value is longer than its raw length"));
+                    let message = "stored value is longer than its raw length";
+                    return Err(refuse(self.file, message));
                 }
                 values.extend_from_slice(bytes);
                 Ok(raw_len)
@@ -61,10 +128,21 @@ impl TableBuilder {
         }
     }
 
-    /// As `store_value`, for a value that another table stores in a different way.
-    fn store_again(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
+    /// As `store`, for a value that another table stores in a different way.
+    fn store_again(
+        &mut self,
+        kind: Kind,
+        value: ValueIn<'_>,
+        values: &mut Vec<u8>,
+    ) -> Result<usize> {
         let mut decoded = Vec::new();
         let raw = raw_of(value, &mut decoded)?;
-        self.store_value(kind, ValueIn::Raw(raw))
+        self.store(kind, ValueIn::Raw(raw), values)
     }
+}
+
+/// The error for an entry that table `file` does not take.
+#[cold]
+pub(super) fn refuse(file: FileNumber, message: &'static str) -> Error {
+    Error::invalid(message).file(name_of(file))
 }

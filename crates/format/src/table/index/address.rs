@@ -3,101 +3,118 @@
 
 use std::cmp::Ordering;
 
+use cairndb_base::Order;
 use cairndb_base::head::behind_prefix;
 use cairndb_kernel::search;
 
 use crate::table::index::fence::{BLOCK_HEADS, FencePlace, heads_per_page};
-use crate::table::index::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_of};
+use crate::table::index::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_may_hold, line_of};
+use crate::table::meta::Meta;
 use crate::table::page::bits::{head_of, load, low32};
 use crate::table::page::layout::{Flaw, page_kind};
-use crate::table::read::open::Table;
 
-impl Table {
-    /// Page and offset of the filter line of a hash.
+/// The filter of an open table: where its lines are, and how they are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableFilter {
+    first_page: u32,
+    /// Lines of the filter; 0 if it must not be used.
+    lines: u32,
+    probes: u32,
+}
+
+impl TableFilter {
+    /// The filter of a table in this order.
+    pub(crate) fn new(meta: &Meta, order: &Order) -> TableFilter {
+        // Equal keys may have different hashes now than when the filter was made.
+        let lines = if order.can_hash() {
+            meta.filter_lines
+        } else {
+            0
+        };
+        TableFilter {
+            first_page: meta.data_pages,
+            lines,
+            probes: meta.filter_probes,
+        }
+    }
+
+    /// Page and offset of the line of a hash; `None` if there is no filter.
     #[inline]
-    pub(crate) fn filter_place(&self, hash: u64) -> Option<(u32, usize)> {
-        if self.filter_lines == 0 {
+    pub(crate) fn place_of(&self, hash: u64) -> Option<(u32, usize)> {
+        if self.lines == 0 {
             return None;
         }
-        let line = line_of(fold(hash), self.filter_lines);
+        let line = line_of(fold(hash), self.lines);
         let per_page = low32(LINES_PER_PAGE);
-        let page = self.meta.data_pages + line / per_page;
+        let page = self.first_page + line / per_page;
         Some((page, (1 + line % per_page) as usize * LINE_BYTES))
     }
 
+    /// Whether the line of a hash lets it pass.
+    #[inline]
+    pub(crate) fn line_passes(&self, line: &[u8], hash: u64) -> bool {
+        line_may_hold(line, fold(hash), self.probes)
+    }
+}
+
+impl Meta {
     /// Checks a filter page before its first use.
     pub(crate) fn validate_filter(&self, bytes: &[u8], page: u32) -> Result<(), Flaw> {
-        let index = u64::from(page - self.meta.data_pages);
+        let index = u64::from(page - self.data_pages);
         let field = |at, width| load(bytes, at, width, 0);
         if field(4, 1) != u64::from(page_kind::FILTER) {
             return Err(Flaw::Damaged("page is not a filter page"));
         }
-        if field(8, 4) != index || field(12, 4) != u64::from(self.meta.filter_lines) {
+        if field(8, 4) != index || field(12, 4) != u64::from(self.filter_lines) {
             return Err(Flaw::Damaged("filter page is not the one expected here"));
         }
         Ok(())
     }
 
-    /// The part of a key after the table's common prefix; if the key lacks the prefix, whether it
-    /// sorts before or after.
+    /// The fence head of a key; if the key lacks the table's common prefix, whether it sorts before
+    /// or after.
     #[inline]
-    pub(crate) fn suffix_of<'k>(&self, key: &'k [u8]) -> Result<&'k [u8], Ordering> {
-        let prefix = self.prefix();
-        behind_prefix(key, prefix).ok_or_else(|| key.cmp(prefix))
-    }
-
-    #[inline]
-    fn prefix(&self) -> &[u8] {
-        let smallest = &self.meta.summary.smallest;
-        smallest
-            .get(..self.meta.prefix as usize)
-            .unwrap_or_default()
-    }
-
-    /// The fence head of a key whose suffix is `suffix`.
-    #[inline]
-    pub(crate) fn head_of(&self, suffix: &[u8], key: &[u8]) -> u64 {
-        if self.order.is_bytewise() {
-            head_of(key, key.len() - suffix.len(), 8)
+    pub(crate) fn fence_head(&self, key: &[u8], order: &Order) -> Result<u64, Ordering> {
+        let prefix = (self.summary.smallest)
+            .get(..self.prefix as usize)
+            .unwrap_or_default();
+        if behind_prefix(key, prefix).is_none() {
+            return Err(key.cmp(prefix));
+        }
+        Ok(if order.is_bytewise() {
+            head_of(key, prefix.len(), 8)
         } else {
             0
-        }
-    }
-
-    /// Whether all units are single pages, found by their heads.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.order.is_bytewise() && !self.meta.numbered
+        })
     }
 
     /// Number of fence blocks whose first head is not greater than `head`.
     #[inline]
     pub(crate) fn blocks_up_to(&self, head: u64) -> usize {
-        let top = &self.meta.top;
-        let count = top.len() / 8;
+        let count = self.top.len() / 8;
         let next = head.checked_add(1);
-        next.map_or(count, |next| search::lower_bound_u64_le(top, count, next))
+        next.map_or(count, |next| {
+            search::lower_bound_u64_le(&self.top, count, next)
+        })
     }
 
     /// Page of a fence block, and the index of its first head there.
     #[inline]
     pub(crate) fn place_of_block(&self, block: usize) -> (u32, usize) {
-        let per_page = heads_per_page(self.meta.numbered) / BLOCK_HEADS;
-        let page = self.meta.fence_at() + low32(block / per_page);
+        let per_page = heads_per_page(self.numbered) / BLOCK_HEADS;
+        let page = self.fence_at() + low32(block / per_page);
         (page, block % per_page * BLOCK_HEADS)
     }
 
     /// What fence page `index` must contain.
     pub(crate) fn fence_place(&self, index: u32) -> FencePlace {
-        let per_page = heads_per_page(self.meta.numbered);
+        let per_page = heads_per_page(self.numbered);
         let first = index as usize * per_page;
         FencePlace {
             first: low32(first),
-            count: (self.meta.units as usize)
-                .saturating_sub(first)
-                .min(per_page),
-            data_pages: self.meta.data_pages,
-            numbered: self.meta.numbered,
+            count: (self.units as usize).saturating_sub(first).min(per_page),
+            data_pages: self.data_pages,
+            numbered: self.numbered,
         }
     }
 }

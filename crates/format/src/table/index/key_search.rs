@@ -1,7 +1,7 @@
 //! Search in the [key pages](crate::table::index::key_pages) of a table whose order is not
 //! bytewise.
 //!
-//! Invariant: with intact key pages, [`Lookup::span_of_key`] returns exactly the units that begin
+//! Invariant: with intact key pages, [`KeySearch::units_of`] returns exactly the units that begin
 //! with the key. With damaged ones it returns some units of the table.
 
 use std::cmp::Ordering;
@@ -11,22 +11,22 @@ use cairndb_base::Result;
 
 use crate::table::index::key_pages::KeyPage;
 use crate::table::page::bits::low32;
-use crate::table::read::lookup::Lookup;
-use crate::table::read::source::PageRef;
+use crate::table::read::reader::PageReader;
 
-impl<'t> Lookup<'t> {
-    /// A key page, counted from the first.
-    pub(crate) fn key_page(&self, index: u32) -> Result<PageRef<'t>> {
-        let table = self.table;
-        let number = table.meta.keys_at() + index;
-        table.pages.get(self.mapping, number, 1, |bytes| {
-            KeyPage { bytes }.validate(table.meta.units)
-        })
+/// A search in the key pages of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeySearch<'r, 't> {
+    reader: &'r PageReader<'t>,
+}
+
+impl<'r, 't> KeySearch<'r, 't> {
+    pub(crate) fn new(reader: &'r PageReader<'t>) -> KeySearch<'r, 't> {
+        KeySearch { reader }
     }
 
     /// The units that begin with `key`. If there are none, an empty range after the units that
     /// begin with a smaller key.
-    pub(crate) fn span_of_key(&self, key: &[u8]) -> Result<Range<u32>> {
+    pub(crate) fn units_of(self, key: &[u8]) -> Result<Range<u32>> {
         let mut some_begin_with_it = false;
         let below = self.units_until(|page, slot| {
             let order = self.compare_first(page, slot, key)?;
@@ -44,25 +44,25 @@ impl<'t> Lookup<'t> {
     }
 
     /// Compares the first key of a listed unit with `key`.
-    fn compare_first(&self, page: KeyPage<'_>, slot: usize, key: &[u8]) -> Result<Ordering> {
-        let order = &self.table.order;
+    fn compare_first(self, page: KeyPage<'_>, slot: usize, key: &[u8]) -> Result<Ordering> {
+        let order = &self.reader.table().order;
         if let Some(first) = page.key(slot) {
             return Ok(order.compare(first, key));
         }
-        let unit = self.unit(page.first() + low32(slot))?;
+        let unit = self.reader.unit(page.first() + low32(slot))?;
         Ok(unit.view().compare_key(0, key, order))
     }
 
     /// Number of leading units for which `is_before` is true. It must not be true again after a
     /// unit for which it is false.
     fn units_until(
-        &self,
+        self,
         mut is_before: impl FnMut(KeyPage<'_>, usize) -> Result<bool>,
     ) -> Result<u32> {
-        let (mut low, mut high) = (0, self.table.meta.key_pages);
+        let (mut low, mut high) = (0, self.reader.table().meta.key_pages);
         while low < high {
             let middle = low + (high - low) / 2;
-            let bytes = self.key_page(middle)?;
+            let bytes = self.reader.key_page(middle)?;
             if is_before(KeyPage { bytes: &bytes }, 0)? {
                 low = middle + 1;
             } else {
@@ -72,7 +72,7 @@ impl<'t> Lookup<'t> {
         let Some(last) = low.checked_sub(1) else {
             return Ok(0);
         };
-        let bytes = self.key_page(last)?;
+        let bytes = self.reader.key_page(last)?;
         let page = KeyPage { bytes: &bytes };
         let (mut low, mut high) = (1, page.count());
         while low < high {

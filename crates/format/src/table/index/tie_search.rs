@@ -3,12 +3,12 @@
 //!
 //! The search assumes that the key has the bytes that all units of a tie share, as a search in a
 //! Patricia trie does; the page that it leads to shows whether it does. A get or seek whose key
-//! lies between two entries of that page is done; [`Lookup::narrow`] is for callers that need
+//! lies between two entries of that page is done; [`TieSearch::narrow`] is for callers that need
 //! certainty.
 //!
-//! Invariant: with intact tie heads, the units before the range that [`Lookup::narrow`] returns are
-//! less than the key, and those after it are greater. With damaged ones it returns some range
-//! within the span.
+//! Invariant: with intact tie heads, the units before the range that [`TieSearch::narrow`] returns
+//! are less than the key, and those after it are greater. With damaged ones it returns some range
+//! within the tie.
 
 use std::ops::Range;
 
@@ -17,10 +17,9 @@ use cairndb_kernel::search;
 
 use crate::table::index::address::share;
 use crate::table::index::fence::{self, BLOCK_HEADS, HEADS_PER_PAGE};
-use crate::table::index::tie_build::{LEVELS_MAX, UNKNOWN, alike, end_of, tie_head, validate};
+use crate::table::index::tie_build::{LEVELS_MAX, UNKNOWN, alike, end_of, tie_head};
 use crate::table::page::bits::low32;
-use crate::table::read::lookup::{CandidateUnits, Lookup};
-use crate::table::read::source::PageRef;
+use crate::table::read::reader::PageReader;
 
 /// Where a key leads to in a tie.
 #[derive(Clone, Debug)]
@@ -41,26 +40,27 @@ struct TieLevel {
     common: usize,
 }
 
-impl<'t> Lookup<'t> {
-    /// Page `index` of a level of the tie heads.
-    pub(crate) fn ties_page(&self, level: u32, index: u32) -> Result<PageRef<'t>> {
-        let table = self.table;
-        let number = table.meta.ties_at(level) + index;
-        table.pages.get(self.mapping, number, 1, |bytes| {
-            validate(bytes, level, index, table.meta.units)
-        })
+/// A search in the tie heads of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TieSearch<'r, 't> {
+    reader: &'r PageReader<'t>,
+}
+
+impl<'r, 't> TieSearch<'r, 't> {
+    pub(crate) fn new(reader: &'r PageReader<'t>) -> TieSearch<'r, 't> {
+        TieSearch { reader }
     }
 
     /// The tie head of a unit.
-    fn tie_of(&self, level: u32, unit: u32) -> Result<u64> {
+    fn tie_of(self, level: u32, unit: u32) -> Result<u64> {
         let per_page = low32(HEADS_PER_PAGE);
-        let bytes = self.ties_page(level, unit / per_page)?;
+        let bytes = self.reader.ties_page(level, unit / per_page)?;
         Ok(fence::head_at(&bytes, (unit % per_page) as usize))
     }
 
     /// End of the units of `tie` whose tie head is not greater than `head`, counted from the
     /// table's first unit.
-    fn ties_up_to(&self, level: u32, tie: &Range<u32>, head: u64) -> Result<u32> {
+    fn ties_up_to(self, level: u32, tie: &Range<u32>, head: u64) -> Result<u32> {
         debug_assert!(!tie.is_empty());
         let per_block = low32(BLOCK_HEADS);
         let (mut low, mut high) = (tie.start / per_block, (tie.end - 1) / per_block);
@@ -75,7 +75,7 @@ impl<'t> Lookup<'t> {
         let first = tie.start.max(low * per_block);
         let end = tie.end.min((low + 1) * per_block);
         let per_page = low32(HEADS_PER_PAGE);
-        let bytes = self.ties_page(level, first / per_page)?;
+        let bytes = self.reader.ties_page(level, first / per_page)?;
         let count = (end - first) as usize;
         let heads = fence::block_of(&bytes, (first % per_page) as usize, count);
         let found = search::upper_bound(heads, 8, heads.len() / 8, head);
@@ -85,13 +85,13 @@ impl<'t> Lookup<'t> {
     /// Where the key leads to in `tie`, whose units all have the key's head; `visit` is called for
     /// each level.
     fn descend(
-        &self,
+        self,
         tie: Range<u32>,
         key: &[u8],
         mut visit: impl FnMut(TieLevel),
     ) -> Result<TiePosition> {
-        let (mut tie, mut at, mut share_of_last) = (tie, self.table.meta.head_end(), 0);
-        for level in 0..self.table.meta.tie_levels {
+        let (mut tie, mut at, mut share_of_last) = (tie, self.reader.table().meta.head_end(), 0);
+        for level in 0..self.reader.table().meta.tie_levels {
             if tie.len() < 2 {
                 break;
             }
@@ -133,17 +133,13 @@ impl<'t> Lookup<'t> {
     }
 
     /// Where the key leads to in `tie`, whose units all have the key's head.
-    pub(crate) fn position_in_tie(&self, tie: Range<u32>, key: &[u8]) -> Result<TiePosition> {
+    pub(crate) fn position(self, tie: Range<u32>, key: &[u8]) -> Result<TiePosition> {
         self.descend(tie, key, drop)
     }
 
-    /// The units of a span whose first keys must be compared with `key`. If there are none, an
-    /// empty range after the units that are less than the key.
-    pub(crate) fn narrow(&self, span: &CandidateUnits, key: &[u8]) -> Result<Range<u32>> {
-        let tie = span.below..span.end;
-        if self.table.meta.tie_levels == 0 || tie.len() < 2 {
-            return Ok(tie);
-        }
+    /// The units of `tie` whose first keys must be compared with `key`. If there are none, an empty
+    /// range after the units that are less than the key.
+    pub(crate) fn narrow(self, tie: Range<u32>, key: &[u8]) -> Result<Range<u32>> {
         let mut levels: [TieLevel; LEVELS_MAX as usize] = Default::default();
         let mut count = 0;
         let place = self.descend(tie, key, |level| {
@@ -155,10 +151,10 @@ impl<'t> Lookup<'t> {
         // has the common bytes.
         if let Some(deepest) = levels.iter().rev().find(|level| level.common > 0) {
             let start = levels.last().map_or(0, |level| level.tie.start);
-            let unit = self.unit(place.same.end.max(start + 1) - 1)?;
+            let unit = self.reader.unit(place.same.end.max(start + 1) - 1)?;
             let shared = unit.view().shared_with(0, key);
             if shared < deepest.common {
-                let order = unit.view().compare_key(0, key, &self.table.order);
+                let order = unit.view().compare_key(0, key, &self.reader.table().order);
                 let missed = levels.iter().find(|level| shared < level.common);
                 let tie = missed.unwrap_or(deepest).tie.clone();
                 let edge = if order.is_lt() { tie.end } else { tie.start };

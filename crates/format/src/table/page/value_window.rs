@@ -6,11 +6,10 @@ use std::ops::Range;
 
 use cairndb_kernel::codec::Dictionary;
 
-use crate::table::page::Page;
 use crate::table::page::bits::low32;
 use crate::table::page::entry_range::EntryRange;
 use crate::table::page::layout::Flaw;
-use crate::table::page::values::value_at;
+use crate::table::page::values::{PageValues, value_at};
 
 /// Decoded values, and the buffers for them.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +40,11 @@ impl ValueWindow {
         self.decoded.forget();
     }
 
-    /// Replaces the window by the values of some entries of `page`, which must be whole groups if
-    /// values are grouped. `dictionary` is the table's.
+    /// Replaces the window by some of a page's values, which must be whole groups if values are
+    /// grouped. `dictionary` is the table's.
     pub(crate) fn decode(
         &mut self,
-        page: &Page<'_, '_>,
+        values: PageValues<'_, '_>,
         entries: &Range<usize>,
         dictionary: &Dictionary,
     ) -> Result<(), Flaw> {
@@ -53,10 +52,10 @@ impl ValueWindow {
         self.bytes.clear();
         self.ends.clear();
         if entries.len() == 1 {
-            page.value_into(entries.start, dictionary, &mut self.bytes)?;
+            values.value_into(entries.start, dictionary, &mut self.bytes)?;
             self.ends.extend([0, low32(self.bytes.len())]);
         } else {
-            page.several_into(entries, dictionary, &mut self.bytes, &mut self.ends)?;
+            values.several_into(entries, dictionary, &mut self.bytes, &mut self.ends)?;
         }
         assert_eq!(self.ends.len(), entries.len() + 1, "each value has an end");
         self.decoded = EntryRange::of(entries);

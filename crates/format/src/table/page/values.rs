@@ -42,43 +42,59 @@ pub(crate) fn value_at<'v>(values: &'v [u8], ends: &[u32], index: usize) -> &'v 
 
 const BAD_VALUE: Flaw = Flaw::Damaged("value does not decode");
 
-impl Layout {
+/// The values of a data page or extent: its bytes, and where its columns are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageValues<'a, 'l> {
+    bytes: &'a [u8],
+    layout: &'l Layout,
+}
+
+impl<'a, 'l> Page<'a, 'l> {
+    /// The page's values.
     #[inline]
-    pub(crate) fn raw_len_of(&self, bytes: &[u8], index: usize) -> usize {
-        if self.has(flag::RAWS) {
-            load16(bytes, self.raws_at, index)
+    pub(crate) fn values(&self) -> PageValues<'a, 'l> {
+        PageValues {
+            bytes: self.bytes,
+            layout: self.layout,
+        }
+    }
+}
+
+impl<'a> PageValues<'a, '_> {
+    #[inline]
+    fn raw_len_of(&self, index: usize) -> usize {
+        if self.layout.has(flag::RAWS) {
+            load16(self.bytes, self.layout.raws_at, index)
         } else {
-            self.raw_len as usize
+            self.layout.raw_len as usize
         }
     }
 
     /// Where the stored bytes of a value are, unless it is part of a group.
     #[inline]
-    pub(crate) fn stored_span(&self, bytes: &[u8], index: usize) -> (usize, usize) {
-        let at = self.values_at as usize;
-        if self.has(flag::ENDS) {
-            let (start, end) = load_span(bytes, self.ends_at, index);
+    fn stored_span(&self, index: usize) -> (usize, usize) {
+        let at = self.layout.values_at as usize;
+        if self.layout.has(flag::ENDS) {
+            let (start, end) = load_span(self.bytes, self.layout.ends_at, index);
             (at + start, at + end)
         } else {
-            let len = self.stored_len as usize;
+            let len = self.layout.stored_len as usize;
             (at + index * len, at + (index + 1) * len)
         }
     }
-}
 
-impl<'a> Page<'a, '_> {
     /// The value of an entry as stored.
     #[inline]
     pub(crate) fn stored(&self, index: usize) -> Stored<'a> {
         if self.layout.mode == ValueMode::Groups {
             return Stored::Grouped;
         }
-        let (start, end) = self.layout.stored_span(self.bytes, index);
+        let (start, end) = self.stored_span(index);
         let bytes = self.bytes.get(start..end).unwrap_or_default();
         if self.layout.mode == ValueMode::Raw {
             return Stored::Raw(bytes);
         }
-        let raw_len = self.layout.raw_len_of(self.bytes, index);
+        let raw_len = self.raw_len_of(index);
         if bytes.len() == raw_len {
             Stored::Raw(bytes)
         } else if self.layout.mode == ValueMode::Dictionary {
@@ -123,9 +139,7 @@ impl<'a> Page<'a, '_> {
             let stored = self.stored_span_of(entries);
             stored.end.saturating_sub(stored.start)
         } else if self.layout.has(flag::RAWS) {
-            (entries.clone())
-                .map(|index| self.layout.raw_len_of(self.bytes, index))
-                .sum()
+            (entries.clone()).map(|index| self.raw_len_of(index)).sum()
         } else {
             self.layout.raw_len as usize * entries.len()
         }
@@ -136,8 +150,8 @@ impl<'a> Page<'a, '_> {
         if entries.is_empty() {
             return 0..0;
         }
-        let (start, _) = self.layout.stored_span(self.bytes, entries.start);
-        let (_, end) = self.layout.stored_span(self.bytes, entries.end - 1);
+        let (start, _) = self.stored_span(entries.start);
+        let (_, end) = self.stored_span(entries.end - 1);
         start..end
     }
 
@@ -193,8 +207,8 @@ impl<'a> Page<'a, '_> {
             && layout.stored_len != layout.raw_len
     }
 
-    /// As [`Page::several_into`], for values that [`Page::is_encoded_alike`] accepts: offsets and
-    /// sorts need not be computed one by one.
+    /// As [`PageValues::several_into`], for values that [`PageValues::is_encoded_alike`] accepts:
+    /// offsets and sorts need not be computed one by one.
     fn encoded_into(
         &self,
         entries: &Range<usize>,
@@ -209,7 +223,7 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// As [`Page::several_into`], for consecutive raw values of one length.
+    /// As [`PageValues::several_into`], for consecutive raw values of one length.
     fn raw_into(
         &self,
         entries: &Range<usize>,
@@ -223,7 +237,7 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// As [`Page::several_into`], for whole groups.
+    /// As [`PageValues::several_into`], for whole groups.
     fn groups_into(
         &self,
         entries: &Range<usize>,
@@ -239,7 +253,7 @@ impl<'a> Page<'a, '_> {
                 return Err(BAD_VALUE);
             }
             for index in first..last {
-                at += self.layout.raw_len_of(self.bytes, index);
+                at += self.raw_len_of(index);
                 ends.push(low32(at));
             }
             next = last;
@@ -273,9 +287,7 @@ impl<'a> Page<'a, '_> {
         let before = out.len();
         // The rest of the group is not decoded: half of it, on average.
         let (first, _) = self.group_into(group, index + 1, out)?;
-        let start: usize = (first..index)
-            .map(|index| self.layout.raw_len_of(self.bytes, index))
-            .sum();
+        let start: usize = (first..index).map(|index| self.raw_len_of(index)).sum();
         out.drain(before..before + start);
         Ok(())
     }
@@ -300,13 +312,12 @@ impl<'a> Page<'a, '_> {
         );
         let raw_until = |end: usize| -> usize {
             let entries = first..end;
-            entries
-                .map(|index| self.layout.raw_len_of(bytes, index))
-                .sum()
+            entries.map(|index| self.raw_len_of(index)).sum()
         };
         let raw = raw_until(last);
         let wanted = if until < last { raw_until(until) } else { raw };
-        let values = self.slice(self.layout.values_at, self.layout.values_end);
+        let columns = self.layout.values_at as usize..self.layout.values_end as usize;
+        let values = bytes.get(columns).unwrap_or_default();
         let stored = values.get(start..end).ok_or(BAD_VALUE)?;
         if raw > GROUP_RAW_BYTES_MAX || stored.len() > raw {
             return Err(BAD_VALUE);

@@ -7,50 +7,35 @@
 //! usually short, but decoding entries one by one was much slower even for scans of twenty.
 //! Otherwise the key is assembled in a buffer of its own, after the page's prefix.
 //!
-//! 1. `keys.rs`, `values.rs`: decoding the page's keys and values. `current_page.rs`: its bytes.
-//! 2. `window.rs`: the rest of a page, borrowed by a scan.
-//! 3. `read_ahead.rs`: reading from the disk before a scan needs it.
-//! 4. `bulk.rs`: what compactions and merging iterators need.
+//! 1. `walk.rs`: the page, and the way to others. `read_ahead.rs`: reading from the disk before a
+//!    scan needs it.
+//! 2. `decoded.rs`: keys and values of the page that are decoded.
+//! 3. `window.rs`: the rest of a page, borrowed by a scan. `page.rs`: what compactions and merging
+//!    iterators ask about it.
 //!
 //! Rewriting only the head with each step lost: reading the key then loads across the eight bytes
 //! just stored and those before them, and waits until the store has reached the cache.
 
-mod bulk;
-mod current_page;
-mod keys;
+mod decoded;
+mod page;
 mod read_ahead;
-mod values;
+mod walk;
 mod window;
 
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SeqNo};
 
-use self::current_page::{CurrentPage, EnteredPage};
-use self::read_ahead::ReadAhead;
+use self::decoded::Decoded;
+pub use self::page::CursorPage;
+use self::walk::{LINES_AHEAD, PageWalk};
 pub use self::window::PageWindow;
-use crate::table::EntryMark;
-use crate::table::page::Page;
-use crate::table::page::key_window::KeyWindow;
-use crate::table::page::layout::{Layout, flag};
-use crate::table::page::value_window::ValueWindow;
+use crate::table::page::bits::low32;
+use crate::table::page::layout::{ValueMode, flag};
 use crate::table::page::values::Stored;
-use crate::table::read::lookup::{CandidateUnits, EntryPosition, LINES_AHEAD, Lookup};
+use crate::table::read::lookup::CandidateUnits;
 use crate::table::read::open::Table;
-
-/// Initial capacity of the key buffer.
-const KEY_BYTES_EXPECTED: usize = 32;
-
-/// How the cursor reached its position in the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// By a seek.
-    Sought,
-    /// By a seek and one step.
-    Stepped,
-    /// By entering the page from its neighbour.
-    Streaming,
-}
+use crate::table::{EntryIn, ValueIn};
 
 /// A position in a table, or none.
 ///
@@ -61,72 +46,48 @@ enum Way {
 #[derive(Clone, Debug)]
 pub struct TableCursor {
     table: Arc<Table>,
-    current: CurrentPage,
-    layout: Layout,
-    /// Entries of the page; 0 if the cursor has no position.
-    count: usize,
+    walk: PageWalk,
+    /// The entry of the page.
     index: usize,
-    number: u32,
-    page: u32,
-    /// The key, and up to eight bytes of room after it.
-    key: Vec<u8>,
-    key_len: usize,
-    prefix_len: usize,
-    /// Decoded keys of the page: all, or a range.
-    keys: KeyWindow,
-    values: ValueWindow,
-    way: Way,
-    /// The scan goes backwards.
-    backward: bool,
-    /// Every page is checked when it is entered.
-    rechecking: bool,
-    read_ahead: ReadAhead,
+    decoded: Decoded,
     /// Where a seek that has begun leads to.
     begun: Option<CandidateUnits>,
 }
 
-impl TableCursor {
-    pub(crate) fn new(table: Arc<Table>) -> TableCursor {
+impl Table {
+    /// A cursor over the table, without a position.
+    pub fn cursor(self: &Arc<Self>) -> TableCursor {
         TableCursor {
-            table,
-            current: CurrentPage::Mapped { start: 0, end: 0 },
-            layout: Layout::EMPTY,
-            count: 0,
+            table: Arc::clone(self),
+            walk: PageWalk::new(),
             index: 0,
-            number: 0,
-            page: 0,
-            key: Vec::new(),
-            key_len: 0,
-            prefix_len: 0,
-            keys: KeyWindow::default(),
-            values: ValueWindow::default(),
-            way: Way::Sought,
-            backward: false,
-            rechecking: false,
-            read_ahead: ReadAhead::default(),
+            decoded: Decoded::default(),
             begun: None,
         }
     }
+}
 
+impl TableCursor {
     /// Makes the cursor check every page when it is entered, even if it was checked before. For
     /// compactions: their copy gets a new checksum and would hide damage for good.
     #[must_use]
     pub fn rechecking(mut self) -> TableCursor {
-        self.rechecking = true;
+        self.walk.recheck();
+        self.decoded.spare_memory();
         self
     }
 
     /// Switches to another table, without a position in it. The buffers stay.
     pub fn change_table(&mut self, table: &Arc<Table>) {
-        self.release();
-        self.read_ahead = ReadAhead::default();
+        self.leave();
+        self.walk.restart();
         self.table = Arc::clone(table);
     }
 
     /// Gives up the position and the page; the buffers stay.
     pub fn release(&mut self) {
         self.leave();
-        self.current = CurrentPage::Mapped { start: 0, end: 0 };
+        self.walk.release();
     }
 
     /// The table that it reads.
@@ -136,17 +97,13 @@ impl TableCursor {
 
     /// Heap bytes of its buffers.
     pub fn memory_bytes(&self) -> usize {
-        let page = match &self.current {
-            CurrentPage::Owned(bytes) => bytes.len(),
-            CurrentPage::Mapped { .. } => 0,
-        };
-        page + self.key.capacity() + self.values.memory_bytes() + self.keys.memory_bytes()
+        self.walk.memory_bytes() + self.decoded.memory_bytes()
     }
 
     /// Whether it is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
-        self.count > 0
+        self.walk.count() > 0
     }
 
     /// Goes to the first entry at or after (key, seq). Versions of a key are ordered newest first.
@@ -155,9 +112,8 @@ impl TableCursor {
     /// `Corruption` if a page on the way is damaged; the errors of the file. The cursor then has no
     /// position.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        self.leave();
-        let span = self.lookup().approach(key)?;
-        self.arrive(span, key, seq)
+        self.begin_seek(key)?;
+        self.end_seek(key, seq)
     }
 
     /// Begins a seek: finds the page that it leads to and prefetches its lines, which are rarely in
@@ -168,7 +124,7 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
-        self.begun = Some(self.lookup().approach(key)?);
+        self.begun = Some(self.walk.approach(&self.table, key)?);
         Ok(())
     }
 
@@ -180,16 +136,12 @@ impl TableCursor {
     /// # Panics
     /// If none was begun, or the cursor was moved since.
     pub fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        let begun = self.begun.take();
-        self.arrive(begun.expect("a seek was begun"), key, seq)
-    }
-
-    fn arrive(&mut self, span: CandidateUnits, key: &[u8], seq: SeqNo) -> Result<()> {
-        let found = self.lookup().find(span, key, seq)?;
-        if let Some((unit, index)) =
-            found.map(|EntryPosition { unit, index }| (EnteredPage::from(unit), index))
-        {
-            self.enter(unit, index, false);
+        let span = self.begun.take().expect("a seek was begun");
+        let found = self.walk.enter_at(&self.table, span, key, seq)?;
+        if let Some(index) = found {
+            self.index = index;
+            let page = self.walk.view(&self.table);
+            self.decoded.begin_sought(&page, index);
         }
         Ok(())
     }
@@ -215,9 +167,8 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn first(&mut self) -> Result<()> {
         self.leave();
-        self.backward = false;
-        let unit = self.lookup().unit(0)?.into();
-        self.enter(unit, 0, true);
+        let index = self.walk.enter_first(&self.table)?;
+        self.stream_from(index);
         Ok(())
     }
 
@@ -227,10 +178,8 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn last(&mut self) -> Result<()> {
         self.leave();
-        self.backward = true;
-        let unit: EnteredPage = self.lookup().unit(self.table.meta.units - 1)?.into();
-        let index = unit.layout.count() - 1;
-        self.enter(unit, index, true);
+        let index = self.walk.enter_last(&self.table)?;
+        self.stream_from(index);
         Ok(())
     }
 
@@ -244,14 +193,14 @@ impl TableCursor {
         reason = "a cursor borrows; it is not an iterator"
     )]
     pub fn next(&mut self) -> Result<()> {
-        if self.index + 1 < self.count {
+        if self.index + 1 < self.walk.count() {
             self.index += 1;
-            if !self.keys.holds(self.index) {
-                self.decode_keys_after_step(true);
+            if !self.decoded.holds_key(self.index) {
+                self.decode_key(true);
             }
             return Ok(());
         }
-        self.next_page()
+        self.turn_page(true)
     }
 
     /// Goes to the previous entry; before the first it has no position. Does nothing without a
@@ -263,53 +212,36 @@ impl TableCursor {
     pub fn prev(&mut self) -> Result<()> {
         if self.index > 0 {
             self.index -= 1;
-            if !self.keys.holds(self.index) {
-                self.decode_keys_after_step(false);
+            if !self.decoded.holds_key(self.index) {
+                self.decode_key(false);
             }
             return Ok(());
         }
-        self.prev_page()
+        self.turn_page(false)
     }
 
+    /// Decodes the key reached by a step.
     #[inline(never)]
-    fn next_page(&mut self) -> Result<()> {
-        self.backward = false;
-        let was_at_extent = self.layout.extent;
-        if !self.leave() || self.number + 1 >= self.table.meta.units {
+    fn decode_key(&mut self, forward: bool) {
+        let page = self.walk.view(&self.table);
+        self.decoded.step(&page, self.index, forward);
+    }
+
+    /// Goes to the neighbouring page, if there is one.
+    #[inline(never)]
+    fn turn_page(&mut self, forward: bool) -> Result<()> {
+        if !self.leave() {
             return Ok(());
         }
-        let pages = if was_at_extent {
-            self.lookup().pages_of_unit(self.page)?
+        let (table, streams) = (&self.table, self.decoded.streams());
+        let entered = if forward {
+            self.walk.enter_next(table, streams)?
         } else {
-            1
+            self.walk.enter_prev(table, streams)?
         };
-        let next = self.page + pages;
-        if self.way == Way::Streaming {
-            self.read_ahead.enter(&self.table.pages, next, false);
+        if let Some(index) = entered {
+            self.stream_from(index);
         }
-        let lookup = self.lookup();
-        lookup.prefetch_lines(next + 1, &LINES_AHEAD[0]);
-        let unit = lookup.unit_at(self.number + 1, next)?.into();
-        self.enter(unit, 0, true);
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn prev_page(&mut self) -> Result<()> {
-        self.backward = true;
-        if !self.leave() || self.number == 0 {
-            return Ok(());
-        }
-        if let (true, Some(before)) = (self.way == Way::Streaming, self.page.checked_sub(1)) {
-            self.read_ahead.enter(&self.table.pages, before, true);
-        }
-        let lookup = self.lookup();
-        if let Some(before) = self.page.checked_sub(2) {
-            lookup.prefetch_lines(before, &LINES_AHEAD[0]);
-        }
-        let unit: EnteredPage = lookup.unit(self.number - 1)?.into();
-        let index = unit.layout.count() - 1;
-        self.enter(unit, index, true);
         Ok(())
     }
 
@@ -317,94 +249,55 @@ impl TableCursor {
     fn leave(&mut self) -> bool {
         self.begun = None;
         self.index = 0;
-        self.keys.forget();
-        self.values.forget();
-        std::mem::take(&mut self.count) > 0
+        self.decoded.forget();
+        self.walk.leave()
     }
 
-    fn lookup(&self) -> Lookup<'_> {
-        Lookup::new(&self.table).rechecking(self.rechecking)
-    }
-
-    fn enter(&mut self, unit: EnteredPage, index: usize, streaming: bool) {
-        debug_assert!(
-            self.count == 0 && self.keys.entries().is_empty(),
-            "the cursor has no position"
-        );
-        self.layout = unit.layout;
-        self.current = unit.current;
-        let page = Page {
-            bytes: self.current.bytes(&self.table),
-            layout: &self.layout,
-        };
-        let prefix = page.prefix();
-        self.key.clear();
-        // Reserved once, with room for the prefixes of other pages: a seek's cursor often sees one
-        // page only.
-        self.key.reserve((prefix.len() + 8).max(KEY_BYTES_EXPECTED));
-        self.key.extend_from_slice(prefix);
-        self.key.extend_from_slice(&[0; 8]);
-        self.prefix_len = prefix.len();
-        self.key_len = prefix.len() + usize::from(self.layout.head_bytes);
-        self.count = self.layout.count();
-        self.number = unit.number;
-        self.page = unit.page;
+    /// Goes to an entry of the page that a scan has entered.
+    fn stream_from(&mut self, index: usize) {
         self.index = index;
-        self.way = if streaming {
-            Way::Streaming
-        } else {
-            Way::Sought
-        };
-        if streaming {
-            self.decode_keys(index == 0);
-        } else {
-            self.decode_key();
-        }
+        let page = self.walk.view(&self.table);
+        self.decoded.begin_streaming(&page, index);
     }
 
-    /// The page; arbitrary, but safe, if there is no position.
+    /// The page around the current entry.
     #[inline]
-    fn view(&self) -> Page<'_, '_> {
-        Page {
-            bytes: self.current.bytes(&self.table),
-            layout: &self.layout,
+    pub fn page(&self) -> CursorPage<'_> {
+        CursorPage {
+            table: &self.table,
+            walk: &self.walk,
+            decoded: &self.decoded,
+            index: self.index,
         }
     }
 
     /// The current key; empty without a position.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        if self.count == 0 {
+        if self.walk.count() == 0 {
             return &[];
         }
-        if self.keys.holds(self.index) {
-            return self.keys.key(self.index);
-        }
-        self.key.get(..self.key_len).unwrap_or_default()
-    }
-
-    /// Sequence number and kind of the current entry.
-    #[inline]
-    pub fn mark(&self) -> EntryMark {
-        self.view().mark(self.index)
+        self.decoded.key(self.index)
     }
 
     /// The sequence number of the current entry.
     #[inline]
     pub fn seq(&self) -> SeqNo {
-        if self.layout.seq_width == 0 {
-            return self.layout.base_seq;
+        let layout = self.walk.layout();
+        if layout.seq_width == 0 {
+            return layout.base_seq;
         }
-        self.view().seq(self.index)
+        self.walk.view(&self.table).seq(self.index)
     }
 
     /// The kind of the current entry.
     #[inline]
     pub fn kind(&self) -> Kind {
-        if self.layout.has(flag::KINDS) {
-            return self.view().kind(self.index);
+        let layout = self.walk.layout();
+        if layout.has(flag::KINDS) {
+            return self.walk.view(&self.table).kind(self.index);
         }
-        self.layout.kind
+        layout.kind
     }
 
     /// The current value, in place or decoded into the cursor's buffer; empty without a position.
@@ -423,8 +316,8 @@ impl TableCursor {
     /// `Corruption` if the value does not decode.
     #[inline]
     pub fn load_value(&mut self) -> Result<()> {
-        if !self.values.holds(self.index) {
-            self.decode()?;
+        if !self.decoded.holds_value(self.index) {
+            self.decode_value()?;
         }
         Ok(())
     }
@@ -433,19 +326,80 @@ impl TableCursor {
     /// key.
     #[inline]
     pub fn loaded(&self) -> &[u8] {
-        if self.values.holds(self.index) {
-            return self.values.get(self.index);
+        if self.decoded.holds_value(self.index) {
+            return self.decoded.value(self.index);
         }
-        match self.view().stored(self.index) {
-            Stored::Raw(bytes) if self.count > 0 => bytes,
+        let page = self.walk.view(&self.table);
+        match page.values().stored(self.index) {
+            Stored::Raw(bytes) if self.walk.count() > 0 => bytes,
             _ => &[],
         }
     }
-}
 
-impl Table {
-    /// A cursor over the table, without a position.
-    pub fn cursor(self: &Arc<Self>) -> TableCursor {
-        TableCursor::new(Arc::clone(self))
+    /// Decodes the current value, unless it can be read in place.
+    #[inline(never)]
+    fn decode_value(&mut self) -> Result<()> {
+        let (table, walk) = (&self.table, &self.walk);
+        if walk.count() == 0 {
+            return Ok(());
+        }
+        let page = walk.view(table);
+        let Some(entries) = self.decoded.values_wanted(&page, self.index) else {
+            return Ok(());
+        };
+        let scans = entries.len() == walk.count() && self.decoded.streams();
+        if scans {
+            walk.prefetch_next(table, &LINES_AHEAD[1]);
+        }
+        let dictionary = &table.meta.dictionary;
+        let outcome = self.decoded.decode_values(&page, &entries, dictionary);
+        if scans {
+            walk.prefetch_next(table, &LINES_AHEAD[2]);
+        }
+        outcome.map_err(|flaw| walk.flaw(table, flaw))
+    }
+
+    /// Key, mark and value as a compaction takes them: the value verbatim if it is stored alone,
+    /// else decoded. An empty tombstone without a position.
+    ///
+    /// # Errors
+    /// `Corruption` if the value has to be decoded and does not decode.
+    #[inline]
+    pub fn entry(&mut self) -> Result<EntryIn<'_>> {
+        if self.walk.count() == 0 {
+            return Ok(EntryIn::default());
+        }
+        if self.walk.layout().mode == ValueMode::Groups {
+            self.load_value()?;
+        }
+        let page = self.walk.view(&self.table);
+        let value = match page.values().stored(self.index) {
+            Stored::Raw(bytes) if self.table.deferred => ValueIn::Raw(bytes),
+            Stored::Raw(bytes) => ValueIn::Stored {
+                bytes,
+                raw_len: low32(bytes.len()),
+            },
+            Stored::Encoded { bytes, raw_len } => ValueIn::Stored {
+                bytes,
+                raw_len: low32(raw_len),
+            },
+            Stored::Shared {
+                start,
+                end,
+                raw_len,
+            } => ValueIn::Shared {
+                bytes: page.bytes.get(start..end).unwrap_or_default(),
+                raw_len: low32(raw_len),
+                dictionary: &self.table.meta.dictionary,
+            },
+            Stored::Grouped => ValueIn::Raw(self.loaded()),
+        };
+        let mark = page.mark(self.index);
+        Ok(EntryIn {
+            key: self.key(),
+            seq: mark.seq,
+            kind: mark.kind,
+            value,
+        })
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! [`Table::get`] tries three ways, the cheapest first:
 //!
-//! 1. *Fast path* (`fast_get`): a filter line, a search of the fence's top in memory, a search of
+//! 1. *Fast path* ([`FastPath`]): a filter line, a search of the fence's top in memory, a search of
 //!    one fence block, a search of the candidate page's heads, one value. It serves mapped tables
 //!    in bytewise order whose pages have been checked and are plain (`page/plain.rs`), which is
 //!    nearly every get, and takes fewer than half of the general path's instructions, because it
 //!    does not place all columns of the page.
-//! 2. *Known page* (`get_in_page`): the fast path found the only page that can hold the key, but
-//!    the page is not plain or its newest version is too new.
+//! 2. *Known page* ([`CandidatePage::search`]): the fast path found the only page that can hold the
+//!    key, but the page is not plain or its newest version is too new.
 //! 3. *General path* (`get_general`): [`Lookup`], which handles every table and page.
 //!
 //! Invariants:
@@ -20,25 +20,21 @@
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
-use cairndb_kernel::{codec, prefetch_span, search};
+use cairndb_kernel::{codec, prefetch, prefetch_span, search};
 
 use crate::table::index::address::share;
 use crate::table::index::fence::{self, BLOCK_HEADS};
-use crate::table::index::filter::{LINE_BYTES, fold, line_may_hold};
+use crate::table::index::filter::LINE_BYTES;
+use crate::table::index::tie_search::TieSearch;
 use crate::table::page::Page;
 use crate::table::page::bits::{head_of, low32};
 use crate::table::page::layout::{Layout, ValueMode};
 use crate::table::page::plain::{PageBytes, PlainColumns};
 use crate::table::read::filter_predictor;
-use crate::table::read::lookup::Lookup;
+use crate::table::read::lookup::{Lookup, version_at};
 use crate::table::read::open::{FoundVersion, GetHints, Table};
+use crate::table::read::reader::PageReader;
 
-/// Lines of a page that hold its header and, on most pages, its heads.
-const LINES_OF_COLUMNS: usize = 4;
-/// Lines prefetched around the likely place of a value. Random keys lie a few entries away from
-/// where interpolating their heads predicts. With 4 lines gets and seeks outside the caches were
-/// slower than with 8; 12 and 16 gained nothing more.
-const LINES_OF_VALUE: usize = 8;
 /// Values of this length and more are prefetched whole, once their place is known.
 const LONG_VALUE_BYTES: usize = 256;
 
@@ -50,25 +46,6 @@ pub(crate) struct CandidatePage<'t> {
     /// No other page can hold the key. If unset, this is the likeliest page, and the only one if
     /// the key sorts between two of its entries.
     pub(crate) certain: bool,
-}
-
-impl CandidatePage<'_> {
-    /// Whether no earlier page can have newer versions of the key of the entry at `index`.
-    #[inline]
-    fn is_newest(&self, index: usize) -> bool {
-        self.certain || index > 0
-    }
-
-    /// The result if the page does not have the key: `index` of `count` is its first entry after
-    /// it.
-    #[inline]
-    fn without<'t>(&self, index: usize, count: usize) -> FastGet<'t> {
-        if self.certain || (index > 0 && index < count) {
-            FastGet::Answer(None)
-        } else {
-            FastGet::Fallback
-        }
-    }
 }
 
 /// What the fast path found out.
@@ -99,13 +76,12 @@ impl Table {
         hints: GetHints,
         value: &mut Vec<u8>,
     ) -> Result<Option<FoundVersion>> {
-        if let Some(mapping) = self.pages.mapping() {
+        if let Some(fast) = FastPath::of(self) {
             let filter_hash = (!hints.skip_filter).then_some(hash);
-            match self.fast_get(mapping, key, filter_hash, snapshot, value)? {
+            match fast.get(key, filter_hash, snapshot, value)? {
                 FastGet::Answer(found) => return Ok(found),
                 FastGet::Page(candidate) => {
-                    let lookup = Lookup::new(self);
-                    let outcome = lookup.get_in_page(candidate, key, snapshot, value)?;
+                    let outcome = candidate.search(self, key, snapshot, value)?;
                     if let FastGet::Answer(found) = outcome {
                         return Ok(found);
                     }
@@ -116,11 +92,30 @@ impl Table {
         self.get_general(key, hash, snapshot, hints, value)
     }
 
+    /// [`Table::get`] where the fast path has no answer.
+    #[inline(never)]
+    fn get_general(
+        &self,
+        key: &[u8],
+        hash: u64,
+        snapshot: SeqNo,
+        hints: GetHints,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<FoundVersion>> {
+        let lookup = Lookup::new(self);
+        if !hints.skip_filter && !lookup.may_hold(hash)? {
+            return Ok(None);
+        }
+        lookup.get(key, snapshot, value)
+    }
+
     /// Prefetches the filter line that a get reads first, so that a get from several tables can
     /// overlap their loads.
     #[inline]
     pub fn prefetch_filter(&self, hash: u64) {
-        Lookup::new(self).prefetch_filter(hash);
+        if let Some(fast) = FastPath::of(self) {
+            fast.prefetch_filter(hash);
+        }
     }
 
     /// Asks the filter and, if it lets the key pass, prefetches the lines that a get will read
@@ -131,38 +126,59 @@ impl Table {
     /// filter page has not been checked yet.
     #[inline]
     pub fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
-        let Some(mapping) = self.pages.mapping() else {
+        let Some(fast) = FastPath::of(self) else {
             return false;
         };
-        let passes = self.fast_filter(mapping, hash) == Some(true);
+        let passes = fast.filter_passes(hash) == Some(true);
         if passes {
-            let _ = self.candidate_page(mapping, key);
+            let _ = fast.candidate_page(key);
         }
         passes
     }
+}
 
-    // The fast path, in the order of its steps.
+/// The fast path of one operation on a mapped table, in the order of its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FastPath<'t> {
+    table: &'t Table,
+    mapping: &'t [u8],
+}
+
+impl<'t> FastPath<'t> {
+    /// The fast path of a table; `None` if it is not mapped.
+    #[inline]
+    pub(crate) fn of(table: &'t Table) -> Option<FastPath<'t>> {
+        let mapping = table.pages.mapping()?;
+        Some(FastPath { table, mapping })
+    }
+
+    /// Prefetches the line of the filter that a get reads first.
+    #[inline]
+    fn prefetch_filter(self, hash: u64) {
+        if let Some((page, at)) = self.table.filter.place_of(hash) {
+            prefetch(self.mapping, page as usize * PAGE_BYTES + at);
+        }
+    }
 
     /// The fast path of [`Table::get`]. Asks the filter unless `hash` is `None`.
     #[inline]
-    pub(crate) fn fast_get<'t>(
-        &'t self,
-        mapping: &'t [u8],
+    pub(crate) fn get(
+        self,
         key: &[u8],
         hash: Option<u64>,
         snapshot: SeqNo,
         value: &mut Vec<u8>,
     ) -> Result<FastGet<'t>> {
         let Some(hash) = hash else {
-            return self.fast_get_in(self.candidate_page(mapping, key), key, snapshot, value);
+            return self.get_in(self.candidate_page(key), key, snapshot, value);
         };
         // If the key is likely to be present, wait for filter line and page together. Otherwise the
         // page's lines would be fetched in vain.
         let first = filter_predictor::likely().then(|| {
             self.prefetch_filter(hash);
-            self.candidate_page(mapping, key)
+            self.candidate_page(key)
         });
-        match self.fast_filter(mapping, hash) {
+        match self.filter_passes(hash) {
             Some(true) => filter_predictor::note_pass(),
             Some(false) => {
                 filter_predictor::note_refusal();
@@ -170,49 +186,46 @@ impl Table {
             }
             None => return Ok(FastGet::Fallback),
         }
-        let candidate = first.unwrap_or_else(|| self.candidate_page(mapping, key));
-        self.fast_get_in(candidate, key, snapshot, value)
+        let candidate = first.unwrap_or_else(|| self.candidate_page(key));
+        self.get_in(candidate, key, snapshot, value)
     }
 
     /// Whether the filter lets a key with this hash pass; `None` if its page has not been checked
-    /// yet. `mapping` is the table's.
+    /// yet.
     #[inline]
-    pub(crate) fn fast_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
-        let Some((page, at)) = self.filter_place(hash) else {
+    fn filter_passes(self, hash: u64) -> Option<bool> {
+        let (table, mapping) = (self.table, self.mapping);
+        let Some((page, at)) = table.filter.place_of(hash) else {
             return Some(true);
         };
-        if !self.pages.is_checked(page) {
+        if !table.pages.is_checked(page) {
             return None;
         }
         let at = page as usize * PAGE_BYTES + at;
         let line = mapping.get(at..at + LINE_BYTES)?;
-        Some(line_may_hold(line, fold(hash), self.meta.filter_probes))
+        Some(table.filter.line_passes(line, hash))
     }
 
     /// Prefetches and returns the page that can hold `key`: the only one if the fence alone
     /// decides, the likeliest one if several pages share the key's head.
     #[inline]
-    pub(crate) fn candidate_page<'t>(
-        &self,
-        mapping: &'t [u8],
-        key: &[u8],
-    ) -> Option<CandidatePage<'t>> {
-        if !self.is_plain() {
+    pub(crate) fn candidate_page(self, key: &[u8]) -> Option<CandidatePage<'t>> {
+        let (table, meta) = (self.table, &self.table.meta);
+        // Otherwise units are not single pages, or are not found by their heads.
+        if meta.numbered || !table.order.is_bytewise() {
             return None;
         }
         // A key without the table's prefix has an arbitrary head and leads to an arbitrary page;
         // the key sorts before or after all of that page's entries.
-        let head = head_of(key, self.meta.prefix as usize, 8);
-        let block = self.blocks_up_to(head).checked_sub(1)?;
-        let (fence_page, start) = self.place_of_block(block);
-        if !self.pages.is_checked(fence_page) {
+        let head = head_of(key, meta.prefix as usize, 8);
+        let block = meta.blocks_up_to(head).checked_sub(1)?;
+        let (fence_page, start) = meta.place_of_block(block);
+        if !table.pages.is_checked(fence_page) {
             return None;
         }
         let first = block * BLOCK_HEADS;
-        let count = (self.meta.units as usize)
-            .saturating_sub(first)
-            .min(BLOCK_HEADS);
-        let fence = mapping.get(fence_page as usize * PAGE_BYTES..)?;
+        let count = (meta.units as usize).saturating_sub(first).min(BLOCK_HEADS);
+        let fence = self.mapping.get(fence_page as usize * PAGE_BYTES..)?;
         let heads = fence::block_of(fence, start, count);
         let below = search::upper_bound(heads, 8, heads.len() / 8, head);
         let (heads, _) = heads.as_chunks::<8>();
@@ -223,73 +236,49 @@ impl Table {
             // The key may be in earlier pages, too.
             let alone = head_at(below.wrapping_sub(2)).is_some_and(|before| before != head);
             return if alone {
-                self.candidate_at(mapping, number, 0, false)
+                self.candidate_at(number, 0, false)
             } else {
-                self.candidate_in_tie(mapping, key, head, number + 1)
+                self.candidate_in_tie(key, head, number + 1)
             };
         }
         let next = head_at(below).unwrap_or_default();
-        self.candidate_at(mapping, number, share(low, head, next), true)
+        self.candidate_at(number, share(low, head, next), true)
     }
 
     /// The likeliest of the pages before `end` that share the head of `key`, by their tie heads.
     #[inline(never)]
-    fn candidate_in_tie<'t>(
-        &self,
-        mapping: &'t [u8],
-        key: &[u8],
-        head: u64,
-        end: u32,
-    ) -> Option<CandidatePage<'t>> {
-        if self.meta.tie_levels == 0 {
+    fn candidate_in_tie(self, key: &[u8], head: u64, end: u32) -> Option<CandidatePage<'t>> {
+        if self.table.meta.tie_levels == 0 {
             return None;
         }
-        let lookup = Lookup::new(self);
-        let start = lookup.units_below(head).ok()?;
-        let place = lookup.position_in_tie(start..end, key).ok()?;
+        let reader = PageReader::new(self.table);
+        let start = Lookup::with(reader).units_below(head).ok()?;
+        let place = TieSearch::new(&reader).position(start..end, key).ok()?;
         if place.same.end == start {
             return None;
         }
-        self.candidate_at(mapping, place.same.end - 1, place.share, false)
+        self.candidate_at(place.same.end - 1, place.share, false)
     }
 
     /// Prefetches a page where a key is likely to be; returns it if it has been checked.
     #[inline]
-    fn candidate_at<'t>(
-        &self,
-        mapping: &'t [u8],
-        number: u32,
-        share: u32,
-        certain: bool,
-    ) -> Option<CandidatePage<'t>> {
-        let page = mapping.get(number as usize * PAGE_BYTES..)?.first_chunk()?;
-        self.prefetch_lines(page, share);
+    fn candidate_at(self, number: u32, share: u32, certain: bool) -> Option<CandidatePage<'t>> {
+        let pages = &self.table.pages;
+        let rest = self.mapping.get(number as usize * PAGE_BYTES..)?;
+        let page = rest.first_chunk()?;
+        pages.prefetch_likely(page, share);
         let candidate = CandidatePage {
             page,
             number,
             certain,
         };
-        self.pages.is_checked(number).then_some(candidate)
-    }
-
-    /// Prefetches the columns of a page and, at once, the lines where a value is likely to be,
-    /// `share` 4096ths into the values: the page is rarely in a cache, and one wait is shorter than
-    /// two.
-    #[inline]
-    pub(crate) fn prefetch_lines(&self, page: &PageBytes, share: u32) {
-        let values = self.pages.values_hint();
-        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
-        prefetch_span(page.as_ptr(), LINES_OF_COLUMNS * LINE_BYTES);
-        // Lines on both sides: half of the guesses are too high.
-        let before = (LINES_OF_VALUE / 2 - 1) * LINE_BYTES;
-        let value = page.as_ptr().wrapping_add(value).wrapping_sub(before);
-        prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
+        pages.is_checked(number).then_some(candidate)
     }
 
     /// Searches the candidate page of `key`, which the filter has let pass.
     #[inline]
-    fn fast_get_in<'t>(
-        &'t self,
+    fn get_in(
+        self,
         candidate: Option<CandidatePage<'t>>,
         key: &[u8],
         snapshot: SeqNo,
@@ -310,21 +299,40 @@ impl Table {
         if mark.seq > snapshot {
             return Ok(FastGet::Page(candidate));
         }
-        self.fast_value(&candidate, &columns, index, value)?;
+        candidate.plain_value(self.table, &columns, index, value)?;
         let found = FoundVersion::new(mark.seq, mark.kind, false);
         Ok(FastGet::Answer(Some(found)))
+    }
+}
+
+impl CandidatePage<'_> {
+    /// Whether no earlier page can have newer versions of the key of the entry at `index`.
+    #[inline]
+    fn is_newest(&self, index: usize) -> bool {
+        self.certain || index > 0
+    }
+
+    /// The result if the page does not have the key: `index` of `count` is its first entry after
+    /// it.
+    #[inline]
+    fn without<'t>(&self, index: usize, count: usize) -> FastGet<'t> {
+        if self.certain || (index > 0 && index < count) {
+            FastGet::Answer(None)
+        } else {
+            FastGet::Fallback
+        }
     }
 
     /// Replaces the contents of `value` by the value of an entry of a plain page.
     #[inline]
-    pub(crate) fn fast_value(
+    pub(crate) fn plain_value(
         &self,
-        candidate: &CandidatePage<'_>,
+        table: &Table,
         columns: &PlainColumns,
         index: usize,
         value: &mut Vec<u8>,
     ) -> Result<()> {
-        let page = candidate.page;
+        let page = self.page;
         let (start, end, raw_len) = columns.value_of(page, index);
         let stored = page.get(start..end).unwrap_or_default();
         if stored.len() > LONG_VALUE_BYTES {
@@ -341,88 +349,32 @@ impl Table {
         let decoded = if columns.mode == ValueMode::Each as u8 {
             codec::decode(stored, raw_len, value)
         } else {
-            let dictionary = &self.meta.dictionary;
+            let dictionary = &table.meta.dictionary;
             codec::decode_with(dictionary, page, start..end, raw_len, value)
         };
-        let damage = || self.pages.damage(candidate.number, "value does not decode");
+        let damage = || table.pages.damage(self.number, "value does not decode");
         decoded.ok_or_else(damage)
     }
 
-    // The general path.
-
-    /// [`Table::get`] where the fast path has no answer.
-    #[inline(never)]
-    fn get_general(
-        &self,
-        key: &[u8],
-        hash: u64,
-        snapshot: SeqNo,
-        hints: GetHints,
-        value: &mut Vec<u8>,
-    ) -> Result<Option<FoundVersion>> {
-        let lookup = Lookup::new(self);
-        if !hints.skip_filter && !lookup.may_hold(hash)? {
-            return Ok(None);
-        }
-        lookup.get(key, snapshot, value)
-    }
-}
-
-impl<'t> Lookup<'t> {
-    /// Searches a candidate page of any sort. Returns an answer, or that the page does not give
+    /// Searches the page, of whatever sort it is. Returns an answer, or that the page does not give
     /// one.
     #[inline(never)]
-    fn get_in_page(
+    fn search<'t>(
         &self,
-        candidate: CandidatePage<'_>,
+        table: &'t Table,
         key: &[u8],
         snapshot: SeqNo,
         value: &mut Vec<u8>,
     ) -> Result<FastGet<'t>> {
-        let (table, bytes) = (self.table, candidate.page.as_slice());
-        let layout =
-            Layout::parse(bytes).map_err(|flaw| table.pages.flaw(candidate.number, flaw))?;
+        let bytes = self.page.as_slice();
+        let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(self.number, flaw))?;
         let layout = &layout;
         let page = Page { bytes, layout };
         let place = page.search(key, snapshot, &table.order);
-        if place.exact && candidate.is_newest(place.index) {
-            let found = self.version_at(page, candidate.number, place.index, value)?;
+        if place.exact && self.is_newest(place.index) {
+            let found = version_at(table, page, self.number, place.index, value)?;
             return Ok(FastGet::Answer(Some(found)));
         }
-        Ok(candidate.without(place.index, page.count()))
-    }
-
-    /// The newest version of `key` that `snapshot` sees, without asking the filter. Its value
-    /// replaces the contents of `value`.
-    #[inline(never)]
-    pub(crate) fn get(
-        &self,
-        key: &[u8],
-        snapshot: SeqNo,
-        value: &mut Vec<u8>,
-    ) -> Result<Option<FoundVersion>> {
-        let Some(position) = self.find_exact(self.span_of(key)?, key, snapshot)? else {
-            return Ok(None);
-        };
-        let unit = &position.unit;
-        self.version_at(unit.view(), unit.page, position.index, value)
-            .map(Some)
-    }
-
-    /// The version of the entry at `index`, whose value replaces the contents of `value`.
-    fn version_at(
-        &self,
-        page: Page<'_, '_>,
-        number: u32,
-        index: usize,
-        value: &mut Vec<u8>,
-    ) -> Result<FoundVersion> {
-        let table = self.table;
-        value.clear();
-        page.value_into(index, &table.meta.dictionary, value)
-            .map_err(|flaw| table.pages.flaw(number, flaw))?;
-        let mark = page.mark(index);
-        let goes_on = page.goes_on(index, mark.kind, &table.order);
-        Ok(FoundVersion::new(mark.seq, mark.kind, goes_on))
+        Ok(self.without(place.index, page.count()))
     }
 }

@@ -7,6 +7,7 @@ use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, FileNumber, Kind, Order, Result, SEQ_MAX, SeqNo};
 use cairndb_env::ReadFile;
 
+use crate::table::index::address::TableFilter;
 use crate::table::meta::Meta;
 use crate::table::read::source::{PageAccess, Pages, name_of};
 use crate::table::{Dictionary, TableSummary};
@@ -63,8 +64,7 @@ impl FoundVersion {
 pub struct Table {
     pub(crate) pages: Pages,
     pub(crate) order: Order,
-    /// Lines of the filter; 0 if it must not be used.
-    pub(crate) filter_lines: u32,
+    pub(crate) filter: TableFilter,
     pub(crate) meta: Meta,
     /// Compactions get raw values to be encoded, not to be copied verbatim.
     pub(crate) deferred: bool,
@@ -124,12 +124,7 @@ impl Table {
         Ok(Table {
             pages,
             order: order.clone(),
-            // Equal keys may have different hashes now than when the filter was made.
-            filter_lines: if order.can_hash() {
-                meta.filter_lines
-            } else {
-                0
-            },
+            filter: TableFilter::new(&meta, order),
             meta,
             deferred: false,
         })

@@ -10,9 +10,10 @@ use cairndb_base::{Result, SeqNo};
 use crate::table::EntryMark;
 use crate::table::page::layout::Layout;
 use crate::table::page::plain::PlainColumns;
-use crate::table::read::get::CandidatePage;
-use crate::table::read::lookup::{EntryPosition, Lookup, Unit};
+use crate::table::read::get::{CandidatePage, FastPath};
+use crate::table::read::lookup::{EntryPosition, Lookup};
 use crate::table::read::open::Table;
+use crate::table::read::reader::{PageReader, Unit};
 use crate::table::read::source::PageRef;
 
 /// A seek that has been begun.
@@ -38,8 +39,7 @@ impl Table {
     /// other work until they arrive. Prefetches nothing if the table is not mapped.
     #[inline]
     pub fn approach(&self, key: &[u8]) -> Approach<'_> {
-        let mapping = self.pages.mapping();
-        let candidate = mapping.and_then(|mapping| self.candidate_page(mapping, key));
+        let candidate = FastPath::of(self).and_then(|fast| fast.candidate_page(key));
         Approach {
             table: self,
             candidate,
@@ -52,7 +52,8 @@ impl Table {
     /// Those of reading the fence and, where the fence does not decide, tie heads, key pages or a
     /// data page.
     pub fn approximate_offset(&self, key: &[u8]) -> Result<u64> {
-        let lookup = Lookup::new(self);
+        let reader = PageReader::new(self);
+        let lookup = Lookup::with(reader);
         let span = lookup.span_of(key)?;
         let end = lookup.narrow(&span, key)?.end;
         let page = if end == 0 {
@@ -60,7 +61,7 @@ impl Table {
         } else if end >= self.meta.units {
             self.meta.data_pages
         } else {
-            lookup.number_of(end)?
+            reader.number_of(end)?
         };
         Ok(u64::from(page) * PAGE_BYTES as u64)
     }
@@ -86,20 +87,20 @@ impl Approach<'_> {
         wants: impl Fn(&[u8]) -> bool,
     ) -> Result<Option<EntryMark>> {
         let table = self.table;
-        let lookup = Lookup::new(table);
         if let Some(candidate) = self.candidate
             && let Some((columns, index)) = PlainColumns::seek(candidate.page, key, snapshot, found)
         {
             if wants(found) {
-                table.fast_value(&candidate, &columns, index, value)?;
+                candidate.plain_value(table, &columns, index, value)?;
             }
             return Ok(Some(columns.mark(candidate.page, index)));
         }
         let mut position = None;
         if let Some(candidate) = self.candidate {
-            position = lookup.find_in_page(candidate, key, snapshot)?;
+            position = find_in_page(table, candidate, key, snapshot)?;
         }
         if position.is_none() {
+            let lookup = Lookup::new(table);
             position = lookup.find(lookup.approach(key)?, key, snapshot)?;
         }
         let Some(EntryPosition { unit, index }) = position else {
@@ -110,32 +111,30 @@ impl Approach<'_> {
         page.key_into(index, found);
         if wants(found) {
             value.clear();
-            page.value_into(index, &table.meta.dictionary, value)
+            page.values()
+                .value_into(index, &table.meta.dictionary, value)
                 .map_err(|flaw| table.pages.flaw(unit.page, flaw))?;
         }
         Ok(Some(page.mark(index)))
     }
 }
 
-impl Lookup<'_> {
-    /// The first entry at or after (`key`, `snapshot`) in a candidate page of any sort; `None`
-    /// unless it lies between two entries of the page.
-    fn find_in_page<'s>(
-        &self,
-        candidate: CandidatePage<'s>,
-        key: &[u8],
-        snapshot: SeqNo,
-    ) -> Result<Option<EntryPosition<'s>>> {
-        let table = self.table;
-        let layout = Layout::parse(candidate.page);
-        let unit = Unit {
-            bytes: PageRef::Mapped(candidate.page),
-            layout: layout.map_err(|flaw| table.pages.flaw(candidate.number, flaw))?,
-            number: candidate.number,
-            page: candidate.number,
-        };
-        let index = unit.view().search(key, snapshot, &table.order).index;
-        let between = 0 < index && index < unit.layout.count();
-        Ok(between.then_some(EntryPosition { unit, index }))
-    }
+/// The first entry at or after (`key`, `snapshot`) in a candidate page of any sort; `None` unless
+/// it lies between two entries of the page.
+fn find_in_page<'t>(
+    table: &Table,
+    candidate: CandidatePage<'t>,
+    key: &[u8],
+    snapshot: SeqNo,
+) -> Result<Option<EntryPosition<'t>>> {
+    let layout = Layout::parse(candidate.page);
+    let unit = Unit {
+        bytes: PageRef::Mapped(candidate.page),
+        layout: layout.map_err(|flaw| table.pages.flaw(candidate.number, flaw))?,
+        number: candidate.number,
+        page: candidate.number,
+    };
+    let index = unit.view().search(key, snapshot, &table.order).index;
+    let between = 0 < index && index < unit.layout.count();
+    Ok(between.then_some(EntryPosition { unit, index }))
 }

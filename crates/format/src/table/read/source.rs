@@ -16,10 +16,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
 use cairndb_env::{Access, Mapping, ReadFile};
-use cairndb_kernel::crc32c_append;
+use cairndb_kernel::{crc32c_append, prefetch_span};
 
 use crate::name;
+use crate::table::index::filter::LINE_BYTES;
 use crate::table::page::layout::Flaw;
+use crate::table::page::plain::PageBytes;
+
+/// Lines of a page that hold its header and, on most pages, its heads.
+const LINES_OF_COLUMNS: usize = 4;
+/// Lines prefetched around the likely place of a value. Random keys lie a few entries away from
+/// where interpolating their heads predicts. With 4 lines gets and seeks outside the caches were
+/// slower than with 8; 12 and 16 gained nothing more.
+const LINES_OF_VALUE: usize = 8;
 
 /// How the pages of a table are reached.
 #[derive(Clone, Debug)]
@@ -205,6 +214,20 @@ impl Pages {
 
     pub(crate) fn set_values_hint(&self, values_at: u32) {
         self.values_hint.store(values_at, Ordering::Relaxed);
+    }
+
+    /// Prefetches the columns of a page and, at once, the lines where a value is likely to be,
+    /// `share` 4096ths into the values: the page is rarely in a cache, and one wait is shorter than
+    /// two.
+    #[inline]
+    pub(crate) fn prefetch_likely(&self, page: &PageBytes, share: u32) {
+        let values = self.values_hint();
+        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
+        prefetch_span(page.as_ptr(), LINES_OF_COLUMNS * LINE_BYTES);
+        // Lines on both sides: half of the guesses are too high.
+        let before = (LINES_OF_VALUE / 2 - 1) * LINE_BYTES;
+        let value = page.as_ptr().wrapping_add(value).wrapping_sub(before);
+        prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
     }
 
     fn mark_checked(&self, number: u32) {

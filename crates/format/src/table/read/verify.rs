@@ -4,15 +4,28 @@
 //! holds now. Beyond checksums it checks the order of all entries, fence heads, filter lines, and
 //! the counts of the meta block.
 
+use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, Result, SeqNo, hash64};
 
-use crate::table::index::filter::{LINE_BYTES, fold, line_may_hold};
+use crate::table::EntryMark;
+use crate::table::index::filter::LINE_BYTES;
 use crate::table::page::Page;
 use crate::table::page::extent::pages_of;
 use crate::table::page::layout::{Layout, flag};
 use crate::table::read::open::Table;
+use crate::table::read::verify_index::WholeIndex;
 
-/// Sums over the entries.
+/// Verification of one table: what was read of its index, and what its data pages hold so far.
+#[derive(Debug)]
+struct Verification<'t> {
+    table: &'t Table,
+    index: WholeIndex,
+    /// The filter pages, concatenated.
+    filter: Vec<u8>,
+    totals: Totals,
+}
+
+/// Sums over the entries, and the last of them.
 #[derive(Debug)]
 struct Totals {
     entries: u64,
@@ -20,8 +33,13 @@ struct Totals {
     raw_bytes: u64,
     seq_min: SeqNo,
     seq_max: SeqNo,
-    key: Vec<u8>,
     last: Option<(Vec<u8>, SeqNo)>,
+}
+
+/// Decoded keys and values of a page.
+#[derive(Debug, Default)]
+struct Buffers {
+    key: Vec<u8>,
     value: Vec<u8>,
     values: Vec<u8>,
     ends: Vec<u32>,
@@ -33,155 +51,176 @@ impl Table {
     /// # Errors
     /// `Corruption` naming the first page found wrong; the errors of the file.
     pub fn verify(&self) -> Result<()> {
-        let index = self.verify_index()?;
-        let filter = self.verify_filter()?;
-        let mut totals = Totals {
-            entries: 0,
-            deletes: 0,
-            raw_bytes: 0,
-            seq_min: SeqNo::MAX,
-            seq_max: 0,
-            key: Vec::new(),
-            last: None,
-            value: Vec::new(),
-            values: Vec::new(),
-            ends: Vec::new(),
+        let mut verification = Verification {
+            table: self,
+            index: WholeIndex::read(self)?,
+            filter: read_filter(self)?,
+            totals: Totals::default(),
         };
+        let data_pages = verification.check_units()?;
+        verification.check_totals(data_pages)
+    }
+}
+
+/// The filter pages of a table, concatenated.
+fn read_filter(table: &Table) -> Result<Vec<u8>> {
+    let mut filter = Vec::new();
+    for number in table.meta.data_pages..table.meta.fence_at() {
+        let bytes = table.pages.read_unchecked(number, 1)?;
+        table.pages.check(number, &bytes, |bytes| {
+            table.meta.validate_filter(bytes, number)
+        })?;
+        filter.extend_from_slice(&bytes);
+    }
+    Ok(filter)
+}
+
+impl Verification<'_> {
+    /// Checks all data pages and extents. Returns the number of pages that they take.
+    fn check_units(&mut self) -> Result<u32> {
+        let table = self.table;
+        let mut buffers = Buffers::default();
         let (mut page, mut before) = (0, Vec::new());
-        for (unit, fence) in index.fences.iter().enumerate() {
-            if fence.page != page {
-                return Err(self.pages.damage(page, "data page is missing in the fence"));
+        for unit in 0..self.index.units() {
+            if self.index.page_of(unit) != page {
+                let message = "data page is missing in the fence";
+                return Err(table.pages.damage(page, message));
             }
-            let first = self.pages.read_unchecked(page, 1)?;
+            let first = table.pages.read_unchecked(page, 1)?;
             let pages = self.bounded_pages(page, &first)?;
-            let bytes = self.pages.read_unchecked(page, pages)?;
-            self.pages.check(page, &bytes, |bytes| {
-                Layout::parse(bytes)?.validate(bytes, &self.order)
+            let bytes = table.pages.read_unchecked(page, pages)?;
+            table.pages.check(page, &bytes, |bytes| {
+                Layout::parse(bytes)?.validate(bytes, &table.order)
             })?;
-            let layout = Layout::parse(&bytes).map_err(|flaw| self.pages.flaw(page, flaw))?;
+            let layout = Layout::parse(&bytes).map_err(|flaw| table.pages.flaw(page, flaw))?;
             let view = Page {
                 bytes: &bytes,
                 layout: &layout,
             };
-            self.verify_page(&view, page, &mut totals, &filter)?;
+            self.check_entries(&view, page, &mut buffers)?;
             let mut first = Vec::new();
             view.key_into(0, &mut first);
-            self.verify_unit(&index, unit, &first, &before)?;
+            self.index.check_unit(table, unit, &first, &before)?;
             before = first;
             page += pages;
         }
-        self.verify_totals(page, &totals)
+        Ok(page)
     }
 
     fn bounded_pages(&self, page: u32, first: &[u8]) -> Result<u32> {
+        let data_pages = self.table.meta.data_pages;
         match u32::try_from(pages_of(first)) {
-            Ok(pages) if pages <= self.meta.data_pages - page.min(self.meta.data_pages) => {
-                Ok(pages)
+            Ok(pages) if pages <= data_pages - page.min(data_pages) => Ok(pages),
+            _ => {
+                let message = "extent reaches past the data pages";
+                Err(self.table.pages.damage(page, message))
             }
-            _ => Err(self
-                .pages
-                .damage(page, "extent reaches past the data pages")),
         }
     }
 
-    /// The filter pages, concatenated.
-    fn verify_filter(&self) -> Result<Vec<u8>> {
-        let first = self.meta.data_pages;
-        let mut filter = Vec::new();
-        for number in first..first + self.meta.filter_pages() {
-            let bytes = self.pages.read_unchecked(number, 1)?;
-            self.pages
-                .check(number, &bytes, |bytes| self.validate_filter(bytes, number))?;
-            filter.extend_from_slice(&bytes);
-        }
-        Ok(filter)
-    }
-
-    fn verify_page(
-        &self,
+    /// Checks the entries of a unit, which begins at `page`, against those before it and against
+    /// the filter.
+    fn check_entries(
+        &mut self,
         view: &Page<'_, '_>,
         page: u32,
-        totals: &mut Totals,
-        filter: &[u8],
+        buffers: &mut Buffers,
     ) -> Result<()> {
-        let damage = |message| Err(self.pages.damage(page, message));
-        totals.values.clear();
-        totals.ends.clear();
+        let table = self.table;
+        let (values, dictionary) = (view.values(), &table.meta.dictionary);
+        let damage = |message| Err(table.pages.damage(page, message));
+        let flaw = |flaw| table.pages.flaw(page, flaw);
+        buffers.values.clear();
+        buffers.ends.clear();
         let all = 0..view.count();
-        let (dictionary, values, ends) =
-            (&self.meta.dictionary, &mut totals.values, &mut totals.ends);
-        view.several_into(&all, dictionary, values, ends)
-            .map_err(|flaw| self.pages.flaw(page, flaw))?;
-        for index in 0..view.count() {
-            totals.key.clear();
-            view.key_into(index, &mut totals.key);
+        values
+            .several_into(&all, dictionary, &mut buffers.values, &mut buffers.ends)
+            .map_err(flaw)?;
+        for index in all {
+            buffers.key.clear();
+            view.key_into(index, &mut buffers.key);
             let mark = view.mark(index);
             let mut same_key = false;
-            if let Some((key, seq)) = &totals.last {
-                let order = self.order.compare(key, &totals.key);
+            if let Some((key, seq)) = &self.totals.last {
+                let order = table.order.compare(key, &buffers.key);
                 same_key = order.is_eq();
                 if order.is_gt() || (same_key && mark.seq >= *seq) {
                     return damage("entries are out of order");
                 }
-            } else if totals.key != self.smallest() {
+            } else if buffers.key != table.smallest() {
                 return damage("first key is not the one in the meta block");
             }
             if index == 0 && same_key != view.layout.has(flag::CONTINUED) {
                 return damage("page's continuation flag is wrong");
             }
-            if !self.passes(filter, &totals.key) {
+            if !self.passes(&buffers.key) {
                 return damage("filter lacks a key");
             }
-            totals.value.clear();
-            view.value_into(index, &self.meta.dictionary, &mut totals.value)
-                .map_err(|flaw| self.pages.flaw(page, flaw))?;
-            totals.add(mark.seq, mark.kind);
+            buffers.value.clear();
+            values
+                .value_into(index, dictionary, &mut buffers.value)
+                .map_err(flaw)?;
+            let raw_bytes = buffers.key.len() + buffers.value.len();
+            self.totals.add(&buffers.key, mark, raw_bytes);
         }
         Ok(())
     }
 
-    fn passes(&self, filter: &[u8], key: &[u8]) -> bool {
-        let hash = hash64(key);
-        let Some((page, at)) = self.filter_place(hash) else {
+    /// Whether the filter that was read lets a key pass.
+    fn passes(&self, key: &[u8]) -> bool {
+        let (filter, hash) = (&self.table.filter, hash64(key));
+        let Some((page, at)) = filter.place_of(hash) else {
             return true;
         };
-        let page = (page - self.meta.data_pages) as usize;
-        let at = page * cairndb_base::limits::PAGE_BYTES + at;
-        let line = filter.get(at..at + LINE_BYTES).unwrap_or_default();
-        line_may_hold(line, fold(hash), self.meta.filter_probes)
+        let page = (page - self.table.meta.data_pages) as usize;
+        let at = page * PAGE_BYTES + at;
+        let line = self.filter.get(at..at + LINE_BYTES).unwrap_or_default();
+        filter.line_passes(line, hash)
     }
 
-    fn verify_totals(&self, pages: u32, totals: &Totals) -> Result<()> {
-        let summary = self.summary();
+    fn check_totals(&self, data_pages: u32) -> Result<()> {
+        let (table, totals) = (self.table, &self.totals);
+        let summary = table.summary();
         let largest = totals.last.as_ref().map(|(key, _)| &key[..]);
-        let meta_at = self.meta.block_at();
-        if pages != self.meta.data_pages
+        if data_pages != table.meta.data_pages
             || totals.entries != summary.entries
             || totals.deletes != summary.deletes
             || totals.raw_bytes != summary.raw_bytes
             || totals.seq_min != summary.seq_min
             || totals.seq_max != summary.seq_max
-            || largest != Some(self.largest())
+            || largest != Some(table.largest())
         {
-            return Err(self
-                .pages
-                .damage(meta_at, "meta block disagrees with the entries"));
+            let message = "meta block disagrees with the entries";
+            return Err(table.pages.damage(table.meta.block_at(), message));
         }
         Ok(())
     }
 }
 
+impl Default for Totals {
+    fn default() -> Self {
+        Totals {
+            entries: 0,
+            deletes: 0,
+            raw_bytes: 0,
+            seq_min: SeqNo::MAX,
+            seq_max: 0,
+            last: None,
+        }
+    }
+}
+
 impl Totals {
-    /// Counts the entry whose key and value are in the buffers.
-    fn add(&mut self, seq: SeqNo, kind: Kind) {
+    /// Counts an entry, whose key and value have `raw_bytes`.
+    fn add(&mut self, key: &[u8], mark: EntryMark, raw_bytes: usize) {
         self.entries += 1;
-        self.deletes += u64::from(kind == Kind::Delete);
-        self.raw_bytes += (self.key.len() + self.value.len()) as u64;
-        self.seq_min = self.seq_min.min(seq);
-        self.seq_max = self.seq_max.max(seq);
-        let mut last = self.last.take().unwrap_or_default();
-        last.0.clear();
-        last.0.extend_from_slice(&self.key);
-        self.last = Some((last.0, seq));
+        self.deletes += u64::from(mark.kind == Kind::Delete);
+        self.raw_bytes += raw_bytes as u64;
+        self.seq_min = self.seq_min.min(mark.seq);
+        self.seq_max = self.seq_max.max(mark.seq);
+        let (mut last, _) = self.last.take().unwrap_or_default();
+        last.clear();
+        last.extend_from_slice(key);
+        self.last = Some((last, mark.seq));
     }
 }

@@ -283,11 +283,12 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
         let mut taken = 0;
         let mut step = start;
         while step.is_ok() && cursor.valid() {
-            let _ = (cursor.key().len(), cursor.mark());
+            let _ = (cursor.key().len(), cursor.seq(), cursor.kind());
             let _ = cursor.value().map(<[u8]>::len);
             let _ = cursor.entry().is_ok();
             let bound = &entries[taken % entries.len()].key;
-            assert!(cursor.steps_before(bound, forward) <= cursor.steps_in_page(forward));
+            let page = cursor.page();
+            assert!(page.steps_before(bound, forward) <= page.steps(forward));
             taken += 1;
             if cursor.borrow_window(&mut window, taken % 9, forward) {
                 while if forward {
@@ -386,7 +387,9 @@ fn lengths_that_nothing_is_stored_of_reserve_nothing() {
         };
         let (mut values, mut ends) = (Vec::new(), Vec::new());
         let dictionary = Dictionary::default();
-        let read = view.several_into(&(0..view.count()), &dictionary, &mut values, &mut ends);
+        let read =
+            view.values()
+                .several_into(&(0..view.count()), &dictionary, &mut values, &mut ends);
         assert!(read.is_err(), "mode {mode}");
         let reserved = values.capacity();
         assert!(reserved <= 255 * PAGE_BYTES, "mode {mode}: {reserved}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 
 use super::support::*;
-use crate::table::read::get::FastGet;
+use crate::table::read::get::{FastGet, FastPath};
 use crate::table::read::lookup::Lookup;
 use crate::table::{Compression, GetHints, Table, TableOptions};
 
@@ -14,7 +14,7 @@ use crate::table::{Compression, GetHints, Table, TableOptions};
 fn answered(entries: &[Entry]) -> usize {
     let (bytes, summary) = build(entries, TableOptions::new(FILE));
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
-    let mapping = table.pages.mapping().expect("mapped");
+    let fast = FastPath::of(&table).expect("mapped");
     let hints = GetHints { skip_filter: true };
     let mut value = Vec::new();
     for entry in entries {
@@ -23,7 +23,7 @@ fn answered(entries: &[Entry]) -> usize {
     }
     let mut answered = 0;
     for entry in entries {
-        let found = table.fast_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
+        let found = fast.get(&entry.key, None, SEQ_MAX, &mut value);
         if let FastGet::Answer(found) = found.unwrap() {
             let found = found.expect("it is there");
             assert_eq!((found.seq(), found.kind()), (entry.seq, entry.kind));
@@ -132,7 +132,8 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     let page = place.unit.view();
     let (mut general_key, mut general_value) = (Vec::new(), Vec::new());
     page.key_into(place.index, &mut general_key);
-    page.value_into(place.index, table.dictionary(), &mut general_value)
+    page.values()
+        .value_into(place.index, table.dictionary(), &mut general_value)
         .unwrap();
     assert_eq!(landed, general_key, "{}", key.escape_ascii());
     assert!(found_value == general_value, "{}", key.escape_ascii());

@@ -21,7 +21,7 @@ fn check_heads(table: &Arc<Table>, entries: &[Entry], rule: &HeadRule, rng: &mut
     for (at, entry) in entries.iter().enumerate() {
         assert_eq!(cursor.key(), entry.key);
         let most = 1 + rng.below(40);
-        let len = cursor.heads_ahead(rule, most, &mut heads);
+        let len = cursor.page().heads_ahead(rule, most, &mut heads);
         assert!((1..=most).contains(&heads.len()));
         let with_heads = || entries[at..].iter().zip(&heads);
         assert_eq!(with_heads().count(), heads.len());
@@ -37,12 +37,12 @@ fn check_heads(table: &Arc<Table>, entries: &[Entry], rule: &HeadRule, rng: &mut
         if heads.len() > 1 {
             let next = &entries[at + 1].key;
             for other in [next, &entry.key, &rng.bytes(3)] {
-                assert_eq!(cursor.compare_next(other), next.cmp(other));
+                assert_eq!(cursor.page().compare_next(other), next.cmp(other));
             }
         }
         cursor.next().unwrap();
     }
-    assert_eq!(cursor.heads_ahead(rule, 9, &mut heads), 0);
+    assert_eq!(cursor.page().heads_ahead(rule, 9, &mut heads), 0);
     assert!(heads.is_empty());
     whole
 }

@@ -44,9 +44,10 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
     let mut builder = TableBuilder::new(Box::new(sink.clone()), to);
     for (entry, from) in entries.iter().zip(from) {
         if let Some(Some(cursor)) = sources.get_mut(from) {
-            let mark = cursor.mark();
-            let value = cursor.entry().unwrap().value;
-            builder.add(&entry.key, mark.seq, mark.kind, value).unwrap();
+            let stored = cursor.entry().unwrap();
+            builder
+                .add(&entry.key, stored.seq, stored.kind, stored.value)
+                .unwrap();
             cursor.next().unwrap();
         } else {
             let value = ValueIn::Raw(&entry.value);

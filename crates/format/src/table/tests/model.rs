@@ -475,9 +475,10 @@ pub(super) fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, Ta
     let mut cursor = table.cursor();
     cursor.first().unwrap();
     while cursor.valid() {
-        let (key, mark) = (cursor.key().to_vec(), cursor.mark());
-        let value = cursor.entry().unwrap().value;
-        builder.add(&key, mark.seq, mark.kind, value).unwrap();
+        let entry = cursor.entry().unwrap();
+        builder
+            .add(entry.key, entry.seq, entry.kind, entry.value)
+            .unwrap();
         cursor.next().unwrap();
     }
     let summary = builder.finish().unwrap();

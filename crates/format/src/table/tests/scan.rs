@@ -315,7 +315,7 @@ fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
             other.key() > bound
         }
     };
-    (0..cursor.steps_in_page(forward))
+    (0..cursor.page().steps(forward))
         .take_while(|_| go())
         .count()
 }
@@ -342,7 +342,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
                     number.saturating_sub(away)
                 };
                 for bound in [format!("{bound:06}"), format!("{bound:06}xxx")] {
-                    let steps = cursor.steps_before(bound.as_bytes(), forward);
+                    let steps = cursor.page().steps_before(bound.as_bytes(), forward);
                     let exact = count_steps(&cursor, bound.as_bytes(), forward);
                     let few = steps == 0 && exact <= 4;
                     assert!(

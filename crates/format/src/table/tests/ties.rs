@@ -8,7 +8,7 @@ use cairndb_base::{Kind, Order, SEQ_MAX};
 use super::model::check_probe;
 use super::support::*;
 use crate::table::index::fence::HEADS_PER_PAGE;
-use crate::table::read::get::FastGet;
+use crate::table::read::get::{FastGet, FastPath};
 use crate::table::read::source::{file_seed, seal};
 use crate::table::{Table, TableOptions};
 
@@ -99,7 +99,7 @@ fn longest_tie(table: &Table) -> usize {
     let heads = (0..table.meta.fence_pages()).flat_map(|index| {
         let page = table.pages.read_unchecked(table.meta.fence_at() + index, 1);
         let page = page.unwrap();
-        let count = table.fence_place(index).count;
+        let count = table.meta.fence_place(index).count;
         (0..count)
             .map(move |slot| crate::table::index::fence::head_at(&page, slot))
             .collect::<Vec<_>>()
@@ -192,10 +192,10 @@ fn most_gets_take_the_fast_path_to_a_page_of_a_tie() {
         let order = Order::Bytewise;
         let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
         table.check_pages().unwrap();
-        let mapping = table.pages.mapping().expect("mapped");
+        let path = FastPath::of(&table).expect("mapped");
         let (mut value, mut fast) = (Vec::new(), 0);
         for entry in &entries {
-            let found = table.fast_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
+            let found = path.get(&entry.key, None, SEQ_MAX, &mut value);
             match found.unwrap() {
                 FastGet::Fallback => {}
                 FastGet::Page(_) | FastGet::Answer(Some(_)) => fast += 1,

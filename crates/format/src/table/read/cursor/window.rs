@@ -9,8 +9,6 @@
 //! Invariant: between [`TableCursor::borrow_window`] and [`TableCursor::return_window`] the cursor
 //! stays at the entry where the window began, and nobody reads its key or value.
 
-use cairndb_base::Kind;
-
 use super::TableCursor;
 use crate::table::page::key_window::KeyWindow;
 use crate::table::page::layout::flag;
@@ -72,52 +70,36 @@ impl TableCursor {
     /// is part of forward windows only.
     #[inline]
     pub fn borrow_window(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
-        let ready = self.keys.holds(self.index) && self.values.holds(self.index);
-        if !ready || !self.has_plain_page() || self.count == 0 {
+        let (index, decoded, layout) = (self.index, &mut self.decoded, self.walk.layout());
+        let ready = decoded.holds_key(index) && decoded.holds_value(index);
+        if !ready || !layout.has_plain_puts() || self.walk.count() == 0 {
             return false;
         }
-        let (keys, values) = (self.keys.entries(), self.values.entries());
+        let (keys, values) = (decoded.keys(), decoded.values());
         let bound = if forward {
             let last = keys.end.min(values.end) - 1;
-            self.index + steps.min(last.saturating_sub(self.index))
+            index + steps.min(last.saturating_sub(index))
         } else {
             // The first entry may be the oldest version of a key whose other versions end the
             // previous page.
-            let own = usize::from(self.layout.has(flag::CONTINUED));
+            let own = usize::from(layout.has(flag::CONTINUED));
             let first = keys.start.max(values.start).max(own);
-            self.index - steps.min(self.index.saturating_sub(first))
+            index - steps.min(index.saturating_sub(first))
         };
-        if bound == self.index {
+        if bound == index {
             return false;
         }
-        self.exchange(window);
-        self.keys.forget();
-        self.values.forget();
-        (window.index, window.begun, window.bound) = (self.index, self.index, bound);
+        decoded.exchange(&mut window.keys, &mut window.values);
+        decoded.forget();
+        (window.index, window.begun, window.bound) = (index, index, bound);
         true
-    }
-
-    /// Whether the page has only plain puts with sequence number 0: the only versions of their
-    /// keys, except for the first.
-    #[inline]
-    pub(super) fn has_plain_page(&self) -> bool {
-        let layout = &self.layout;
-        layout.flags & flag::KINDS == 0
-            && layout.kind == Kind::Put
-            && layout.seq_width == 0
-            && layout.base_seq == 0
     }
 
     /// Takes the buffers back and goes to the window's entry.
     pub fn return_window(&mut self, window: &mut PageWindow) {
-        self.exchange(window);
+        self.decoded.exchange(&mut window.keys, &mut window.values);
         window.keys.forget();
         window.values.forget();
         self.index = window.index;
-    }
-
-    fn exchange(&mut self, window: &mut PageWindow) {
-        std::mem::swap(&mut self.keys, &mut window.keys);
-        std::mem::swap(&mut self.values, &mut window.values);
     }
 }
