@@ -6,9 +6,7 @@ use crate::number;
 use crate::outline;
 use crate::published::{self, Check, Page2011, Row2011, WiredTigerRow};
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Row, State, Table};
-use crate::verdict;
+use crate::table::{Row, State, Table, standing, verdict};
 
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
