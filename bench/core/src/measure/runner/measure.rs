@@ -14,6 +14,7 @@ use crate::measure::histogram::Histogram;
 use crate::measure::idle;
 use crate::measure::intervals;
 use crate::measure::loops::{self, Report, Task, storeless};
+use crate::measure::wrong_answers::WrongAnswers;
 use crate::result::result_line::Outcome;
 use crate::workload::definition::{Action, Order, Workload};
 use crate::workload::key;
@@ -30,8 +31,7 @@ pub(super) struct Totals {
     pub(super) writer_ops: Option<u64>,
     pub(super) histogram: Option<Histogram>,
     pub(super) intervals: Vec<u64>,
-    pub(super) wrong: u64,
-    pub(super) first_wrong: Option<String>,
+    pub(super) wrong: WrongAnswers,
     /// The results of the concurrent writer.
     beside: String,
     scans: Vec<ScanSum>,
@@ -40,8 +40,7 @@ pub(super) struct Totals {
 
 impl Totals {
     fn add(&mut self, report: Report) {
-        let (wrong, first) = report.meter.verdict();
-        self.note(wrong, first);
+        self.wrong.merge(report.meter.wrong_answers());
         self.user_bytes += report.meter.user_bytes;
         if report.beside {
             self.writer_ops = Some(report.meter.found);
@@ -70,13 +69,6 @@ impl Totals {
         }
         if let Some((start, end)) = self.span {
             self.outcome.elapsed_seconds = (end - start).as_secs_f64();
-        }
-    }
-
-    fn note(&mut self, wrong: u64, first: Option<&str>) {
-        self.wrong += wrong;
-        if self.first_wrong.is_none() {
-            self.first_wrong = first.map(str::to_owned);
         }
     }
 
@@ -150,14 +142,11 @@ impl<E: Engine> Runner<'_, E> {
                 let mut totals = Totals::timed(start, 1);
                 self.check_contents(&mut totals)?;
                 let found = totals.found;
-                let (wrong, first_wrong) = (totals.wrong, totals.first_wrong.take());
-                totals = Totals {
+                Ok(Totals {
                     found,
-                    wrong,
-                    first_wrong,
+                    wrong: totals.wrong,
                     ..Totals::timed(start, found.unwrap_or(1))
-                };
-                Ok(totals)
+                })
             }
             _ => Err(Fault::new(
                 "a row of many operations was taken for one event",
@@ -339,7 +328,7 @@ impl<E: Engine> Runner<'_, E> {
         let detail = self
             .first_difference()?
             .map_or(String::new(), |text| format!("; {text}"));
-        totals.note(1, Some(&format!("{summary}{detail}")));
+        totals.wrong.add(|| format!("{summary}{detail}"));
         Ok(())
     }
 

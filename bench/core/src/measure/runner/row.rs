@@ -407,7 +407,7 @@ impl<E: Engine> Runner<'_, E> {
             record.max_ns = Some(histogram.max_ns());
         }
         let judged = self.judged();
-        record.verified = (!workload.is_engineless()).then_some(judged && totals.wrong == 0);
+        record.verified = (!workload.is_engineless()).then_some(judged && totals.wrong.count() == 0);
         if let Some(reason) = self.lie(workload, totals, record) {
             record.status = Status::Failed;
             let text = format!("{}\n", result_line::failed(workload.name, &reason));
@@ -429,14 +429,11 @@ impl<E: Engine> Runner<'_, E> {
 
     /// Why a row cannot be believed, if it cannot.
     fn lie(&self, workload: &Workload, totals: &Totals, record: &Record) -> Option<String> {
-        if totals.wrong > 0 {
-            let first = totals.first_wrong.as_deref().unwrap_or_default();
-            let answers = if totals.wrong == 1 {
-                "answer"
-            } else {
-                "answers"
-            };
-            return Some(format!("{} wrong {answers}; first: {first}", totals.wrong));
+        let wrong = totals.wrong.count();
+        if wrong > 0 {
+            let first = totals.wrong.first().unwrap_or_default();
+            let answers = if wrong == 1 { "answer" } else { "answers" };
+            return Some(format!("{wrong} wrong {answers}; first: {first}"));
         }
         self.unflushed(workload, totals, record)
             .or_else(|| self.excess(workload, record))
