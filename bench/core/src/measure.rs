@@ -10,3 +10,4 @@ pub mod rate_limit;
 pub mod rocksdb_histogram;
 pub mod runner;
 pub mod ticker;
+pub mod wrong_answers;

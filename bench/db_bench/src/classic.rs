@@ -1,5 +1,7 @@
 //! The classic mode: one list over each engine, LevelDB's lines on stdout.
 
+mod latency_pass;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use bench_core::measure::runner::Event;
@@ -11,11 +13,12 @@ use bench_core::workload::step::Step;
 
 use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::flags::nearest;
-use crate::latency_pass::Timed;
 use crate::machine::Machine;
 use crate::output::{Output, notify, print};
 use crate::supervise::{self, Ending, Start};
 use crate::turn_order;
+
+use latency_pass::Timed;
 
 /// What outlives a child.
 struct Run<'c> {

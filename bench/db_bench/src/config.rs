@@ -12,10 +12,10 @@ use bench_core::workload::plan::{Data, Distribution, Every, Format, Keys, Plan};
 use bench_core::workload::pool;
 use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
-use crate::detail::Detail;
-use crate::flags::nearest;
-use crate::interval_file::IntervalFile;
-use crate::{child, clock_seed, engines, machine};
+use crate::flags::{clock_seed, nearest};
+use crate::output::detail::Detail;
+use crate::output::interval_file::IntervalFile;
+use crate::{child, engines, machine};
 
 /// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program
 /// has it.

@@ -1,5 +1,8 @@
 //! The engines this program knows, by name.
 
+pub(crate) mod builds;
+pub(crate) mod extra;
+
 use std::path::Path;
 
 use bench_core::engine::Engine;
@@ -16,8 +19,6 @@ use engine_null::Null;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
-
-use crate::extra_engines;
 
 /// Every engine, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &[
@@ -44,7 +45,7 @@ pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
 
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
-    let brought = extra_engines::all().iter().map(|extra| extra.name);
+    let brought = extra::all().iter().map(|extra| extra.name);
     NAMES.iter().copied().chain(brought)
 }
 
@@ -143,7 +144,7 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
 
 /// Runs a plan in this process.
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
-    if let Some(extra) = extra_engines::named(&plan.engine) {
+    if let Some(extra) = extra::named(&plan.engine) {
         return (extra.run)(plan, emit).map_err(Trouble::Broken);
     }
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
@@ -151,7 +152,7 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
 
 /// Whether an engine's library can be loaded: its version, or why not.
 pub(crate) fn probe(name: &str) -> Result<String, Fault> {
-    if extra_engines::named(name).is_some() {
+    if extra::named(name).is_some() {
         return Ok(env!("CARGO_PKG_VERSION").to_owned());
     }
     using(name, None, Version).map_err(|trouble| match trouble {
@@ -161,7 +162,7 @@ pub(crate) fn probe(name: &str) -> Result<String, Fault> {
 
 /// The version of an engine and the library it was loaded from, if it can be.
 pub(crate) fn loaded_from(name: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
-    if extra_engines::named(name).is_some() {
+    if extra::named(name).is_some() {
         return Some((env!("CARGO_PKG_VERSION").to_owned(), None));
     }
     using(name, library, Loaded).ok()

@@ -1,6 +1,7 @@
 //! The flags of this program: its table, flags of its models that it tolerates or refuses, the
 //! help.
 
+pub(crate) mod clock_seed;
 mod refused;
 mod rocksdb;
 mod table;

@@ -6,21 +6,14 @@
 //! A library, so that a program with other engines than the usual ones is one line: `main` with
 //! them.
 
-mod builds;
 mod child;
 mod classic;
-mod clock_seed;
 mod config;
-mod detail;
 mod engines;
-mod extra_engines;
 mod flags;
-mod interval_file;
-mod latency_pass;
 mod machine;
 mod output;
 mod report;
-mod status;
 mod suite;
 mod supervise;
 mod table;
@@ -30,14 +23,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::detail::Detail;
+use crate::output::detail::Detail;
 use crate::output::{notify, print};
 
-pub use extra_engines::{Extra, Run};
+pub use engines::extra::{Extra, Run};
 
 /// The whole program, as parent or as child, with these engines beside its own.
 pub fn main(extra: &'static [Extra]) -> ExitCode {
-    extra_engines::register(extra);
+    engines::extra::register(extra);
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == child::WORD) {
         return child::main(&words[1..]);

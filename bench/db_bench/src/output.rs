@@ -1,5 +1,9 @@
 //! Output: the files of `--json` and `--csv`, stdout, stderr.
 
+pub(crate) mod detail;
+pub(crate) mod interval_file;
+pub(crate) mod status;
+
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -9,8 +13,7 @@ use bench_core::host::library::Library;
 use bench_core::result::record::Record;
 use serde::Serialize;
 
-use crate::builds::Builds;
-use crate::status;
+use crate::engines::builds::Builds;
 
 /// A file that is flushed after each line. A line that the system refuses, for want of room mostly,
 /// is kept and written when there is some again: a database that fills its disk is removed in the

@@ -9,7 +9,7 @@ use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 
 use crate::config::Config;
-use crate::detail::Detail;
+use crate::output::detail::Detail;
 use crate::output::{notify, print};
 use crate::table::Rows;
 

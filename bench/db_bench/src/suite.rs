@@ -18,9 +18,9 @@ use bench_core::result::outline::{self, Aggregate, Outline};
 use bench_core::workload::plan::Data;
 
 use crate::config::Config;
-use crate::detail::Detail;
 use crate::flags::bounds;
 use crate::machine::Machine;
+use crate::output::detail::Detail;
 use crate::output::{Output, notify, print};
 use crate::report;
 use crate::table;

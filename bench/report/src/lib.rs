@@ -10,24 +10,17 @@
 //! is no other way for a text to reach it.
 
 mod chapter;
-mod csv;
 mod document;
 mod engine_style;
 mod error;
-mod html;
+mod form;
 mod input;
-mod json;
-mod markdown;
 mod number;
 mod outline;
 mod published;
 mod report;
 mod run;
-mod sections;
-mod standing;
 mod table;
-mod terminal;
-mod verdict;
 
 pub use error::Error;
 pub use report::Report;

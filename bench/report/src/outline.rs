@@ -1,5 +1,7 @@
 //! The outline of the page of 2011: its chapters and sections in order, and the rows of each.
 
+pub(crate) mod sections;
+
 use std::fmt::Write as _;
 
 use crate::table::{Key, State, Table};

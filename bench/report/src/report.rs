@@ -6,10 +6,11 @@ use std::path::Path;
 use bench_core::result::outline::Aggregate;
 use bench_core::result::record::Status;
 
+use crate::chapter;
 use crate::error::Error;
+use crate::form::{csv, html, json, markdown, terminal};
 use crate::input::Source;
 use crate::run::Run;
-use crate::{chapter, csv, html, json, markdown, terminal};
 
 /// Everything one run of the benchmark has to say.
 #[derive(Clone, Debug)]

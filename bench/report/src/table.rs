@@ -1,5 +1,8 @@
 //! Records put together: a table for each workload, a row for each engine and variant.
 
+pub(crate) mod standing;
+pub(crate) mod verdict;
+
 use bench_core::result::outline::Aggregate;
 use bench_core::result::record::{Record, Status};
 use bench_core::result::spread::Spread;

@@ -4,13 +4,17 @@
 //! (the progress line, the clock of a histogram, the end of a duration, the operations of each
 //! second) is behind one threshold.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+mod mode;
+mod progress;
+
+use std::time::{Duration, Instant};
 
 use crate::measure::histogram::Histogram;
 use crate::measure::intervals::Intervals;
-use crate::result::civil_date::Civil;
-use crate::workload::plan::Every;
+use crate::measure::wrong_answers::WrongAnswers;
+
+pub use mode::MeterMode;
+use progress::Progress;
 
 /// Operations between two looks at the clock if the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
@@ -18,27 +22,63 @@ const DURATION_CHECK_OPS: u64 = 1000;
 /// With a histogram, an operation that takes longer than this is reported at once.
 const LONG_OP: Duration = Duration::from_millis(20);
 
+/// The end of a row that a time limits.
+#[derive(Clone, Copy, Debug)]
+struct TimeLimit {
+    duration: Duration,
+    /// Operations at which the elapsed time is checked.
+    next_check: u64,
+}
+
+impl TimeLimit {
+    fn new(duration: Duration) -> Option<Self> {
+        (!duration.is_zero()).then_some(Self {
+            duration,
+            next_check: DURATION_CHECK_OPS,
+        })
+    }
+
+    /// Whether the time is up, if a look is due.
+    fn is_over(&mut self, done: u64, started: Instant) -> bool {
+        if done < self.next_check {
+            return false;
+        }
+        self.next_check = (done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS;
+        started.elapsed() >= self.duration
+    }
+}
+
+/// Times of single operations.
+#[derive(Debug)]
+struct OpTimes {
+    histogram: Histogram,
+    /// When the last operation ended.
+    last: Instant,
+}
+
+impl OpTimes {
+    /// Adds the time since the last operation.
+    fn add(&mut self) -> Duration {
+        let now = Instant::now();
+        let took = now - self.last;
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.histogram.add(nanos);
+        self.last = now;
+        took
+    }
+}
+
 /// What one thread has done so far.
 #[derive(Debug)]
 pub struct Meter {
     done: u64,
     wake: u64,
     limit: u64,
-    /// Operations at which the elapsed time is checked.
-    next_check: u64,
-    next_report: u64,
-    histogram: Option<Histogram>,
+    time_limit: Option<TimeLimit>,
+    times: Option<OpTimes>,
     intervals: Intervals,
-    progress: bool,
-    /// Stderr is a terminal, where a bar is clearer than a number.
-    bar: bool,
-    every: Option<Every>,
-    thread: u32,
-    /// When the last line in RocksDB's form was printed, and how many operations were done by then.
-    reported: (Instant, u64),
-    duration: Duration,
+    progress: Progress,
     started: Instant,
-    last_op: Instant,
     finished: Instant,
     /// Bytes for the MB/s of the line.
     pub bytes: u64,
@@ -48,58 +88,32 @@ pub struct Meter {
     pub user_bytes: u64,
     /// Keys found.
     pub found: u64,
-    wrong: u64,
-    first_wrong: Option<String>,
-}
-
-/// How a meter runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MeterMode {
-    /// Operations to do.
-    pub ops: u64,
-    /// When above zero it replaces the count.
-    pub duration: Duration,
-    /// Time every operation.
-    pub histogram: bool,
-    /// Print progress.
-    pub progress: bool,
-    /// When a line of it is due, in RocksDB's form.
-    pub every: Option<Every>,
-    /// The number of the thread, for those lines.
-    pub thread: u32,
+    wrong: WrongAnswers,
 }
 
 impl Meter {
     /// A meter that has not been started.
     pub fn new(mode: MeterMode) -> Self {
         let now = Instant::now();
+        let time_limit = TimeLimit::new(mode.duration);
         let mut meter = Self {
             done: 0,
             wake: 0,
-            limit: if mode.duration.is_zero() {
-                mode.ops
-            } else {
-                u64::MAX
-            },
-            next_check: DURATION_CHECK_OPS,
-            next_report: mode.every.map_or(100, |every| every.ops),
-            histogram: mode.histogram.then(Histogram::new),
+            limit: time_limit.map_or(mode.ops, |_| u64::MAX),
+            time_limit,
+            times: mode.histogram.then(|| OpTimes {
+                histogram: Histogram::new(),
+                last: now,
+            }),
             intervals: Intervals::default(),
-            progress: mode.progress,
-            bar: mode.progress && mode.every.is_none() && std::io::stderr().is_terminal(),
-            every: mode.every,
-            thread: mode.thread,
-            reported: (now, 0),
-            duration: mode.duration,
+            progress: Progress::new(&mode, now),
             started: now,
-            last_op: now,
             finished: now,
             bytes: 0,
             read_bytes: 0,
             user_bytes: 0,
             found: 0,
-            wrong: 0,
-            first_wrong: None,
+            wrong: WrongAnswers::default(),
         };
         meter.plan_wake();
         meter
@@ -108,22 +122,26 @@ impl Meter {
     /// Starts the clock.
     pub fn start(&mut self) {
         self.started = Instant::now();
-        self.last_op = self.started;
-        self.reported.0 = self.started;
+        self.next_op_begins(self.started);
+        self.progress.start(self.started);
     }
 
     /// Records a pause: it belongs to no operation.
     pub fn rested(&mut self) {
-        self.last_op = Instant::now();
+        self.next_op_begins(Instant::now());
+    }
+
+    const fn next_op_begins(&mut self, now: Instant) {
+        if let Some(times) = &mut self.times {
+            times.last = now;
+        }
     }
 
     /// Stops the clock.
     pub fn stop(&mut self) {
         self.finished = Instant::now();
         self.intervals.look(self.done, self.finished - self.started);
-        if self.bar {
-            notify(format_args!("{BAR_ERASED}"));
-        }
+        self.progress.stop();
     }
 
     /// Whether more operations are to be done.
@@ -155,7 +173,7 @@ impl Meter {
     /// Counts operations that one call did. With a histogram, the call has one time: that of a
     /// batch, or of a read of several keys, is not divided among its operations.
     pub fn ops(&mut self, count: u64) {
-        if self.histogram.is_some() {
+        if self.times.is_some() {
             self.done += count;
             self.awake();
         } else {
@@ -166,20 +184,17 @@ impl Meter {
     /// Records a wrong answer; only the first is described.
     #[cold]
     pub fn wrong(&mut self, describe: impl FnOnce() -> String) {
-        self.wrong += 1;
-        if self.first_wrong.is_none() {
-            self.first_wrong = Some(describe());
-        }
+        self.wrong.add(describe);
     }
 
-    /// Wrong answers, and what the first was.
-    pub fn verdict(&self) -> (u64, Option<&str>) {
-        (self.wrong, self.first_wrong.as_deref())
+    /// Wrong answers so far.
+    pub const fn wrong_answers(&self) -> &WrongAnswers {
+        &self.wrong
     }
 
     /// Times of single operations, where kept.
-    pub const fn histogram(&self) -> Option<&Histogram> {
-        self.histogram.as_ref()
+    pub fn histogram(&self) -> Option<&Histogram> {
+        self.times.as_ref().map(|times| &times.histogram)
     }
 
     /// Operations of each second so far.
@@ -194,146 +209,33 @@ impl Meter {
 
     #[cold]
     fn awake(&mut self) {
-        if let Some(histogram) = &mut self.histogram {
-            let now = Instant::now();
-            let took = now - self.last_op;
-            histogram.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-            self.last_op = now;
-            if took > LONG_OP && self.progress {
-                let micros = took.as_secs_f64() * 1e6;
-                notify(format_args!("long op: {micros:.1} micros{:30}\r", ""));
+        if let Some(times) = &mut self.times {
+            let took = times.add();
+            if took > LONG_OP {
+                self.progress.long_op(took);
             }
         }
         if self.done >= self.intervals.next_look() {
             self.intervals.look(self.done, self.started.elapsed());
         }
-        if !self.duration.is_zero() && self.done >= self.next_check {
-            self.next_check = (self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS;
-            if self.started.elapsed() >= self.duration {
-                self.limit = self.done;
-            }
+        if let Some(limit) = &mut self.time_limit
+            && limit.is_over(self.done, self.started)
+        {
+            self.limit = self.done;
         }
-        while self.done >= self.next_report {
-            self.report();
-        }
+        self.progress.report(self.done);
         self.plan_wake();
-    }
-
-    /// Reports progress, in LevelDB's form or in RocksDB's.
-    fn report(&mut self) {
-        let Some(every) = self.every else {
-            if self.bar {
-                let elapsed = self.started.elapsed();
-                notify(format_args!(
-                    "{}\r",
-                    bar(self.share(elapsed), self.done, elapsed)
-                ));
-            } else if self.progress {
-                notify(format_args!("... finished {} ops{:30}\r", self.done, ""));
-            }
-            self.next_report += report_step(self.next_report);
-            return;
-        };
-        self.next_report += every.ops;
-        let now = Instant::now();
-        let (last, done) = self.reported;
-        let (part, whole) = (now - last, now - self.started);
-        if self.progress && part >= Duration::from_secs(every.seconds) {
-            let ops = (self.done - done, self.done);
-            let line = interval_line(unix_seconds(), self.thread, ops, (part, whole));
-            notify(format_args!("{line}\n"));
-            self.reported = (now, self.done);
-        }
-    }
-
-    /// The share of the row that is done, by operations or by time.
-    #[expect(clippy::cast_precision_loss, reason = "a share for the eye")]
-    fn share(&self, elapsed: Duration) -> f64 {
-        if self.duration.is_zero() {
-            self.done as f64 / self.limit.max(1) as f64
-        } else {
-            elapsed.as_secs_f64() / self.duration.as_secs_f64()
-        }
     }
 
     /// Sets the next operation count at which something other than counting is due.
     fn plan_wake(&mut self) {
-        let rare = self.next_report.min(self.intervals.next_look());
-        self.wake = if self.histogram.is_some() {
-            self.done + 1
-        } else if self.duration.is_zero() {
-            rare
-        } else {
-            rare.min(self.next_check)
+        let rare = self.progress.next_report().min(self.intervals.next_look());
+        self.wake = match (&self.times, self.time_limit) {
+            (Some(_), _) => self.done + 1,
+            (None, None) => rare,
+            (None, Some(limit)) => rare.min(limit.next_check),
         };
     }
-}
-
-/// Cells of a bar of progress.
-const BAR_CELLS: usize = 30;
-/// Clears the line of a progress bar, where `\r` has left the cursor.
-const BAR_ERASED: &str = "\x1b[K";
-
-/// A bar of progress: the share done, and operations a second so far.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "cells and rates for the eye"
-)]
-fn bar(share: f64, done: u64, elapsed: Duration) -> String {
-    let share = share.clamp(0.0, 1.0);
-    let full = "=".repeat((share * BAR_CELLS as f64) as usize);
-    let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
-    let percent = share * 100.0;
-    format!("[{full:<BAR_CELLS$}] {percent:3.0} %  {rate:.0} ops/s{BAR_ERASED}")
-}
-
-/// LevelDB's steps between progress lines.
-const fn report_step(reported: u64) -> u64 {
-    match reported {
-        0..1000 => 100,
-        1000..5000 => 500,
-        5000..10_000 => 1000,
-        10_000..50_000 => 5000,
-        50_000..100_000 => 10_000,
-        100_000..500_000 => 50_000,
-        _ => 100_000,
-    }
-}
-
-/// The clock of the system, for a line of progress.
-fn unix_seconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
-}
-
-/// RocksDB's line of progress: operations since the last line and in all, their rates, their times.
-#[expect(clippy::cast_precision_loss, reason = "rates with one decimal")]
-fn interval_line(at: u64, thread: u32, ops: (u64, u64), took: (Duration, Duration)) -> String {
-    let at = Civil::of(at);
-    let rate = |ops: u64, took: Duration| ops as f64 / took.as_secs_f64().max(1e-9);
-    format!(
-        "{:04}/{:02}/{:02}-{:02}:{:02}:{:02}  ... thread {thread}: ({},{}) ops and ({:.1},{:.1}) ops/second in ({:.6},{:.6}) seconds",
-        at.year,
-        at.month,
-        at.day,
-        at.hour,
-        at.minute,
-        at.second,
-        ops.0,
-        ops.1,
-        rate(ops.0, took.0),
-        rate(ops.1, took.1),
-        took.0.as_secs_f64(),
-        took.1.as_secs_f64(),
-    )
-}
-
-/// Writes to stderr; a closed stderr is no reason to stop measuring.
-fn notify(text: std::fmt::Arguments<'_>) {
-    // In one piece: stderr has no buffer, and padding would be a system call a space.
-    let _ = std::io::stderr().write_all(text.to_string().as_bytes());
 }
 
 #[cfg(test)]
@@ -345,33 +247,6 @@ mod tests {
             ops,
             ..MeterMode::default()
         }
-    }
-
-    #[test]
-    fn lines_of_progress_have_rocks_fields() {
-        let took = (Duration::from_millis(500), Duration::from_secs(2));
-        assert_eq!(
-            interval_line(951_782_461, 3, (1000, 3000), took),
-            "2000/02/29-00:01:01  ... thread 3: (1000,3000) ops and (2000.0,1500.0) ops/second in (0.500000,2.000000) seconds"
-        );
-    }
-
-    #[test]
-    fn lines_of_progress_are_reported_no_oftener_than_asked() {
-        let every = |ops, seconds| {
-            let mut meter = Meter::new(MeterMode {
-                progress: true,
-                every: Some(Every { ops, seconds }),
-                ..mode(2500)
-            });
-            meter.start();
-            while meter.wants() {
-                meter.op();
-            }
-            meter.reported.1
-        };
-        assert_eq!(every(1000, 0), 2000);
-        assert_eq!(every(1000, 3600), 0);
     }
 
     #[test]
@@ -411,42 +286,5 @@ mod tests {
             meter.op();
         }
         assert_eq!(meter.done(), DURATION_CHECK_OPS);
-    }
-
-    #[test]
-    fn a_bar_is_as_full_as_the_row_is_done() {
-        let second = Duration::from_secs(1);
-        assert_eq!(
-            bar(0.0, 0, second),
-            format!("[{:30}]   0 %  0 ops/s{BAR_ERASED}", "")
-        );
-        let half = format!("[{:<30}]  50 %  1500 ops/s{BAR_ERASED}", "=".repeat(15));
-        assert_eq!(bar(0.5, 3000, 2 * second), half);
-        let whole = format!("[{}] 100 %  7 ops/s{BAR_ERASED}", "=".repeat(30));
-        assert_eq!(bar(1.5, 7, second), whole);
-        let mut meter = Meter::new(mode(400));
-        meter.start();
-        (0..100).for_each(|_| meter.op());
-        assert!((meter.share(second) - 0.25).abs() < 1e-9);
-        meter.duration = 4 * second;
-        assert!((meter.share(second) - 0.25).abs() < 1e-9);
-    }
-
-    #[test]
-    fn progress_steps_are_levels() {
-        let mut reports = vec![];
-        let mut at = 100;
-        while at < 1_000_000 {
-            reports.push(at);
-            at += report_step(at);
-        }
-        assert_eq!(
-            reports[..11],
-            [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1500]
-        );
-        assert_eq!(
-            reports[reports.len() - 5..],
-            [500_000, 600_000, 700_000, 800_000, 900_000]
-        );
     }
 }

@@ -241,7 +241,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         DATA,
         "seed",
-        Kind::Number(0, crate::clock_seed::MAX as i64),
+        Kind::Number(0, super::clock_seed::MAX as i64),
         "1000",
         "added to the running number of each thread to seed its draws; 0: taken from the clock and printed",
     ),

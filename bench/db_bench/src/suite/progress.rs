@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use bench_core::result::record::{Record, Status};
 
-use crate::detail::Detail;
-use crate::output::notify;
-use crate::{status, table};
+use crate::output::detail::Detail;
+use crate::output::{notify, status};
+use crate::table;
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Common code of the adapters of C libraries: functions found by name, error texts, the iterator
-//! of LevelDB's interface, which RocksDB has under another prefix.
+//! Common code of the adapters of C libraries: a library with the functions found in it by name,
+//! its texts, the iterator of LevelDB's interface, which RocksDB has under another prefix.
 //!
 //! Every function is looked up once, when the library is loaded; a missing one is an error that
 //! names it.
@@ -13,7 +13,7 @@ use bench_core::fault::Fault;
 
 pub use cursor::{CursorFunctions, IteratorCursor};
 pub use libloading::os::unix::Library;
-pub use text::{outcome, take_text};
+pub use text::{copy_text, outcome, take_text};
 
 /// Looks up a function or a variable of the library with this title.
 ///
@@ -50,6 +50,49 @@ macro_rules! functions {
                         // SAFETY: the types are those of the library's header.
                         unsafe { $crate::symbol(library, $title, symbol) }?
                     },)*
+                })
+            }
+        }
+    };
+}
+
+/// Declares `struct Api`: a loaded library with its [`functions!`] and whatever else is found in
+/// it.
+///
+/// It is loaded from a path, or as the first of its `names` that is there; Debian's `package`
+/// contains one. The field of the library is named here, for it is read by some adapters only.
+#[macro_export]
+macro_rules! api {
+    ($names:expr, $package:literal, $library:ident;
+     $($(#[$meta:meta])* $field:ident: $type:ty = $find:expr;)*) => {
+        /// The loaded library.
+        #[derive(Debug)]
+        pub(crate) struct Api {
+            functions: Functions,
+            $($(#[$meta])* pub(crate) $field: $type,)*
+            /// Last, so that the functions never outlive the library.
+            pub(crate) $library: $crate::Library,
+        }
+
+        impl ::std::ops::Deref for Api {
+            type Target = Functions;
+
+            #[inline]
+            fn deref(&self) -> &Functions {
+                &self.functions
+            }
+        }
+
+        impl Api {
+            /// Loads the library at `path`, or the first of its names that is there.
+            pub(crate) fn load(
+                path: Option<&::std::path::Path>,
+            ) -> Result<Self, ::bench_core::fault::Fault> {
+                let library = ::bench_core::host::load_library::load(path, $names, $package)?;
+                Ok(Self {
+                    functions: Functions::find(&library)?,
+                    $($field: $find(&library)?,)*
+                    $library: library,
                 })
             }
         }

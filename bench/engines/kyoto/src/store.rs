@@ -5,7 +5,7 @@
     reason = "the foreign interface is the point of this crate"
 )]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
@@ -80,16 +80,8 @@ impl<'e> TreeStore<'e> {
     fn status(&self) -> Option<String> {
         // SAFETY: the database is open.
         let text = unsafe { (self.api.dbstatus)(self.db) };
-        if text.is_null() {
-            return None;
-        }
-        // SAFETY: the library returns texts that end with zero.
-        let owned = unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned();
-        // SAFETY: the text was allocated by the library and is not used again.
-        unsafe { (self.api.free)(text.cast()) };
-        Some(owned)
+        // SAFETY: null, or a text that ends with zero, of the library's own, not used again.
+        unsafe { engine_capi::take_text(text, self.api.free) }
     }
 
     fn shut(&mut self) -> Result<(), Fault> {

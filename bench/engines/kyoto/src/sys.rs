@@ -5,13 +5,11 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, c_char, c_void};
-use std::ops::Deref;
-use std::path::Path;
+use std::ffi::{c_char, c_void};
 
 use bench_core::fault::Fault;
-use bench_core::host::{library, load_library};
-use engine_capi::{Library, functions};
+use bench_core::host::library;
+use engine_capi::{Library, api, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libkyotocabinet.so.16", "libkyotocabinet.so"];
@@ -71,35 +69,11 @@ functions! {
     curstepback: fn(*mut c_void) -> i32;
 }
 
-/// The loaded library.
-#[derive(Debug)]
-pub(crate) struct Api {
-    functions: Functions,
+api! {
+    SONAMES, "libkyotocabinet16v5", _library;
     /// What a visitor returns to leave a record as it is.
-    pub(crate) nop: *const c_char,
-    version: String,
-    /// Last, so that the functions never outlive the library.
-    _library: Library,
-}
-
-impl Deref for Api {
-    type Target = Functions;
-
-    #[inline]
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
-}
-
-impl Api {
-    fn find(library: Library) -> Result<Self, Fault> {
-        Ok(Self {
-            functions: Functions::find(&library)?,
-            nop: text_at(&library, "KCVISNOP")?,
-            version: version(&library)?,
-            _library: library,
-        })
-    }
+    nop: *const c_char = nop;
+    version: String = version;
 }
 
 // SAFETY: functions and constants of a library may be used by any thread.
@@ -114,22 +88,18 @@ fn text_at(library: &Library, symbol: &str) -> Result<*const c_char, Fault> {
     Ok(unsafe { *place })
 }
 
+fn nop(library: &Library) -> Result<*const c_char, Fault> {
+    text_at(library, "KCVISNOP")
+}
+
 fn version(library: &Library) -> Result<String, Fault> {
     let text = text_at(library, "KCVERSION")?;
-    if text.is_null() {
-        return Err(Fault::new("the Kyoto Cabinet library reports no version"));
-    }
-    // SAFETY: the library's version is a text that ends with zero.
-    let text = unsafe { CStr::from_ptr(text) };
-    Ok(text.to_string_lossy().into_owned())
+    // SAFETY: the library's version is null or a text that ends with zero.
+    let text = unsafe { engine_capi::copy_text(text) };
+    text.ok_or_else(|| Fault::new("the Kyoto Cabinet library reports no version"))
 }
 
 impl Api {
-    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(load_library::load(path, SONAMES, "libkyotocabinet16v5")?)
-    }
-
     /// The file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.dbnew as *const ()).of_namespace("kyotocabinet::")
@@ -147,7 +117,11 @@ impl Api {
         let message = unsafe { (self.dbemsg)(db) };
         // SAFETY: takes a number.
         let name = unsafe { (self.ecodename)(self.code(db)) };
-        Fault::new(format!("{}: {}", text(name), text(message)))
+        // SAFETY: null, or a text that ends with zero.
+        let name = unsafe { engine_capi::copy_text(name) }.unwrap_or_default();
+        // SAFETY: as above.
+        let message = unsafe { engine_capi::copy_text(message) }.unwrap_or_default();
+        Fault::new(format!("{name}: {message}"))
     }
 
     /// The code of the last error of a database in the calling thread.
@@ -155,15 +129,4 @@ impl Api {
         // SAFETY: the object is live, open or not.
         unsafe { (self.dbecode)(db) }
     }
-}
-
-/// A text of the library's that lives as long as the library.
-fn text(place: *const c_char) -> String {
-    if place.is_null() {
-        return String::new();
-    }
-    // SAFETY: the library returns texts that end with zero.
-    unsafe { CStr::from_ptr(place) }
-        .to_string_lossy()
-        .into_owned()
 }

@@ -7,12 +7,10 @@
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_void};
-use std::ops::Deref;
-use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::host::{library, load_library};
-use engine_capi::{CursorFunctions, Library, functions};
+use bench_core::host::library;
+use engine_capi::{CursorFunctions, Library, api, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libleveldb.so.1d", "libleveldb.so.1", "libleveldb.so"];
@@ -59,41 +57,17 @@ functions! {
     minor_version: fn() -> c_int;
 }
 
-/// The loaded library.
-#[derive(Debug)]
-pub(crate) struct Api {
-    functions: Functions,
-    pub(crate) iterator: CursorFunctions,
-    /// Last, so that the functions never outlive the library.
-    _library: Library,
+api! {
+    SONAMES, "libleveldb1d", _library;
+    iterator: CursorFunctions = iterator;
 }
 
-impl Deref for Api {
-    type Target = Functions;
-
-    #[inline]
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
+fn iterator(library: &Library) -> Result<CursorFunctions, Fault> {
+    // SAFETY: LevelDB declares its iterator so.
+    unsafe { CursorFunctions::find(library, "LevelDB", "leveldb_") }
 }
 
 impl Api {
-    fn find(library: Library) -> Result<Self, Fault> {
-        Ok(Self {
-            functions: Functions::find(&library)?,
-            // SAFETY: LevelDB declares its iterator so.
-            iterator: unsafe { CursorFunctions::find(&library, "LevelDB", "leveldb_") }?,
-            _library: library,
-        })
-    }
-}
-
-impl Api {
-    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(load_library::load(path, SONAMES, "libleveldb1d")?)
-    }
-
     /// The file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.open as *const ()).of_namespace("leveldb::")

@@ -4,13 +4,11 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::ops::Deref;
-use std::path::Path;
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use bench_core::fault::Fault;
-use bench_core::host::{library, load_library};
-use engine_capi::{Library, functions};
+use bench_core::host::library;
+use engine_capi::{api, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["liblmdb.so.0", "liblmdb.so"];
@@ -107,38 +105,9 @@ functions! {
     cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
 }
 
-/// The loaded library.
-#[derive(Debug)]
-pub(crate) struct Api {
-    functions: Functions,
-    /// Last, so that the functions never outlive the library.
-    _library: Library,
-}
-
-impl Deref for Api {
-    type Target = Functions;
-
-    #[inline]
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
-}
+api! { SONAMES, "liblmdb0", _library; }
 
 impl Api {
-    fn find(library: Library) -> Result<Self, Fault> {
-        Ok(Self {
-            functions: Functions::find(&library)?,
-            _library: library,
-        })
-    }
-}
-
-impl Api {
-    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(load_library::load(path, SONAMES, "liblmdb0")?)
-    }
-
     /// The file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.version as *const ()).with(
@@ -170,14 +139,8 @@ impl Api {
     fn fault(&self, code: c_int) -> Fault {
         // SAFETY: takes a number, returns a static text or the system's.
         let text = unsafe { (self.strerror)(code) };
-        if text.is_null() {
-            return Fault::new(format!("LMDB error {code}"));
-        }
-        // SAFETY: the text ends with zero.
-        Fault::new(
-            unsafe { CStr::from_ptr(text) }
-                .to_string_lossy()
-                .into_owned(),
-        )
+        // SAFETY: null, or a text that ends with zero.
+        let text = unsafe { engine_capi::copy_text(text) };
+        Fault::new(text.unwrap_or_else(|| format!("LMDB error {code}")))
     }
 }

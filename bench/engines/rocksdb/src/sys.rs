@@ -7,12 +7,10 @@
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
 use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
-use std::ops::Deref;
-use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::host::{library, load_library};
-use engine_capi::{CursorFunctions, Library, functions};
+use bench_core::host::library;
+use engine_capi::{CursorFunctions, Library, api, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["librocksdb.so.7.8", "librocksdb.so.7", "librocksdb.so"];
@@ -107,41 +105,17 @@ functions! {
 /// `PerfLevel::kDisable`.
 const PERF_DISABLE: c_int = 1;
 
-/// The loaded library.
-#[derive(Debug)]
-pub(crate) struct Api {
-    functions: Functions,
-    pub(crate) iterator: CursorFunctions,
-    /// Last, so that the functions never outlive the library.
-    pub(crate) library: Library,
+api! {
+    SONAMES, "librocksdb7.8", library;
+    iterator: CursorFunctions = iterator;
 }
 
-impl Deref for Api {
-    type Target = Functions;
-
-    #[inline]
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
+fn iterator(library: &Library) -> Result<CursorFunctions, Fault> {
+    // SAFETY: RocksDB declares its iterator so.
+    unsafe { CursorFunctions::find(library, "RocksDB", "rocksdb_") }
 }
 
 impl Api {
-    fn find(library: Library) -> Result<Self, Fault> {
-        Ok(Self {
-            functions: Functions::find(&library)?,
-            // SAFETY: RocksDB declares its iterator so.
-            iterator: unsafe { CursorFunctions::find(&library, "RocksDB", "rocksdb_") }?,
-            library,
-        })
-    }
-}
-
-impl Api {
-    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(load_library::load(path, SONAMES, "librocksdb7.8")?)
-    }
-
     /// The file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.open_column_families as *const ()).of_namespace("rocksdb::").with(

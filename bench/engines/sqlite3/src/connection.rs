@@ -257,11 +257,8 @@ impl Turn<'_> {
             row.then(|| {
                 // SAFETY: the statement stands on a row; the text ends with zero.
                 let text = unsafe { (self.api.column_text)(statement.0, 0) };
-                (!text.is_null()).then(|| {
-                    // SAFETY: the text stays until the statement is finalized below.
-                    let text = unsafe { CStr::from_ptr(text) };
-                    text.to_string_lossy().into_owned()
-                })
+                // SAFETY: null, or a text that stays until the statement is finalized below.
+                unsafe { engine_capi::copy_text(text) }
             })
             .flatten()
         });

@@ -56,9 +56,9 @@ impl Sqlite {
     /// # Errors
     /// When there is none, or it lacks a symbol, which is named.
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Ok(Self {
-            api: Api::load(path)?,
-        })
+        let api = Api::load(path)?;
+        api.check_threads()?;
+        Ok(Self { api })
     }
 }
 

@@ -4,13 +4,11 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::ops::Deref;
-use std::path::Path;
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use bench_core::fault::Fault;
-use bench_core::host::{library, load_library};
-use engine_capi::{Library, functions};
+use bench_core::host::library;
+use engine_capi::{api, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
@@ -46,41 +44,16 @@ functions! {
     wal_checkpoint_v2: fn(*mut c_void, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
 }
 
-/// The loaded library.
-#[derive(Debug)]
-pub(crate) struct Api {
-    functions: Functions,
-    /// Last, so that the functions never outlive the library.
-    _library: Library,
-}
-
-impl Deref for Api {
-    type Target = Functions;
-
-    #[inline]
-    fn deref(&self) -> &Functions {
-        &self.functions
-    }
-}
+api! { SONAMES, "libsqlite3-0", _library; }
 
 impl Api {
-    fn find(library: Library) -> Result<Self, Fault> {
-        Ok(Self {
-            functions: Functions::find(&library)?,
-            _library: library,
-        })
-    }
-}
-
-impl Api {
-    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let api = Self::find(load_library::load(path, SONAMES, "libsqlite3-0")?)?;
+    /// Refuses a library that only one thread may use.
+    pub(crate) fn check_threads(&self) -> Result<(), Fault> {
         // SAFETY: takes nothing and touches nothing.
-        if unsafe { (api.threadsafe)() } == 0 {
+        if unsafe { (self.threadsafe)() } == 0 {
             return Err(Fault::new("the SQLite library was built for one thread"));
         }
-        Ok(api)
+        Ok(())
     }
 
     /// The file it was loaded from.
@@ -93,9 +66,7 @@ impl Api {
         // SAFETY: returns a static text that ends with zero.
         let text = unsafe { (self.libversion)() };
         // SAFETY: as above.
-        unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned()
+        unsafe { engine_capi::copy_text(text) }.unwrap_or_default()
     }
 
     /// What a connection says about the call that failed last.
@@ -107,10 +78,6 @@ impl Api {
         // SAFETY: as the caller promises; null yields "out of memory".
         let text = unsafe { (self.errmsg)(db) };
         // SAFETY: the text ends with zero and stays until the next call.
-        Fault::new(
-            unsafe { CStr::from_ptr(text) }
-                .to_string_lossy()
-                .into_owned(),
-        )
+        Fault::new(unsafe { engine_capi::copy_text(text) }.unwrap_or_default())
     }
 }

@@ -15,9 +15,7 @@ use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Row, Table};
-use crate::verdict;
+use crate::table::{Row, Table, standing, verdict};
 
 /// Costs this close are called level.
 const LEVEL: f64 = 1.05;

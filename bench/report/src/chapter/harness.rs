@@ -7,8 +7,7 @@ use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::standing;
-use crate::table::Table;
+use crate::table::{Table, standing};
 
 /// What a fill or point read of nothing may cost, nanoseconds.
 const POINT_NS: f64 = 25.0;

@@ -9,11 +9,9 @@ use crate::document::{Block, Cell, Grid, Line, Name, Tone};
 use crate::engine_style;
 use crate::number;
 use crate::outline;
+use crate::outline::sections::arrange;
 use crate::run::Run;
-use crate::sections::arrange;
-use crate::standing;
-use crate::table::{Outcome, Row, Table};
-use crate::verdict;
+use crate::table::{Outcome, Row, Table, standing, verdict};
 
 /// The head of the page.
 pub(crate) fn title(run: &Run) -> Vec<Block> {

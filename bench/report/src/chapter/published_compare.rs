@@ -6,9 +6,7 @@ use crate::number;
 use crate::outline;
 use crate::published::{self, Check, Page2011, Row2011, WiredTigerRow};
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Row, State, Table};
-use crate::verdict;
+use crate::table::{Row, State, Table, standing, verdict};
 
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
@@ -142,7 +140,7 @@ fn audit(page: &Page2011) -> Vec<Block> {
     for row in page.row.iter().filter(|row| !row.bar_px.is_empty()) {
         lines.push(Line::Group(row.section.clone()));
         for engine in row.ops.keys() {
-            let (bar, ratio) = (row.bar(engine), row.ratio(page, engine));
+            let (bar, ratio) = (row.bar(engine), page.ratio(row, engine));
             let px = |value: f64| format!("{value:.0} px");
             let times = |value: f64| format!("{}x", number::ratio(value));
             let mut cells = vec![

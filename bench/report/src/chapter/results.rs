@@ -7,11 +7,9 @@ use crate::document::{Bar, Bars, Block, Item, Measured, Value};
 use crate::engine_style;
 use crate::number;
 use crate::outline;
+use crate::outline::sections::{Chapter, Group, arrange};
 use crate::run::Run;
-use crate::sections::{Chapter, Group, arrange};
-use crate::standing;
-use crate::table::{Outcome, Row, Table};
-use crate::verdict;
+use crate::table::{Outcome, Row, Table, standing, verdict};
 use bench_core::result::spread::Spread;
 
 /// A reason that at least this many rows share is not repeated in each.

@@ -9,8 +9,7 @@ use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Outcome, Row, Table};
+use crate::table::{Outcome, Row, Table, standing};
 
 /// Rows named in the last sentence. More are named only if CairnDB is ahead in few.
 const BEHIND_NAMED: usize = 8;

@@ -4,8 +4,7 @@ use crate::document::{Block, Strip};
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Row, Table};
+use crate::table::{Row, Table, standing};
 
 /// Shorter rows say nothing second by second.
 const SECONDS_MIN: usize = 4;

@@ -8,8 +8,7 @@ use crate::engine_style;
 use crate::input::{Machine, Source};
 use crate::outline;
 use crate::run::Run;
-use crate::table::{Outcome, Row, Table};
-use crate::verdict;
+use crate::table::{Outcome, Row, Table, verdict};
 
 /// Fewer rounds than this do not show how far rounds lie apart.
 const ROUNDS_FEW: usize = 3;

@@ -6,16 +6,15 @@
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::{Event, Runner};
+use super::Runner;
 use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::host::directory;
 use crate::workload::definition::Workload;
 
 impl<E: Engine> Runner<'_, E> {
     /// Runs the row, reports its result and ends the process.
     pub(super) fn die_after(&mut self, workload: &'static Workload) -> Result<(), Fault> {
-        let instance = self.count_instance(workload);
+        let instance = self.ordinals.count_instance(workload);
         let mut record = self.blank(workload, instance);
         if let Some(reason) = self.reason_to_skip(workload) {
             self.skip(workload, instance, reason);
@@ -26,14 +25,11 @@ impl<E: Engine> Runner<'_, E> {
         if !workload.changes() {
             self.judge(workload, &mut totals)?;
         }
-        directory::keep(&self.plan.db, self.plan, &self.model)
+        self.contents
+            .keep()
             .map_err(|error| Fault::io("the note next to the database", &error))?;
         let text = self.verdict(workload, &totals, &mut record);
-        self.send(Event::Row {
-            text,
-            histogram: String::new(),
-            record: Box::new(record),
-        });
+        self.events.row(text, String::new(), record);
         kill_process(getpid(), Signal::KILL)
             .map_err(|error| Fault::io("ending the process", &error.into()))
     }

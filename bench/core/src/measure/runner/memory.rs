@@ -4,22 +4,21 @@
 //! was opened, which is all the null engine ever needs. What a row may take is
 //! [`Memory::allowed_bytes`](crate::workload::settings::Memory::allowed_bytes).
 
-use super::Runner;
-use crate::engine::Engine;
+use super::verdict::Verdict;
 use crate::result::record::Record;
-use crate::workload::definition::{Action, Order, Workload};
+use crate::workload::definition::{Action, Order};
 
 const MIB: u64 = 1 << 20;
 
-impl<E: Engine> Runner<'_, E> {
+impl Verdict<'_> {
     /// Why the row's memory fails it, if it does.
-    pub(super) fn excess(&self, workload: &Workload, record: &Record) -> Option<String> {
-        if !self.engine.capabilities().stores || !self.plan.verify {
+    pub(super) fn excess(&self, record: &Record) -> Option<String> {
+        if !self.stores || !self.plan.verify {
             return None;
         }
         let setting = self.plan.memory.total_bytes;
         let allowed = self.plan.memory.allowed_bytes();
-        let harness = record.anon_rss_base? + self.listed_bytes(workload);
+        let harness = record.anon_rss_base? + self.listed_bytes();
         let above = record.anon_rss_peak?.saturating_sub(harness);
         (above > allowed).then(|| {
             format!(
@@ -32,8 +31,8 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// Bytes of the lists of keys that the harness makes for rows that take each key once.
-    fn listed_bytes(&self, workload: &Workload) -> u64 {
-        let order = match workload.action {
+    fn listed_bytes(&self) -> u64 {
+        let order = match self.workload.action {
             Action::Fill(order) | Action::Delete(order) => order,
             _ => Order::Random,
         };

@@ -6,7 +6,7 @@ mod choices;
 
 use super::*;
 use crate::engine::{Survival, Variant};
-use crate::result::record::Status;
+use crate::result::record::{Record, Status};
 use crate::testing::{Defect, FaultyEngine, plan};
 
 /// Runs a plan. Returns its rows and its texts.

@@ -6,8 +6,7 @@ use bench_core::workload::definition::{Action, Workload};
 use crate::document::Item;
 use crate::engine_style;
 use crate::run::Run;
-use crate::table::{Row, Table};
-use crate::verdict;
+use crate::table::{Row, Table, verdict};
 
 const FILTERS: &str = "CairnDB builds filters of 10 bits a key by default; LevelDB and RocksDB build none by \
      default, and the suites, like the pages they come from, leave that so in their plain rows; \

@@ -5,8 +5,7 @@ use crate::chapter::builds;
 use crate::document::Item;
 use crate::engine_style;
 use crate::run::Run;
-use crate::table::{Row, Table};
-use crate::verdict;
+use crate::table::{Row, Table, verdict};
 
 const DEFAULTS: [(&str, &str); 19] = [
     (

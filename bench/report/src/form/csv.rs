@@ -1,6 +1,6 @@
 //! `report.csv`: one line for each row's statistics, as RFC 4180 writes them.
 
-use crate::json::{self, Statistics};
+use crate::form::json::{self, Statistics};
 use crate::run::Run;
 
 const HEAD: &str = "suite,section,workload,instance,state,data,threads,file_system,engine,engine_version,variant,\

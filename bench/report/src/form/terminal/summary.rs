@@ -7,10 +7,9 @@ use crate::chapter;
 use crate::engine_style;
 use crate::number;
 use crate::outline;
+use crate::outline::sections::{Group, arrange};
 use crate::run::Run;
-use crate::sections::{Group, arrange};
-use crate::standing;
-use crate::table::{Outcome, Row, Table};
+use crate::table::{Outcome, Row, Table, standing};
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;

@@ -8,12 +8,10 @@ use super::text::{plain, wrapped};
 use crate::chapter;
 use crate::document::{Bar, Block, Name, Value};
 use crate::engine_style;
-use crate::markdown;
+use crate::form::markdown;
 use crate::outline;
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Row, Table};
-use crate::verdict;
+use crate::table::{Row, Table, standing, verdict};
 
 const NAME: usize = 24;
 const FIGURE: usize = 22;

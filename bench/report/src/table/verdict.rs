@@ -4,7 +4,7 @@ use bench_core::workload::definition::{Action, Target};
 
 use crate::engine_style;
 use crate::number;
-use crate::standing::{self, Ranked};
+use crate::table::standing::{self, Ranked};
 use crate::table::{Outcome, Row, Table};
 
 /// Names with commas and an "and" before the last.

@@ -14,8 +14,7 @@ use crate::error::Error;
 use crate::input::{Build, Machine, Source};
 use crate::outline;
 use crate::run::Run;
-use crate::standing;
-use crate::table::{Outcome, Row, Table};
+use crate::table::{Outcome, Row, Table, standing};
 
 /// The version of this file's layout.
 const VERSION: u32 = 1;

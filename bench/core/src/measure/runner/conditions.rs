@@ -1,0 +1,120 @@
+//! What the flags ask of a row, and whether the engine can run it.
+
+use crate::engine::{Durability, Engine, Survival, Variant};
+use crate::measure::loops::{Task, by_hand};
+use crate::result::record::Record;
+use crate::workload::definition::{Action, Workload};
+use crate::workload::plan::{Data, Plan};
+
+/// The engine and the flags, which are the same for all rows.
+pub(super) struct Conditions<'r, E> {
+    pub(super) engine: &'r E,
+    pub(super) plan: &'r Plan,
+}
+
+impl<E: Engine> Conditions<'_, E> {
+    /// Why a row cannot be run over a database made for values of this size, if it cannot.
+    pub(super) fn reason_to_skip(&self, workload: &Workload, value_bytes: usize) -> Option<String> {
+        if workload.fresh && self.plan.use_existing_db {
+            return Some("--use_existing_db is true".into());
+        }
+        let variant = self.plan.variant;
+        if !self.engine.variants().contains(&variant) && !workload.is_engineless() {
+            let name = self.engine.name();
+            return Some(format!("{name} has no {} settings", variant.word()));
+        }
+        let able = self.engine.capabilities();
+        let supported = match workload.action {
+            _ if workload.sync && !able.sync => false,
+            _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
+            Action::Scan { backward: true } => able.reverse,
+            Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
+            Action::Compact => able.compact,
+            Action::Flush => able.flush,
+            Action::Ycsb(mix) if mix.scan > 0 => able.seek,
+            _ => true,
+        };
+        if workload.inserts() && matches!(self.plan.data, Data::File { .. }) {
+            return Some("a data file has no keys to add".into());
+        }
+        if !supported {
+            let why = self
+                .engine
+                .without_batch()
+                .filter(|_| workload.batch > 1)
+                .map_or(String::new(), |why| format!(": {why}"));
+            return Some(format!("not supported by {}{why}", self.engine.name()));
+        }
+        if !workload.is_engineless() {
+            let (value_bytes, durability) = if workload.changes() {
+                (Task::value_bytes(self.plan, workload), self.asked(workload))
+            } else {
+                // The contents of an existing database are known only from the row's name.
+                let of_row = Task::value_bytes(self.plan, workload);
+                (of_row.max(value_bytes), Durability::Os)
+            };
+            let declined = self.engine.declines(value_bytes, durability);
+            return declined.map(str::to_owned);
+        }
+        None
+    }
+
+    /// The fields that do not depend on the measurement.
+    pub(super) fn blank(&self, workload: &Workload, instance: u32) -> Record {
+        let plan = self.plan;
+        let mut record = Record {
+            engine: self.engine.name().to_owned(),
+            engine_version: Some(self.engine.version()),
+            suite: plan.suite.clone(),
+            section: plan.section.clone(),
+            workload: workload.name.to_owned(),
+            instance,
+            round: plan.round,
+            variant: plan.label.clone(),
+            pass: plan.histogram.then(|| "latency".to_owned()),
+            ..Record::default()
+        };
+        if workload.is_engineless() {
+            return record;
+        }
+        let survival = workload.changes().then(|| self.survival(workload));
+        let stores = self.engine.capabilities().stores;
+        record.ranked = Some(
+            stores
+                && self.engine.contends()
+                && plan.ranked
+                && plan.variant == Variant::Fair
+                && survival != Some(Survival::BelowOs),
+        );
+        record.durability = survival.map(|survival| survival.word().to_owned());
+        if record.variant.is_none() && self.engine.variants().len() > 1 {
+            record.variant = Some(plan.variant.word().to_owned());
+        }
+        record.data = Some(plan.data.word());
+        record.compression = Some(plan.compression);
+        record.memory_bytes = Some(plan.memory.total_bytes);
+        record.key_bytes = Some(plan.key_bytes() as u64);
+        record.value_bytes = Some(Task::value_bytes(plan, workload) as u64);
+        record.by_hand = by_hand(workload, self.engine.capabilities());
+        record.seed = Some(plan.seed);
+        record
+    }
+
+    /// What writes of a row survive.
+    fn survival(&self, workload: &Workload) -> Survival {
+        if !self.engine.capabilities().stores {
+            return Survival::None;
+        }
+        self.engine
+            .survival(self.asked(workload), self.plan.variant)
+    }
+
+    /// What writes of a row are asked to survive.
+    pub(super) fn asked(&self, workload: &Workload) -> Durability {
+        if self.plan.sync || workload.sync {
+            Durability::Sync
+        } else {
+            Durability::Os
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a row costs: processor time, bytes to the device, flushes, memory.
+
+use std::path::PathBuf;
+
+use super::contents::Contents;
+use super::counted::Counted;
+use super::slot::StoreSlot;
+use crate::engine::{Engine, Store};
+use crate::fault::Fault;
+use crate::host::page_cache::page_cache_bytes;
+use crate::host::process::{Sampler, device_stat, disk_bytes, resident};
+use crate::result::record::Record;
+use crate::workload::definition::Workload;
+use crate::workload::plan::Plan;
+
+/// Where costs are read from.
+pub(super) struct Costs<'r> {
+    plan: &'r Plan,
+    device: Option<PathBuf>,
+    sampler: Sampler,
+    /// Anonymous memory before the store was opened for the first time.
+    base_rss: Option<u64>,
+}
+
+impl<'r> Costs<'r> {
+    /// Begins to watch memory.
+    pub(super) fn watch(plan: &'r Plan) -> Self {
+        Self {
+            plan,
+            device: None,
+            sampler: Sampler::start(),
+            base_rss: None,
+        }
+    }
+
+    /// Looks for the device. The directory is there, and no store was opened in it yet.
+    pub(super) fn find_device(&mut self) {
+        self.device = device_stat(&self.plan.db);
+        self.base_rss = resident().0;
+    }
+
+    /// A row begins: earlier peaks are not its own.
+    pub(super) fn begin_row(&self) {
+        self.sampler.restart();
+    }
+
+    /// The counters now.
+    pub(super) fn read<S: Store>(&self, store: Option<&S>) -> Counted {
+        Counted::read(self.device.as_deref(), store)
+    }
+
+    /// Waits for background work and notes what the row cost until then.
+    pub(super) fn settle<E: Engine>(
+        &self,
+        (slot, contents): (&StoreSlot<'_, E>, &Contents<'_>),
+        workload: &Workload,
+        before: &Counted,
+        record: &mut Record,
+    ) -> Result<(), Fault> {
+        // While the store still holds what the row gave it: a short row is over between two looks.
+        let at_end = self.sampler.peaks();
+        let moves_data = workload.touches();
+        if moves_data {
+            let settled = slot.rest()?;
+            record.settle_ns =
+                settled.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+            record.disk_bytes = disk_bytes(&self.plan.db).ok();
+        }
+        let after = self.read(slot.store());
+        let (counters, earlier) = (&after.counters, &before.counters);
+        let difference =
+            |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
+        record.cpu_user_ns = Some(counters.user_ns.saturating_sub(earlier.user_ns));
+        record.cpu_sys_ns = Some(counters.sys_ns.saturating_sub(earlier.sys_ns));
+        if moves_data {
+            record.io_write_bytes = difference(counters.io_write_bytes, earlier.io_write_bytes);
+            record.engine_write_bytes = difference(after.engine_bytes, before.engine_bytes);
+            record.fsyncs = difference(counters.flushes, earlier.flushes);
+            record.live_bytes = contents.live_bytes();
+        }
+        let since = self.sampler.peaks();
+        record.anon_rss_peak = at_end.0.max(since.0);
+        record.anon_rss_base = self.base_rss;
+        record.mapped_rss_peak = at_end.1.max(since.1);
+        record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! Numbers that count up over a list.
+
+use std::collections::BTreeMap;
+
+use crate::workload::definition::Workload;
+
+/// How often each workload has come so far, and how many threads have run. A row that is left out
+/// counts as well: the seeds of later rows depend on it.
+#[derive(Debug, Default)]
+pub(super) struct Ordinals {
+    instances: BTreeMap<&'static str, u32>,
+    threads: u32,
+}
+
+impl Ordinals {
+    /// The number that the next instance of a workload will have.
+    pub(super) fn next_instance(&self, workload: &Workload) -> u32 {
+        self.instances.get(workload.name).copied().unwrap_or(0) + 1
+    }
+
+    /// Counts one more instance of a workload. Returns its number.
+    pub(super) fn count_instance(&mut self, workload: &Workload) -> u32 {
+        let number = self.next_instance(workload);
+        self.instances.insert(workload.name, number);
+        number
+    }
+
+    /// Threads that have run.
+    pub(super) const fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// Counts the threads of a row.
+    pub(super) const fn count_threads(&mut self, threads: u32) {
+        self.threads += threads;
+    }
+}

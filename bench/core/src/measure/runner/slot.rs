@@ -1,0 +1,161 @@
+//! The place of the one store that a list runs over: opened, closed and opened again.
+
+use std::time::{Duration, Instant};
+
+use crate::engine::{Durability, Engine, Quiet, Store};
+use crate::fault::Fault;
+use crate::host::process::SAMPLER_THREAD;
+use crate::measure::idle;
+use crate::workload::plan::Plan;
+use crate::workload::settings::Settings;
+
+/// RocksDB's name for the text about its levels.
+const LEVELS: &str = "rocksdb.levelstats";
+
+/// The store, while it is open, and how it was opened.
+pub(super) struct StoreSlot<'r, E: Engine> {
+    engine: &'r E,
+    plan: &'r Plan,
+    store: Option<E::Store>,
+    opened_for: Durability,
+    /// Entries and value size the present directory was made for.
+    made_for: (u64, usize),
+    /// Whether a row has failed by an error since the store was opened.
+    hurt: bool,
+}
+
+impl<'r, E: Engine> StoreSlot<'r, E> {
+    pub(super) const fn new(engine: &'r E, plan: &'r Plan) -> Self {
+        Self {
+            engine,
+            plan,
+            store: None,
+            opened_for: Durability::Os,
+            made_for: (plan.num, plan.value_size),
+            hurt: false,
+        }
+    }
+
+    /// Opens the store for rows of this durability; what is open already is closed first.
+    pub(super) fn open(&mut self, durability: Durability) -> Result<(), Fault> {
+        self.close()?;
+        let settings = self.settings(durability);
+        self.store = Some(self.engine.open(&self.plan.db, &settings)?);
+        self.opened_for = durability;
+        Ok(())
+    }
+
+    /// Opens the store again as it was opened before.
+    pub(super) fn reopen(&mut self) -> Result<(), Fault> {
+        self.open(self.opened_for)
+    }
+
+    /// Closes the store. After a row that failed by an error, another one is no news.
+    pub(super) fn close(&mut self) -> Result<(), Fault> {
+        let closed = self.store.take().map_or(Ok(()), Store::close);
+        if std::mem::take(&mut self.hurt) {
+            Ok(())
+        } else {
+            closed
+        }
+    }
+
+    fn settings(&self, durability: Durability) -> Settings {
+        let plan = self.plan;
+        let (entries, value_bytes) = self.made_for;
+        Settings {
+            memory: plan.memory,
+            compression: plan.compression,
+            bloom_bits: plan.bloom_bits,
+            block_bytes: plan.block_size,
+            file_bytes: plan.max_file_size,
+            open_files: plan.open_files,
+            statistics: plan.statistics,
+            durability,
+            variant: plan.variant,
+            entries,
+            key_bytes: plan.key_bytes(),
+            value_bytes,
+        }
+    }
+
+    /// The store, if it is open.
+    pub(super) const fn store(&self) -> Option<&E::Store> {
+        self.store.as_ref()
+    }
+
+    /// The store, which must be open.
+    pub(super) fn opened(&mut self) -> Result<&mut E::Store, Fault> {
+        self.store.as_mut().ok_or_else(not_open)
+    }
+
+    /// The store, which must be open, for several threads.
+    pub(super) fn shared(&self) -> Result<&E::Store, Fault> {
+        self.store.as_ref().ok_or_else(not_open)
+    }
+
+    /// What the store was last opened for.
+    pub(super) const fn opened_for(&self) -> Durability {
+        self.opened_for
+    }
+
+    /// From now on the store is opened for so many entries with values of this size.
+    pub(super) const fn make_for(&mut self, entries: u64, value_bytes: usize) {
+        self.made_for = (entries, value_bytes);
+    }
+
+    /// Bytes of the values that the present directory was made for.
+    pub(super) const fn value_bytes(&self) -> usize {
+        self.made_for.1
+    }
+
+    /// A row has failed by an error.
+    pub(super) const fn set_hurt(&mut self) {
+        self.hurt = true;
+    }
+
+    /// The settings in effect.
+    pub(super) fn options(&self) -> Vec<(String, String)> {
+        self.store.as_ref().map(Store::options).unwrap_or_default()
+    }
+
+    /// A text of the engine.
+    pub(super) fn property(&self, name: &str) -> Option<String> {
+        let store = self.store.as_ref()?;
+        let own = store.property(name);
+        // LevelDB's text has the levels in it.
+        let levels = || (name == LEVELS).then(|| store.property("leveldb.stats"))?;
+        own.or_else(levels)
+    }
+
+    /// The text that `--statistics` asks for.
+    pub(super) fn statistics(&self) -> Option<String> {
+        let store = self.store.as_ref()?;
+        let levels = || store.property("leveldb.stats");
+        store.property("statistics").or_else(levels)
+    }
+
+    /// Waits for background work. Returns how long it took, or `None` if it did not end.
+    pub(super) fn rest(&self) -> Result<Option<Duration>, Fault> {
+        let since = Instant::now();
+        let known = self
+            .store
+            .as_ref()
+            .map_or(Ok(Quiet::Known), Store::quiesce)?;
+        Ok(match known {
+            Quiet::Known => Some(since.elapsed()),
+            Quiet::Progress(first) => idle::wait_still(since, first, || {
+                match self.store.as_ref().map(Store::quiesce) {
+                    Some(Ok(Quiet::Progress(now))) => Ok(now),
+                    Some(Err(fault)) => Err(fault),
+                    _ => Ok(first),
+                }
+            })?,
+            Quiet::Watch => idle::wait(since, &[SAMPLER_THREAD]),
+        })
+    }
+}
+
+fn not_open() -> Fault {
+    Fault::new("the store is not open")
+}

@@ -1,0 +1,93 @@
+//! Whether a row can be believed, and its line.
+
+use super::totals::Totals;
+use crate::engine::Survival;
+use crate::measure::loops::Task;
+use crate::result::record::{Record, Status};
+use crate::result::result_line;
+use crate::workload::definition::{Action, Workload};
+use crate::workload::plan::Plan;
+
+/// What a row is held against.
+pub(super) struct Verdict<'v> {
+    pub(super) plan: &'v Plan,
+    pub(super) workload: &'v Workload,
+    /// Whether the engine keeps what is written.
+    pub(super) stores: bool,
+    /// Whether the answers were compared with what was written.
+    pub(super) judged: bool,
+}
+
+impl Verdict<'_> {
+    /// Turns the totals into the text and the rest of the record.
+    pub(super) fn give(&self, totals: &Totals, record: &mut Record) -> String {
+        let (workload, outcome) = (self.workload, &totals.outcome);
+        let nanoseconds = |seconds: f64| std::time::Duration::try_from_secs_f64(seconds).ok();
+        record.threads = Some(self.plan.threads);
+        record.ops = Some(outcome.ops.max(1));
+        record.wall_ns = nanoseconds(outcome.elapsed_seconds)
+            .and_then(|time| u64::try_from(time.as_nanos()).ok());
+        record.bytes = (outcome.bytes > 0).then_some(outcome.bytes);
+        record.user_bytes = workload.changes().then_some(totals.user_bytes);
+        record.found = totals.found;
+        record.writer_ops = totals.writer_ops;
+        record.intervals.clone_from(&totals.intervals);
+        if let Some(histogram) = &totals.histogram {
+            record.p50_ns = Some(histogram.percentile_ns(500_000));
+            record.p90_ns = Some(histogram.percentile_ns(900_000));
+            record.p99_ns = Some(histogram.percentile_ns(990_000));
+            record.p999_ns = Some(histogram.percentile_ns(999_000));
+            record.p9999_ns = Some(histogram.percentile_ns(999_900));
+            record.max_ns = Some(histogram.max_ns());
+        }
+        let right = self.judged && totals.wrong.count() == 0;
+        record.verified = (!workload.is_engineless()).then_some(right);
+        if let Some(reason) = self.lie(totals, record) {
+            record.status = Status::Failed;
+            let text = format!("{}\n", result_line::failed(workload.name, &reason));
+            record.reason = Some(reason);
+            return text;
+        }
+        let mut outcome = outcome.clone();
+        if !self.judged && self.stores && self.plan.verify && !workload.is_engineless() {
+            let message = format!("{} unverified", outcome.message);
+            message.trim_start().clone_into(&mut outcome.message);
+        }
+        let format = self.plan.format;
+        format!("{}\n", result_line::result(format, workload.name, &outcome))
+    }
+
+    /// Why a row cannot be believed, if it cannot.
+    fn lie(&self, totals: &Totals, record: &Record) -> Option<String> {
+        let wrong = totals.wrong.count();
+        if wrong > 0 {
+            let first = totals.wrong.first().unwrap_or_default();
+            let answers = if wrong == 1 { "answer" } else { "answers" };
+            return Some(format!("{wrong} wrong {answers}; first: {first}"));
+        }
+        self.unflushed(totals, record)
+            .or_else(|| self.excess(record))
+    }
+
+    /// That fewer flushes reached the device than synchronous writes were acknowledged. Threads may
+    /// share a flush, but not the calls of one thread: each begins when the one before has
+    /// returned. Deletes are not asked: of a key that is not there they have nothing to write.
+    fn unflushed(&self, totals: &Totals, record: &Record) -> Option<String> {
+        let workload = self.workload;
+        let synced = record.durability.as_deref() == Some(Survival::Sync.word())
+            && self.stores
+            && self.plan.verify
+            && matches!(workload.action, Action::Fill(_));
+        let (batch, threads) = (
+            Task::batch(self.plan, workload).max(1),
+            Task::threads(self.plan, workload).max(1),
+        );
+        let calls = (totals.outcome.ops.div_ceil(batch)).div_ceil(threads.into());
+        let flushes = record.fsyncs.filter(|&flushes| synced && flushes < calls)?;
+        let what = if batch == 1 { "writes" } else { "batches" };
+        let whose = if threads == 1 { "" } else { " of one thread" };
+        Some(format!(
+            "acknowledged {calls} synchronous {what}{whose} while {flushes} flushes reached the device"
+        ))
+    }
+}
