@@ -1,4 +1,4 @@
-//! Log regions of a list's values: kept alive as long as the list, and searched for a value's file.
+//! Log regions of a list's values: they live as long as the list and give the file of a value.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ impl List {
         self.regions.lock().push(Arc::clone(region));
     }
 
-    /// File and offset of a value that stayed in the log.
+    /// Returns the file and offset of a value that stayed in the log.
     pub(crate) fn place_of(&self, value: &[u8]) -> Option<(String, u64)> {
         let regions = self.regions.lock();
         let mut places = regions.iter().filter_map(|region| region.place_of(value));
