@@ -1,16 +1,16 @@
-# Every chore of CairnDB, one target each. `make` alone lists them.
+# The development tasks of CairnDB, one target each. `make` without a target lists them.
 #
-#   INSTALL=0   install no package, whatever is missing
+#   INSTALL=0   install no packages, even if something is missing
 #   CI=true     a skipped test is a failure
-#   ROUNDS=1    of `make bench-full`, instead of the three and five of its suites
-#   VERBOSE=1   of `make bench` and `make bench-full`: print every command, row, bar and table
+#   ROUNDS=1    for `make bench-full`: number of rounds, instead of the suites' three and five
+#   VERBOSE=1   for `make bench` and `make bench-full`: print every command, row, bar and table
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# A shell that is not a login shell may not know where rustup has put cargo.
+# A non-login shell may not have rustup's cargo in its PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 INSTALL ?= 1
@@ -19,17 +19,17 @@ VERBOSE ?= 0
 PREFIX ?= /usr/local
 HOURS ?= 8
 FUZZ_SECONDS ?= 60
-# Where a nightly run begins; any number does.
+# The first seed of a nightly run; any number works.
 SEED ?= $(shell date +%s)
-# What a nightly run makes larger: crash states in percent of a push, length of the short workloads,
-# operations of the model, kills, rounds of threads.
+# What a nightly run increases: crash states (in percent of a push), length of the short workloads,
+# model operations, kills, rounds of the thread tests.
 NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
 	CAIRN_ROUNDS=500
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
-# The libraries that install-peers.sh unpacked without root, for tests that load them in-process.
+# The libraries that install-peers.sh unpacked without root, for tests that load them in process.
 with_peers := LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:+$$LD_LIBRARY_PATH:}$(CURDIR)/target/peers/libraries" \
 	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin"
-# Tests append a line here for everything they could not run.
+# Tests append one line here for each check that they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
 export INSTALL CI VERBOSE
 
@@ -50,11 +50,11 @@ build: toolchain ## build db_bench and cache_bench into the root of the reposito
 	cargo build --release --locked --package db_bench --package cache_bench
 	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
-# A failed row costs that row alone: if this run wrote a report, the target has succeeded. A run that
-# is stopped leaves the report of the run before.
+# A failed row affects only itself: if this run wrote a report, the target has succeeded. A run that
+# is stopped leaves the previous report in place.
 begun = report/.begun
 
-# Before anything is installed or built: the time limits of `make bench` count from here.
+# Runs before anything is installed or built: the time limits of `make bench` count from here.
 .PHONY: begun
 begun:
 	@mkdir -p report && touch $(begun)
@@ -62,32 +62,33 @@ begun:
 report_failures = { test $(1)/index.html -nt $(begun) && echo "some rows failed: $(1)/index.html has the reasons"; }
 verbose = $(if $(filter 1,$(VERBOSE)),--verbose)
 
-# Toolchain, libraries and programs, with one line for each step; the log is target/bench-build.log.
+# Prepares toolchain, libraries and programs, with one line per step; the log is
+# target/bench-build.log.
 .PHONY: prepare
 prepare: begun
 	@bench/prepare.sh
 
 .PHONY: bench
-bench: prepare ## the benchmark over every engine found, at a tenth of the count
+bench: prepare ## run the benchmark over every engine found, with a tenth of the entries
 	@./db_bench --suite=quick --started=$(begun) --report=report $(verbose) || $(call report_failures,report)
 
 rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
-# Another number of rounds is another run, with files of its own.
+# A run with another number of rounds is a separate run with its own files.
 full = report/$(1)$(if $(ROUNDS),-$(ROUNDS))
 
 .PHONY: bench-full
-bench-full: prepare ## the pages of 2011 and of WiredTiger at full size; resumes where it was stopped, shows complete results again
+bench-full: prepare ## run the suites of the 2011 page and the WiredTiger page at full size; resumes a stopped run, shows complete results again
 	@./db_bench --suite=leveldb-2011 $(rounds) --json=$(call full,leveldb-2011).json --resume $(verbose) \
 		--report=$(call full,leveldb-2011) || $(call report_failures,$(call full,leveldb-2011))
 	@./db_bench --suite=wiredtiger $(rounds) --json=$(call full,wiredtiger).json --resume $(verbose) \
 		--report=$(call full,wiredtiger) || $(call report_failures,$(call full,wiredtiger))
 
 .PHONY: calibrate
-calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, next to our rows for them
+calibrate: toolchain tools build ## compare RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, with our rows for them
 	bench/calibrate.sh
 
 .PHONY: test
-test: toolchain tools ## every test of a push: format, lints, documentation, tidy, all tests, documents' code
+test: toolchain tools ## run every check of a push: format, lints, documentation, tidy, all tests, code in documents
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy
@@ -98,7 +99,7 @@ test: toolchain tools ## every test of a push: format, lints, documentation, tid
 	@xtask/skips.sh
 
 .PHONY: nightly
-nightly: toolchain tools ## the tests at twenty times the size, new seeds, Miri, ThreadSanitizer, advisories
+nightly: toolchain tools ## run the tests at twenty times the size with new seeds, Miri, ThreadSanitizer, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
 	$(with_peers) CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked || \
@@ -111,7 +112,7 @@ nightly: toolchain tools ## the tests at twenty times the size, new seeds, Miri,
 	@xtask/skips.sh
 
 .PHONY: soak
-soak: toolchain ## model and crash tests with new seeds until HOURS=8 are over
+soak: toolchain ## run model and crash tests with new seeds for HOURS=8 hours
 	@end=$$((SECONDS + $(HOURS) * 3600)); seed=$(SEED); \
 	while [ $$SECONDS -lt $$end ]; do \
 	    echo "seed $$seed: CAIRN_SEED=$$seed replays"; \
@@ -121,15 +122,15 @@ soak: toolchain ## model and crash tests with new seeds until HOURS=8 are over
 	done
 
 .PHONY: drill
-drill: toolchain ## disks that lie about syncs, one at a time: do the crash tests notice?
+drill: toolchain ## check that the crash tests detect disks that lie about syncs
 	cargo test --locked --package cairndb-testkit --test drill -- --nocapture
 
 .PHONY: fuzz
-fuzz: toolchain ## every fuzz target for FUZZ_SECONDS=60 (needs nightly Rust and cargo-fuzz)
+fuzz: toolchain ## run every fuzz target for FUZZ_SECONDS=60 (needs nightly Rust and cargo-fuzz)
 	@xtask/check.sh fuzz $(FUZZ_SECONDS)
 
 .PHONY: lint
-lint: toolchain ## formatting, clippy, documentation, tidy, licences, other platforms
+lint: toolchain ## check formatting, clippy, documentation, tidy, licences, other platforms
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# Calibration: compares the programs that come with RocksDB and LevelDB with our rows for the same engines.
+# Calibration: compares RocksDB's and LevelDB's own programs with our rows for the same engines.
 #
-#   bench/calibrate.sh [rocksdb] [leveldb]     both that are there, when none is named
+#   bench/calibrate.sh [rocksdb] [leveldb]     all that are installed, if none is named
 #
-# Each side fills, compacts and reads a database with the same keys, sizes, settings and library; the
-# sides take turns within each round and swap their order from one round to the next. For each row the
-# script prints how long an operation takes on either side, and our time divided by theirs: the ratio
-# of the medians, and the lowest and highest ratio of a round. A row is calibrated if the medians are
-# less than LIMIT percent apart. If a row is not, but one of its rounds is, the last line suggests
-# another run.
+# Each side fills, compacts and reads a database with the same keys, sizes, settings and library.
+# The sides alternate within each round and swap their order from one round to the next. For each
+# row the script prints the time of an operation on either side, and our time divided by theirs: the
+# ratio of the medians, and the lowest and highest ratio of a round. A row is calibrated if the
+# medians differ by at most LIMIT percent. If a row is not, but one of its rounds is, the last line
+# suggests another run.
 #
-# From the environment:
+# Environment variables:
 #   OURS=./db_bench          our program
-#   ROCKSDB_DB_BENCH=PATH    RocksDB's; without it, the one in PATH (package rocksdb-tools, which
-#                            make calibrate installs)
-#   LEVELDB_DB_BENCH=PATH    LevelDB's own; there is no package of it
+#   ROCKSDB_DB_BENCH=PATH    RocksDB's program; by default the one in PATH (package rocksdb-tools,
+#                            which make calibrate installs)
+#   LEVELDB_DB_BENCH=PATH    LevelDB's program; no package provides it
 #   ROCKSDB_LIB=, LEVELDB_LIB=PATH
-#                            the library for our side; without it, the one their program is linked with
+#                            the library for our side; by default the one their program links with
 #   NUM=1000000 ROUNDS=5 LIMIT=10
-#   WRITE_BUFFER=2097152 CACHE=2097152         bytes
-#   DIR=target/calibrate     where the databases are made; removed at the end
+#   WRITE_BUFFER=2097152 CACHE=2097152         in bytes
+#   DIR=target/calibrate     directory for the databases; removed at the end
 #
-# Status: 0 when all rows are calibrated, 1 when one is not, 2 when nothing could be compared.
+# Exit status: 0 if all rows are calibrated, 1 if one is not, 2 if nothing could be compared.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
@@ -34,10 +34,10 @@ CACHE=${CACHE:-2097152}
 DIR=${DIR:-target/calibrate}
 
 rows="fillseq fillrandom readrandom readseq readreverse"
-# A scan takes some milliseconds: each round has five, and the middle one counts.
+# A scan takes a few milliseconds, so each round runs five and takes the median.
 list=fillseq,fillrandom,compact,readrandom
 list+=,readseq,readseq,readseq,readseq,readseq,readreverse,readreverse,readreverse,readreverse,readreverse
-# Known to both programs of either pair, and written out whatever their defaults are.
+# Flags that both programs of each pair have, given explicitly whatever their defaults are.
 shared=(--benchmarks=$list --num="$NUM" --reads="$NUM" --value_size=100 --compression_ratio=0.5
     --threads=1 --write_buffer_size="$WRITE_BUFFER" --cache_size="$CACHE" --block_size=4096
     --bloom_bits=-1 --use_existing_db=0 --histogram=0)
@@ -47,24 +47,24 @@ fail() {
     exit 2
 }
 
-# What install-peers.sh has unpacked without rights.
+# The programs and libraries that install-peers.sh has unpacked without root.
 export PATH=$PATH:$PWD/target/peers/usr/bin
 if [ -d target/peers/libraries ]; then
     export LD_LIBRARY_PATH=$PWD/target/peers/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 
-[ -x "$OURS" ] || fail "no program $OURS; make build makes it"
+[ -x "$OURS" ] || fail "no program $OURS; run make build first"
 mkdir -p "$DIR" && work=$(mktemp --directory --tmpdir="$DIR") || fail "cannot write to $DIR"
 trap 'rm -rf "$work"; rmdir "$DIR" 2>/dev/null' EXIT
 trap 'exit 2' INT TERM
 
-# RocksDB's program: its help names the file its flags come from. LevelDB's and ours are called
-# db_bench too.
+# Checks for RocksDB's program by its help, which names the file of its flags. LevelDB's program and
+# ours are also called db_bench.
 is_rocksdb() {
     [[ $("$1" --help 2>&1) == *tools/db_bench_tool.cc* ]]
 }
 
-# Into `program`; status 1 when there is none.
+# Sets `program` to RocksDB's program; status 1 if there is none.
 find_rocksdb() {
     program=${ROCKSDB_DB_BENCH:-}
     if [ -n "$program" ]; then
@@ -77,25 +77,26 @@ find_rocksdb() {
     return 1
 }
 
-# What LevelDB's program says of itself on opening: `LevelDB:    version 1.23`.
+# Prints the version that LevelDB's program reports on start: `LevelDB:    version 1.23`.
 leveldb_version() {
     "$1" --benchmarks= --num=1 --db="$work/probe" 2>&1 | sed -n 's/^LevelDB: *version *//p'
 }
 
-# The library a program is linked with, if it is linked with one: so both sides run the same build.
+# Prints the shared library that a program is linked with, if any, so that both sides run the same
+# build.
 linked() {
     ldd "$1" 2>/dev/null | awk -v name="$2" 'index($1, name) == 1 && $3 ~ "^/" { print $3; exit }'
 }
 
-# The microseconds an operation takes, row by row, from the result lines of a log. RocksDB's rates
-# would not do: their seconds go on until all threads have been collected.
+# Takes the microseconds per operation of each row from the result lines of a log. RocksDB's rates
+# are not usable: their seconds count until all threads have been joined.
 take() {
     awk -v wanted="$rows" -v side="$2" -v round="$3" '
         BEGIN { split(wanted, names); for (at in names) known[names[at]] = 1 }
         ($1 in known) && $2 == ":" && $4 ~ "^micros/op" { print $1, side, round, $3 }' "$1" >>"$work/times"
 }
 
-# One side of one round: COMMAND... over a fresh directory.
+# Runs one side of one round: COMMAND... over a fresh directory.
 side() {
     local name=$1 round=$2
     shift 2
@@ -107,7 +108,7 @@ side() {
     take "$work/$name.log" "$name" "$round"
 }
 
-# All rounds of a pair; the arguments of either side are in `theirs` and `ours`.
+# Runs all rounds of a pair; the arguments of the sides are in `theirs` and `ours`.
 rounds() {
     local round order
     : >"$work/times"
@@ -125,7 +126,7 @@ rounds() {
     done
 }
 
-# The table of a pair; status 1 when a row is not calibrated.
+# Prints the table of a pair; status 1 if a row is not calibrated.
 table() {
     awk -v wanted="$rows" -v rounds="$ROUNDS" -v limit="$LIMIT" '
         function sort(list, count,    i, j, kept) {
@@ -138,7 +139,7 @@ table() {
         function median(list, count) {
             return count % 2 ? list[(count + 1) / 2] : (list[count / 2] + list[count / 2 + 1]) / 2
         }
-        # The middle of what one side took for a row in a round.
+        # Returns the median time of one side for a row in a round.
         function time(row, side, round,    count, pass, list) {
             count = passes[row, side, round]
             for (pass = 1; pass <= count; pass++) list[pass] = taken[row, side, round, pass]
@@ -155,7 +156,7 @@ table() {
                     theirs[round] = time(row, "theirs", round)
                     ours[round] = time(row, "ours", round)
                     if (theirs[round] <= 0 || ours[round] <= 0) {
-                        printf "%-12s no time of round %d\n", row, round
+                        printf "%-12s no time for round %d\n", row, round
                         exit 1
                     }
                     ratio[round] = ours[round] / theirs[round]
@@ -166,7 +167,7 @@ table() {
                 good = apart <= limit
                 if (!good) {
                     bad = 1
-                    # Some rounds say that it is: a neighbour of this machine may have been loud.
+                    # It is calibrated in some rounds: a noisy neighbour may have disturbed others.
                     if (ratio[1] <= 1 + limit / 100 && ratio[rounds] >= 1 / (1 + limit / 100)) loud = loud " " row
                 }
                 printf "%-12s %9.3f (%8.3f to %8.3f) %9.3f (%8.3f to %8.3f) %5.2f (%4.2f to %4.2f) %s\n", row,
@@ -179,9 +180,9 @@ table() {
         }' "$work/times"
 }
 
-# RocksDB keeps its options in a file beside the data. What differs there and may: the operator of
-# merges, which no row calls; a listener that their program registers; and whether families of columns
-# that nobody asks for would be made.
+# Checks that both sides used the same options. RocksDB writes them to a file next to the data.
+# Three may differ: the merge operator, which no row calls; a listener that their program registers;
+# and whether missing column families, of which no row needs any, would be created.
 same_options() {
     local name
     for name in theirs ours; do
@@ -197,8 +198,8 @@ calibrate_rocksdb() {
     find_rocksdb || return 2
     version=$("$program" --version 2>&1 | awk '{ print $NF; exit }')
     library=${ROCKSDB_LIB:-$(linked "$program" librocksdb)}
-    # From the fourth line on: settings whose defaults in their program differ from the library's. Comparisons are
-    # counted by neither side: our adapter sets what their program has as its default.
+    # From the fourth line on: settings whose defaults in their program differ from the library's.
+    # Neither side counts comparisons: our adapter sets the default of their program.
     theirs=("$program" "${shared[@]}" --key_size=16 --seed=1000 --sync=0 --compression_type=snappy
         --disable_wal=0 --mmap_read=0 --mmap_write=0 --statistics=0 --open_files=-1
         --target_file_size_base=67108864 --perf_level=1
@@ -223,13 +224,13 @@ calibrate_leveldb() {
     version=$(leveldb_version "$program")
     [ -n "$version" ] || fail "LEVELDB_DB_BENCH: $program is not LevelDB's program"
     library=${LEVELDB_LIB:-$(linked "$program" libleveldb)}
-    # Snappy, a log and no sync are what it does and has no flag for.
+    # It always uses Snappy and a log, and never syncs; it has no flags for these.
     theirs=("$program" "${shared[@]}" --key_prefix=0 --open_files=1000 --max_file_size=2097152)
     ours=("$OURS" "${shared[@]}" --engine=leveldb ${library:+--leveldb_lib="$library"} --keys=leveldb
         --key_prefix=0 --seed=1000 --sync=0 --compression=1 --statistics=0
         --open_files=1000 --max_file_size=2097152)
     echo "LevelDB $version: $program beside $OURS${library:+, both with $library}"
-    [ -n "$library" ] || echo "their program has its library built in; ours uses the one installed" >&2
+    [ -n "$library" ] || echo "their program is linked statically; ours uses the installed library" >&2
     rounds
     table
 }
@@ -245,7 +246,7 @@ for name in "$@"; do
     "calibrate_$name"
     status=$?
     case $status in
-        2) echo "calibrate: $name left out: $missing" >&2 ;;
+        2) echo "calibrate: $name skipped: $missing" >&2 ;;
         1) worst=1 ;;
         *) [ $worst = 1 ] || worst=0 ;;
     esac

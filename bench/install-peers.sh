@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Finds the libraries of the other stores, or installs them:
 #   1. installed already: nothing to do
-#   2. as root, or with a sudo that asks for no password: apt-get install, after naming the packages
-#   3. else: the packages are downloaded and unpacked below target/peers/, which needs no rights
-#   4. else: reports what is missing; the benchmark then runs over what is installed
-# INSTALL=0 stops after 1. TOOLS=1 also installs RocksDB's own programs. Always ends with status 0.
+#   2. as root, or with passwordless sudo: names the packages, then runs apt-get install
+#   3. otherwise: downloads the packages and unpacks them below target/peers/, which needs no root
+#   4. if that fails: reports what is missing; the benchmark then runs over what is installed
+# INSTALL=0 stops after 1. TOOLS=1 also installs RocksDB's own programs. Always exits with status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -19,13 +19,13 @@ peers=(
     "liblmdb.so.0 liblmdb0"
 )
 if [ "${TOOLS:-0}" = 1 ]; then
-    # Recognised by another of its programs, because db_bench may be ours.
+    # Detected by another program of the package, because db_bench may be ours.
     peers+=("sst_dump rocksdb-tools")
 fi
 folder=$PWD/target/peers
 lib=$folder/libraries
 
-# Whether the loader, or our own folder, has a library, or a program is there.
+# Returns whether the loader or our own folder has a library, or a program is installed.
 has() {
     local dir
     ldconfig -p 2>/dev/null | grep -F "$1 " >/dev/null && return 0
@@ -35,7 +35,7 @@ has() {
     return 1
 }
 
-# The packages whose library is missing, into `missing`, each once.
+# Sets `missing` to the packages whose library is missing, each once.
 look() {
     local peer soname package
     missing=()
@@ -56,11 +56,11 @@ if [ "${INSTALL:-1}" = 0 ]; then
 fi
 
 if ! command -v apt-get >/dev/null; then
-    echo "peers: no apt-get here; install by hand: ${missing[*]}" >&2
+    echo "peers: apt-get not found; install these packages yourself: ${missing[*]}" >&2
     exit 0
 fi
 
-# Installs what is missing; if that fails, fetches the package lists and tries once more.
+# Installs the missing packages; if that fails, updates the package lists and tries once more.
 install() {
     local command=("$@" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y
         --no-install-recommends "${missing[@]}")
@@ -72,7 +72,8 @@ install() {
 # Puts apt's package lists and downloads where the user may write.
 own=(-o "Dir::State::Lists=$folder/lists" -o "Dir::Cache=$folder/cache" -o Debug::NoLocking=1)
 
-# The packages, and their dependencies that are not installed (LevelDB needs Snappy). Takes apt's options up to `--`.
+# Prints the packages and their dependencies that are not installed (LevelDB needs Snappy). Takes
+# apt's options up to `--`.
 needs() {
     local options=()
     while [ "$1" != -- ]; do
@@ -91,7 +92,7 @@ needs() {
     } | sort -u
 }
 
-# Downloads packages and what they need into a folder. Takes apt's options up to `--`.
+# Downloads packages and their dependencies into a folder. Takes apt's options up to `--`.
 download() {
     local work=$1 options=() package
     shift
@@ -100,7 +101,8 @@ download() {
         shift
     done
     shift
-    # One by one: a dependency that is virtual, or that another one provides, must not stop the others.
+    # One by one, because a virtual dependency, or one that another package provides, must not stop
+    # the others.
     for package in $(needs "${options[@]}" -- "$@"); do
         (cd "$work" && apt-get "${options[@]}" download -qq "$package" >/dev/null 2>&1)
     done
@@ -109,7 +111,8 @@ download() {
     done
 }
 
-# Unpacks downloaded packages into our own folder and links their libraries where db_bench looks.
+# Unpacks downloaded packages into our own folder and links their libraries where db_bench looks for
+# them.
 unpack() {
     local work file
     work=$(mktemp -d) || return 1
@@ -141,6 +144,6 @@ echo "peers: unpacking ${missing[*]} below target/peers/" >&2
 unpack "${missing[@]}"
 look
 if [ ${#missing[@]} -ne 0 ]; then
-    echo "peers: still missing: ${missing[*]}; the benchmark goes on without" >&2
+    echo "peers: still missing: ${missing[*]}; the benchmark runs without them" >&2
 fi
 exit 0

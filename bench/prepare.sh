@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prepares `make bench`: the toolchain, the libraries of the other stores, the programs. Shows one line
-# for each step, on a terminal with the seconds it has taken, and writes everything else to a log.
-# VERBOSE=1 shows everything instead.
+# Prepares `make bench`: the toolchain, the libraries of the other stores, the programs. Prints one
+# line per step, on a terminal with the elapsed seconds, and writes everything else to a log.
+# VERBOSE=1 prints everything instead.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -18,7 +18,7 @@ tick() {
     done
 }
 
-# Runs COMMAND... as a step with a name.
+# Runs COMMAND... as the step NAME.
 step() {
     local name=$1 status=0
     shift
@@ -43,7 +43,7 @@ step() {
     fi
     if [ "$status" -ne 0 ]; then
         tail -n 20 "$log" >&2
-        echo "$name: failed; the whole log is $log" >&2
+        echo "$name: failed; the full log is $log" >&2
         exit "$status"
     fi
 }

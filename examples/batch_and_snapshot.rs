@@ -1,9 +1,9 @@
-//! Atomic batches, and reads as of one moment: `cargo run --example batch_and_snapshot`.
+//! Atomic batches and snapshot reads: `cargo run --example batch_and_snapshot`.
 #![allow(clippy::print_stdout, reason = "examples print")]
 
 use cairndb::{Db, Options, Snapshot, WriteBatch};
 
-/// The balance of an account. A missing account has none.
+/// Returns the balance of an account, 0 if it does not exist.
 fn balance(snapshot: &Snapshot, account: &[u8]) -> cairndb::Result<u64> {
     let value = snapshot.get(account)?;
     Ok(value.map_or(0, |bytes| {
@@ -31,7 +31,7 @@ fn main() -> cairndb::Result<()> {
     for (name, snapshot) in [("before", &before), ("after", &after)] {
         let (ada, ben) = (balance(snapshot, b"ada")?, balance(snapshot, b"ben")?);
         println!("{name}: ada {ada}, ben {ben}");
-        assert_eq!(ada + ben, 120, "no moment shows half a transfer");
+        assert_eq!(ada + ben, 120, "no snapshot shows half a transfer");
     }
 
     drop((before, after));

@@ -29,7 +29,7 @@ fn main() -> cairndb::Result<()> {
     // Closing returns errors. Dropping the last handle closes as well, but discards them.
     db.close()?;
 
-    // The next opening finds what was written.
+    // The next open finds what was written.
     let db = Db::open(&path)?;
     assert_eq!(db.get(b"granite")?.as_deref(), Some(&b"hard"[..]));
     db.close()?;

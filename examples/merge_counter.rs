@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cairndb::{Add, MergeOperator, Options};
 
-/// Keeps the longest text. A merge operator needs a name, which is stored, and a fold.
+/// Keeps the longest string. A merge operator needs a name, which is stored, and a merge function.
 #[derive(Debug)]
 struct Longest;
 
@@ -31,7 +31,7 @@ impl MergeOperator for Longest {
 fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-merge-{}", std::process::id()));
 
-    // `merge` stores an operand without reading. The operands are folded when the key is read or
+    // `merge` stores an operand without a read. Operands are folded when the key is read or
     // compacted.
     let db = Options::new()
         .create_if_missing(true)

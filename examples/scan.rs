@@ -1,5 +1,5 @@
-//! Keys are ordered: iterators, ranges, prefixes, cursors in both directions. `cargo run --example
-//! scan`.
+//! Ordered iteration: iterators, ranges, prefixes, and cursors in both directions:
+//! `cargo run --example scan`.
 #![allow(clippy::print_stdout, reason = "examples print")]
 
 use cairndb::{Db, Options, WriteBatch};
@@ -8,7 +8,7 @@ fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-scan-{}", std::process::id()));
     let db = Db::open(&path)?;
 
-    // Big-endian bytes sort like the numbers they encode.
+    // Years of four digits sort like the numbers they encode.
     let mut batch = WriteBatch::new();
     for year in 1990u32..2000 {
         let key = [b"year/".as_slice(), year.to_string().as_bytes()].concat();
@@ -17,11 +17,11 @@ fn main() -> cairndb::Result<()> {
     batch.put(b"zone/north", b"slow growth");
     db.write(&batch)?;
 
-    // An iterator is owned and reads as of one moment, like a snapshot.
+    // An iterator is owned and sees one consistent state, like a snapshot.
     assert_eq!(db.iter().try_count()?, 11);
     assert_eq!(db.prefix(b"year/").try_count()?, 10);
 
-    // A range from its end: iterators work in both directions.
+    // Iterators work in both directions; this one starts at the end of the range.
     for entry in db.range(b"year/1993"..b"year/1996").rev() {
         let (key, value) = entry?;
         println!(
@@ -42,7 +42,7 @@ fn main() -> cairndb::Result<()> {
     }
     assert_eq!(years, 5);
 
-    // The cursor is on the first key after the years now. One step back is the last year.
+    // The cursor is now on the first key after the years. One step back is the last year.
     cursor.prev()?;
     assert_eq!(cursor.key(), b"year/1999");
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One check of `make test`, `make lint` or `make nightly`; the cases below name them.
-# What cannot be checked here is noted in $CAIRN_SKIPS, never silently passed.
+# Runs one check of `make test`, `make lint` or `make nightly`; the cases below name them. A check
+# that cannot run here is noted in $CAIRN_SKIPS; it never passes silently.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,8 +23,8 @@ clippy)
         skip "lints: cargo clippy is not installed (rustup component add clippy)"
         exit 0
     fi
-    # A newer compiler has lints this code has never seen: they warn there, and deny only under the
-    # version the code was written with.
+    # A newer compiler has lints that this code has never been checked with. They only warn there;
+    # they are errors only under the version the code was written for.
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
     deny=()
     case "$(rustc --version)" in "rustc $wanted".*) deny=(-- -D warnings) ;; esac
@@ -39,24 +39,24 @@ deny)
     fi
     ;;
 advisories)
-    # Needs the network, for the list of advisories.
+    # Needs network access for the list of advisories.
     cargo deny check || {
         echo "cargo deny failed; if it is missing: cargo install cargo-deny --locked" >&2
         exit 1
     }
     ;;
 tests)
-    # What failed stands once more at the end: a run of all has thousands of lines.
+    # Failures are repeated at the end, because a full run prints thousands of lines.
     echo "cargo test --workspace --locked --no-fail-fast"
     log=${CARGO_TARGET_DIR:-target}/tests.log
     cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || {
-        echo "failed, of $log:" >&2
+        echo "failures in $log:" >&2
         grep -E '^test .*FAILED$|^error' "$log" >&2 || true
         exit 1
     }
     ;;
 loom)
-    # Another configuration is another build: it gets a folder of its own.
+    # Another configuration is another build, so it gets its own target folder.
     target=${CARGO_TARGET_DIR:-target}/loom
     echo "RUSTFLAGS='--cfg loom' cargo test --package cairndb-mem --lib"
     RUSTFLAGS="--cfg loom" cargo test --package cairndb-mem --lib --locked --target-dir "$target"
@@ -66,7 +66,7 @@ miri)
         target=${CARGO_TARGET_DIR:-target}/miri
         cargo +nightly miri test --package cairndb-kernel --package cairndb-mem --lib --locked \
             --target-dir "$target"
-        # Of the environments only what hands out memory: the rest is system calls.
+        # Only the parts of the environments that hand out memory: the rest is system calls.
         MIRIFLAGS="-Zmiri-disable-isolation ${MIRIFLAGS:-}" cargo +nightly miri test \
             --package cairndb-env --lib --locked --target-dir "$target" -- borrowing mirror
     else
@@ -74,8 +74,8 @@ miri)
     fi
     ;;
 tsan)
-    # The standard library is built along: what it does unseen would look like races. No suppression
-    # is needed, so there is no file of them.
+    # The standard library is built too, because uninstrumented code would look like races. No
+    # suppressions are needed, so there is no suppression file.
     if ! sources=$(rustc +nightly --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library ||
         [ ! -d "$sources" ]; then
         skip "ThreadSanitizer: rustup toolchain install nightly --component rust-src"
@@ -85,7 +85,7 @@ tsan)
     case "$host" in
     x86_64-unknown-linux-gnu | aarch64-unknown-linux-gnu) ;;
     *)
-        skip "ThreadSanitizer: not on $host"
+        skip "ThreadSanitizer: not supported on $host"
         exit 0
         ;;
     esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the commit-msg hook, which checks a commit's subject with subject.sh. A hook of that name
-# that is already there is kept and runs first.
+# Installs the commit-msg hook, which checks a commit's subject with subject.sh. An existing hook of
+# that name is kept and runs first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ hook=$folder/commit-msg
 mkdir -p "$folder"
 if [ -e "$hook" ] && ! grep -qF "$mark" "$hook"; then
     if [ -e "$hook.local" ]; then
-        echo "$hook and $hook.local are both there and neither is ours: remove one" >&2
+        echo "$hook and $hook.local both exist and neither is ours: remove one" >&2
         exit 1
     fi
     mv "$hook" "$hook.local"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Lists what a run could not do; under CI=true that is a failure.
+# Lists the checks that a run skipped. Under CI=true, a skip is a failure.
 set -euo pipefail
 
-list=${CAIRN_SKIPS:?names the file that tests append to}
+list=${CAIRN_SKIPS:?must name the file that tests append to}
 if [ ! -s "$list" ]; then
     echo "Nothing was skipped."
     exit 0
 fi
-echo "Skipped for want of something on this machine:"
+echo "Skipped because something is missing on this machine:"
 sort -u "$list" | sed 's/^/  /'
-# Lines that begin with "machine:" tell of its kind, which no package changes.
+# Lines that start with "machine:" depend on the kind of machine, which no package can change.
 if [ "${CI:-false}" = true ] && grep -qv '^machine:' "$list"; then
     echo "CI=true: a skip is a failure" >&2
     exit 1

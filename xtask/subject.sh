@@ -2,21 +2,21 @@
 # Checks commit subjects against `area: imperative summary`, at most 60 characters.
 #
 #   subject.sh FILE   the message in FILE, as the commit-msg hook passes it
-#   subject.sh        subjects on standard input, one a line; answers with one line each, which is
-#                     empty or says what is wrong
+#   subject.sh        subjects on standard input, one per line; prints one line for each, which is
+#                     empty or names the problem
 set -euo pipefail
 # Characters are counted, not bytes.
 export LC_ALL=C.UTF-8
 
 chars_max=60
 area='^[a-z0-9][a-z0-9_/-]*: '
-# Verbs whose imperative looks like another form.
+# Verbs whose imperative looks like another verb form.
 imperatives=' alias bring embed exceed feed fling focus bias need proceed seed shed speed spring string succeed swing wed '
 
 complaint() {
     local subject=$1 summary verb
     if [[ ! $subject =~ $area ]]; then
-        echo "begins with no area: write \`area: imperative summary\`"
+        echo "starts with no area: write \`area: imperative summary\`"
         return
     fi
     if ((${#subject} > chars_max)); then
@@ -26,9 +26,9 @@ complaint() {
     summary=${subject#*: }
     verb=${summary%%[ ,;:]*}
     if [[ ! $verb =~ ^[a-z] ]]; then
-        echo "has a summary that does not begin with a verb in lower case"
+        echo "has a summary that does not start with a verb in lower case"
     elif [[ $imperatives != *" $verb "* && $verb =~ (ing|ed|[^su]s)$ ]]; then
-        echo "begins its summary with \`$verb\`: use the imperative (add, not adds, added or adding)"
+        echo "starts its summary with \`$verb\`: use the imperative (add, not adds, added or adding)"
     elif [[ $subject == *. ]]; then
         echo "ends with a full stop: remove it"
     fi
@@ -44,7 +44,7 @@ fi
 
 subject=$(grep -v '^#' "$1" | grep -m 1 . || true)
 case "$subject" in
-# Git writes the first, and `git rebase --autosquash` removes the others.
+# Git itself writes the first form, and `git rebase --autosquash` removes the others.
 "Merge "* | "fixup! "* | "squash! "* | "amend! "*) exit 0 ;;
 esac
 found=$(complaint "$subject")

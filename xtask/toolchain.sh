@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks for what every build needs. A missing thing costs one clear line; what a package or rustup
-# can bring is installed unless INSTALL=0.
+# Checks for the tools that every build needs, and reports a missing one in one clear line. Tools
+# that a package or rustup provides are installed unless INSTALL=0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
     exit 1
 fi
 if ! found=$(rustc --version) || ! cargo --version >/dev/null; then
-    echo "rustc or cargo is there but does not run: what it says of itself stands above" >&2
+    echo "rustc or cargo is installed but does not run: see its output above" >&2
     exit 1
 fi
 found=$(cut -d ' ' -f 2 <<<"$found")

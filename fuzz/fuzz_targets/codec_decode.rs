@@ -1,5 +1,5 @@
-//! Arbitrary bytes as an encoded value: the fast decoders must return the same verdict and bytes as
-//! their portable twin.
+//! Decodes arbitrary bytes as an encoded value. The fast decoders must return the same result and
+//! the same bytes as their portable twin.
 
 #![no_main]
 
@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     let verdict = decode_into(&encoded, &mut exact);
     assert_eq!(verdict.map(|()| &*exact), expected.as_deref());
 
-    // As equal values of a page.
+    // The bytes as two equal values of a page.
     let twice = [&*encoded, &*encoded].concat().into_boxed_slice();
     let mut appended = b"kept".to_vec();
     let verdict = decode_each(&twice, encoded.len(), raw_len, &mut appended);
@@ -33,19 +33,19 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(verdict.map(|()| &appended[4..]), both.as_deref());
     assert!(both.is_some() || appended.len() == 4);
 
-    // As different values of a page.
+    // The bytes as different values of a page.
     let stored_len = 1 + raw_len % 61;
     let row: Box<[u8]> = encoded[..encoded.len() / stored_len * stored_len].into();
     let each = row.chunks(stored_len).map(|value| twin::decode(value, raw_len));
     let each: Option<Vec<_>> = each.collect();
     let mut appended = b"kept".to_vec();
     let verdict = decode_each(&row, stored_len, raw_len, &mut appended);
-    // Even without a value to decode, `decode_each` may refuse a raw length that no value can have.
+    // Even without a value to decode, `decode_each` may reject a raw length that no value can have.
     if verdict.is_some() || !row.is_empty() {
         assert_eq!(verdict.map(|()| appended[4..].to_vec()), each.map(|each| each.concat()));
     }
 
-    // With the same bytes as the dictionary.
+    // The same bytes serve as the dictionary.
     let expected = twin::decode_with(&encoded, &encoded, raw_len);
     let dictionary = Dictionary::new(&encoded);
     let mut appended = b"kept".to_vec();
@@ -53,7 +53,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(verdict.map(|()| &appended[4..]), expected.as_deref());
     assert!(expected.is_some() || appended.len() == 4);
 
-    // With other bytes after it, as most values of a page have. The decoder may read those.
+    // Other bytes follow the value, as in most pages. The decoder may read them.
     let mut page = encoded.to_vec();
     page.resize(page.len() + 64, 0xa5);
     let mut appended = b"kept".to_vec();

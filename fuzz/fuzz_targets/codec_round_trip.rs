@@ -1,5 +1,5 @@
-//! Several values through one encoder: state left by an earlier value must not matter. Then each
-//! value with the first as its dictionary.
+//! Encodes several values with one encoder; state left by an earlier value must not matter. Then
+//! encodes each value with the first value as its dictionary.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a column of heads or fences, or as a filter line: the kernels must return the
-//! same as their safe twins.
+//! Searches arbitrary bytes as a column of heads or fences, or as a filter line. The kernels must
+//! return the same results as their safe twins.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a rule has to say: a place, the rule's name, and what to do.
+//! A finding of a rule: a place, the rule's name, and what to do.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use std::fmt;
 pub(crate) struct Finding {
     /// Path relative to the root, with `/`.
     pub(crate) file: String,
-    /// Line from 1; 0 when the whole file is meant.
+    /// Line number from 1; 0 for the whole file.
     pub(crate) line: usize,
-    /// The rule's name, as the head of its file in `tidy/` explains it.
+    /// The rule's name; the head of its file in `tidy/` explains it.
     pub(crate) rule: &'static str,
     /// What is wrong and what to do about it.
     pub(crate) message: String,
 }
 
 impl Finding {
-    /// A finding at a line of a file.
+    /// Creates a finding at a line of a file.
     pub(crate) fn new(
         file: impl Into<String>,
         line: usize,

@@ -1,7 +1,7 @@
-//! The commits whose subjects are checked: those after the one that the settings name.
+//! The commits whose subjects are checked: those after the commit named in the settings.
 //!
-//! What a subject must be stands in `xtask/subject.sh` alone, because the commit-msg hook runs it
-//! without building anything.
+//! Only `xtask/subject.sh` defines what a subject must look like, because the commit-msg hook runs
+//! it without building anything.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ const SCRIPT: &str = "xtask/subject.sh";
 /// A commit whose subject was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
-    /// Its hash, abbreviated.
+    /// Abbreviated hash.
     pub(crate) hash: String,
     pub(crate) subject: String,
     /// What is wrong with the subject; empty if nothing is.
@@ -24,7 +24,7 @@ pub(crate) struct Commit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum History {
     Known(Vec<Commit>),
-    /// They cannot be read, and why: no repository, no `git`, or a clone without that commit.
+    /// The reason why they cannot be read: no repository, no `git`, or a clone without that commit.
     Unknown(String),
 }
 
@@ -77,7 +77,7 @@ fn git(root: &Path, arguments: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What the script says of each subject.
+/// Returns the script's complaint about each subject.
 fn complaints(root: &Path, subjects: &[&str]) -> Result<Vec<String>, String> {
     if subjects.is_empty() {
         return Ok(Vec::new());
@@ -89,7 +89,7 @@ fn complaints(root: &Path, subjects: &[&str]) -> Result<Vec<String>, String> {
         .spawn()
         .map_err(failed)?;
     let text = subjects.join("\n") + "\n";
-    // From a thread of its own: the script answers before it has read everything.
+    // Written from a separate thread, because the script answers before it has read everything.
     let input = script.stdin.take();
     let writer = std::thread::spawn(move || match input {
         Some(mut input) => input.write_all(text.as_bytes()),
@@ -118,7 +118,7 @@ mod tests {
         git(root, arguments).unwrap()
     }
 
-    /// A repository with a commit for each subject; returns the hash of the first.
+    /// Creates a repository with a commit for each subject; returns the hash of the first.
     fn repository(root: &Path, subjects: &[&str]) -> String {
         std::fs::create_dir(root.join("xtask")).unwrap();
         std::fs::copy(house_root().join(SCRIPT), root.join(SCRIPT)).unwrap();
@@ -144,7 +144,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = repository(folder.path(), &["Start", "Bad one", "engine: add a lock"]);
         let History::Known(commits) = after(folder.path(), &first).unwrap() else {
-            panic!("the history is there");
+            panic!("the history is known");
         };
         let found: Vec<_> = commits
             .iter()

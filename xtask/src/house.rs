@@ -1,4 +1,4 @@
-//! What the rules look at: the tree, its packages, its parsed sources, and the settings.
+//! The input of the rules: the tree, its packages, its parsed sources, and the settings.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::source::modules::{Modules, Sources};
 use crate::tree::Tree;
 use crate::types::{self, Types};
 
-/// What the rules look at.
+/// The input of the rules.
 pub(crate) struct House {
     pub(crate) tree: Tree,
     pub(crate) packages: Vec<Package>,
@@ -23,15 +23,15 @@ pub(crate) struct House {
     pub(crate) targets: Vec<Target>,
     /// The commits whose subjects are checked.
     pub(crate) history: History,
-    /// Files that belong to product targets as test code only.
+    /// Files that belong to product targets only as test code.
     test_files: BTreeSet<String>,
 }
 
 /// One target's modules.
 pub(crate) struct Target {
-    /// Name of its package.
+    /// Name of the package.
     pub(crate) package: String,
-    /// Whether it is a library or program, not a test, bench, example or build script.
+    /// Whether the target is a library or program, not a test, bench, example or build script.
     pub(crate) product: bool,
     pub(crate) modules: Modules,
     /// The types of a product target; empty otherwise.
@@ -89,22 +89,22 @@ impl House {
         })
     }
 
-    /// Whether a file is test code, by its place or by how it is declared.
+    /// Returns whether a file is test code, by its path or by its declaration.
     pub(crate) fn is_test(&self, path: &str) -> bool {
         path.ends_with("/tests.rs") || path.contains("/tests/") || self.test_files.contains(path)
     }
 
-    /// Whether a package is part of the library: it stands on a floor of the store itself.
+    /// Returns whether a package is part of the library, that is, on a floor of the store itself.
     pub(crate) fn is_library(&self, package: &Package) -> bool {
         let floor = self.settings.floors.get(&package.name);
         floor.is_some_and(|floor| *floor <= LIBRARY_FLOOR_MAX)
     }
 }
 
-/// The floor of the store's public crate; programs and tools stand above it.
+/// The floor of the store's public crate; programs and tools are above it.
 const LIBRARY_FLOOR_MAX: i64 = 4;
 
-/// Files that no target reaches but through `#[cfg(test)]` and its like.
+/// Returns the files that targets reach only through `#[cfg(test)]` and similar attributes.
 fn test_files(targets: &[Target]) -> BTreeSet<String> {
     let files = || targets.iter().flat_map(|target| &target.modules.files);
     let live: BTreeSet<&str> = files()
@@ -117,8 +117,8 @@ fn test_files(targets: &[Target]) -> BTreeSet<String> {
         .collect()
 }
 
-/// A house for tests of rules: the given files, with a workspace around them if one of them is a
-/// manifest.
+/// Creates the input for tests of rules from the given files, with a workspace around them if one
+/// of them is a manifest.
 #[cfg(test)]
 pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
     let settings = Settings::parse(settings).unwrap();
@@ -163,7 +163,7 @@ pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
     House::new(tree, settings, packages, history).unwrap()
 }
 
-/// The findings of a rule as text, for comparison in tests.
+/// Returns the findings of a rule as text, for comparison in tests.
 #[cfg(test)]
 pub(crate) fn lines(findings: &[crate::finding::Finding]) -> Vec<String> {
     findings.iter().map(ToString::to_string).collect()

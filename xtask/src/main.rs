@@ -1,17 +1,17 @@
-//! The chores of the house: `cargo xtask tidy` checks what rustc and clippy cannot,
+//! Repository maintenance: `cargo xtask tidy` checks what rustc and clippy cannot,
 //! `cargo xtask wrap` breaks comments that are too wide.
 //!
-//! Both read the tree and its history and nothing else: no build, no network. The rules stand in
-//! [`tidy`], one file each; what a rule allows by exception stands with its reason in
+//! Both read only the tree and its history: they need no build and no network. The rules are in
+//! [`tidy`], one file each. The exceptions to the rules, with their reasons, are in
 //! `xtask/tidy.toml`.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a command line program answers on standard output"
+    reason = "a command-line program prints to standard output"
 )]
 #![allow(
     clippy::case_sensitive_file_extension_comparisons,
-    reason = "the names of this repository are written one way"
+    reason = "file extensions in this repository are in lower case"
 )]
 #![forbid(unsafe_code)]
 
@@ -31,10 +31,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 const USAGE: &str =
-    "usage: cargo xtask tidy [ROOT]    check the rules of the house (xtask/tidy.toml)
-       cargo xtask tidy --lower   write counts that have gone down into xtask/tidy.toml
+    "usage: cargo xtask tidy [ROOT]    check the rules of this repository (xtask/tidy.toml)
+       cargo xtask tidy --lower   write lower counts into xtask/tidy.toml
        cargo xtask wrap [ROOT]    break comment lines at 100 columns
-in this working tree, or in that at ROOT";
+in this working tree, or in the tree at ROOT";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -56,9 +56,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The root of the workspace: the parent of this package.
+/// Returns the root of the workspace, which is the parent of this package's folder.
 fn root() -> PathBuf {
-    // As cargo says now: clones that share a target directory share the program that one of them
+    // Read at run time: clones that share a target directory share a program that one of them
     // built.
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = package.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);

@@ -1,4 +1,4 @@
-//! The packages of the tree, as `cargo metadata` knows them: names, dependencies, targets.
+//! The packages of the tree, as `cargo metadata` reports them: names, dependencies, targets.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use toml::{Table, Value};
 
 use crate::tree::{Tree, join, parent};
 
-/// The manifest of the workspace.
+/// The workspace manifest.
 pub(crate) const ROOT: &str = "Cargo.toml";
 
-/// A dependency and where it is written.
+/// A dependency and its place in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     /// The package's name.
@@ -22,17 +22,17 @@ pub(crate) struct Dependency {
 /// One package.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// Its name.
+    /// The package's name.
     pub(crate) name: String,
-    /// Its manifest, relative to the root.
+    /// Path of the manifest, relative to the root.
     pub(crate) manifest: String,
-    /// Its folder, relative to the root.
+    /// Path of the folder, relative to the root.
     pub(crate) folder: String,
-    /// Whether it belongs to the workspace at the root, not to one of its own.
+    /// Whether the package belongs to the workspace at the root, not to a separate one.
     pub(crate) member: bool,
-    /// Whether it says `[lints] workspace = true`.
+    /// Whether the manifest contains `[lints] workspace = true`.
     pub(crate) lints: bool,
-    /// Dependencies and build dependencies; those for tests are left out.
+    /// Dependencies and build dependencies, without dev-dependencies.
     pub(crate) dependencies: Vec<Dependency>,
     /// Root files of the library and the programs.
     pub(crate) product: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) fn packages(
     tree: &Tree,
     workspaces: &[String],
 ) -> Result<Vec<Package>, String> {
-    // Cargo answers with absolute paths; they are compared with the root as the system spells it.
+    // Cargo reports absolute paths, which are compared with the canonical root.
     let root = root
         .canonicalize()
         .map_err(|e| format!("{}: {e}", root.display()))?;
@@ -121,14 +121,14 @@ fn read(
     Ok(())
 }
 
-/// Whether a manifest says `[lints] workspace = true`, which cargo does not report.
+/// Returns whether a manifest contains `[lints] workspace = true`, which cargo does not report.
 fn inherits_lints(manifest: &str) -> bool {
     let table: Table = manifest.parse().unwrap_or_default();
     let lints = table.get("lints").and_then(|lints| lints.get("workspace"));
     lints.and_then(Value::as_bool) == Some(true)
 }
 
-/// The first line that begins with `key` and goes on with something that ends a key.
+/// Returns the first line that starts with `key` followed by a character that ends a key.
 fn line_of(text: &str, key: &str) -> usize {
     let begins = |line: &str| {
         let rest = line.trim_start().strip_prefix(key);

@@ -1,5 +1,5 @@
-//! `xtask/tidy.toml`: the floors, the limits that only go down, and every exception with its
-//! reason.
+//! The settings in `xtask/tidy.toml`: the floors, the limits that only decrease, and every
+//! exception with its reason.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Path of the settings, relative to the root.
 pub(crate) const PATH: &str = "xtask/tidy.toml";
 
-/// The reason for an exception; an empty one is refused.
+/// The reason for an exception; an empty one is rejected.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Why(pub(crate) String);
@@ -24,14 +24,14 @@ impl TryFrom<String> for Why {
     }
 }
 
-/// Crates that must not know one another although their floors would allow it.
+/// Crates that must not depend on one another although their floors would allow it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Apart {
     /// The importing crate.
     #[serde(rename = "crate")]
     pub(crate) package: String,
-    /// What it must not import.
+    /// The crates that it must not import.
     pub(crate) never: Vec<String>,
     pub(crate) why: Why,
 }
@@ -44,13 +44,13 @@ pub(crate) struct Long {
     /// The function; empty for a file.
     #[serde(default)]
     pub(crate) name: String,
-    /// The size it may have.
+    /// Maximum number of lines.
     pub(crate) lines: usize,
     #[expect(dead_code, reason = "read by people, and required")]
     why: Why,
 }
 
-/// A library file outside the environment that may use it directly.
+/// A library file outside the environment crate that may use system services directly.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seam {
@@ -65,7 +65,7 @@ pub(crate) struct Seam {
 pub(crate) struct LargeType {
     #[serde(rename = "crate")]
     pub(crate) package: String,
-    /// Its name, with as much of its path as parts it from others of that name.
+    /// The type's name, with as much of its path as distinguishes it from others of that name.
     pub(crate) name: String,
     pub(crate) methods: Option<usize>,
     pub(crate) fields: Option<usize>,
@@ -83,7 +83,7 @@ pub(crate) struct LargeFolder {
     why: Why,
 }
 
-/// Owners that may depend on one another in a circle.
+/// Owners that may depend on one another in a cycle.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OwnerCycle {
@@ -94,18 +94,18 @@ pub(crate) struct OwnerCycle {
     why: Why,
 }
 
-/// Words that are not to come back.
+/// Words that must not be reintroduced.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Word {
     /// Words or phrases, in lower case.
     pub(crate) words: Vec<String>,
-    /// What to write.
+    /// The replacement to write.
     pub(crate) instead: String,
-    /// How often they still stand in the tree.
+    /// Number of remaining uses in the tree.
     #[serde(default)]
     pub(crate) count: usize,
-    /// Files, or folders when they end in `/`, where they may stay.
+    /// Files, or folders if they end in `/`, where the words may stay.
     #[serde(default)]
     pub(crate) may_stay: Vec<String>,
 }
@@ -116,11 +116,11 @@ pub(crate) struct Word {
 pub(crate) struct Settings {
     /// The commit after which subjects are checked.
     pub(crate) subjects_after: String,
-    /// How many comment lines are still too wide.
+    /// Number of comment lines that are still too wide.
     pub(crate) comment_width: usize,
-    /// Manifests of workspaces below the root.
+    /// Manifests of the separate workspaces below the root.
     pub(crate) workspaces: Vec<String>,
-    /// Files that may hold `unsafe`, and folders, which end in `/`.
+    /// Files that may contain `unsafe`, and folders, which end in `/`.
     #[serde(rename = "unsafe")]
     pub(crate) unsafe_files: Vec<String>,
     /// Floor of every workspace member.
@@ -151,7 +151,7 @@ impl Settings {
     }
 }
 
-/// Whether an entry for a file, or for a folder when it ends in `/`, covers this file.
+/// Returns whether an entry for a file, or for a folder if it ends in `/`, covers this file.
 pub(crate) fn covers(entry: &str, file: &str) -> bool {
     if entry.ends_with('/') {
         file.starts_with(entry)

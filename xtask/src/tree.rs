@@ -1,15 +1,15 @@
 //! The files of the working tree, read once.
 //!
-//! Build output and the repository's own folder are left out; everything else is read, also what is
-//! not committed yet, because it is about to be.
+//! Build output and the `.git` folder are skipped. Everything else is read, including files that
+//! are not committed yet, because they are about to be.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Names that are never read, at any depth. `.git` is a file in a linked working tree.
+/// Names that are skipped at any depth. `.git` is a file in a linked working tree.
 const SKIPPED: [&str; 4] = ["target", ".git", "corpus", "artifacts"];
-/// What the benchmark writes at the root.
+/// The folder at the root that the benchmark writes.
 const SKIPPED_AT_ROOT: &str = "report";
 
 /// Every text file by its path relative to the root, with `/` between components.
@@ -55,7 +55,7 @@ impl Tree {
         }
     }
 
-    /// A tree made of the given files, for tests of rules.
+    /// Creates a tree from the given files, for tests of rules.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
@@ -65,12 +65,12 @@ impl Tree {
         tree
     }
 
-    /// The text of one file.
+    /// Returns the text of one file.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Whether a file or folder of that path exists.
+    /// Returns whether a file or folder with that path exists.
     pub(crate) fn exists(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = format!("{path}/");
@@ -87,14 +87,14 @@ impl Tree {
                 .any(|found| found == path || found.starts_with(&inside))
     }
 
-    /// All text files with their text.
+    /// Returns all text files with their text.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The text files whose name ends in `suffix`.
+    /// Returns the text files whose names end in `suffix`.
     pub(crate) fn with_suffix<'a>(
         &'a self,
         suffix: &'a str,
@@ -103,13 +103,13 @@ impl Tree {
     }
 }
 
-/// The folder of a path, without a trailing slash; empty at the root.
+/// Returns the folder of a path, without a trailing slash; empty at the root.
 pub(crate) fn parent(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..at])
 }
 
-/// `path` seen from the folder `from`, with `.` and `..` taken away; `None` when it leaves the
-/// tree.
+/// Resolves `path` relative to the folder `from`, with `.` and `..` removed; `None` if it leaves
+/// the tree.
 pub(crate) fn join(from: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {

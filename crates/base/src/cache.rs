@@ -1,7 +1,7 @@
-//! Page cache interface, as a table reader sees it.
+//! The page cache interface that table readers use.
 //!
 //! The cache itself is in `crates/mem`, the tables in `crates/format`. Neither may import the
-//! other, so this trait is between them. Only tables read with `pread` use it: a mapped table is
+//! other, so both depend on this trait. Only tables read with `pread` use it: a mapped table is
 //! read in place.
 
 use std::fmt::Debug;
@@ -14,12 +14,12 @@ use crate::ids::FileNumber;
 /// Implementations are shared by all threads and bounded in bytes. An insert may evict other pages,
 /// and a page larger than the whole cache is not kept.
 pub trait PageCache: Debug + Send + Sync {
-    /// The cached bytes of a page, if present.
+    /// Returns the cached bytes of a page, if present.
     fn get(&self, file: FileNumber, page: u32) -> Option<Arc<[u8]>>;
     /// Stores `bytes`, which the caller has verified, for later `get`s.
     fn insert(&self, file: FileNumber, page: u32, bytes: Arc<[u8]>);
-    /// Drops every page of a file that is about to be deleted.
+    /// Drops all pages of a file that is about to be deleted.
     fn evict_file(&self, file: FileNumber);
-    /// Bytes held now, keys and bookkeeping included.
+    /// Returns the number of bytes held now, including keys and bookkeeping.
     fn bytes(&self) -> usize;
 }

@@ -1,10 +1,10 @@
 //! Integer encodings used on disk: little-endian fixed width, and LEB128.
 //!
 //! Writers append to a `Vec`. Readers take a slice and an offset and never index past its end, so
-//! that hostile bytes give `None`, never a panic. Widths are always explicit: a platform-sized
-//! integer cannot reach a file through these functions.
+//! malformed input yields `None`, never a panic. Widths are always explicit, so these functions
+//! cannot write a platform-sized integer to a file.
 
-/// Longest encoding of a `u64`: ceil(64 / 7) bytes.
+/// Maximum length of an encoded `u64`: ceil(64 / 7) bytes.
 pub const VARINT64_BYTES_MAX: usize = 10;
 
 /// Appends `value` as a LEB128 varint (1 to 10 bytes).
@@ -17,7 +17,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push((value & 0x7f) as u8);
 }
 
-/// Bytes that [`put_varint`] would append.
+/// Returns the number of bytes that [`put_varint`] would append.
 #[inline]
 pub const fn varint_len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;

@@ -1,8 +1,8 @@
-//! Key order: bytewise, or a comparator supplied by the user.
+//! Key order: bytewise or a user-supplied comparator.
 //!
-//! The engine treats bytewise order specially: keys may then be cut into heads, fences shortened
-//! and filters hashed. Under any other order only full keys are used, unless the comparator
-//! declares that keys are equal exactly if their bytes are.
+//! The engine treats bytewise order specially: it compares key heads, shortens fences and hashes
+//! keys for filters. Under any other order it uses only full keys, unless the comparator declares
+//! that keys are equal exactly if their bytes are.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -12,8 +12,8 @@ use crate::hash::hash64;
 
 /// A total order over keys, with a name that is stored in the database.
 ///
-/// A database opened with a comparator of another name is refused. The order must be total and must
-/// not change between runs; an inconsistent one gives wrong answers, never memory errors.
+/// Opening a database with a comparator of another name fails. The order must be total and must not
+/// change between runs; an inconsistent order causes wrong results but no memory errors.
 ///
 /// ```
 /// # use cairndb_base as cairndb;
@@ -30,12 +30,12 @@ use crate::hash::hash64;
 /// }
 /// ```
 pub trait Comparator: Debug + Send + Sync {
-    /// The name stored in the database, at most 255 bytes of UTF-8.
+    /// Returns the name stored in the database, at most 255 bytes of UTF-8.
     fn name(&self) -> &str;
     /// Compares `a` with `b`.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
-    /// Whether keys that compare equal always have identical bytes. `false` (the default) disables
-    /// filters and exact-hit seeks for this order.
+    /// Returns whether keys that compare equal always have identical bytes. `false` (the default)
+    /// disables filters and exact-hit seeks for this order.
     fn equality_is_identity(&self) -> bool {
         false
     }
@@ -44,14 +44,14 @@ pub trait Comparator: Debug + Send + Sync {
 /// The order of one database.
 #[derive(Clone, Debug, Default)]
 pub enum Order {
-    /// Unsigned byte by byte, shorter first: the default, and the only fast one.
+    /// Unsigned bytewise order, shorter keys first: the default, and the only fast order.
     #[default]
     Bytewise,
-    /// A comparator supplied by the user.
+    /// A user-supplied comparator.
     Custom(Arc<dyn Comparator>),
 }
 
-/// The name of the bytewise order, LevelDB's own.
+/// The name of the bytewise order, the same as LevelDB's.
 pub const BYTEWISE_NAME: &str = "leveldb.BytewiseComparator";
 
 impl Order {
@@ -64,13 +64,13 @@ impl Order {
         }
     }
 
-    /// Whether this is the bytewise order.
+    /// Returns whether this is the bytewise order.
     #[inline]
     pub fn is_bytewise(&self) -> bool {
         matches!(self, Order::Bytewise)
     }
 
-    /// Whether a filter over key bytes works for this order.
+    /// Returns whether filters over key bytes work for this order.
     #[inline]
     pub fn can_hash(&self) -> bool {
         match self {
@@ -79,14 +79,14 @@ impl Order {
         }
     }
 
-    /// A hash that equal keys share: of the key's bytes, or 0 if equal keys may have different
-    /// bytes.
+    /// Returns a hash that is the same for equal keys: the hash of the key's bytes, or 0 if equal
+    /// keys may have different bytes.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         if self.can_hash() { hash64(key) } else { 0 }
     }
 
-    /// The name stored in the manifest.
+    /// Returns the name stored in the manifest.
     pub fn name(&self) -> &str {
         match self {
             Order::Bytewise => BYTEWISE_NAME,

@@ -1,7 +1,7 @@
-//! The one error type: few kinds, structured context, one line of advice.
+//! The error type of all crates: few kinds, structured context, one line of text.
 //!
-//! The absence of a key is not an error. An error is one pointer wide, so that `Result` stays small
-//! on hot paths and success costs nothing.
+//! A missing key is not an error. An error is one pointer wide, so that `Result` stays small on hot
+//! paths and success costs nothing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,32 +11,34 @@ use std::sync::Arc;
 /// `std::result::Result` with the crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, and thus what a caller can do.
+/// The kind of failure, which determines what a caller can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system refused an operation; retrying may help once its cause is gone.
+    /// The operating system refused an operation; retrying may help once the cause is removed.
     Io,
-    /// Bytes on disk are not what was written, or a file of the database is missing; run `verify`,
-    /// and restore from a backup.
+    /// Bytes on disk differ from what was written, or a file of the database is missing; run
+    /// `verify` and restore from a backup.
     Corruption,
-    /// The call itself is wrong: a limit was exceeded, a name is unknown, a comparator differs.
+    /// The call is invalid: for example, a limit was exceeded, a name is unknown, or the comparator
+    /// differs.
     InvalidArgument,
-    /// This version or platform does not support it.
+    /// This version or platform does not support the operation.
     NotSupported,
-    /// The disk is full; free space and write again, without reopening.
+    /// The disk is full; free some space and retry the write without reopening.
     NoSpace,
-    /// Another transaction won; retry. Not returned yet: there are no transactions.
+    /// A conflicting transaction committed first; retry. Not returned yet, because transactions do
+    /// not exist yet.
     Conflict,
     /// Another handle or process has the database open.
     Locked,
     /// The handle was closed.
     Closed,
     /// A sync failed earlier, or background work or a comparator failed. Reads continue; writes
-    /// need a reopening.
+    /// fail until the database is reopened.
     Poisoned,
-    /// The handle was inherited over `fork`; open the database anew in the child. Every write,
-    /// flush, sync and close of such a handle is refused and changes nothing.
+    /// The handle was inherited across `fork`; open the database again in the child. Every write,
+    /// flush, sync and close of such a handle fails and changes nothing.
     Forked,
     /// The files were written by a newer version; nothing was changed.
     FormatTooNew,
@@ -47,7 +49,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind as one lower-case phrase.
+    /// Returns the kind as one lower-case phrase.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorKind::Io => "i/o error",
@@ -67,7 +69,7 @@ impl ErrorKind {
     }
 }
 
-/// Bytes of a key that an error shows: enough to recognise it, and still a short line.
+/// Maximum number of key bytes that an error shows: enough to recognise the key in a short line.
 const KEY_BYTES_SHOWN: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -76,7 +78,7 @@ struct Inner {
     message: Cow<'static, str>,
     directory: Option<String>,
     file: Option<String>,
-    /// `file` is a path, not a name in a database's directory.
+    /// Whether `file` is a path instead of a name in a database's directory.
     whole: bool,
     offset: Option<u64>,
     expected: Option<String>,
@@ -85,7 +87,7 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// An error with its kind, its file and offset, and what was expected and found.
+/// An error with its kind, file, offset, and the expected and found values.
 ///
 /// ```
 /// # use cairndb_base as cairndb;
@@ -105,7 +107,7 @@ struct Inner {
 pub struct Error(Box<Inner>);
 
 impl Error {
-    /// An error of `kind` with one lower-case sentence.
+    /// Returns an error of `kind` with `message`, one lower-case sentence.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Error {
         Error(Box::new(Inner {
@@ -122,20 +124,20 @@ impl Error {
         }))
     }
 
-    /// Damaged bytes.
+    /// Returns an error for corrupt bytes.
     #[cold]
     pub fn corruption(message: impl Into<Cow<'static, str>>) -> Error {
         Error::new(ErrorKind::Corruption, message)
     }
 
-    /// A wrong call.
+    /// Returns an error for an invalid call.
     #[cold]
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Error {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// A failure that the operating system reported for `operation`. A full disk or quota becomes
-    /// [`ErrorKind::NoSpace`]; everything else is [`ErrorKind::Io`].
+    /// Returns an error for a failure of `operation` that the operating system reported. A full
+    /// disk or quota becomes [`ErrorKind::NoSpace`]; everything else is [`ErrorKind::Io`].
     #[cold]
     pub fn io(operation: impl Into<Cow<'static, str>>, cause: std::io::Error) -> Error {
         let kind = match cause.kind() {
@@ -163,8 +165,8 @@ impl Error {
         self.file(path.display().to_string())
     }
 
-    /// Names the directory of the named file, for programs with several databases, unless an inner
-    /// layer has already done so. Does nothing if the error names no file, or one by its path.
+    /// Adds the directory of the named file, for programs with several databases, unless an inner
+    /// layer has already done so. Does nothing if the error names no file or names it by its path.
     #[must_use]
     pub fn directory(mut self, path: &Path) -> Error {
         if self.0.file.is_some() && !self.0.whole {
@@ -174,29 +176,29 @@ impl Error {
         self
     }
 
-    /// Names the offset, unless an inner layer has already done so.
+    /// Sets the offset, unless an inner layer has already done so.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Error {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// States the expected value.
+    /// Sets the expected value.
     #[must_use]
     pub fn expected(mut self, value: impl fmt::Display) -> Error {
         self.0.expected = Some(value.to_string());
         self
     }
 
-    /// States the value found.
+    /// Sets the value found.
     #[must_use]
     pub fn found(mut self, value: impl fmt::Display) -> Error {
         self.0.found = Some(value.to_string());
         self
     }
 
-    /// Names the key, unless an inner layer has already done so: escaped; of a long key its first
-    /// bytes and its length.
+    /// Sets the key, unless an inner layer has already done so. The key is escaped; a long key is
+    /// cut to its first bytes and its length.
     ///
     /// ```
     /// use cairndb_base::Error;
@@ -226,48 +228,48 @@ impl Error {
         self
     }
 
-    /// The same error with another kind, for a layer that knows better what it means.
+    /// Returns the same error with another kind, for a layer that knows its meaning better.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Error {
         self.0.kind = kind;
         self
     }
 
-    /// What kind of failure this is.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The sentence alone, without context.
+    /// Returns the message without its context.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The kind of the operating system's error that caused this one, if any: `AlreadyExists`, for
-    /// example, has no [`ErrorKind`].
+    /// Returns the kind of the operating system's error that caused this one, if any: for example,
+    /// `AlreadyExists` has no [`ErrorKind`].
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         let cause = self.0.source.as_deref()?.downcast_ref::<std::io::Error>()?;
         Some(cause.kind())
     }
 
-    /// The file that the error names: its name in the database's directory, or a path.
+    /// Returns the file that the error names: its name in the database's directory, or a path.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file.as_deref()
     }
 
-    /// The key that the error names, as its message shows it: in quotation marks, escaped, a long
-    /// one cut.
+    /// Returns the key that the error names, as its message shows it: quoted, escaped, and cut if
+    /// long.
     pub fn key_text(&self) -> Option<&str> {
         self.0.key.as_deref()
     }
 
-    /// The offset that the error names.
+    /// Returns the offset that the error names.
     pub fn file_offset(&self) -> Option<u64> {
         self.0.offset
     }
 }
 
-/// As `Display`: this is what a `main` that returns the error prints.
+/// Same as `Display`, because a `main` that returns the error prints its `Debug` form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -302,7 +304,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// For functions that return errors of the system: kind by kind, with the error itself inside.
+/// Maps each kind to an `io::ErrorKind` and wraps the error, for functions that return I/O errors.
 ///
 /// ```
 /// use std::io;

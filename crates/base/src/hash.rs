@@ -1,6 +1,6 @@
-//! The hash of keys, used by filters. Changing it needs a new format version.
+//! The key hash that filters use. Changing it requires a new format version.
 
-/// XXH3-64 of `key` with seed 0. Part of the table format: filters are built from it.
+/// Returns XXH3-64 of `key` with seed 0. Part of the table format: filters are built from it.
 #[inline]
 pub fn hash64(key: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(key)
@@ -10,7 +10,7 @@ pub fn hash64(key: &[u8]) -> u64 {
 mod tests {
     use super::hash64;
 
-    /// The value in `docs/format/README.md`.
+    /// Checks the value in `docs/format/README.md`.
     #[test]
     fn the_hash_is_the_one_that_is_written_down() {
         assert_eq!(hash64(b""), 0x2d06_8005_38d3_94c2);

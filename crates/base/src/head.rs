@@ -1,15 +1,15 @@
-//! Key heads: eight bytes of a key, after a prefix that many keys share, as one number that orders
-//! like the key. Comparing two numbers decides most comparisons of keys.
+//! Key heads: the eight key bytes after a common prefix, as one number that sorts like the key.
+//! Comparing two numbers decides most key comparisons.
 //!
-//! Invariant: for keys `a < b` bytewise, `head(a) <= head(b)`. Equal heads decide nothing; the full
-//! keys must then be compared. An unsuitable prefix costs speed, never order.
+//! Invariant: for keys `a < b` bytewise, `head(a) <= head(b)`. If the heads are equal, the full
+//! keys must be compared. An unsuitable prefix costs speed but never changes the order.
 
 use crate::comparator::Order;
 
-/// Bytes of a key that a head holds.
+/// Number of key bytes that a head holds.
 pub const HEAD_BYTES: usize = size_of::<u64>();
 
-/// How heads are taken: the prefix to skip, and whether the order has heads.
+/// Rule for taking heads: the prefix to skip, and whether the order has heads.
 ///
 /// ```
 /// use cairndb_base::{HeadRule, Order};
@@ -24,7 +24,8 @@ pub struct HeadRule {
 }
 
 impl HeadRule {
-    /// Heads after `prefix`, for an order that compares bytewise; always 0 for any other.
+    /// Returns the rule for heads after `prefix` if `order` is bytewise. Under any other order,
+    /// heads are always 0.
     pub fn new(order: &Order, prefix: Vec<u8>) -> HeadRule {
         HeadRule {
             prefix,
@@ -32,23 +33,23 @@ impl HeadRule {
         }
     }
 
-    /// The prefix after which heads are taken.
+    /// Returns the prefix after which heads are taken.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// The head of `key`.
+    /// Returns the head of `key`.
     #[expect(
         clippy::inline_always,
-        reason = "called for each insert; as a call it would save all registers"
+        reason = "called for each insert; a real call would save all registers"
     )]
     #[inline(always)]
     pub fn head(&self, key: &[u8]) -> u64 {
         if !self.bytewise {
             return 0;
         }
-        // Also faster for another reason: comparing no bytes at an empty vector's dangling address
-        // costs the C library's masked vector loads a suppressed fault.
+        // Also avoids a suppressed fault: the C library's masked vector loads incur one when they
+        // compare zero bytes at an empty vector's dangling address.
         if self.prefix.is_empty() {
             return head_of(key);
         }
@@ -63,9 +64,9 @@ impl HeadRule {
     }
 }
 
-/// The rest of `key` after `prefix`, if `key` begins with it. Short prefixes, the usual ones, are
-/// compared in two words that may overlap: a call of `memcmp` would cost more than the rest of a
-/// search.
+/// Returns the rest of `key` after `prefix`, if `key` starts with it. Prefixes are usually short.
+/// These are compared as two words that may overlap, because a call to `memcmp` would cost more
+/// than the rest of a search.
 #[inline]
 pub fn behind_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
     let (front, rest) = key.split_at_checked(prefix.len())?;
@@ -86,13 +87,13 @@ fn ends_alike<const BYTES: usize>(a: &[u8], b: &[u8]) -> bool {
     a.last_chunk::<BYTES>() == b.last_chunk()
 }
 
-/// The first eight bytes as a big-endian number, missing ones as 0.
+/// Returns the first eight bytes as a big-endian number, padded with zeros.
 #[inline]
 pub fn head_of(bytes: &[u8]) -> u64 {
     head_behind(bytes, 0)
 }
 
-/// The eight bytes of `key` from `at` on as a big-endian number, missing ones as 0.
+/// Returns the eight bytes of `key` from `at` on as a big-endian number, padded with zeros.
 #[inline]
 pub fn head_behind(key: &[u8], at: usize) -> u64 {
     let rest = key.get(at..).unwrap_or_default();
@@ -101,9 +102,9 @@ pub fn head_behind(key: &[u8], at: usize) -> u64 {
     } else if rest.is_empty() {
         0
     } else if let Some(last) = key.last_chunk::<HEAD_BYTES>() {
-        // The last eight bytes of the key, without those before `at`: one load. If they were copied
-        // into eight zeros first, the load would span the stores that had just written them, and
-        // wait for both.
+        // One load reads the last eight bytes of the key; a shift drops those before `at`. Copying
+        // the bytes into a zeroed buffer first would make the load span two recent stores and wait
+        // for both.
         u64::from_le_bytes(*last).swap_bytes() << (64 - 8 * rest.len())
     } else {
         rest.iter()

@@ -1,14 +1,14 @@
-//! Identifiers: sequence numbers, file numbers, kinds of entry.
+//! Identifiers: sequence numbers, file numbers, entry kinds.
 
 use std::fmt;
 
 /// The position of a write in the commit order. 0 is before every write.
 pub type SeqNo = u64;
 
-/// The largest sequence number; eight bits stay free for a kind next to it.
+/// The largest sequence number; it leaves eight bits for an entry kind.
 pub const SEQ_MAX: SeqNo = (1 << 56) - 1;
 
-/// The number in a file's name. Never used twice in the life of a database.
+/// The number in a file's name. A database never reuses a file number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FileNumber(pub u64);
 
@@ -18,7 +18,7 @@ impl fmt::Display for FileNumber {
     }
 }
 
-/// What an entry does to its key. The numbers are stored on disk and never change.
+/// The effect of an entry on its key. The numbers are stored on disk and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -33,9 +33,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind with this number, if this version knows it; readers refuse others as "format too
-    /// new". Reserved are 4 for a range deletion, 5 for a put and 6 for a pointer with an expiry
-    /// time.
+    /// Returns the kind with this number, if this version knows it; readers reject others as
+    /// "format too new". Reserved numbers: 4 for a range deletion, and 5 for a put and 6 for a
+    /// pointer with an expiry time.
     #[inline]
     pub const fn from_u8(number: u8) -> Option<Kind> {
         match number {

@@ -1,8 +1,8 @@
-//! Vocabulary that every CairnDB crate shares: identifiers, key order, integer encodings, limits,
+//! Basic types that all CairnDB crates share: identifiers, key order, integer encodings, limits,
 //! errors.
 //!
-//! Floor 1: no input or output, no threads, no unsafe code. Everything here is plain data and pure
-//! functions, so any crate may depend on it, and a test of it needs nothing else.
+//! Floor 1: no I/O, no threads, no unsafe code. This crate contains only plain data and pure
+//! functions, so any crate may depend on it, and its tests need nothing else.
 
 pub mod cache;
 pub mod coding;

@@ -1,8 +1,8 @@
 //! The engine's hot paths on a real directory: puts, gets, scans, merges, syncs, opening, queues.
 //!
-//! `cargo bench -p cairndb --bench engine`. Data is the classic one: sixteen digits, a hundred
-//! bytes of which half repeat. Directories are made under `CAIRN_BENCH_DIR`, else the temporary
-//! one.
+//! `cargo bench -p cairndb --bench engine`. Keys are sixteen digits; values are a hundred bytes,
+//! half of which repeat. Databases are created in `CAIRN_BENCH_DIR` if it is set, otherwise in the
+//! temporary directory.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 const ENTRIES: u64 = 1_000_000;
 const BUDGET: usize = 4 << 20;
 
-/// `n` in sixteen digits.
+/// Returns `n` as sixteen digits.
 fn key(n: u64) -> [u8; 16] {
     let mut key = [b'0'; 16];
     let mut rest = n;
@@ -25,7 +25,7 @@ fn key(n: u64) -> [u8; 16] {
     key
 }
 
-/// A pool of half-compressible values.
+/// Returns a pool of bytes from which half-compressible values are taken.
 fn pool() -> Vec<u8> {
     let mut state = 301u64;
     let mut pool = Vec::with_capacity(1 << 20);
@@ -47,7 +47,7 @@ fn value(pool: &[u8], n: u64) -> &[u8] {
     &pool[at..at + 100]
 }
 
-/// A draw that no memory of the last one is needed for.
+/// Returns a pseudorandom number that depends only on `n`.
 fn scatter(n: u64) -> u64 {
     (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % ENTRIES
 }
@@ -61,7 +61,7 @@ impl Bench {
     fn new() -> Bench {
         let base =
             std::env::var_os("CAIRN_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-        let dir = tempfile::tempdir_in(base).expect("a directory for the benchmark");
+        let dir = tempfile::tempdir_in(base).expect("the benchmark directory can be created");
         Bench { dir, made: 0 }
     }
 
@@ -69,7 +69,7 @@ impl Bench {
         self.made += 1;
         let path = self.dir.path().join(self.made.to_string());
         let options = Options::new().create_if_missing(true).memory_budget(BUDGET);
-        options.open(path).expect("a fresh database opens")
+        options.open(path).expect("a new database can be opened")
     }
 
     fn filled(&mut self) -> Db {
@@ -84,7 +84,7 @@ impl Bench {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-/// Time of `count` puts into a database that was fresh when the run began.
+/// Returns the time of `count` puts into a database that was empty when the run began.
 fn puts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Duration {
     let begun = Instant::now();
     for _ in 0..count {
@@ -96,13 +96,12 @@ fn puts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Durat
     begun.elapsed()
 }
 
-/// Puts of a burst: fewer than a part of a memtable takes, so that nothing is sealed and nobody
-/// flushes.
+/// Number of puts in a burst: less than a memtable holds, so that nothing is sealed or flushed.
 const BURST: u64 = 3_000;
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-/// Time of `count` bursts into memory and a log that are free: what a put takes by itself. Their
-/// keys are made before the clock runs.
+/// Returns the time of `count` bursts into an empty memtable and log, which is the cost of the puts
+/// alone. Keys are generated before the clock starts.
 fn bursts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..count {
@@ -167,7 +166,7 @@ fn reads(c: &mut Criterion) {
             next += 1;
             let found = db
                 .get_into(&key(scatter(next)), &mut out)
-                .expect("pages are whole");
+                .expect("pages are intact");
             black_box((found, &out));
         });
     });
@@ -176,7 +175,7 @@ fn reads(c: &mut Criterion) {
             next += 1;
             black_box(
                 db.get_into(&key(scatter(next))[..15], &mut out)
-                    .expect("pages are whole"),
+                    .expect("pages are intact"),
             );
         });
     });
@@ -184,7 +183,7 @@ fn reads(c: &mut Criterion) {
         b.iter(|| {
             next += 1;
             let mut cursor = db.cursor();
-            cursor.seek(&key(scatter(next))).expect("pages are whole");
+            cursor.seek(&key(scatter(next))).expect("pages are intact");
             black_box(cursor.value().len());
         });
     });
@@ -198,7 +197,7 @@ fn reads(c: &mut Criterion) {
                     } else {
                         cursor.seek_to_last()
                     }
-                    .expect("pages are whole");
+                    .expect("pages are intact");
                 }
                 black_box((cursor.key(), cursor.value()));
                 if forward {
@@ -206,7 +205,7 @@ fn reads(c: &mut Criterion) {
                 } else {
                     cursor.prev()
                 }
-                .expect("pages are whole");
+                .expect("pages are intact");
             });
         });
     }
@@ -227,7 +226,7 @@ fn short_scans(c: &mut Criterion) {
             b.iter(|| {
                 next += 1;
                 let mut cursor = db.cursor();
-                cursor.seek(&key(scatter(next))).expect("pages are whole");
+                cursor.seek(&key(scatter(next))).expect("pages are intact");
                 for _ in 0..20 {
                     black_box((cursor.key(), cursor.value()));
                     if forward {
@@ -235,7 +234,7 @@ fn short_scans(c: &mut Criterion) {
                     } else {
                         cursor.prev()
                     }
-                    .expect("pages are whole");
+                    .expect("pages are intact");
                 }
             });
         });
@@ -243,7 +242,8 @@ fn short_scans(c: &mut Criterion) {
     group.finish();
 }
 
-/// Keys of which many pages have as much in common as the fence of a table looks at.
+/// Returns a key that shares with those of many other pages all the bytes that a table's fence
+/// index compares.
 fn alike(n: u64) -> String {
     let (site, page) = (n % 50, n / 50);
     let shelf = page % 97;
@@ -268,7 +268,7 @@ fn keys_alike(c: &mut Criterion) {
             next += 1;
             let key = alike(scatter(next));
             let found = db.get_into(key.as_bytes(), &mut out);
-            assert!(found.expect("pages are whole"));
+            assert!(found.expect("pages are intact"));
         });
     });
     group.bench_function("cursor and seek", |b| {
@@ -276,7 +276,7 @@ fn keys_alike(c: &mut Criterion) {
             next += 1;
             let mut cursor = db.cursor();
             let key = alike(scatter(next));
-            cursor.seek(key.as_bytes()).expect("pages are whole");
+            cursor.seek(key.as_bytes()).expect("pages are intact");
             black_box((cursor.key(), cursor.value()));
         });
     });
@@ -318,21 +318,21 @@ fn whole(c: &mut Criterion) {
         b.iter(|| {
             Options::new()
                 .open(&path)
-                .expect("it opens")
+                .expect("the database can be opened")
                 .close()
-                .expect("it closes");
+                .expect("the database can be closed");
         });
     });
     group.finish();
 }
 
-/// Keys of a queue of its own.
+/// Returns the key of job `n` in `queue`.
 fn job(queue: u64, n: u64) -> [u8; 16] {
     key(queue * 1_000_000_000_000 + n)
 }
 
-/// A thousand jobs in each queue: look at the first, delete it, put another after the last; and
-/// the other way round.
+/// Queues of a thousand jobs each: reads the first job, deletes it, and puts another after the
+/// last; then the same in descending order.
 fn queue(c: &mut Criterion) {
     const LENGTH: u64 = 1_000;
     let mut group = c.benchmark_group("queue");
@@ -356,9 +356,9 @@ fn queue(c: &mut Criterion) {
                 let (queue, head) = (turn % queues, turn / queues);
                 let mut cursor = db.cursor();
                 if ascending {
-                    cursor.seek(&job(queue, 0)).expect("pages are whole");
+                    cursor.seek(&job(queue, 0)).expect("pages are intact");
                 } else {
-                    cursor.seek_to_last().expect("pages are whole");
+                    cursor.seek_to_last().expect("pages are intact");
                 }
                 assert_eq!(cursor.key(), at(queue, head));
                 db.delete(cursor.key()).expect("the disk has room");
@@ -370,7 +370,7 @@ fn queue(c: &mut Criterion) {
     group.finish();
 }
 
-/// Ten keys that are written all the time, and looked through after each write.
+/// Writes ten keys repeatedly, and scans them after each write.
 fn hot(c: &mut Criterion) {
     const KEYS: u64 = 10;
     let mut bench = Bench::new();
@@ -391,16 +391,16 @@ fn hot(c: &mut Criterion) {
                 let mut cursor = db.cursor();
                 let mut seen = 0;
                 if forward {
-                    cursor.seek_to_first().expect("pages are whole");
+                    cursor.seek_to_first().expect("pages are intact");
                 } else {
-                    cursor.seek_to_last().expect("pages are whole");
+                    cursor.seek_to_last().expect("pages are intact");
                 }
                 while cursor.valid() {
                     seen += 1;
                     if forward {
-                        cursor.next().expect("pages are whole");
+                        cursor.next().expect("pages are intact");
                     } else {
-                        cursor.prev().expect("pages are whole");
+                        cursor.prev().expect("pages are intact");
                     }
                 }
                 assert_eq!(seen, KEYS);

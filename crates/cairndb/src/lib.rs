@@ -3,7 +3,7 @@
 //! Keys and values are byte strings. Keys are ordered bytewise or by a custom comparator. Writes go
 //! through a memory-mapped log and a memtable into sorted tables that are compacted in the
 //! background. Reads take no lock, except for the handle of a value file and, where tables are read
-//! with `pread`, the page cache. Batches are atomic, snapshots see one moment, and every byte read
+//! with `pread`, the page cache. Batches are atomic, snapshots are consistent, and every byte read
 //! from disk is checksummed.
 //!
 //! ```
@@ -20,8 +20,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Durability is chosen per database and per write, see [`Durability`]. Settings are few, see
-//! [`Options`]; all other sizes are derived from the memory budget.
+//! Durability is chosen per database and per write; see [`Durability`]. There are few settings; see
+//! [`Options`]. All other sizes are derived from the memory budget.
 
 #![expect(
     clippy::needless_pass_by_value,

@@ -1,11 +1,11 @@
-//! Damage test: tens of thousands of damaged databases. Each must return right results, be refused
-//! with a named file, or report a cut.
+//! Damage test: tens of thousands of damaged databases. Each must return correct results, fail to
+//! open with an error that names a file, or report a cut.
 //!
 //! Small databases of every shape are created once (`images`). Each *mutant* is one of them with
-//! one damage (`mutants`). It is opened, read in every way, verified, and judged (`judge`). Bytes
-//! whose checksum was repaired after the damage (`reseal`) may have any meaning but must not break
-//! the reader. No mutant may cause a panic, take five seconds, or return a value that was not
-//! written.
+//! one kind of damage applied (`mutants`). It is opened, read in every way, verified, and judged
+//! (`judge`). Bytes whose checksum was repaired after the damage (`reseal`) may have any meaning
+//! but must not break the reader. No mutant may cause a panic, take five seconds, or return a value
+//! that was not written.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -43,7 +43,7 @@ use judge::Verdict;
 use mutants::Mutant;
 use watchdog::Watchdog;
 
-/// Number of mutants in a push.
+/// Number of mutants in a push check.
 const MUTANTS: u64 = 60_000;
 const THREADS: u64 = 2;
 /// Limit of the test's virtual memory. A length that is trusted before it is verified would exceed
@@ -54,7 +54,7 @@ fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
     )
 }
 
@@ -68,7 +68,7 @@ fn judged(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
     })
 }
 
-/// How many mutants ended in which way, and the first few failures.
+/// The number of mutants per outcome, and the first few failures.
 #[derive(Debug, Default)]
 struct Tally {
     verdicts: Mutex<std::collections::BTreeMap<Verdict, u64>>,
@@ -101,7 +101,7 @@ impl Tally {
     }
 }
 
-/// Changes every byte of every file that a small closed database consists of, each in one way.
+/// Changes every byte of every file of a small closed database, each in one way.
 #[test]
 fn after_a_clean_close_every_changed_byte_is_noticed() {
     let image = images::tiny();

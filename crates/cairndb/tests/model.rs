@@ -1,9 +1,9 @@
 //! Model test: compares the database with a `BTreeMap` over millions of operations and random
 //! settings.
 //!
-//! A *list* is a setting and some twenty thousand operations, all drawn from one seed. It runs on
-//! the database and on the model, and every result is compared. A failing list is reduced and
-//! printed with the command that replays it.
+//! A *list* consists of settings and about twenty thousand operations, all drawn from one seed. It
+//! runs on the database and on the model, and every result is compared. A failing list is reduced
+//! and printed with the command that replays it.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -40,16 +40,16 @@ mod upkeep;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of operations in a push: about three minutes on two cores.
+/// Number of operations in a push check: about three minutes on two cores.
 const OPS: u64 = 20_000_000;
-/// Number of threads. Each runs a list of its own, so that two cores are busy.
+/// Number of threads. Each runs its own list, so that two cores are busy.
 const THREADS: usize = 2;
 
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
     )
 }
 

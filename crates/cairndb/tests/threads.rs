@@ -2,14 +2,14 @@
 //! close in the middle.
 //!
 //! Each writer numbers its writes and spreads them over its keys, so that a reader can derive the
-//! number of the last write from what it sees, and from that number the state of every other key
-//! (`story`). So every scan, `multi_get`, snapshot and checkpoint is checked completely: no missing
-//! write, no torn batch, no step backwards. When the database closes, threads that are still
-//! working must get `Closed` and no other error. Everything acknowledged before must be found by
-//! the next opening, which happens at once, while the threads of the old handle still unwind.
+//! number of the last write from the entries it reads, and from that number the state of every
+//! other key (`story`). So every scan, `multi_get`, snapshot and checkpoint is checked completely:
+//! no missing write, no torn batch, no step backwards. When the database closes, threads that are
+//! still working must get `Closed` and no other error. The next open must find everything
+//! acknowledged before. It happens immediately, while the threads of the old handle still unwind.
 //!
-//! Under a sanitizer (`xtask/check.sh tsan`) the same rounds reveal data races that no result
-//! shows.
+//! Under a sanitizer (`xtask/check.sh tsan`) the same rounds reveal data races that do not affect
+//! results.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -32,10 +32,10 @@ mod upkeep;
 #[path = "threads/values.rs"]
 mod values;
 
-/// Rounds in a push: about ten seconds on two cores.
+/// Number of rounds in a push check: about ten seconds on two cores.
 const ROUNDS: u64 = 24;
 
-/// Length of a round, in percent of the length in a push.
+/// Length of a round, in percent of its length in a push check.
 #[derive(Clone, Copy)]
 struct Scale(u64);
 
@@ -49,7 +49,7 @@ fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
     )
 }
 

@@ -1,8 +1,8 @@
-//! Benchmark: the kernels on the sizes that the engine uses.
+//! Benchmarks of the kernels on the sizes that the engine uses.
 //!
-//! Values cycle over 4,096 different ones of the same shape, keys over 4,096 random ones, so that
-//! the processor cannot learn a result by heart. Each group compares with the portable twin or with
-//! the crate that would otherwise be used.
+//! Each benchmark cycles over 4,096 different values of the same shape, or 4,096 random keys, so
+//! that the processor cannot learn a result. Each group compares a kernel with its portable twin or
+//! with the crate that would otherwise be used.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 const VARIANTS: usize = 4096;
 
-/// A small generator (xorshift64*) with a fixed seed: every run measures the same bytes.
+/// A small generator (xorshift64*) with a fixed seed, so that every run measures the same bytes.
 struct Random(u64);
 
 impl Random {
@@ -30,13 +30,13 @@ impl Random {
         (0..len).map(|_| self.byte_below(256)).collect()
     }
 
-    /// 50 random printable bytes, twice.
+    /// Returns 50 random printable bytes, twice.
     fn classic(&mut self) -> Vec<u8> {
         let half: Vec<u8> = (0..50).map(|_| b' ' + self.byte_below(95)).collect();
         half.repeat(2)
     }
 
-    /// A small record whose field names repeat, with literals and matches of all lengths.
+    /// Returns a small record whose field names repeat, with literals and matches of all lengths.
     fn record(&mut self) -> Vec<u8> {
         let mut record = Vec::new();
         for name in ["first_name", "last_name", "birth_date", "birth_name"] {
@@ -49,7 +49,8 @@ impl Random {
     }
 }
 
-/// Records that share their field names and some words, and repeat nothing within themselves.
+/// Returns records that share their field names and some words but contain no repetition
+/// themselves.
 fn json(random: &mut Random) -> Vec<u8> {
     const CITIES: [&str; 4] = ["Bergen", "Cusco", "Izmir", "Kyoto"];
     let city = CITIES[usize::from(random.byte_below(4))];
@@ -83,7 +84,7 @@ fn dictionaries(criterion: &mut Criterion) {
         let mut out = Vec::new();
         assert!(
             encoder.encode_with(&matcher, value, &mut out),
-            "they share most"
+            "most of each record must match the dictionary"
         );
         out
     });
@@ -176,7 +177,7 @@ fn codecs(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Decoding of a page's values and of a large value: many at once, and one of many sequences.
+/// Measures decoding of a page's values, many at once, and of a large value with many sequences.
 fn rows(criterion: &mut Criterion) {
     let mut random = Random(7);
     let mut encoder = codec::Encoder::new();
@@ -208,7 +209,10 @@ fn rows(criterion: &mut Criterion) {
         .flatten()
         .collect();
     let mut stored = Vec::new();
-    assert!(encoder.encode(&block, &mut stored), "classic values shrink");
+    assert!(
+        encoder.encode(&block, &mut stored),
+        "classic values must shrink"
+    );
     group.bench_function("decode_classic_65500", |bencher| {
         bencher.iter(|| {
             out.clear();

@@ -1,18 +1,18 @@
 //! Copies of short byte strings, inlined.
 //!
-//! A key usually has 8 to 32 bytes, a number that the compiler does not know. `memcpy` would be a
-//! call that costs more than the copy. Here such a copy is two moves, which may overlap; other
-//! lengths are left to the library. Both functions write what [`Vec::extend_from_slice`] would.
+//! A key usually has 8 to 32 bytes, but the compiler does not know how many. A call to `memcpy`
+//! would cost more than the copy. Here such a copy takes two moves, which may overlap; the library
+//! copies other lengths. Both functions write what [`Vec::extend_from_slice`] would.
 //!
-//! Invariant: [`copy_into`] initialises all of its room or panics. The new length of a vector here,
-//! and the keys of memtable nodes elsewhere, depend on it.
+//! Invariant: [`copy_into`] initialises its whole target or panics. The new length of a vector here
+//! and the keys of memtable nodes elsewhere depend on it.
 
 #![allow(unsafe_code, reason = "sets a vector's length after writing its bytes")]
 
 use std::mem::MaybeUninit;
 
-/// Appends `parts` one after the other and reserves room for all of them once. Meant for parts of 8
-/// to 32 bytes, or of a length that the compiler knows.
+/// Appends `parts` in order after reserving room for all of them once. Meant for parts of 8 to 32
+/// bytes, or of a length known at compile time.
 ///
 /// ```
 /// let mut keys = b"key1".to_vec();
@@ -29,18 +29,18 @@ pub fn append_parts<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
         copy_into(front, part);
         room = behind;
     }
-    // SAFETY: `room` began as the first `bytes` of the spare capacity. `copy_into` has initialised
-    // everything that was split off: the parts, whose lengths add up to `bytes`.
+    // SAFETY: `room` was initially the first `bytes` of the spare capacity. `copy_into` has
+    // initialised everything that was split off: the parts, whose lengths add up to `bytes`.
     unsafe { to.set_len(to.len() + bytes) };
 }
 
 /// Copies `bytes` to `to` and initialises all of it. Meant for 8 to 32 bytes.
 ///
 /// # Panics
-/// If the two differ in length.
+/// If their lengths differ.
 #[inline]
 pub fn copy_into(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
-    assert_eq!(to.len(), bytes.len(), "room for as many bytes");
+    assert_eq!(to.len(), bytes.len(), "source and target differ in length");
     match bytes.len() {
         8..16 => write_ends::<8>(to, bytes),
         16..=32 => write_ends::<16>(to, bytes),
@@ -50,7 +50,7 @@ pub fn copy_into(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
     }
 }
 
-/// Copies the first and the last `N` bytes, which is everything if there are `N` to `2 * N`.
+/// Copies the first and the last `N` bytes, which cover any slice of `N` to `2 * N` bytes.
 #[inline]
 fn write_ends<const N: usize>(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
     debug_assert!((N..=2 * N).contains(&bytes.len()));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "room for as many bytes")]
+    #[should_panic(expected = "source and target differ in length")]
     fn too_little_room_is_refused() {
         copy_into(&mut [MaybeUninit::uninit(); 9], &[0; 10]);
     }

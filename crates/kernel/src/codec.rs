@@ -1,33 +1,33 @@
 //! The short-value codec: LZ4's sequences without LZ4's frame, for values of 20 bytes to 64 KiB.
 //!
-//! An encoded value is a series of sequences. Nothing else is stored; the page keeps the raw
-//! length:
+//! An encoded value is a series of sequences and nothing else; the page stores the raw length:
 //!
 //! ```text
-//! token      1 byte    high half: literal count L, low half: match length M less 4
-//! L more     0..       only if the high half is 15: bytes that add up, the last one below 255
+//! token      1 byte    high half: literal count L, low half: match length M minus 4
+//! L more     0..       only if the high half is 15: bytes to be summed, the last one below 255
 //! literals   L bytes
-//! offset     2 bytes   little-endian, 1..=65535: the match begins this far back in the output
+//! offset     2 bytes   little-endian, 1..=65535: distance back to the start of the match in the output
 //! M more     0..       only if the low half is 15: as above
 //! ```
 //!
 //! The encoded value may end after the literals of a sequence (the low half of its token is 0) or
-//! after a match. LZ4 demands that a block ends with five literals and that its last match begins
-//! at least twelve bytes before the end. Neither rule holds here, which saves several bytes on a
-//! 100-byte value. Every LZ4 block is a valid encoded value, but not the other way round.
+//! after a match. LZ4 requires that a block ends with five literals and that its last match starts
+//! at least twelve bytes before the end. This format drops both rules, which saves several bytes on
+//! a 100-byte value. Every LZ4 block is a valid encoded value, but not vice versa.
 //!
-//! Values encoded against a dictionary have another form; see [`Dictionary`].
+//! Values encoded against a dictionary have a different form; see [`Dictionary`].
 //!
-//! Position in the flow: the table builder encodes each value alone and keeps the encoded form if
-//! it is shorter. Readers decode one value directly into the caller's buffer. Callers verify the
-//! checksum before or after, and in the second case discard what was decoded on a mismatch. Every
-//! byte sequence is safe to decode.
+//! Position in the flow: the table builder encodes each value separately and keeps the encoded form
+//! if it is shorter. Readers decode one value directly into the caller's buffer. Callers verify the
+//! checksum before or after decoding; if they verify it afterwards, they discard the output on a
+//! mismatch. Every byte sequence is safe to decode.
 //!
 //! Files: `encode.rs` and `sink.rs` encode, `decode.rs` decodes, `fast.rs` lists the fast paths for
-//! certain data, `dictionary.rs` is the second form, `portable.rs` holds the safe twins.
+//! certain data, `dictionary.rs` implements the dictionary form, `portable.rs` holds the safe
+//! twins.
 //!
 //! Invariants:
-//! 1. What an encoder appends depends on the value alone, never on values encoded before.
+//! 1. The output of an encoder depends only on the value, never on values encoded before.
 //! 2. `decode(encode(value), value.len()) == value`, and the encoded form is always shorter.
 //! 3. Decoding reads only the encoded bytes, writes only into reserved room, and returns exactly
 //!    the raw length or `None`.

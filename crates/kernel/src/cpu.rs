@@ -1,7 +1,7 @@
-//! Which vector instructions this processor has, queried once and cached in one byte.
+//! Detection of this processor's vector instructions, queried once and cached in one byte.
 //!
-//! A relaxed load and a well-predicted branch cost less than an indirect call through a function
-//! pointer, and the kernel can be inlined into its dispatch.
+//! A relaxed load and a well-predicted branch cost less than a call through a function pointer, and
+//! the kernel can be inlined into its dispatcher.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use x86::{Level, is_known, level};
@@ -10,7 +10,7 @@ pub(crate) use x86::{Level, is_known, level};
 mod x86 {
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    /// Ascending sets of instructions; each level includes the ones before it.
+    /// Instruction set levels in ascending order; each includes all lower levels.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(crate) enum Level {
         /// The x86-64 baseline (SSE2) and nothing else.
@@ -28,10 +28,11 @@ mod x86 {
 
     const UNKNOWN: u8 = 0;
 
-    /// Relaxed is enough: the byte is the whole message, and every thread computes the same value.
+    /// Relaxed ordering is enough: only this byte is shared, and every thread computes the same
+    /// value.
     static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-    /// The highest level this processor supports.
+    /// Returns the highest level this processor supports.
     #[inline]
     pub(crate) fn level() -> Level {
         match LEVEL.load(Ordering::Relaxed) {
@@ -44,9 +45,9 @@ mod x86 {
         }
     }
 
-    /// Whether this processor is known to have `wanted`; `false` until [`level`] was called once.
-    /// For hot callers that cannot afford to save registers for the call that queries the
-    /// processor.
+    /// Returns whether this processor is known to support `wanted`; `false` until [`level`] has
+    /// been called once. For hot callers that cannot afford to save registers for the call that
+    /// queries the processor.
     #[inline]
     pub(crate) fn is_known(wanted: Level) -> bool {
         LEVEL.load(Ordering::Relaxed) >= wanted as u8

@@ -1,10 +1,10 @@
 //! CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), the checksum of every CairnDB file.
 //!
 //! The polynomial, the initial value (all ones) and the final inversion are part of the format and
-//! never change. x86-64 with SSE4.2 runs three independent chains of the CRC instruction and joins
-//! them with carry-less multiplication, and folds long runs with 64-byte vectors if it can. Other
-//! processors use the `crc32c` crate. [`portable`] is the table-driven twin that defines the result
-//! and that Miri runs.
+//! never change. On x86-64 with SSE4.2, three independent chains of the CRC instruction run in
+//! parallel and are joined by carry-less multiplication; long runs are folded with 64-byte vectors
+//! if the processor supports them. Other processors use the `crc32c` crate. [`portable`] is the
+//! table-driven twin that defines the result and runs under Miri.
 
 mod chains;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -17,7 +17,7 @@ mod x86;
 #[cfg(test)]
 mod tests;
 
-/// CRC-32C of `bytes`.
+/// Returns the CRC-32C of `bytes`.
 ///
 /// ```
 /// assert_eq!(cairndb_kernel::crc32c(b"123456789"), 0xE306_9283);
@@ -27,10 +27,10 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c_append(0, bytes)
 }
 
-/// CRC-32C of everything `crc` already covers followed by `bytes`.
+/// Returns the CRC-32C of everything that `crc` already covers, followed by `bytes`.
 ///
-/// `crc32c_append(crc32c(a), b)` equals the checksum of `a` and `b` joined; the checksum of
-/// nothing is 0.
+/// `crc32c_append(crc32c(a), b)` equals the checksum of `a` followed by `b`; the checksum of an
+/// empty slice is 0.
 #[inline]
 pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     #[cfg(miri)]
@@ -41,17 +41,17 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     return ::crc32c::crc32c_append(crc, bytes);
 }
 
-/// A check value for bytes that stay in memory, for readers that cannot trust that they are
-/// unchanged. Not for files: files use [`crc32c`], and this number depends on the processor.
+/// Returns a check value for bytes in memory, so that readers can detect whether the bytes have
+/// changed. Files use [`crc32c`] instead, because this value depends on the processor.
 ///
-/// Lengths of 65 to 511 bytes, with 64-byte folding: a CRC-32C register that starts with the
-/// length, takes whole vectors and is not inverted. The last vector ends where the bytes end and
-/// may overlap the one before, so no remainder is left to be taken word by word. Every change of a
-/// single bit is noticed. Lengths of 32 to 64 bytes, and without folding of 32 to 511: four chains
-/// of CRC-32C, each over every fourth word, joined to one number that is no checksum. Other
-/// lengths: the checksum. For 100 bytes folding takes about half of the instructions of a 64-bit
-/// hash (XXH3) or of the checksum, and chains take a little less than those. Any other change is
-/// missed at most once in 2^31.
+/// With 64-byte folding, the value for 65 to 511 bytes is a CRC-32C register that starts with the
+/// length, processes whole vectors and is not inverted. The last vector ends where the bytes end
+/// and may overlap the one before, so no remainder has to be processed word by word. Every
+/// single-bit change is detected. For 32 to 64 bytes, or for 32 to 511 without folding, the value
+/// combines four chains of CRC-32C, each over every fourth word, and is not a checksum. For all
+/// other lengths it is the checksum. For 100 bytes, folding takes about half as many instructions
+/// as a 64-bit hash (XXH3) or the checksum; chains take slightly fewer than those. Any other change
+/// is missed at most once in 2^31.
 ///
 /// ```
 /// use cairndb_kernel::memory_check;

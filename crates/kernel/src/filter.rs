@@ -1,24 +1,25 @@
-//! One line of a blocked Bloom filter: all bits of a key tested at once.
+//! Probe of one line of a blocked Bloom filter: all bits of a key are tested at once.
 //!
-//! A line is 512 bits. A key's bits are the upper bits of its state multiplied by each of several
-//! factors; the format defines both. One vector holds the line and one the bits: no branch between
-//! probes that could be mispredicted, and a quarter of the instructions of six loads and tests.
+//! A line is 512 bits. The upper bits of a key's state multiplied by each of several factors select
+//! its bits; the format defines the state and the factors. One vector holds the line and another
+//! holds the bits, so no branch between probes can be mispredicted, and the test takes a quarter of
+//! the instructions of six loads and tests.
 
 #![allow(
     unsafe_code,
-    reason = "vector loads, and calls for instructions found at run time"
+    reason = "vector loads, and calls for instructions detected at run time"
 )]
 
-/// Bytes of a line.
+/// Number of bytes in a line.
 pub const LINE_BYTES: usize = 64;
-/// Most bits that are tested.
+/// Maximum number of bits that are tested.
 pub const PROBES_MAX: usize = 16;
 
 /// The safe twin of this module, for tests.
 pub mod twin {
     use super::{LINE_BYTES, PROBES_MAX};
 
-    /// As [`super::all_set`].
+    /// Same as [`super::all_set`].
     pub fn all_set(
         line: &[u8; LINE_BYTES],
         state: u32,
@@ -32,8 +33,8 @@ pub mod twin {
     }
 }
 
-/// The bits of a state within its line, as byte and mask: the upper nine bits of its product with
-/// each of the first `probes` factors.
+/// Returns the bits of a state within its line, each as a byte and a mask. The upper nine bits of
+/// the state's product with each of the first `probes` factors select a bit.
 #[inline]
 pub fn bits(
     state: u32,
@@ -46,7 +47,7 @@ pub fn bits(
     })
 }
 
-/// Whether all of [`bits`] are set in `line`.
+/// Returns whether all of [`bits`] are set in `line`.
 ///
 /// ```
 /// use cairndb_kernel::filter::all_set;
@@ -63,7 +64,7 @@ pub fn all_set(
 ) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if crate::cpu::level() >= crate::cpu::Level::Avx512 {
-        // SAFETY: the level just read says that this processor has AVX-512 F.
+        // SAFETY: the level just read means that this processor has AVX-512 F.
         return unsafe { all_set_avx512(line, state, factors, probes) };
     }
     twin::all_set(line, state, factors, probes)
@@ -81,9 +82,9 @@ fn all_set_avx512(
         _mm512_and_si512, _mm512_loadu_si512, _mm512_mullo_epi32, _mm512_permutexvar_epi32,
         _mm512_set1_epi32, _mm512_sllv_epi32, _mm512_srli_epi32, _mm512_testn_epi32_mask,
     };
-    // SAFETY: the line is the 64 bytes that are read.
+    // SAFETY: the line has the 64 bytes that are read.
     let line = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-    // SAFETY: sixteen factors of four bytes are the 64 bytes that are read.
+    // SAFETY: sixteen factors of four bytes cover the 64 bytes that are read.
     let factors = unsafe { _mm512_loadu_si512(factors.as_ptr().cast()) };
     let products = _mm512_mullo_epi32(factors, _mm512_set1_epi32(state.cast_signed()));
     let bit = _mm512_srli_epi32::<23>(products);

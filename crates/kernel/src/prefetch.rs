@@ -1,13 +1,13 @@
-//! Prefetch hints: bring cache lines close before they are needed.
+//! Prefetch hints: load cache lines before they are needed.
 //!
 //! A point lookup knows the addresses of its filter line, fence line and page long before it reads
-//! them; prefetching overlaps the misses. A put knows where the next one will store: a store to a
-//! distant line is cheap by itself, but the next atomic operation waits for it, and a put has
-//! three. A hint changes no state that a program can see.
+//! them; prefetching overlaps the cache misses. A put knows where the next put will store. A store
+//! to an uncached line is cheap by itself, but the next atomic operation waits for it, and a put
+//! executes three. A hint changes no state that a program can observe.
 
 #![allow(unsafe_code, reason = "the prefetch instructions take a raw address")]
 
-/// Asks the processor to load the cache line that holds `bytes[at]` for reading.
+/// Prefetches the cache line that holds `bytes[at]` for reading.
 ///
 /// Does nothing if `at` lies outside `bytes`, on processors without such an instruction, and under
 /// Miri. Never faults and never blocks.
@@ -24,12 +24,12 @@ pub fn prefetch(bytes: &[u8], at: usize) {
     }
 }
 
-/// Bytes of a cache line on the intended processors; on others there is a hint too many or too few.
+/// Cache line size of the intended processors; others get too many or too few hints.
 const LINE_BYTES: usize = 64;
 
-/// As [`prefetch`], for every line of the `bytes` after `start`, which may be any address: nothing
-/// is read. Also serves bytes that will be stored to: asking other processors to give up their
-/// copies at once (PREFETCHW) was no faster.
+/// Like [`prefetch`], but for every line of the `bytes` after `start`, which may be any address
+/// because nothing is read. Also used for bytes that will be written: requesting exclusive
+/// ownership at once (PREFETCHW) was no faster.
 #[inline]
 pub fn prefetch_span(start: *const u8, bytes: usize) {
     for at in (0..bytes).step_by(LINE_BYTES) {

@@ -3,7 +3,7 @@
 //! A head column is `count` unsigned little-endian integers of one width (1, 2, 4 or 8 bytes)
 //! without gaps; it may start at any address. A page holds 40 to 128 heads, so comparing all of
 //! them at once costs less than the mispredicted branches of a binary search. Counting the heads
-//! below the key does not depend on their order: on a page with disordered heads (damage that a
+//! below the key does not depend on their order. On a page with unordered heads (corruption that a
 //! checksum missed) the result is still the count, the same on every processor.
 //!
 //! [`locate`] also looks for the key itself; that result is defined for ascending heads only.
@@ -26,7 +26,7 @@ pub mod twin {
     pub use super::portable::{locate, lower_bound, lower_bound_u64_le, upper_bound};
 }
 
-/// Number of heads smaller than `key` among the first `count` heads of `width` bytes.
+/// Returns the number of heads smaller than `key` among the first `count` heads of `width` bytes.
 ///
 /// If the heads ascend, this is the index of the first head not smaller than `key`. A `key` that
 /// does not fit `width` is larger than every head.
@@ -50,13 +50,14 @@ pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
     return portable::count_below(column, width, key);
 }
 
-/// Number of heads not greater than `key` among the first `count` heads of `width` bytes.
+/// Returns the number of heads not greater than `key` among the first `count` heads of `width`
+/// bytes.
 ///
 /// If the heads ascend, this is the index of the first head greater than `key`.
 ///
 /// # Panics
 ///
-/// As [`lower_bound`].
+/// Same as [`lower_bound`].
 #[inline]
 pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
     match key.checked_add(1) {
@@ -65,9 +66,9 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
     }
 }
 
-/// Where `key` belongs among the first `count` heads of `width` bytes, which ascend: how many are
-/// smaller, and whether the next one equals `key`. Equivalent to [`lower_bound`] followed by
-/// reading the head at that index, but without waiting for that load.
+/// Returns the position of `key` among the first `count` ascending heads of `width` bytes: the
+/// number of smaller heads, and whether the next head equals `key`. Equivalent to [`lower_bound`]
+/// followed by reading the head at that index, but without waiting for that load.
 ///
 /// ```
 /// use cairndb_kernel::search::locate;
@@ -78,7 +79,7 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
 ///
 /// # Panics
 ///
-/// As [`lower_bound`].
+/// Same as [`lower_bound`].
 #[inline]
 pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, bool) {
     let column = column(heads, width, count);
@@ -88,13 +89,14 @@ pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, boo
     return portable::located(column, width, key);
 }
 
-/// Up to this many entries of eight bytes, comparing all is faster than searching.
+/// Maximum number of eight-byte entries for which comparing all is faster than searching.
 const COUNTED_MAX: usize = 64;
 
-/// Number of entries smaller than `key` in an ascending column of `count` little-endian u64.
+/// Returns the number of entries smaller than `key` in an ascending column of `count` little-endian
+/// u64.
 ///
-/// Branch-free: the time depends on `count` alone. Up to 64 are counted, more are searched. On a
-/// column that does not ascend the result is some number up to `count`.
+/// Branch-free: the time depends only on `count`. Up to 64 entries are counted; more are searched.
+/// If the column does not ascend, the result is an arbitrary number up to `count`.
 ///
 /// # Panics
 ///

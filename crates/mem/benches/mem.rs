@@ -1,7 +1,8 @@
-//! Benchmark: the memtable and the caches, per entry of 16 + 100 bytes in a memtable of 512 KiB.
+//! Benchmarks of the memtable and the cache, per entry of 16 + 100 bytes in a memtable of 512 KiB.
 //!
-//! Inserts include making and dropping the memtable. Gates: sequential insert 25 ns, random insert
-//! 60 ns, get of a missing key 15 ns. Figures are per `elem` in the throughput line.
+//! Insert times include creating and dropping the memtable. Limits: 25 ns for a sequential insert,
+//! 60 ns for a random insert, 15 ns for a get of a missing key. The throughput line gives figures
+//! per `elem`.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 const CAPACITY: usize = 512 << 10;
 const VALUE: [u8; 100] = [7; 100];
-/// Keys are drawn from as many numbers as the classic data set has entries.
+/// Number of possible keys, equal to the number of entries in the classic data set.
 const KEYS: u64 = 1_000_000;
 
 type HashedKey = ([u8; 16], u64);
@@ -24,24 +25,24 @@ fn key(number: u64) -> HashedKey {
     (key, hash64(&key))
 }
 
-/// Memtables with different keys, used in turn: with one memtable's keys over and over, the branch
-/// predictor would learn the searches by heart.
+/// Number of memtables with different keys, used in rotation: with the same keys each time, the
+/// branch predictor would learn the searches.
 const TABLES: usize = 50;
 
-/// The keys of [`TABLES`] memtables that are filled with ascending numbers.
+/// Returns the keys of [`TABLES`] memtables that are filled with ascending numbers.
 fn ascending() -> Vec<Vec<HashedKey>> {
     let numbers: Vec<u64> = (0..KEYS).collect();
     tables_of(&numbers)
 }
 
-/// The keys of [`TABLES`] memtables that are filled with numbers in random order, none twice.
+/// Returns the keys of [`TABLES`] memtables that are filled with distinct numbers in random order.
 fn shuffled() -> Vec<Vec<HashedKey>> {
     let mut numbers: Vec<u64> = (0..KEYS).collect();
     numbers.sort_by_cached_key(|number| hash64(&number.to_le_bytes()));
     tables_of(&numbers)
 }
 
-/// Cuts numbers into memtables that are more than full.
+/// Splits numbers into memtables, each with more entries than fit.
 fn tables_of(numbers: &[u64]) -> Vec<Vec<HashedKey>> {
     let tables = numbers.chunks(4000).take(TABLES);
     tables
@@ -94,7 +95,7 @@ fn reads(c: &mut Criterion) {
     let tables = shuffled();
     let (table, mut writer) = memtable(&ChunkPool::new(0), b"0000000000");
     let count = usize::try_from(fill(&mut writer, &tables[0])).expect("small");
-    // In another order than they were inserted in, and a long one.
+    // The keys in a long sequence that differs from the insertion order.
     let mut present: Vec<HashedKey> = Vec::new();
     for round in 0..4u64 {
         let mut keys = tables[0][..count].to_vec();

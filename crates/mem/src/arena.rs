@@ -1,16 +1,17 @@
-//! Arena: the memory of one memtable, in chunks that are allocated on demand and never moved.
+//! The arena: the memory of one memtable, in chunks that are allocated on demand and never moved.
 //!
 //! The single writer cuts pieces off the current chunk through its [`Bump`]. Readers that hold the
 //! memtable may read pieces until the [`Arena`] is dropped, which frees all chunks.
 //!
 //! Invariants:
-//! 1. A piece is handed out once, lies within one chunk, and is aligned to [`ALIGN`].
+//! 1. A piece is allocated once, lies within one chunk, and is aligned to [`ALIGN`].
 //! 2. Only dropping the arena frees a chunk or returns it to the pool.
-//! 3. `allocated` is the sum of the chunks' sizes, to the byte.
-//! 4. A node place names one address of a regular chunk for as long as the arena lives.
+//! 3. `allocated` is the exact sum of the chunks' sizes.
+//! 4. A node place identifies one address of a regular chunk for the lifetime of the arena.
 //!
-//! Threads: one thread at a time cuts pieces (the `Bump` is `&mut`); any thread may read sizes.
-#![expect(unsafe_code, reason = "raw memory is this file's subject")]
+//! Threads: only one thread at a time allocates pieces (it needs `&mut Bump`); any thread may read
+//! sizes.
+#![expect(unsafe_code, reason = "this file manages raw memory")]
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -22,25 +23,26 @@ use crate::chunk::{ALIGN, Chunk, ChunkPool};
 use crate::hash_index::{NODE_PLACE_END, NodePlace};
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
-/// The first chunk of an arena, small so that a memtable with few entries costs little.
+/// Size of an arena's first chunk, small so that a memtable with few entries costs little.
 const CHUNK_BYTES_MIN: usize = 64 << 10;
-/// Later chunks double the arena up to this size; larger ones would only waste more at the end.
+/// Maximum size of later chunks, which double the arena until then; larger chunks would only waste
+/// more at the end.
 const CHUNK_BYTES_MAX: usize = 256 << 10;
-/// Chunks beyond the budget are a share of it, at most this large.
+/// Maximum size of a chunk beyond the budget, which is a share of the budget.
 const BEYOND_BYTES_MAX: usize = 256 << 10;
-/// A piece above this share of a regular chunk gets a chunk of its own, which bounds the waste at
-/// the end of the chunk that it does not fit into.
+/// Divisor of a regular chunk's size above which a piece gets its own chunk. This bounds the waste
+/// at the end of a chunk that the piece does not fit into.
 const OWN_CHUNK_SHARE: usize = 4;
 
-/// How far ahead of the writer lines are prefetched, and how many bytes: two entries with 16-byte
-/// keys and values in the log take 144.
+/// Prefetch distance ahead of the writer, and number of bytes prefetched: two entries with 16-byte
+/// keys and values in the log take 144 bytes.
 const AHEAD_BYTES: usize = 192;
 
-/// Regular chunks whose pieces have node places: chunks of 64 to 256 KiB are then 7 MiB, and a
-/// pool's chunk is a single one.
+/// Number of regular chunks whose pieces have node places. Chunks of 64 to 256 KiB then add up to 7
+/// MiB; an arena with a pool has a single regular chunk.
 const CHUNKS_PLACED: usize = if cfg!(loom) { 2 } else { 32 };
-/// Bits of a node place that count steps of [`ALIGN`] from the chunk's start, up to 4 MiB; the bits
-/// above are the chunk's number.
+/// Number of bits of a node place that count steps of [`ALIGN`] from the chunk's start, up to 4
+/// MiB; the bits above are the chunk's number.
 const STEP_BITS: u32 = 19;
 const _: () = assert!(CHUNKS_PLACED << STEP_BITS <= NODE_PLACE_END as usize);
 
@@ -70,7 +72,7 @@ pub(crate) struct Bump {
 unsafe impl Send for Bump {}
 
 impl Bump {
-    /// A position before the first chunk.
+    /// Returns a position before the first chunk.
     pub(crate) fn new() -> Bump {
         Bump {
             at: NonNull::dangling(),
@@ -82,22 +84,22 @@ impl Bump {
 }
 
 impl Arena {
-    /// An arena that is full beyond `budget` bytes and takes its chunks from `pool`, if given.
-    /// Allocates nothing yet.
+    /// Returns an arena with a budget of `budget` bytes that takes its chunks from `pool`, if
+    /// given. Allocates nothing yet.
     pub(crate) fn new(budget: usize, pool: Option<Arc<ChunkPool>>) -> Arena {
         Arena {
             chunks: Mutex::new(Vec::new()),
             allocated: AtomicUsize::new(0),
-            // Chunk sizes are multiples of it, and only a chunk of exactly the budget goes back to
-            // the pool.
+            // Chunk sizes are multiples of `ALIGN`, and only a chunk of exactly the budget returns
+            // to the pool.
             budget: budget / ALIGN * ALIGN,
             pool,
             starts: std::array::from_fn(|_| AtomicPtr::default()),
         }
     }
 
-    /// The node place of an address in a piece of the current chunk, not at its start; `None`
-    /// elsewhere, and in a chunk whose number is too high.
+    /// Returns the node place of an address in a piece of the current chunk, not at the chunk's
+    /// start. Returns `None` for other addresses and in a chunk whose number is too high.
     #[inline]
     pub(crate) fn place_of(bump: &Bump, address: NonNull<u8>) -> Option<NodePlace> {
         let steps = address.addr().get().wrapping_sub(bump.start.addr().get()) / ALIGN;
@@ -105,40 +107,41 @@ impl Arena {
         if steps == 0 || steps >= cut.min(1 << STEP_BITS) || bump.chunks > CHUNKS_PLACED {
             return None;
         }
-        // There is at least one regular chunk, after whose start the piece lies.
+        // At least one regular chunk exists, and the piece lies after its start.
         NodePlace::try_from((bump.chunks - 1) << STEP_BITS | steps).ok()
     }
 
-    /// The address of a place that [`Arena::place_of`] returned for a piece of this arena. The
-    /// caller must have obtained the place through an acquire load.
+    /// Returns the address of a place that [`Arena::place_of`] returned for a piece of this arena.
+    /// The caller must have obtained the place through an acquire load.
     #[inline]
     pub(crate) fn address_of(&self, place: NodePlace) -> *mut u8 {
         let (chunk, steps) = (place >> STEP_BITS, place & ((1 << STEP_BITS) - 1));
-        // Relaxed: stored before the place, by the thread that stored that with release.
+        // Relaxed: the start was stored before the place, by the thread that stored the place with
+        // release.
         let start = self.starts[chunk as usize % CHUNKS_PLACED].load(Ordering::Relaxed);
         start.wrapping_add(steps as usize * ALIGN)
     }
 
-    /// Bytes of all chunks.
+    /// Returns the number of bytes of all chunks.
     pub(crate) fn allocated(&self) -> usize {
-        // Relaxed: a statistic, on which no other read depends.
+        // Relaxed: a statistic that no other read depends on.
         self.allocated.load(Ordering::Relaxed)
     }
 
-    /// Whether a piece of `bytes` fits without exceeding the budget.
+    /// Returns whether a piece of `bytes` fits without exceeding the budget.
     #[inline]
     pub(crate) fn has_room(&self, bump: &Bump, bytes: usize) -> bool {
         bytes <= bump.left || bytes <= self.budget.saturating_sub(self.allocated())
     }
 
-    /// Cuts a piece of `bytes`, rounded up to [`ALIGN`]. Its memory is uninitialised, belongs to
-    /// the caller alone, and lives as long as the arena. Exceeds the budget rather than fail.
+    /// Allocates a piece of `bytes`, rounded up to [`ALIGN`]. Its memory is uninitialised, belongs
+    /// only to the caller, and lives as long as the arena. Exceeds the budget rather than fails.
     #[inline]
     pub(crate) fn allocate(&self, bump: &mut Bump, bytes: usize) -> NonNull<u8> {
         let bytes = bytes.next_multiple_of(ALIGN);
         if bytes <= bump.left {
             let piece = bump.at;
-            // SAFETY: the chunk has `left` bytes after `at`, and `bytes` is at most that.
+            // SAFETY: the chunk has `left` bytes after `at`, and `bytes` is at most `left`.
             bump.at = unsafe { piece.add(bytes) };
             bump.left -= bytes;
             return piece;
@@ -146,8 +149,8 @@ impl Arena {
         self.allocate_from_new_chunk(bump, bytes)
     }
 
-    /// Prefetches the lines of the piece after next; those of the next one were prefetched before.
-    /// Pooled memory is in the cache of the processor that flushed it.
+    /// Prefetches the cache lines of the piece after the next; those of the next piece were
+    /// prefetched before. Pooled memory is in the cache of the processor that flushed it.
     #[inline]
     pub(crate) fn prefetch_next(bump: &Bump) {
         prefetch_span(bump.at.as_ptr().wrapping_add(AHEAD_BYTES), AHEAD_BYTES);
@@ -172,14 +175,15 @@ impl Arena {
         start
     }
 
-    /// The next chunk's size: the arena's size so far, within the two limits and the budget. A
-    /// pooled arena takes its whole budget at once: a pool can only reuse chunks of one size, and a
-    /// large chunk comes from the operating system and leaves no holes in the heap. (Chunks of 64
-    /// to 128 KiB between the allocations of three threads had doubled the memory of the process.)
+    /// Returns the next chunk's size: the arena's size so far, within the two limits and the
+    /// budget. A pooled arena allocates its whole budget at once: a pool can only reuse chunks of
+    /// one size, and a large chunk comes from the operating system and does not fragment the heap.
+    /// (Chunks of 64 to 128 KiB between the allocations of three threads doubled the memory of the
+    /// process.)
     fn regular_chunk_bytes(&self) -> usize {
         let allocated = self.allocated();
         if allocated > self.budget {
-            // A batch larger than the whole memtable. With single pieces each of its entries would
+            // A batch is larger than the whole memtable. Without chunks, each of its entries would
             // cost an allocation, a lock and 48 bytes.
             return (self.budget / OWN_CHUNK_SHARE).min(BEYOND_BYTES_MAX) / ALIGN * ALIGN;
         }
@@ -227,7 +231,7 @@ mod tests {
         let mut pieces = 0;
         while arena.has_room(&bump, 1 << 10) {
             let piece = arena.allocate(&mut bump, 1 << 10);
-            // SAFETY: the piece has a KiB that nobody else uses.
+            // SAFETY: the piece has 1 KiB, which nothing else uses.
             unsafe { piece.write_bytes(7, 1 << 10) };
             pieces += 1;
         }
@@ -258,7 +262,7 @@ mod tests {
         for _ in 0..10_000 {
             arena.allocate(&mut bump, 100);
         }
-        // One takes the budget, one exceeds it, and the others are shares of it.
+        // One chunk has the size of the budget, one exceeds it, and the others are shares of it.
         let chunks = arena.chunks.lock().len();
         assert_eq!(
             chunks,

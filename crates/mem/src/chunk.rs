@@ -1,13 +1,13 @@
 //! Chunks: the raw memory of arenas, and a pool that passes it from a flushed memtable to the next
-//! one.
+//! memtable.
 //!
-//! Memory fresh from the operating system costs a page fault for each page, more per entry than the
-//! insert itself. A database therefore keeps one [`ChunkPool`] for all its memtables. Pooled chunks
-//! are uninitialised for their next owner.
+//! Fresh memory from the operating system costs one page fault per page, which takes longer per
+//! entry than the insert itself. A database therefore keeps one [`ChunkPool`] for all its
+//! memtables. The next owner must treat a pooled chunk as uninitialised.
 //!
-//! A chunk of a memtable's size is mapped, not allocated: after freeing the first one the allocator
-//! raises its limit for mappings, keeps later ones in its heap, and never returns the memory
-//! between them. A random load under 4 MiB once held three times the memory of its chunks.
+//! A chunk of a memtable's size is mapped instead of allocated. After freeing the first such chunk,
+//! an allocator raises its mapping threshold, places later chunks in its heap and never returns the
+//! memory between them. A random load with 4 MiB once held three times the memory of its chunks.
 //!
 //! Invariants: a chunk has one owner, a pool or an arena; `bytes` is the sum of the pooled chunks'
 //! sizes and never above `limit` between two calls.
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use cairndb_env::sync::Mutex;
 
-/// Alignment of every chunk and of the pieces cut from it: that of the links and words in a node.
+/// Alignment of every chunk and of its pieces: the alignment of the links and words in a node.
 pub(crate) const ALIGN: usize = 8;
 
-/// Chunks of at least this size are mapped.
+/// Minimum size of a chunk that is mapped.
 const MAPPED_BYTES_MIN: usize = 128 << 10;
 
 /// One allocation or anonymous mapping.
@@ -37,11 +37,11 @@ pub(crate) struct Chunk {
 #[cfg(not(any(loom, miri)))]
 type Mapping = memmap2::MmapMut;
 
-/// Model checkers only know the allocator.
+/// Model checkers support only the allocator.
 #[cfg(any(loom, miri))]
 type Mapping = std::convert::Infallible;
 
-/// A mapping of `bytes`, if they are enough for one and the system has them.
+/// Returns a mapping of `bytes`, if they reach the minimum and the system can provide them.
 #[cfg(not(any(loom, miri)))]
 fn map(bytes: usize) -> Option<(NonNull<u8>, Mapping)> {
     if bytes < MAPPED_BYTES_MIN {
@@ -58,13 +58,13 @@ fn map(bytes: usize) -> Option<(NonNull<u8>, Mapping)> {
     None
 }
 
-// SAFETY: a chunk is owned memory without thread affinity, and gives out nothing but its address.
+// SAFETY: a chunk is owned memory without thread affinity and exposes only its address.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// Maps `bytes`, or allocates them from the global allocator; at least one byte.
+    /// Maps `bytes` or allocates them from the global allocator; `bytes` must be at least 1.
     pub(crate) fn new(bytes: usize) -> Chunk {
-        assert!(bytes > 0, "a chunk holds at least one piece");
+        assert!(bytes > 0, "a chunk must hold at least one piece");
         let layout = Layout::from_size_align(bytes, ALIGN)
             .expect("pieces are bounded by the limits on keys and values");
         if let Some((start, mapping)) = map(bytes) {
@@ -86,12 +86,12 @@ impl Chunk {
         }
     }
 
-    /// The first of its bytes.
+    /// Returns the address of the first byte.
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
-    /// Its size.
+    /// Returns the size.
     pub(crate) fn bytes(&self) -> usize {
         self.layout.size()
     }
@@ -108,7 +108,7 @@ impl Drop for Chunk {
     }
 }
 
-/// Memory of dropped memtables, kept for later ones up to a limit.
+/// Memory of dropped memtables, kept for later memtables up to a limit.
 ///
 /// ```
 /// use cairndb_base::{Kind, Order, hash64};
@@ -119,7 +119,7 @@ impl Drop for Chunk {
 /// writer.insert(1, Kind::Put, b"k", b"v", hash64(b"k"));
 /// assert_eq!(pool.bytes(), 0);
 /// drop((table, writer));
-/// // One chunk, of all but what the memtable itself takes.
+/// // One chunk: all memory except that of the memtable's own structure.
 /// assert!((480 << 10..512 << 10).contains(&pool.bytes()));
 /// ```
 #[derive(Debug)]
@@ -135,7 +135,7 @@ struct Kept {
 }
 
 impl ChunkPool {
-    /// An empty pool that keeps at most `limit_bytes`.
+    /// Returns an empty pool that keeps at most `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Arc<ChunkPool> {
         Arc::new(ChunkPool {
             kept: Mutex::new(Kept {
@@ -146,7 +146,7 @@ impl ChunkPool {
         })
     }
 
-    /// Bytes kept now; no memtable counts them.
+    /// Returns the number of bytes kept now; no memtable counts them.
     pub fn bytes(&self) -> usize {
         self.kept.lock().bytes
     }
@@ -160,8 +160,8 @@ impl ChunkPool {
         }
     }
 
-    /// A chunk of exactly `bytes`: the one returned last, which is likeliest in a cache, or a new
-    /// one.
+    /// Returns a chunk of exactly `bytes`: the most recently pooled one, which is the most likely
+    /// to be in a cache, or a new one.
     pub(crate) fn take(&self, bytes: usize) -> Chunk {
         let mut kept = self.kept.lock();
         let found = kept.chunks.iter().rposition(|chunk| chunk.bytes() == bytes);
@@ -197,7 +197,11 @@ mod tests {
         assert_eq!(pool.bytes(), 64 + 512 + 64);
         let chunk = pool.take(512);
         assert_eq!((chunk.bytes(), pool.bytes()), (512, 128));
-        assert_eq!(pool.take(128).bytes(), 128, "not pooled, so it is new");
+        assert_eq!(
+            pool.take(128).bytes(),
+            128,
+            "no such chunk is pooled, so it must be new"
+        );
         assert_eq!(pool.bytes(), 128);
         pool.give([chunk].into_iter());
         pool.set_limit(64);

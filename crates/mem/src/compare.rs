@@ -1,17 +1,18 @@
 //! Comparison of two keys whose heads are equal, in bytewise order.
 //!
-//! Inlined and word by word, which is faster here than calling the C library's `memcmp`.
+//! The comparison is inlined and works on whole words, which is faster here than a call to the C
+//! library's `memcmp`.
 
 use std::cmp::Ordering;
 
 const WORD: usize = size_of::<u64>();
 
-/// Compares two keys as unsigned bytes, shorter first, like `a.cmp(b)`.
+/// Compares two keys as unsigned bytes, shorter keys first, like `a.cmp(b)`.
 #[inline]
 pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     let shared = a.len().min(b.len());
     if shared < WORD {
-        // Not `a.cmp(b)`, which would be that call.
+        // Not `a.cmp(b)`, which would call `memcmp`.
         let differing = a.iter().zip(b).find(|(a, b)| a != b);
         return differing.map_or(a.len().cmp(&b.len()), |(a, b)| a.cmp(b));
     }
@@ -29,7 +30,7 @@ pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// The eight bytes at `at` as a number with the same order.
+/// Returns the eight bytes at `at` as a number with the same order.
 #[inline]
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     let word = bytes[at..].first_chunk::<WORD>();

@@ -1,7 +1,8 @@
 //! Memtable cursor: an owned cursor, used by flushes and as a source of scans.
 //!
-//! It sees every version, including those inserted after it was made; a reader at a snapshot skips
-//! newer ones. A cursor that has moved past either end stays invalid until a seek.
+//! The cursor sees every version, including versions inserted after it was created; a reader at a
+//! snapshot skips newer versions. A cursor that has moved past either end stays invalid until a
+//! seek.
 #![expect(
     unsafe_code,
     reason = "keeps a node's address next to the reference that keeps the node alive"
@@ -24,7 +25,7 @@ pub struct MemCursor {
     node: NonNull<Node>,
 }
 
-// SAFETY: `table` keeps the node's memory, and both are shared freely between threads.
+// SAFETY: `table` keeps the node's memory alive, and both may be shared between threads.
 unsafe impl Send for MemCursor {}
 // SAFETY: as for `Send`; `&self` methods only read.
 unsafe impl Sync for MemCursor {}
@@ -39,7 +40,7 @@ impl Clone for MemCursor {
 }
 
 impl Memtable {
-    /// A cursor that keeps the memtable alive; invalid until it is moved.
+    /// Returns a cursor that keeps the memtable alive. It is invalid until it is moved.
     pub fn cursor(self: &Arc<Self>) -> MemCursor {
         MemCursor {
             table: Arc::clone(self),
@@ -49,19 +50,19 @@ impl Memtable {
 }
 
 impl MemCursor {
-    /// The memtable this cursor walks.
+    /// Returns the memtable that this cursor iterates over.
     pub fn table(&self) -> &Arc<Memtable> {
         &self.table
     }
 
-    /// Whether the cursor is at an entry.
+    /// Returns whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.table.is_entry(self.node())
     }
 
     /// Moves to the first entry at or after (`key`, `seq`): the newest version of `key` that a
-    /// snapshot at `seq` sees, or else the first entry of a later key.
+    /// snapshot at `seq` sees, or else the first entry of the next key.
     #[inline]
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) {
         let target = self.table.target(key, bound_at(seq));
@@ -71,7 +72,7 @@ impl MemCursor {
     }
 
     /// Moves to the last entry at or before (`key`, `seq`): the oldest version of `key` with at
-    /// least this sequence number, or else the last entry of an earlier key.
+    /// least this sequence number, or else the last entry of the previous key.
     #[inline]
     pub fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) {
         let bound = seq.saturating_mul(1 << 8);
@@ -104,9 +105,9 @@ impl MemCursor {
     pub fn next(&mut self) {
         if self.valid() {
             let next = self.node().next();
-            // The next two entries are prefetched while this one is used, first the node, and one
-            // step later what it points to: a flush visits nodes in an order unrelated to their
-            // addresses, and from the cache of the processor that wrote them.
+            // Prefetches the next two entries while this one is used: first the node, and one step
+            // later its value in the log. A flush visits nodes in an order unrelated to their
+            // addresses and reads them from the cache of the processor that wrote them.
             let after = next.next();
             after.prefetch_value();
             after.next().prefetch_whole();
@@ -122,53 +123,54 @@ impl MemCursor {
         }
     }
 
-    /// The entry's key. This method and the four below are for valid cursors; their results are
-    /// meaningless otherwise.
+    /// Returns the entry's key. The results of this method and the four below are meaningful only
+    /// if the cursor is valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         debug_assert!(self.valid());
         self.node().key()
     }
 
-    /// The entry's sequence number.
+    /// Returns the entry's sequence number.
     #[inline]
     pub fn seq(&self) -> SeqNo {
         debug_assert!(self.valid());
         self.node().seq()
     }
 
-    /// The entry's kind.
+    /// Returns the entry's kind.
     #[inline]
     pub fn kind(&self) -> Kind {
         debug_assert!(self.valid());
         self.node().kind()
     }
 
-    /// Checks that [`MemCursor::value`] returns what was written; see [`Memtable::get`].
+    /// Checks that [`MemCursor::value`] returns the written bytes; see [`Memtable::get`].
     ///
     /// # Errors
-    /// `Corruption`, with file and offset, for a value in the log that is not what was written.
+    /// `Corruption`, with file and offset, if a value in the log differs from the one written.
     #[inline]
     pub fn check_value(&self) -> Result<()> {
         self.table.list().check(self.node())
     }
 
-    /// The entry's value, which must be checked before it is relied on; empty for a tombstone.
+    /// Returns the entry's value, which the caller must check before use; empty for a tombstone.
     #[inline]
     pub fn value(&self) -> &[u8] {
         debug_assert!(self.valid());
         self.node().value()
     }
 
-    /// The entry's key head: 8 bytes after the memtable's `prefix_hint`, as a number that orders
-    /// like the key among cursors over memtables with one hint. Equal heads decide nothing.
+    /// Returns the entry's key head: 8 bytes after the memtable's `prefix_hint`, as a number that
+    /// sorts like the key among cursors over memtables with the same hint. Equal heads do not
+    /// determine the order.
     #[inline]
     pub fn head(&self) -> u64 {
         debug_assert!(self.valid());
         self.node().head()
     }
 
-    /// The head of the next entry, if there is one.
+    /// Returns the head of the next entry, if there is one.
     #[inline]
     pub fn next_head(&self) -> Option<u64> {
         debug_assert!(self.valid());

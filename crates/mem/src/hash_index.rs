@@ -1,32 +1,32 @@
-//! Hash index of a memtable: leads to the newest version of each key, so that a get need not search
-//! the list.
+//! Hash index of a memtable: points to the newest version of each key, so that a get need not
+//! search the list.
 //!
-//! A search among thousands of entries waits for cache lines one after the other, most of which
-//! another processor wrote last. With the index a get reads one line, which says whether the key
+//! A search among thousands of entries waits for one cache line after the other, most of which
+//! another processor wrote last. With the index a get reads one line, which records whether the key
 //! may be present and where its node is, and then the node. The list remains for scans, flushes and
 //! older versions.
 //!
 //! A line has twelve slots. Each holds two bytes of the key's hash and the node's place in the
-//! arena. A key whose line is full goes into the next line, and a bit in the full line says so.
-//! After [`PROBES`] lines, and for a node without a place, the index does not know, and the list is
+//! arena. A key whose line is full goes into the next line, and a bit in the full line records
+//! this. After [`PROBES`] lines, or if a node has no place, the result is unknown and the list is
 //! searched. A read at an older snapshot steps from the newest version to older ones, and searches
 //! the list after [many](crate::memtable) steps.
 //!
-//! Two bytes of the hash, because a get may read dozens of memtables, and each slot that matches by
-//! chance costs a node's line. Alternatives that lost: a filter of three bits in a word, which only
-//! helped absent keys, and a hash table of pointers, which is simpler but takes half as much memory
-//! again per slot.
+//! A slot holds two bytes of the hash, because a get may read dozens of memtables and each
+//! accidental match costs the cache line of a node. Rejected: a filter of three bits per word,
+//! because it only helped absent keys, and a hash table of pointers, because it is simpler but
+//! takes 50% more memory per slot.
 //!
 //! Invariants:
-//! 1. A key that was inserted has one slot on its path, which leads to its newest version; or every
-//!    line of the path says that keys overflowed.
-//! 2. A slot belongs to one key for ever. Only its place changes, to that of a newer version, or to
-//!    none.
+//! 1. Either an inserted key has one slot on its path, which points to its newest version, or every
+//!    line of the path records that keys overflowed.
+//! 2. A slot belongs to the same key forever. Only its place changes, to that of a newer version or
+//!    to none.
 //!
 //! Threads: one writer, any number of readers. Slots are stored with release after the node has
-//! been linked, and loaded with acquire. Everything that an insert does here precedes the release
+//! been linked, and loaded with acquire. All stores of an insert to the index precede the release
 //! store that publishes its sequence number, so a reader that acquired a snapshot covering the
-//! entry finds it or a newer one.
+//! entry finds this entry or a newer one.
 #![expect(
     unsafe_code,
     reason = "lines are in the arena's memory, which a pool reuses"
@@ -37,16 +37,17 @@ use std::slice;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// Divisor of a memtable's capacity that gives the index's bytes. Entries of 64 bytes, which is a
-/// 16-byte key without a value, fill three of four slots. With nine of ten filled 7 of 1000 keys
-/// would have no slot, and a tenth of absent keys would be unknown (simulated).
+/// Divisor of a memtable's capacity that gives the index's size in bytes. Entries of 64 bytes (a
+/// 16-byte key without a value) fill three quarters of the slots. If nine tenths were filled, 7 of
+/// 1000 keys would have no slot, and the lookups of a tenth of absent keys would return unknown
+/// (simulated).
 const CAPACITY_SHARE: usize = 10;
 
-/// Slots of a line. With their tags they take 64 bytes.
+/// Number of slots in a line. With their tags they take 64 bytes.
 const SLOTS: usize = 12;
-/// Tags in a word.
+/// Number of tags in a word.
 const LANES: usize = 8;
-/// Lines of a path.
+/// Number of lines in a path.
 const PROBES: usize = 8;
 
 /// A one in each lane.
@@ -64,17 +65,17 @@ pub(crate) type NodePlace = u32;
 /// The bits above a place hold the second byte of the hash in a slot.
 pub(crate) const NODE_PLACE_END: NodePlace = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = NodePlace::BITS - 8;
-/// In a slot whose key's newest version has no place.
+/// Stored in a slot if the key's newest version has no place.
 const NOWHERE: NodePlace = 0;
 
 /// Result of a lookup in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looked<N> {
-    /// Its newest version.
+    /// The key's newest version.
     Here(N),
     /// The key is not in the memtable.
     Absent,
-    /// Unknown: the list has to be searched.
+    /// Unknown: the list must be searched.
     Unknown,
 }
 
@@ -98,14 +99,14 @@ pub(crate) struct HashIndex {
     len: usize,
 }
 
-// SAFETY: lines are atomics, in memory without thread affinity that the arena owns.
+// SAFETY: lines consist of atomics, in memory without thread affinity that the arena owns.
 unsafe impl Send for HashIndex {}
 // SAFETY: as for `Send`; all access is through atomics.
 unsafe impl Sync for HashIndex {}
 
 impl Line {
-    /// A bit in the lane of each slot whose tag equals that of `pattern`, and whether keys
-    /// overflowed.
+    /// Returns a mask with one bit set in the lane of each slot whose tag equals that of `pattern`,
+    /// and whether keys overflowed.
     #[inline]
     fn matches(&self, pattern: u64) -> ([u64; 2], bool) {
         // Acquire: the tag publishes the slot's first place.
@@ -117,10 +118,10 @@ impl Line {
         ([equal[0], equal[1] & SECOND], tags[1] & WENT_ON != 0)
     }
 
-    /// Whether no slot is taken and no key overflowed, as in a new memtable.
+    /// Returns whether no slot is taken and no key overflowed, as in a new memtable.
     #[inline]
     fn is_free(&self) -> bool {
-        // Relaxed: a reader entitled to an entry sees its tag.
+        // Relaxed: a reader that may see an entry also sees its tag.
         let tags = self
             .tags
             .each_ref()
@@ -154,28 +155,29 @@ impl Line {
 }
 
 impl HashIndex {
-    /// Memory that the index of a memtable of `capacity` bytes takes, wherever it begins.
+    /// Returns the number of bytes that the index of a memtable of `capacity` bytes takes at any
+    /// alignment.
     pub(crate) fn bytes_for(capacity: usize) -> usize {
         let lines = (capacity / CAPACITY_SHARE / size_of::<Line>()).max(PROBES);
         (lines + 1) * size_of::<Line>()
     }
 
-    /// An empty index in `bytes` of `memory`.
+    /// Returns an empty index in `bytes` of `memory`.
     ///
     /// # Safety
-    /// The memory must belong to the caller alone and outlive the result; `bytes` must be the
-    /// result of [`HashIndex::bytes_for`].
+    /// The memory must belong only to the caller and outlive the result; `bytes` must be the result
+    /// of [`HashIndex::bytes_for`].
     pub(crate) unsafe fn write(memory: NonNull<u8>, bytes: usize) -> HashIndex {
         let unaligned = memory.align_offset(align_of::<Line>());
         let len = bytes / size_of::<Line>() - 1;
         assert!(unaligned < size_of::<Line>() && len >= PROBES);
-        // SAFETY: the memory fits one line more than `len`, and less than one is skipped for
+        // SAFETY: the memory fits one line more than `len`, and less than one line is skipped for
         // alignment.
         let lines = unsafe { memory.add(unaligned) }.cast::<Line>();
         for at in 0..len {
             // SAFETY: `at` is below `len`, and the caller's memory has that many lines.
             let line = unsafe { lines.add(at) };
-            // SAFETY: as above; a line begins at a multiple of its alignment.
+            // SAFETY: as above; a line starts at a multiple of its alignment.
             unsafe { line.write(Line::default()) };
         }
         HashIndex { lines, len }
@@ -191,7 +193,7 @@ impl HashIndex {
             }
             let (equal, went_on) = line.matches(pattern);
             for slot in slots_of(equal) {
-                // Acquire: the node's bytes come with it.
+                // Acquire: makes the node's bytes visible.
                 let place = line.places[slot].load(Ordering::Acquire) ^ high_of(hash);
                 if place >= NODE_PLACE_END {
                     continue;
@@ -222,8 +224,8 @@ impl HashIndex {
         }
     }
 
-    /// Replaces the place of a key by that of a newer version. `is_older` says whether the previous
-    /// version is at a place.
+    /// Replaces the place of a key with that of a newer version. `is_older` returns whether the
+    /// previous version is at a place.
     pub(crate) fn replace(
         &self,
         hash: u64,
@@ -249,7 +251,7 @@ impl HashIndex {
         }
     }
 
-    /// Prefetches the line in which a key is looked up first.
+    /// Prefetches the first line in which a key is looked up.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         cairndb_kernel::prefetch_span(
@@ -264,7 +266,7 @@ impl HashIndex {
         unsafe { slice::from_raw_parts(self.lines.as_ptr(), self.len) }
     }
 
-    /// The lines that may hold a key.
+    /// Returns the lines that may hold a key.
     #[inline]
     fn path(&self, hash: u64) -> impl Iterator<Item = &Line> {
         let first = self.first(hash);
@@ -277,31 +279,32 @@ impl HashIndex {
         reason = "the product's high half is below len"
     )]
     fn first(&self, hash: u64) -> usize {
-        // No path begins so close to the end that it would have to wrap around.
+        // No path starts so close to the end that it would have to wrap around.
         let first = self.len - (PROBES - 1);
         ((u128::from(hash) * first as u128) >> 64) as usize
     }
 }
 
-/// From the low end of the hash; the line is chosen by its high end. Zero marks a free slot.
+/// Returns the tag: the low byte of the hash, because the high bits select the line. It is never
+/// zero, which marks a free slot.
 #[inline]
 fn tag_of(hash: u64) -> u8 {
     hash.to_le_bytes()[0].max(1)
 }
 
-/// The next byte of the hash, shifted above a place.
+/// Returns the next byte of the hash, shifted above a place.
 #[inline]
 fn high_of(hash: u64) -> u32 {
     u32::from(hash.to_le_bytes()[1]) << PLACE_BITS
 }
 
-/// The highest bit of each zero lane, exactly: no carry leaves a lane.
+/// Returns the highest bit of each zero lane. The result is exact, because no carry leaves a lane.
 #[inline]
 fn zero_lanes(word: u64) -> u64 {
     !(((word & LOWS) + LOWS) | word | LOWS)
 }
 
-/// The slots whose bits are set.
+/// Returns the slots whose bits are set.
 #[inline]
 fn slots_of(equal: [u64; 2]) -> impl Iterator<Item = usize> {
     let mut equal = equal;
@@ -322,7 +325,7 @@ mod tests {
     use super::*;
     use cairndb_base::hash64;
 
-    /// An index and its memory.
+    /// An index with its own memory.
     struct Alone {
         index: HashIndex,
         _memory: Vec<u8>,
@@ -340,8 +343,8 @@ mod tests {
         let bytes = HashIndex::bytes_for(capacity);
         let mut memory = vec![0xff; bytes];
         let start = NonNull::new(memory.as_mut_ptr()).unwrap();
-        // SAFETY: the memory has that many bytes, and is kept next to the index and used by nobody
-        // else.
+        // SAFETY: the memory has that many bytes, is kept next to the index, and is not used by
+        // anything else.
         let index = unsafe { HashIndex::write(start, bytes) };
         Alone {
             index,
@@ -349,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Adds a number to an index in which each number is its own place.
+    /// Adds a number to an index that uses each number as its place.
     fn add(index: &HashIndex, number: u32) {
         index.add(hash64(&number.to_le_bytes()), Some(number));
     }
@@ -409,7 +412,7 @@ mod tests {
         let hash = hash64(b"stone");
         index.add(hash, None);
         assert_eq!(index.look(hash, Some), Looked::<NodePlace>::Unknown);
-        // A newer version with a place does not change that: the key has no slot.
+        // A newer version with a place changes nothing, because the key has no slot.
         index.replace(hash, Some(7), |_| false);
         assert_eq!(index.look(hash, Some), Looked::<NodePlace>::Unknown);
     }

@@ -2,7 +2,7 @@
 //!
 //! Floor 3. The memtable is an arena with a linked list in it, a tree to search the list and a hash
 //! index: one writer, any number of readers, no locks. Longer values stay in the log. The cache
-//! holds verified pages of tables that are read with `pread`. Nothing here knows the engine.
+//! holds verified pages of tables that are read with `pread`. Nothing here depends on the engine.
 
 mod arena;
 pub mod cache;

@@ -1,33 +1,33 @@
-//! The ordered entries of a memtable: a doubly linked list, and a [`tree`](crate::tree) that says
-//! where in it a search begins.
+//! The ordered entries of a memtable: a doubly linked list, and a [`tree`](crate::tree) that finds
+//! the starting point of a search.
 //!
 //! Order: key, then sequence number descending, so that the newest version of a key comes first.
 //! The list is a ring through a sentinel, which sorts after every key. Nodes carry an eight-byte
 //! head of their key; a search compares heads and reads a whole key only if two heads are equal. (A
-//! skip list lost; `tree.rs` says why.)
+//! skip list was slower; `tree.rs` explains why.)
 //!
 //! # Publication
 //!
-//! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links
-//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree,
-//! if it is to have `N`, release. Nothing is ever unlinked or freed before the arena. Readers load
-//! links with acquire.
+//! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, including
+//! its links and `N.prev = P`; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree
+//! entry, if `N` gets one, release. Nothing is ever unlinked or freed before the arena. Readers
+//! load links with acquire.
 //!
 //! *Claim.* A reader that acquired the publication of sequence number `q` (which the engine stores
-//! with release after the inserts up to `q` returned) meets every entry with `seq <= q` that lies
-//! between its start and its end, in order, forwards and backwards.
+//! with release after the inserts up to `q` returned) visits every entry with `seq <= q` between
+//! its start and its end, in order, forwards and backwards.
 //!
-//! *Argument.* For each link the values it ever has form one sequence, in the order of the list's
-//! growth, since there is one writer. The reader's acquire puts all stores of inserts up to `q` in
-//! its past, so by coherence each load yields the value from some moment at or after the
-//! publication. Forwards: if `X.next` yields `Y`, then at that moment `X` and `Y` were neighbours,
-//! so no entry that was in the list by the publication lies between them, for it would have been in
-//! the list then. Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last
-//! neighbour by step 3 (or by step 1 of `Y`'s own insert); the only entry that may lie between them
-//! is one whose insert had done step 2 but not step 3, which is none up to `q`. Each step of a walk
-//! is such a load, whatever mix of moments they come from. The tree only chooses where a walk
-//! starts: a search steps back from there until a node is less than its target, and then forth
-//! until one is not.
+//! *Argument.* Since there is one writer, the values of each link form one sequence in the order of
+//! the list's growth. The reader's acquire puts all stores of inserts up to `q` in its past, so by
+//! coherence each load yields the value from some moment at or after the publication. Forwards: if
+//! `X.next` yields `Y`, then at that moment `X` and `Y` were neighbours, so no entry that was in
+//! the list by the publication lies between them, because it would have been in the list at that
+//! moment. Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last neighbour by
+//! step 3 (or by step 1 of `Y`'s own insert); the only entry that may lie between them is one whose
+//! insert had done step 2 but not step 3, and no such entry is up to `q`. Each step of a walk is
+//! such a load, even if the loads see different moments. The tree only chooses the start of a walk:
+//! a search steps back from there until a node is less than its target, and then forward until a
+//! node is not.
 #![expect(unsafe_code, reason = "nodes are reached through raw links")]
 
 #[cfg(test)]
@@ -50,8 +50,8 @@ use crate::recent::Recent;
 use crate::sync::{AtomicBool, Ordering};
 use crate::tree::{Path, Tree};
 
-/// The tree gets one in this many of the nodes added in order, and a search steps over the others.
-/// With all of them a memtable held a sixth fewer entries, and sequential batches were slower.
+/// The tree gets one in this many of the nodes added in order; a search steps over the others. With
+/// all nodes, a memtable held a sixth fewer entries, and sequential batches were slower.
 const APPENDED: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// A position in the list: before the first node of `key` whose tag is below `bound`.
@@ -65,43 +65,43 @@ pub(crate) struct Target<'a> {
     pub(crate) key: &'a [u8],
 }
 
-/// The list. The module head describes its protocol.
+/// The list. The module documentation describes its protocol.
 #[derive(Debug)]
 pub(crate) struct List {
     sentinel: NonNull<Node>,
-    /// Stored once, in a line that readers share.
+    /// Whether the list has entries. Stored once, in a cache line that readers share.
     begun: AtomicBool,
     order: Order,
     arena: Arena,
-    /// Leads to newest versions; none for orders that cannot hash.
+    /// Points to newest versions; `None` for orders that cannot hash.
     hash_index: Option<HashIndex>,
-    /// Where searches begin.
+    /// The tree in which searches start.
     tree: Tree,
     /// The last entries inserted between others. Allocated separately, so that the writer's stores
-    /// do not take the list's lines from readers.
+    /// do not invalidate the list's cache lines for readers.
     recent: Box<Recent>,
-    /// The log regions of values that the arena has no copy of.
+    /// The log regions of values that are not copied into the arena.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
 
-// SAFETY: the arena, which is `Send`, owns the nodes' memory; an `Order` and a region are `Send`,
-// too.
+// SAFETY: the arena, which is `Send`, owns the nodes' memory; an `Order` and a region are also
+// `Send`.
 unsafe impl Send for List {}
-// SAFETY: shared access to nodes follows the publication rule in the module head.
+// SAFETY: shared access to nodes follows the publication rule in the module documentation.
 unsafe impl Sync for List {}
 
-/// The writer's side of a list: where it last inserted, and the memory it inserts into.
+/// The writer's state of a list: the position of its last insert, and the memory it inserts into.
 ///
-/// An entry that sorts right after `last` is linked without a search: `path` leads there.
+/// An entry that sorts right after `last` is linked without a search, because `path` points there.
 #[derive(Debug)]
 pub(crate) struct Splice {
     path: Path,
     last: NonNull<Node>,
-    /// The heads of the last node and of its successor. During a search they are set so that no
+    /// The heads of the last node and of its successor. During an insert they are set so that no
     /// head lies between them.
     last_head: u64,
     next_head: u64,
-    /// Nodes after the last one in the tree, all added in order.
+    /// Number of nodes after the last one in the tree, all added in order.
     passed: usize,
     /// The largest tag of a node pushed to `recent`.
     recent_tag: u64,
@@ -123,17 +123,17 @@ pub(crate) struct Neighbours<'a> {
 /// The neighbour of a new node with the same key.
 #[derive(Clone, Copy, Debug)]
 enum Kin<'a> {
-    /// None: the key is new.
+    /// No neighbour: the key is new.
     None,
-    /// The node was inserted after a newer version.
+    /// A newer version, which precedes the node.
     Newer,
     /// The newest version so far.
     Older(NodeRef<'a>),
 }
 
 impl List {
-    /// An empty list in `arena`, with a hash index of `index_bytes`, and the one splice that may
-    /// insert into it.
+    /// Returns an empty list in `arena`, with a hash index of `index_bytes`, and the one splice
+    /// that may insert into it.
     pub(crate) fn new(order: Order, arena: Arena, index_bytes: Option<usize>) -> (List, Splice) {
         let mut bump = Bump::new();
         let entry = NewEntry {
@@ -167,7 +167,7 @@ impl List {
             last: sentinel,
             last_head: 0,
             next_head: u64::MAX,
-            // The tree gets the first.
+            // The tree gets the first node.
             passed: APPENDED,
             recent_tag: 0,
             bump,
@@ -175,25 +175,25 @@ impl List {
         (list, splice)
     }
 
-    /// The order of the keys.
+    /// Returns the order of the keys.
     pub(crate) fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Bytes of the arena's chunks.
+    /// Returns the number of bytes of the arena's chunks.
     pub(crate) fn allocated(&self) -> usize {
         self.arena.allocated()
     }
 
-    /// The ring's sentinel: after the last node and before the first.
+    /// Returns the ring's sentinel: after the last node and before the first.
     #[inline]
     pub(crate) fn sentinel(&self) -> NodeRef<'_> {
         // SAFETY: `new` wrote it, and it lives as long as the arena that `self` owns.
         unsafe { NodeRef::from_ptr(self.sentinel) }
     }
 
-    /// Whether there are entries. A reader that acquired the publication of one gets `true`,
-    /// because this was stored before it. Hence relaxed.
+    /// Returns whether the list has entries. Relaxed suffices: a reader that acquired the
+    /// publication of an entry gets `true`, because this flag was stored before.
     #[inline]
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Ordering::Relaxed)
@@ -205,14 +205,14 @@ impl List {
         let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
         let found = self.tree.find(target.head, &is_before_tied);
         let mut before = found.unwrap_or(self.sentinel());
-        // During an insert the tree may lead too far, or not far enough.
+        // During an insert the tree may lead past the target, or not far enough.
         while before != self.sentinel() && !self.is_before(before, target) {
             before = before.prev();
         }
         self.last_before(before, target)
     }
 
-    /// The neighbours around `target`, searched from a node before it.
+    /// Returns the neighbours around `target`, searched from a node before it.
     #[inline]
     fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Neighbours<'a> {
         loop {
@@ -224,7 +224,7 @@ impl List {
         }
     }
 
-    /// Whether `node` comes before the target. The sentinel never does.
+    /// Returns whether `node` comes before the target. The sentinel never does.
     #[inline]
     fn is_before(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
         let head = node.head();
@@ -234,7 +234,7 @@ impl List {
         self.is_before_tied(node, target)
     }
 
-    /// [`Self::is_before`] for equal heads.
+    /// Like [`Self::is_before`], but for equal heads.
     #[inline]
     fn is_before_tied(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
         if node == self.sentinel() {
@@ -256,7 +256,7 @@ impl List {
         }
     }
 
-    /// Checks that the splice's path is the one that a search would find.
+    /// Checks that the splice's path equals the path that a search finds.
     #[cfg(test)]
     pub(crate) fn check_path(&self, splice: &Splice) {
         // SAFETY: tests pair a splice with its list.
@@ -271,8 +271,8 @@ impl List {
             .check_path(&splice.path, last.head(), &is_before_tied);
     }
 
-    /// Whether another entry with a key of this length, and `room` bytes after it, fits the arena's
-    /// budget.
+    /// Returns whether another entry with a key of this length and `room` bytes after it fits in
+    /// the arena's budget.
     #[inline]
     pub(crate) fn has_room(&self, splice: &Splice, key_len: usize, room: usize) -> bool {
         let bytes = node_bytes(key_len, room) + splice.path.room();
@@ -281,8 +281,7 @@ impl List {
 
     /// Inserts an entry whose key has this hash.
     ///
-    /// Nothing is changed before the last call of the comparator, so that one that panics leaves
-    /// the list unchanged.
+    /// Changes nothing before the last call of the comparator, which may panic.
     ///
     /// # Safety
     /// `splice` must be the one that [`List::new`] returned with this list. A value that stays in
@@ -310,7 +309,7 @@ impl List {
         // SAFETY: a fresh piece of this node's size, in the arena that `self` owns. Borrowed bytes
         // never change while the region is shared, and `self` keeps it.
         let node = unsafe { NodeRef::write(memory, entry) };
-        // Before the tree may take another chunk.
+        // Computed now, because the tree may start another chunk.
         let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
         let next = self.link(before, node);
         bytes += self.index(splice, node, next, appended);
@@ -324,7 +323,8 @@ impl List {
                 Kin::Newer => {}
                 Kin::Older(older) => {
                     let is_older = |place| {
-                        // SAFETY: the index holds places of this list's nodes; this is the writer.
+                        // SAFETY: the index holds places of this list's nodes. Only the writer runs
+                        // this.
                         let node = unsafe { self.node_at(place) };
                         node == older
                     };
@@ -343,9 +343,8 @@ impl List {
     }
 
     /// Calls `each` with the key of every entry that is not a tombstone, was inserted between
-    /// others, and has a larger sequence number than `seq`, for all numbers that the caller knows
-    /// to be published and perhaps for others. Returns `false` if there were too many to report
-    /// all.
+    /// others, and has a published sequence number above `seq`. May also report unpublished
+    /// entries. Returns `false` if there were too many to report all.
     pub(crate) fn inserted_between<'a>(
         &'a self,
         seq: SeqNo,
@@ -355,8 +354,8 @@ impl List {
         unsafe { self.recent.since(seq, |node| each(node.key())) }
     }
 
-    /// The last node before the target, to which the splice's path then leads, and whether it was
-    /// the last inserted.
+    /// Returns the last node before the target and whether that node was inserted last. The
+    /// splice's path then points to it.
     ///
     /// # Safety
     /// The splice must be this list's.
@@ -368,8 +367,8 @@ impl List {
             let last = unsafe { NodeRef::from_ptr(splice.last) };
             return (last, true);
         }
-        // Until the insert is complete, which a panicking comparator may prevent, nothing follows
-        // the last.
+        // Until the insert is complete, which a panicking comparator may prevent, no entry counts
+        // as following the last one.
         (splice.last_head, splice.next_head) = (u64::MAX, 0);
         let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
         let path = &mut splice.path;
@@ -378,8 +377,8 @@ impl List {
         (self.last_before(found, target).before, false)
     }
 
-    /// Adds a node that was linked before `next` to the tree, unless searches are to step over it.
-    /// Returns the bytes by which the tree grew.
+    /// Adds a node that was linked before `next` to the tree, unless searches should step over it.
+    /// Returns the tree's growth in bytes.
     #[inline]
     fn index<'a>(
         &'a self,
@@ -389,8 +388,8 @@ impl List {
         appended: bool,
     ) -> usize {
         // A node that is not in the tree comes after the last one that was added to it, with only
-        // such nodes between, and before one that is in the tree, or at the end. So there are fewer
-        // than `APPENDED` in a row, wherever others are inserted.
+        // such nodes in between, and before one that is in the tree, or at the end. So fewer than
+        // `APPENDED` such nodes are adjacent, wherever others are inserted.
         let passes = appended
             && splice.passed + 1 < APPENDED
             && (next == self.sentinel() || splice.path.leads_to(next));
@@ -411,7 +410,7 @@ impl List {
         }
     }
 
-    /// The newest version of `key`, from the hash index. `hash` is the key's.
+    /// Returns the newest version of `key` from the hash index. `hash` is the key's hash.
     #[inline]
     pub(crate) fn look(&self, key: &[u8], hash: u64) -> Looked<NodeRef<'_>> {
         let Some(hash_index) = &self.hash_index else {
@@ -424,7 +423,7 @@ impl List {
         })
     }
 
-    /// The neighbour with the same key of an entry to be inserted right after `prev`.
+    /// Returns the neighbour with the same key for an entry to be inserted right after `prev`.
     #[inline]
     fn kin<'a>(&'a self, prev: NodeRef<'a>, entry: &NewEntry<'_>) -> Kin<'a> {
         let next = prev.next();
@@ -442,7 +441,7 @@ impl List {
         }
     }
 
-    /// The node at a place that an insert into this list returned.
+    /// Returns the node at a place that an insert into this list returned.
     ///
     /// # Safety
     /// The place must come from an insert into this list, and the caller must have obtained it as
@@ -456,7 +455,7 @@ impl List {
         unsafe { NodeRef::from_ptr(address.cast()) }
     }
 
-    /// Whether the target's position is right after the last inserted node.
+    /// Returns whether the target's position is right after the last inserted node.
     ///
     /// # Safety
     /// The splice must be this list's.
@@ -478,7 +477,7 @@ impl List {
         behind_last && (target.head < splice.next_head || !self.is_before_tied(last.next(), target))
     }
 
-    /// Links a new node after `prev` and returns its successor; steps 1 to 3 of the protocol.
+    /// Links a new node after `prev` (steps 1 to 3 of the protocol) and returns its successor.
     #[inline]
     fn link<'a>(&'a self, prev: NodeRef<'a>, node: NodeRef<'a>) -> NodeRef<'a> {
         let next = prev.next();

@@ -1,9 +1,9 @@
-//! Loom models: one writer and a reader in every interleaving of at most four preemptions (three if
-//! the reader uses the tree), with every reordering that C11 atomics allow.
+//! Loom models: one writer and one reader in every interleaving with at most four preemptions
+//! (three if the reader uses the tree) and every reordering that C11 atomics allow.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are
 //! small, two or three inserts each, because loom tries all executions. Each node's plain bytes
-//! have a witness (see `sync`), so reaching a node without the edge that publishes it fails, too.
+//! have a witness (see `sync`), so reaching a node without the edge that publishes it also fails.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn insert(writer: &mut MemWriter, seq: SeqNo, key: &[u8]) {
 }
 
 /// Inserts `settled` before the threads start, then runs `reader` concurrently with the inserts of
-/// `coming`, each of which is published. Sequence numbers count from 1 through both.
+/// `coming`, each of which is published. Sequence numbers count from 1 across both.
 fn model(
     preemptions: usize,
     settled: &'static [&'static [u8]],
@@ -54,11 +54,11 @@ fn model(
             insert(&mut writer, seq, key);
             shared.published.store(seq, Ordering::Release);
         }
-        thread.join().expect("the reader's assertions hold");
+        thread.join().expect("the reader's assertions must hold");
     });
 }
 
-/// The keys written up to `snapshot`, with their sequence numbers, in the memtable's order.
+/// Returns the keys written up to `snapshot`, with their sequence numbers, in the memtable's order.
 fn expected<'k>(keys: &[&'k [u8]], snapshot: SeqNo) -> Vec<(&'k [u8], SeqNo)> {
     let mut expected: Vec<(&[u8], SeqNo)> = keys.iter().copied().zip(1..=snapshot).collect();
     expected.sort_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
@@ -130,7 +130,7 @@ fn get_each(shared: &Shared, keys: &[&[u8]]) {
         let newest = (1..=snapshot).zip(keys).filter(|(_, k)| **k == key).last();
         let found = shared.table.get(key, hash64(key), snapshot);
         let found = found.expect("values are in memory");
-        let found = found.expect("published, so neither directory nor list may miss it");
+        let found = found.expect("neither the index nor the list may miss a published entry");
         assert_eq!(Some(found.seq), newest.map(|(seq, _)| seq));
         assert_eq!(found.value, key);
     }
@@ -183,7 +183,7 @@ fn loom_seeks_find_what_is_appended() {
     model(3, &[b"a", b"b", b"c"], &[b"d"], seek_both_ways);
 }
 
-/// Either all entries inserted between others are reported, or that they are not.
+/// Checks that either all entries inserted between others are reported, or the result is `false`.
 fn tell_between(shared: &Shared, keys: &[&[u8]]) {
     let published = shared.published.load(Ordering::Acquire);
     for since in [1, published.saturating_sub(1).max(1)] {

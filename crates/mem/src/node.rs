@@ -3,12 +3,12 @@
 //! ```text
 //! head, tag: u64 | key len, value len: u32 | next, prev | key | value
 //! ```
-//! Instead of the value a node may hold the address of one that stays in the log, and a check of it
-//! (the top bit of `value len` says so): twelve bytes of memory for a value of any length.
+//! Instead of the value, a node may hold the address and check of a value that stays in the log
+//! (the top bit of `value len` is then set). This takes twelve bytes for a value of any length.
 //!
 //! Invariants:
-//! 1. Everything except the links is written once, before the node's address is stored anywhere
-//!    with release, and never again.
+//! 1. Everything except the links is written only once, before the node's address is stored
+//!    anywhere with release.
 //! 2. A node lives as long as its arena.
 #![expect(unsafe_code, reason = "nodes are laid out by hand in raw memory")]
 
@@ -26,18 +26,19 @@ use crate::sync::{AtomicPtr, Ordering, Witness};
 /// A pointer from node to node. Never null.
 type Link = AtomicPtr<Node>;
 
-/// Bytes prefetched of a node that is about to be read: the fixed part and a short key.
+/// Number of bytes prefetched of a node that is about to be read: the fixed part and a short key.
 const WHOLE_BYTES: usize = 96;
-/// Bytes prefetched of a value in the log; the processor prefetches the rest.
+/// Number of bytes prefetched of a value in the log; the hardware prefetcher loads the rest.
 const VALUE_AHEAD_BYTES: usize = 192;
 
-/// Set in `value_len` if the value is apart, in the log. Value lengths are well below it.
+/// Set in `value_len` if the value is stored separately, in the log. Value lengths are well below
+/// this bit.
 const APART: u32 = 1 << 31;
 const _: () = assert!(VALUE_BYTES_MAX < APART as usize);
-/// Bytes in a node for a value that is apart: its address and its check.
+/// Number of bytes in a node for a value that is stored separately: its address and its check.
 const APART_BYTES: usize = size_of::<ApartValue>();
 
-/// The address and check of a value outside the node. Follows the key, at any alignment.
+/// The address and check of a value outside the node. Follows the key without alignment.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct ApartValue {
@@ -72,12 +73,13 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) key: &'a [u8],
     /// The value; empty for tombstones.
     pub(crate) value: &'a [u8],
-    /// The address of the same value in memory that outlives the list, if it is not to be copied.
+    /// The address of the same value in memory that outlives the list, if the value should not be
+    /// copied.
     pub(crate) apart: Option<NonNull<u8>>,
 }
 
 impl NewEntry<'_> {
-    /// Bytes after the key.
+    /// Returns the number of bytes after the key.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         if self.apart.is_some() {
@@ -88,21 +90,21 @@ impl NewEntry<'_> {
     }
 }
 
-/// Bytes in a node for a value of `len` that is also in the log.
+/// Returns the number of bytes in a node for a value of `len` that is also in the log.
 #[inline]
 pub(crate) const fn logged_room(len: usize) -> usize {
     if stays_apart(len) { APART_BYTES } else { len }
 }
 
-/// Whether a value of this length stays in the log: for a shorter one a node would save less than
-/// following the address costs.
+/// Returns whether a value of this length stays in the log. For a shorter value, the memory saved
+/// is not worth the cost of following the address.
 #[inline]
 pub(crate) const fn stays_apart(len: usize) -> bool {
     len >= LONG_VALUE_BYTES_MIN
 }
 
-/// The check of a value that is apart: later reads there may return something else. Not inlined, so
-/// that an insert stays one body with the writing of its node.
+/// Returns the check of a value that is stored separately, because later reads may return different
+/// bytes. Not inlined, so that an insert and the writing of its node stay one function.
 #[inline(never)]
 fn check_of(value: &[u8]) -> u32 {
     memory_check(value)
@@ -114,13 +116,14 @@ pub(crate) fn tag(seq: SeqNo, kind: Kind) -> u64 {
     seq << 8 | kind as u64
 }
 
-/// Bytes that a node takes in the arena, before rounding, with `room` bytes after its key.
+/// Returns the number of bytes that a node takes in the arena, before rounding, with `room` bytes
+/// after its key.
 #[inline]
 pub(crate) fn node_bytes(key_len: usize, room: usize) -> usize {
     size_of::<Node>() + key_len + room
 }
 
-/// A node that stays valid for `'a`, the time its list is borrowed.
+/// A node that stays valid for `'a`, as long as its list is borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeRef<'a> {
     node: NonNull<Node>,
@@ -135,7 +138,7 @@ impl PartialEq for NodeRef<'_> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// The node at an address from [`NodeRef::as_ptr`].
+    /// Returns the node at an address from [`NodeRef::as_ptr`].
     ///
     /// # Safety
     /// The address must be that of an initialised node whose arena outlives `'a`, and the caller
@@ -148,17 +151,17 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// The node's address, to be stored together with something that keeps the arena alive.
+    /// Returns the node's address, to be stored together with something that keeps the arena alive.
     #[inline]
     pub(crate) fn as_ptr(self) -> NonNull<Node> {
         self.node
     }
 
-    /// Writes a node into `memory`; both links lead to itself for now.
+    /// Writes a node into `memory`; both links point to the node itself for now.
     ///
     /// # Safety
-    /// `memory` must have [`node_bytes`] bytes, be aligned to [`ALIGN`], belong to the caller alone
-    /// and live for `'a`. The bytes at `entry.apart` must stay there, unchanged, for `'a`, too.
+    /// `memory` must have [`node_bytes`] bytes, be aligned to [`ALIGN`], belong only to the caller
+    /// and live for `'a`. The bytes at `entry.apart` must also stay valid and unchanged for `'a`.
     #[inline]
     pub(crate) unsafe fn write(memory: NonNull<u8>, entry: &NewEntry<'_>) -> NodeRef<'a> {
         let node = memory.cast::<Node>();
@@ -176,7 +179,7 @@ impl<'a> NodeRef<'a> {
         // SAFETY: the key follows the fixed part.
         let key = unsafe { node.add(1) }.cast::<u8>();
         let len = entry.key.len();
-        // SAFETY: the caller's memory has room for the key, belongs to it alone, and may be
+        // SAFETY: the caller's memory has room for the key, belongs only to the caller, and may be
         // uninitialised.
         let room = unsafe { slice::from_raw_parts_mut(key.cast().as_ptr(), len) };
         cairndb_kernel::copy_into(room, entry.key);
@@ -205,37 +208,37 @@ impl<'a> NodeRef<'a> {
 
     #[inline]
     fn fixed(self) -> &'a Node {
-        // SAFETY: a `NodeRef` is only made of initialised nodes that live for 'a (invariants 1, 2).
+        // SAFETY: a `NodeRef` only refers to initialised nodes that live for 'a (invariants 1, 2).
         let fixed = unsafe { self.node.as_ref() };
         fixed.witness.read();
         fixed
     }
 
-    /// The key's head.
+    /// Returns the key's head.
     #[inline]
     pub(crate) fn head(self) -> u64 {
         self.fixed().head
     }
 
-    /// Sequence number and kind.
+    /// Returns the sequence number and kind.
     #[inline]
     pub(crate) fn tag(self) -> u64 {
         self.fixed().tag
     }
 
-    /// The sequence number.
+    /// Returns the sequence number.
     #[inline]
     pub(crate) fn seq(self) -> SeqNo {
         self.tag() >> 8
     }
 
-    /// The kind.
+    /// Returns the kind.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        Kind::from_u8(self.tag().to_le_bytes()[0]).expect("tags are made of kinds")
+        Kind::from_u8(self.tag().to_le_bytes()[0]).expect("tags contain valid kinds")
     }
 
-    /// The whole key.
+    /// Returns the whole key.
     #[inline]
     pub(crate) fn key(self) -> &'a [u8] {
         let fixed = self.fixed();
@@ -245,7 +248,8 @@ impl<'a> NodeRef<'a> {
         unsafe { slice::from_raw_parts(start.as_ptr(), fixed.key_len as usize) }
     }
 
-    /// The value. A value that is apart may only be used if [`NodeRef::is_whole`].
+    /// Returns the value. A value stored separately may be used only if [`NodeRef::is_whole`]
+    /// returns `true`.
     #[inline]
     pub(crate) fn value(self) -> &'a [u8] {
         let len = (self.fixed().value_len & !APART) as usize;
@@ -254,19 +258,19 @@ impl<'a> NodeRef<'a> {
             Some(place) => place.start,
         };
         // SAFETY: `len` bytes were written after the key before the node was published; or they are
-        // apart, and the inserter promised that they stay there as long as the node.
+        // stored separately, and the inserter promised that they stay valid as long as the node.
         unsafe { slice::from_raw_parts(start.as_ptr(), len) }
     }
 
-    /// Whether the value is what was inserted: a failing disk may have changed the memory of one
-    /// that is apart.
+    /// Returns whether the value is unchanged since its insert: a failing disk may have changed the
+    /// memory of a value that is stored separately.
     #[inline]
     pub(crate) fn is_whole(self) -> bool {
         self.place()
             .is_none_or(|place| place.check == check_of(self.value()))
     }
 
-    /// Prefetches the value's lines if it is apart.
+    /// Prefetches the value's cache lines if the value is stored separately.
     #[inline]
     pub(crate) fn prefetch_value(self) {
         if let Some(place) = self.place() {
@@ -275,18 +279,19 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// The address and check of the value, unless it is in the node.
+    /// Returns the address and check of the value, unless it is in the node.
     #[inline]
     fn place(self) -> Option<ApartValue> {
         if self.fixed().value_len & APART == 0 {
             return None;
         }
         let place = self.behind_key().cast::<ApartValue>();
-        // SAFETY: as the bit says, an `ApartValue` was written there before the node was published.
+        // SAFETY: the bit is set, so an `ApartValue` was written there before the node was
+        // published.
         Some(unsafe { place.read_unaligned() })
     }
 
-    /// The address after the key.
+    /// Returns the address after the key.
     #[inline]
     fn behind_key(self) -> NonNull<u8> {
         let fixed = self.fixed();
@@ -296,7 +301,7 @@ impl<'a> NodeRef<'a> {
         unsafe { key.add(fixed.key_len as usize) }
     }
 
-    /// The node after this one.
+    /// Returns the node after this one.
     #[inline]
     pub(crate) fn next(self) -> NodeRef<'a> {
         // Acquire: pairs with the release in `set_next`; the next node's bytes become visible.
@@ -311,7 +316,7 @@ impl<'a> NodeRef<'a> {
             .store(next.node.as_ptr(), Ordering::Release);
     }
 
-    /// The node before this one.
+    /// Returns the node before this one.
     #[inline]
     pub(crate) fn prev(self) -> NodeRef<'a> {
         // Acquire: pairs with the release in `set_prev`.
@@ -328,9 +333,9 @@ impl<'a> NodeRef<'a> {
 
     #[inline]
     fn from_loaded(node: *mut Node) -> NodeRef<'a> {
-        // SAFETY: links are never null; `write` and the setters store addresses of nodes only.
+        // SAFETY: links are never null; `write` and the setters store only addresses of nodes.
         let node = unsafe { NonNull::new_unchecked(node) };
-        // SAFETY: links lead to nodes of the same arena, which outlives 'a, by acquire loads.
+        // SAFETY: acquire loads of links return nodes of the same arena, which outlives 'a.
         unsafe { NodeRef::from_ptr(node) }
     }
 }
@@ -342,5 +347,5 @@ fn start_of(bytes: &[u8]) -> NonNull<u8> {
 
 #[inline]
 fn len_u32(bytes: &[u8]) -> u32 {
-    u32::try_from(bytes.len()).expect("lengths are checked against the limits before")
+    u32::try_from(bytes.len()).expect("lengths were checked against the limits")
 }

@@ -1,23 +1,23 @@
 //! Recent inserts: the last entries that the writer inserted between others, for readers that
-//! remember what was there before.
+//! remember earlier results.
 //!
-//! A reader that knows that a range of keys had nothing visible at some sequence number need not
-//! search it again: it asks which entries were inserted there since. Entries appended after all
-//! others and tombstones are not recorded: the former come after any range that the reader knows,
-//! the latter make nothing visible.
+//! A reader that knows that a range of keys had no visible entries at some sequence number need not
+//! search the range again: it only asks which entries have been inserted there since. Entries
+//! appended after all others and tombstones are not recorded, because the former come after any
+//! range that the reader knows, and the latter make nothing visible.
 //!
 //! Invariants:
 //! 1. Slot `n % SLOTS` holds the address of the `n`th such entry or of a later one of the same
-//!    list, and of the list's sentinel before there is one.
-//! 2. `count` of them are stored, or one more.
-//! 3. The numbers of those with larger numbers than `floor` descend from the last one backwards.
+//!    list, or of the list's sentinel if there is none yet.
+//! 2. `count` such entries are stored, or one more.
+//! 3. The sequence numbers greater than `floor` descend from the last entry backwards.
 //!
-//! An earlier version kept only the largest number of such an entry. With a second queue, or a
-//! counter that is written in each round, entries are inserted all the time, and each look into a
-//! queue walked thousands of tombstones.
+//! An earlier version kept only the largest sequence number of such an entry. With a second queue,
+//! or a counter that is written in each round, entries are inserted all the time, so each read of a
+//! queue's head walked thousands of tombstones.
 //!
 //! Threads: one writer, any number of readers. A slot is stored with release before the count. A
-//! reader loads slots, and then the count once more, which tells it whether one of them already
+//! reader loads slots and then reloads the count, which shows whether one of the slots already
 //! belonged to another entry.
 #![expect(unsafe_code, reason = "nodes are reached by their addresses")]
 
@@ -28,8 +28,8 @@ use cairndb_base::SeqNo;
 use crate::node::{Node, NodeRef};
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// One less than this many are kept: the inserts into a few dozen queues between two looks into one
-/// of them.
+/// Number of slots. One fewer entries are kept, enough for the inserts into a few dozen queues
+/// between two reads of one of them.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 32 };
 
 /// The last entries inserted between others, in one list.
@@ -42,7 +42,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Without entries, for a list with this sentinel.
+    /// Returns an empty record for a list with this sentinel.
     pub(crate) fn new(sentinel: NonNull<Node>) -> Recent {
         Recent {
             slots: std::array::from_fn(|_| AtomicPtr::new(sentinel.as_ptr())),
@@ -52,7 +52,7 @@ impl Recent {
     }
 
     /// Adds an entry of the same list. Only the writer calls this, before it publishes the entry's
-    /// number, which is at least that of the last one.
+    /// sequence number, which is at least that of the last one.
     #[inline]
     pub(crate) fn push(&self, node: NodeRef<'_>) {
         let count = self.count.load(Ordering::Relaxed);
@@ -60,15 +60,16 @@ impl Recent {
         self.count.store(count + 1, Ordering::Release);
     }
 
-    /// Announces entries whose numbers may be as small as the previous ones, up to `seq`. Only the
-    /// writer calls this.
+    /// Announces entries whose sequence numbers, up to `seq`, may be as small as previous ones.
+    /// Only the writer calls this.
     #[cold]
     pub(crate) fn forget(&self, seq: SeqNo) {
         self.floor.store(seq, Ordering::Release);
     }
 
-    /// Calls `each` with every entry whose number is larger than `seq` and known by the caller to
-    /// be published, and perhaps with others. Returns `false` if there were too many to report all.
+    /// Calls `each` with every entry whose sequence number is greater than `seq` and known by the
+    /// caller to be published, and perhaps with others. Returns `false` if there were too many to
+    /// report all.
     ///
     /// # Safety
     /// The list must live for `'a`.
@@ -91,11 +92,11 @@ impl Recent {
         count < SLOTS && self.were_there(0, seq)
     }
 
-    /// Whether the loaded slots, from the last one back to `first`, belonged to the expected
-    /// entries.
+    /// Returns whether the loaded slots, from the last one back to `first`, belonged to the
+    /// expected entries.
     fn were_there(&self, first: usize, seq: SeqNo) -> bool {
-        // A later entry in one of them would have been loaded after the count that allows it was
-        // stored.
+        // If a slot held a later entry, the count that allows this entry was stored before the slot
+        // was loaded.
         self.count.load(Ordering::Acquire) < first + SLOTS
             && self.floor.load(Ordering::Acquire) <= seq
     }

@@ -1,33 +1,33 @@
-//! Search tree of a memtable's list: a B+-tree of its nodes that says where a search begins. It is
-//! only a hint.
+//! Search tree of a memtable's list: a B+-tree of its nodes that finds the starting point of a
+//! search. The result is only a hint.
 //!
-//! A skip list waits for a node at each of a dozen steps, and at each takes a branch that no
-//! processor predicts; it took two fifths of a put in random order. A block of the tree has the
-//! heads of its entries side by side, which are counted without a branch. A search reads three or
-//! four blocks, and nodes only if heads are equal. (If all heads are equal, as in a custom order,
-//! the skip list was somewhat faster. For concurrent seeks immutable memtables once had arrays of
-//! all heads, made by the writer; the tree is no slower, and costs nothing when a memtable becomes
-//! immutable.)
+//! A skip list waits for a node at each of a dozen steps, and each step has an unpredictable
+//! branch; the search took two fifths of a put in random order. A block of the tree stores the
+//! heads of its entries contiguously, and they are counted without a branch. A search reads three
+//! or four blocks, and nodes only if heads are equal. (If all heads are equal, as in a custom
+//! order, the skip list was somewhat faster. For concurrent seeks, the writer used to build arrays
+//! of all heads for immutable memtables; the tree is no slower and costs nothing when a memtable
+//! becomes immutable.)
 //!
-//! A leaf's links lead to nodes, those of an upper block to blocks; its heads are those of the
-//! first nodes below. An entry takes 16 bytes in a block, and blocks filled in random order are 0.7
-//! full. Most nodes added in key order are left out by [`list`](crate::list).
+//! A leaf's links point to nodes, those of an upper block to blocks; an upper block's heads are
+//! those of the first nodes below. An entry takes 16 bytes in a block, and blocks filled in random
+//! order are 70% full. [`list`](crate::list) omits most nodes added in key order.
 //!
 //! Invariants:
-//! 1. A link in a leaf leads to a node that is linked in the list; a link in an upper block leads
-//!    to a block one level lower that has an entry. Neither ever becomes null again.
+//! 1. A link in a leaf points to a node that is linked in the list; a link in an upper block points
+//!    to a non-empty block one level lower. Neither ever becomes null again.
 //! 2. For the writer, between two inserts: leaves hold nodes in the list's order, and the head of
-//!    an upper entry is that of the first node below it, or 0 if no node comes before that.
+//!    an upper entry is that of the first node below it, or 0 if that node is the first of all.
 //! 3. Likewise: the heads after a block's last entry are `u64::MAX`. Readers bound their count by
 //!    the block's `count`.
 //!
 //! Threads: one writer, any number of readers. A writer moves entries within a block, and from a
-//! full one to a new one, while readers read: such a reader may count wrongly and reach a different
-//! node than it should, but, by invariant 1, a node of the list, which it sees whole because links
-//! are stored with release and loaded with acquire. The reader's guarantees come from the list,
-//! whose links it follows from there in both directions ([`list`](crate::list)). Usually these are
-//! a few steps; while a split travels up from a leaf, entries that moved to the new block are not
-//! found, and there are as many steps as such entries.
+//! full block to a new one, while readers read. Such a reader may count wrongly and reach the wrong
+//! node. By invariant 1 it is still a node of the list, which the reader sees completely because
+//! links are stored with release and loaded with acquire. The reader's guarantees come from the
+//! list, whose links it follows from there in both directions ([`list`](crate::list)). Usually this
+//! takes a few steps; while a split propagates up from a leaf, entries that moved to the new block
+//! are not found, and there are as many steps as such entries.
 #![expect(unsafe_code, reason = "blocks are reached through raw links")]
 
 #[cfg(test)]
@@ -41,25 +41,25 @@ use crate::arena::{Arena, Bump};
 use crate::node::NodeRef;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Entries of a block. 16 and 64 are hardly different.
+/// Number of entries in a block. 16 and 64 perform almost the same.
 const SLOTS: usize = if cfg!(any(loom, miri)) { 3 } else { 32 };
-/// Entries that are compared together.
+/// Number of entries that are compared together.
 const STRETCH: usize = if cfg!(any(loom, miri)) { 1 } else { 8 };
 const _: () = assert!(SLOTS.is_multiple_of(STRETCH));
-/// Most levels. A block is at least half full, or the last one of entries added in order to full
-/// blocks: this many levels hold more nodes than memory does.
+/// Maximum number of levels. Every block is at least half full, except the last one after full
+/// blocks of entries added in order, so this many levels hold more nodes than fit in memory.
 const LEVELS_MAX: usize = 12;
-/// Bytes of memory that a block takes.
+/// Number of bytes that a block takes.
 const BLOCK_BYTES: usize = size_of::<Block>();
 
-/// Neighbouring entries of one level.
+/// Adjacent entries of one level.
 #[derive(Debug)]
 #[repr(C)]
 struct Block {
     count: AtomicUsize,
     level: usize,
     heads: [AtomicU64; SLOTS],
-    /// Leads to a node on level 0, to a [`Block`] above.
+    /// Point to nodes on level 0 and to [`Block`]s above.
     links: [AtomicPtr<()>; SLOTS],
 }
 
@@ -69,11 +69,11 @@ pub(crate) struct Tree {
     root: AtomicPtr<Block>,
 }
 
-/// The writer's path from the root to where it last inserted or is about to. It belongs to the tree
-/// that it was made with, as the contract of [`List::insert`](crate::list::List::insert) demands.
+/// The writer's path from the root to its last or next insert position. It belongs to the tree that
+/// it was created with, as the contract of [`List::insert`](crate::list::List::insert) requires.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// For each level the block, and how many of its entries come before the position.
+    /// For each level, the block and the number of its entries before the position.
     steps: [(NonNull<Block>, usize); LEVELS_MAX],
     levels: usize,
 }
@@ -93,33 +93,33 @@ impl Block {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// The link of an entry that exists or existed.
+    /// Returns the link of an entry that exists or existed.
     #[inline]
     fn link(&self, at: usize) -> NonNull<()> {
         // Acquire: pairs with the release in `put`; publishes the link's target.
         let link = self.links[at].load(Ordering::Acquire);
-        NonNull::new(link).expect("a block's entries have links")
+        NonNull::new(link).expect("every entry of a block has a link")
     }
 
-    /// The child block of an entry of this block, which must not be a leaf.
+    /// Returns the child block of an entry of this block, which must not be a leaf.
     #[inline]
     fn child(&self, at: usize) -> &Block {
         debug_assert!(self.level > 0);
-        // SAFETY: above the leaves links lead to blocks (invariant 1), which live as long as their
-        // arena, as `self` does.
+        // SAFETY: above the leaves, links point to blocks (invariant 1), which live as long as
+        // their arena, as `self` does.
         unsafe { self.link(at).cast().as_ref() }
     }
 
-    /// The node of an entry of this block, which must be a leaf.
+    /// Returns the node of an entry of this block, which must be a leaf.
     #[inline]
     fn node(&self, at: usize) -> NodeRef<'_> {
         debug_assert!(self.level == 0);
-        // SAFETY: in a leaf links lead to nodes (invariant 1), which live as long as their arena,
+        // SAFETY: in a leaf, links point to nodes (invariant 1), which live as long as their arena,
         // as `self` does; `link` loads them with acquire.
         unsafe { NodeRef::from_ptr(self.link(at).cast()) }
     }
 
-    /// The first node at or below an entry.
+    /// Returns the first node at or below an entry.
     fn first_node(&self, at: usize) -> NodeRef<'_> {
         let (mut block, mut at) = (self, at);
         while block.level > 0 {
@@ -129,8 +129,8 @@ impl Block {
         block.node(at)
     }
 
-    /// How many entries come before a position: all with smaller heads, and of those with equal
-    /// heads as many as `is_before` accepts.
+    /// Returns the number of entries before a position: all with smaller heads, and those with
+    /// equal heads that `is_before` accepts.
     #[inline]
     fn rank(&self, head: u64, is_before: &impl Fn(NodeRef<'_>) -> bool) -> usize {
         // Acquire: pairs with the release in `insert`, so that counted entries have links.
@@ -144,10 +144,11 @@ impl Block {
         }
     }
 
-    /// How many heads are smaller than this one.
+    /// Returns the number of heads smaller than `head`.
     #[inline]
     fn smaller(&self, head: u64) -> usize {
-        // Counted without a branch: the last of each stretch, and then one stretch.
+        // Counts without a branch: first the last head of each stretch, then the heads of one
+        // stretch.
         let is_smaller = |at: usize| usize::from(self.heads[at].load(Ordering::Relaxed) < head);
         let stretches: usize = (0..SLOTS / STRETCH - 1)
             .map(|stretch| is_smaller(stretch * STRETCH + STRETCH - 1))
@@ -156,7 +157,8 @@ impl Block {
         from + (from..from + STRETCH).map(is_smaller).sum::<usize>()
     }
 
-    /// As `rank`, if `from` entries have smaller heads and the next head is equal.
+    /// Like `rank`, but for the case that `from` entries have smaller heads and the next head is
+    /// equal.
     #[inline(never)]
     fn rank_tied(
         &self,
@@ -178,7 +180,7 @@ impl Block {
         from
     }
 
-    /// The entry to descend by: the last before the position, or the first.
+    /// Returns the entry to descend into: the last one before the position, or the first.
     #[inline]
     fn down(rank: usize) -> usize {
         rank.saturating_sub(1)
@@ -196,7 +198,7 @@ impl Block {
     #[inline]
     fn insert(&self, at: usize, head: u64, link: NonNull<()>) {
         let count = self.count.load(Ordering::Relaxed);
-        assert!(at <= count && count < SLOTS, "the block has room");
+        assert!(at <= count && count < SLOTS, "the block must have room");
         for from in (at..count).rev() {
             self.put(
                 from + 1,
@@ -229,19 +231,19 @@ impl Block {
 impl Path {
     #[inline]
     fn block(&self, level: usize) -> &Block {
-        // SAFETY: a path has blocks of its tree, which live as long as the arena that the path's
-        // holder keeps.
+        // SAFETY: a path refers to blocks of its tree, which live as long as the arena that the
+        // path's owner keeps alive.
         unsafe { self.steps[level].0.as_ref() }
     }
 
-    /// Whether the entry after the position, in its leaf, is this node's.
+    /// Returns whether the next entry after the position, in its leaf, belongs to this node.
     #[inline]
     pub(crate) fn leads_to(&self, node: NodeRef<'_>) -> bool {
         let (leaf, at) = (self.block(0), self.steps[0].1);
         at < leaf.count.load(Ordering::Relaxed) && leaf.node(at) == node
     }
 
-    /// Bytes that blocks may take for one more entry.
+    /// Returns the maximum number of bytes of new blocks for one more entry.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         (self.levels + 1) * BLOCK_BYTES
@@ -249,7 +251,7 @@ impl Path {
 }
 
 impl Tree {
-    /// An empty tree in `arena`, and the path to its only position.
+    /// Returns an empty tree in `arena`, and the path to its only position.
     pub(crate) fn new(arena: &Arena, bump: &mut Bump) -> (Tree, Path) {
         let root = new_block(arena, bump, 0);
         let tree = Tree {
@@ -266,13 +268,13 @@ impl Tree {
     fn root(&self) -> &Block {
         // Acquire: pairs with the release in `grow`.
         let root = self.root.load(Ordering::Acquire);
-        // SAFETY: a block of the arena that the tree's owner keeps; never null.
+        // SAFETY: a block of the arena that the tree's owner keeps alive; never null.
         unsafe { &*root }
     }
 
-    /// A node near the position after all nodes with smaller heads and, of those with this head,
-    /// after those that `is_before` accepts. If no insert is under way, it is the last such node in
-    /// the tree, or the first of all. `None` if the tree is empty.
+    /// Returns a node near the position after all nodes with smaller heads and, of those with this
+    /// head, after those that `is_before` accepts. If no insert is in progress, it is the last such
+    /// node in the tree, or the first of all. Returns `None` if the tree is empty.
     #[inline]
     pub(crate) fn find(
         &self,
@@ -281,9 +283,9 @@ impl Tree {
     ) -> Option<NodeRef<'_>> {
         let mut block = self.root();
         loop {
-            // Another processor wrote these lines, and which link is next is known only after the
-            // heads have arrived: prefetching makes concurrent seeks faster. The writer has the
-            // lines in its own cache.
+            // Another processor wrote these cache lines, and the next link is known only after the
+            // heads have been loaded, so prefetching makes concurrent seeks faster. The writer has
+            // the lines in its own cache.
             prefetch_span(std::ptr::from_ref(block).cast(), BLOCK_BYTES);
             let rank = block.rank(head, is_before);
             if block.level > 0 {
@@ -291,15 +293,15 @@ impl Tree {
             } else if block.is_empty() {
                 return None;
             } else {
-                // Even if no entry comes before: during an insert this may be the next leaf, but
-                // not the start of the list.
+                // Returned even if no entry comes before the position: during an insert this may be
+                // the next leaf, which is not the start of the list.
                 return Some(block.node(Block::down(rank)));
             }
         }
     }
 
-    /// For the writer: the last node in the tree before the position of [`Tree::find`]; `path` then
-    /// leads there.
+    /// Returns the last node in the tree before the position of [`Tree::find`] and sets `path` to
+    /// that position. Only for the writer.
     #[inline]
     pub(crate) fn find_path(
         &self,
@@ -321,8 +323,9 @@ impl Tree {
         }
     }
 
-    /// Adds a node that is linked in the list, at the position of `path`, which then leads to after
-    /// it. `appended` says that it follows the node added last. Returns the bytes of new blocks.
+    /// Adds a node that is linked in the list at the position of `path`, and moves `path` past it.
+    /// `appended` means that it follows the node added last. Returns the number of bytes of new
+    /// blocks.
     #[inline]
     pub(crate) fn insert(
         &self,
@@ -343,7 +346,7 @@ impl Tree {
         self.insert_split(path, arena, bump, (head, link), appended)
     }
 
-    /// As `insert`, into a full leaf: splits blocks upwards until one has room.
+    /// Like `insert`, but into a full leaf: splits blocks upwards until one has room.
     #[cold]
     fn insert_split(
         &self,
@@ -360,8 +363,8 @@ impl Tree {
                 return (level + 1) * BLOCK_BYTES;
             }
             let (block, at) = (path.block(level), path.steps[level].1);
-            // The path leads to after the new entry; above the leaves, it follows the entry into
-            // the new block.
+            // The path points past the new entry; above the leaves, it follows the entry into the
+            // new block.
             let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
             if block.count.load(Ordering::Relaxed) < SLOTS {
                 block.insert(at, head, link);
@@ -369,10 +372,10 @@ impl Tree {
                 return level * BLOCK_BYTES;
             }
             let right = new_block(arena, bump, level);
-            // SAFETY: just made, in an arena that lives longer than this call.
+            // SAFETY: just created, in an arena that outlives this call.
             let other = unsafe { right.as_ref() };
-            // Entries added in order fill their blocks: none of them will come between existing
-            // ones.
+            // Entries added in order fill their blocks, because no further entry will come between
+            // existing ones.
             let cut = if appended && goes_right && at == SLOTS {
                 SLOTS
             } else {
@@ -391,10 +394,10 @@ impl Tree {
             head = other.heads[0].load(Ordering::Relaxed);
             link = right.cast();
         }
-        unreachable!("no tree has so many levels");
+        unreachable!("a tree has at most LEVELS_MAX levels");
     }
 
-    /// Adds a level above the root, which was split: over it and the block after it.
+    /// Adds a level above the old root, which was split, and the block after it.
     fn grow(
         &self,
         path: &mut Path,
@@ -404,9 +407,9 @@ impl Tree {
     ) {
         let root = self.root();
         let top = new_block(arena, bump, path.levels);
-        // SAFETY: just made, in an arena that lives longer than this call.
+        // SAFETY: just created, in an arena that outlives this call.
         let block = unsafe { top.as_ref() };
-        // Keys before all existing ones descend here, too.
+        // Keys before all existing ones also descend here.
         block.insert(0, 0, NonNull::from(root).cast());
         block.insert(1, head, link);
         let goes_right = path.steps[path.levels - 1].0.cast() == link;
@@ -432,7 +435,8 @@ mod tests {
     use crate::Memtable;
     use crate::memtable::tests::ordered;
 
-    /// A reader between the stores of a head and of its link once walked from the list's start.
+    /// Regression: a reader between the stores of a head and of its link walked from the list's
+    /// start.
     #[test]
     fn a_search_that_goes_down_one_too_far_ends_near_its_place() {
         let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256 << 10);
@@ -449,7 +453,7 @@ mod tests {
             let head = here.swap(before.load(Ordering::Relaxed), Ordering::Relaxed);
             let place = head - 1;
             let near = table.list().tree().find(place, &|_| true);
-            let near = near.expect("there are nodes").head();
+            let near = near.expect("the tree has nodes").head();
             assert!(near.abs_diff(place) < 2 * SLOTS as u64, "{near} {place}");
             let mut cursor = table.cursor();
             cursor.seek(&ordered(place), SEQ_MAX);

@@ -2,10 +2,10 @@
 //!
 //! Only the holder of the [`MemWriter`] may insert; dropping it makes the memtable immutable. The
 //! engine holds the commit lock while it applies a write, and then publishes the last sequence
-//! number with release: that store, not the insert, entitles readers to the entries.
+//! number with release. That store, not the insert, makes the entries visible to readers.
 #![expect(
     unsafe_code,
-    reason = "pairs a list with the splice that was made with it"
+    reason = "pairs a list with the splice that was created with it"
 )]
 
 use std::ptr::NonNull;
@@ -25,14 +25,14 @@ use crate::sync::Ordering;
 #[derive(Debug)]
 pub struct MemWriter {
     table: Arc<Memtable>,
-    /// Made with the table's list, and never replaced.
+    /// Created with the table's list, and never replaced.
     splice: Splice,
-    /// The region that the table was last asked to keep.
+    /// The region that the table most recently kept.
     region: Option<Arc<dyn LogRegion>>,
 }
 
-/// Bytes borrowed from a log segment, with its region. Only [`Borrowed::by`] makes one: holding the
-/// region keeps the bytes valid.
+/// Bytes borrowed from a log segment, with its region, which keeps the bytes valid. Only
+/// [`Borrowed::by`] creates this type.
 #[derive(Clone, Copy, Debug)]
 pub struct Borrowed<'a> {
     bytes: &'a [u8],
@@ -40,17 +40,18 @@ pub struct Borrowed<'a> {
 }
 
 impl<'a> Borrowed<'a> {
-    /// The `len` bytes at `offset` of `region`; `None` if the region cannot be read in place.
+    /// Returns the `len` bytes at `offset` of `region`, or `None` if the region cannot be read in
+    /// place.
     ///
     /// # Panics
-    /// As [`LogRegion::bytes`].
+    /// Same as [`LogRegion::bytes`].
     #[inline]
     pub fn by(region: &'a Arc<dyn LogRegion>, offset: u64, len: usize) -> Option<Borrowed<'a>> {
         let bytes = region.bytes(offset, len)?;
         Some(Borrowed { bytes, region })
     }
 
-    /// The `len` bytes from `at` on; `None` if there are fewer.
+    /// Returns the `len` bytes from `at` on, or `None` if there are fewer.
     #[inline]
     pub fn piece(self, at: usize, len: usize) -> Option<Borrowed<'a>> {
         let bytes = self.bytes.get(at..at.checked_add(len)?)?;
@@ -59,12 +60,13 @@ impl<'a> Borrowed<'a> {
 }
 
 impl Memtable {
-    /// An empty memtable and the right to insert into it.
+    /// Returns an empty memtable and the right to insert into it.
     ///
-    /// `prefix_hint` should be the common prefix of the coming keys, best taken from the previous
-    /// memtable's [`Memtable::next_prefix`]; other keys still sort right, only more slowly. It is
-    /// ignored for custom orders. `capacity_bytes` bounds [`Memtable::allocated_bytes`] as long as
-    /// callers obey [`MemWriter::has_room`]; memory is allocated on demand.
+    /// `prefix_hint` should be the common prefix of the keys to be inserted, ideally from the
+    /// previous memtable's [`Memtable::next_prefix`]; other keys still sort correctly, but more
+    /// slowly. It is ignored for custom orders. `capacity_bytes` bounds
+    /// [`Memtable::allocated_bytes`] as long as callers respect [`MemWriter::has_room`]; memory is
+    /// allocated on demand.
     pub fn new(
         order: Order,
         prefix_hint: Vec<u8>,
@@ -74,8 +76,8 @@ impl Memtable {
         MemWriter::pair(table, splice)
     }
 
-    /// As [`Memtable::new`], with memory from `pool`, which gets it back when the last reference to
-    /// the memtable is dropped.
+    /// Like [`Memtable::new`], but with memory from `pool`. The memory returns to the pool when the
+    /// last reference to the memtable is dropped.
     pub fn pooled(
         pool: &Arc<ChunkPool>,
         order: Order,
@@ -98,7 +100,7 @@ impl MemWriter {
         (table, writer)
     }
 
-    /// The memtable this writer inserts into.
+    /// Returns the memtable that this writer inserts into.
     pub fn table(&self) -> &Arc<Memtable> {
         &self.table
     }
@@ -107,22 +109,23 @@ impl MemWriter {
     /// cannot hash. Sequence numbers need not ascend, but no (key, sequence number) may occur
     /// twice.
     ///
-    /// Always succeeds: beyond the capacity the memtable exceeds it by the entry's size, and later
-    /// by chunks of up to 256 KiB. A key that directly follows the last inserted one in order is
-    /// linked without a search.
+    /// Always succeeds: if the memtable is full, it exceeds the capacity first by the entry's size,
+    /// and later by chunks of up to 256 KiB. A key that directly follows the last inserted one in
+    /// order is linked without a search.
     ///
     /// # Panics
-    /// If key, value or sequence number exceed the limits of `cairndb_base`.
+    /// If the key, value or sequence number exceeds the limits of `cairndb_base`.
     #[inline]
     pub fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8], hash: u64) {
         self.insert_entry(seq, kind, key, value, None, hash);
     }
 
-    /// As [`MemWriter::insert`], for a value that was written to the log before. A longer value is
-    /// not copied but read where it was `borrowed` from the log, and takes 12 bytes of memory.
+    /// Like [`MemWriter::insert`], but for a value that was already written to the log. A long
+    /// value is not copied; it is read in place in the log, from where it was `borrowed`, and takes
+    /// 12 bytes of memory.
     ///
     /// # Panics
-    /// If the borrowed bytes have another length; otherwise as [`MemWriter::insert`].
+    /// If the borrowed bytes have another length, or in the same cases as [`MemWriter::insert`].
     #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     #[inline]
     pub fn insert_logged(
@@ -140,13 +143,17 @@ impl MemWriter {
         } = borrowed;
         let mut apart = None;
         if stays_apart(value.len()) {
-            // With another length reads would pass its end; other content is detected by the check.
+            // With another length, reads would exceed its end; the check detects different
+            // contents.
             assert_eq!(
                 borrowed.len(),
                 value.len(),
-                "a region returns as many bytes as requested"
+                "a region must return as many bytes as requested"
             );
-            debug_assert_eq!(borrowed, value, "the logged value is the inserted one");
+            debug_assert_eq!(
+                borrowed, value,
+                "the logged value must equal the inserted one"
+            );
             let kept = self.region.as_ref();
             if !kept.is_some_and(|kept| Arc::ptr_eq(kept, region)) {
                 self.table.list().keep(region);
@@ -157,9 +164,10 @@ impl MemWriter {
         self.insert_entry(seq, kind, key, value, apart, hash);
     }
 
-    /// The value at `apart` is the same, borrowed from a region that the table keeps.
+    /// Inserts an entry. `apart` is the address of the same value, borrowed from a region that the
+    /// table keeps alive.
     ///
-    /// One body for both callers, so that the list's insert is inlined into it.
+    /// A single function for both callers, so that the list's insert is inlined into it.
     #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     fn insert_entry(
         &mut self,
@@ -184,8 +192,8 @@ impl MemWriter {
             value,
             apart,
         };
-        // SAFETY: `splice` is the one made with this table's list; a value apart was borrowed from
-        // a region that the list keeps.
+        // SAFETY: `splice` was created with this table's list; a value that is stored separately
+        // was borrowed from a region that the list keeps alive.
         let bytes = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
         self.count(seq, (key.len() + value.len()) as u64, bytes);
     }
@@ -196,27 +204,29 @@ impl MemWriter {
         self.table.list().check_path(&self.splice);
     }
 
-    /// Whether an entry of this size fits the capacity. For a value that stays in the log, pass
-    /// [`MemWriter::logged_room`]. The first entry always fits.
+    /// Returns whether an entry of this size fits in the capacity. For a value that stays in the
+    /// log, pass [`MemWriter::logged_room`]. The first entry always fits.
     #[inline]
     pub fn has_room(&self, key_len: usize, value_len: usize) -> bool {
         self.table.list().has_room(&self.splice, key_len, value_len) || self.table.is_empty()
     }
 
-    /// Whether a value of this length stays in the log, if it can be read there.
+    /// Returns whether a value of this length stays in the log, if it can be read there.
     #[inline]
     pub const fn stays_apart(len: usize) -> bool {
         stays_apart(len)
     }
 
-    /// Bytes that a value of `len` takes in the memtable if it can be read in the log.
+    /// Returns the number of bytes that a value of `len` takes in the memtable if it can be read in
+    /// the log.
     #[inline]
     pub const fn logged_room(len: usize) -> usize {
         logged_room(len)
     }
 
-    /// Loads and stores instead of read-modify-writes, because there is one writer. Relaxed:
-    /// statistics, exact for readers that acquired the publication of the last insert.
+    /// Uses loads and stores instead of read-modify-write operations, because there is one writer.
+    /// Relaxed: these are statistics, and exact for readers that acquired the publication of the
+    /// last insert.
     #[inline]
     fn count(&self, seq: SeqNo, user_bytes: u64, node_bytes: usize) {
         let counters = self.table.counters();

@@ -1,6 +1,6 @@
-//! For tests: scripts of commands with their expected output.
+//! Test scripts: commands with their expected output.
 //!
-//! A script is a text file in the manner of Pebble's `datadriven`:
+//! A script is a text file in the style of Pebble's `datadriven`:
 //!
 //! ```text
 //! # A comment.
@@ -10,25 +10,24 @@
 //! expected output
 //! ```
 //!
-//! Input and output may be empty; a blank line ends the output. The commands of one file share
-//! the state of one driver. With `CAIRN_REWRITE` set, [`run_folder`] replaces the expected output
-//! in the files by the actual one.
+//! Input and output may be empty; a blank line ends the output. The commands of one file share the
+//! state of one driver. If `CAIRN_REWRITE` is set, [`run_folder`] replaces the expected output in
+//! the files with the actual output.
 //!
-//! The crate of that name did not fit: its environment variables have no prefix, so that a `RUN`
-//! set for another program would skip every script, and the arguments of its commands have no
-//! order.
+//! The Rust crate `datadriven` was not suitable. Its environment variables have no prefix, so a
+//! `RUN` set for another program would skip every script, and its command arguments are unordered.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Set to replace the expected output of all scripts that are run.
+/// Environment variable that makes [`run_folder`] replace the expected output of all scripts run.
 const REWRITE: &str = "CAIRN_REWRITE";
 
 /// A command with its arguments and input.
 ///
-/// A driver takes the arguments it knows; one that is left over is an error of the script.
+/// A driver takes the arguments it knows; any argument left over is an error in the script.
 #[derive(Debug)]
 pub struct Command {
     /// The first word of the command's line.
@@ -39,7 +38,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// The command on `line`, without input.
+    /// Parses the command on `line`, without input.
     pub fn new(line: &str) -> Command {
         let mut words = line.split_whitespace().map(str::to_owned);
         Command {
@@ -49,7 +48,7 @@ impl Command {
         }
     }
 
-    /// Takes the argument `name` that has no value; whether there was one.
+    /// Takes the argument `name`, which has no value; returns whether it was present.
     pub fn flag(&mut self, name: &str) -> bool {
         let at = self.arguments.iter().position(|found| found == name);
         at.map(|at| self.arguments.remove(at)).is_some()
@@ -58,7 +57,7 @@ impl Command {
     /// Takes the next argument without `=`.
     ///
     /// # Errors
-    /// None is left.
+    /// If none is left.
     pub fn word(&mut self) -> Result<String, String> {
         let mut arguments = self.arguments.iter();
         let at = arguments.position(|found| !found.contains('='));
@@ -66,10 +65,10 @@ impl Command {
         Ok(self.arguments.remove(at))
     }
 
-    /// Takes the value of the argument `name`, if it is there.
+    /// Takes the value of the argument `name`, if present.
     ///
     /// # Errors
-    /// It does not parse.
+    /// If the value does not parse.
     pub fn value<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, String> {
         let is_it = |found: &String| found.split_once('=').is_some_and(|(key, _)| key == name);
         let Some(at) = self.arguments.iter().position(is_it) else {
@@ -84,10 +83,10 @@ impl Command {
         )
     }
 
-    /// Ends the taking of arguments.
+    /// Checks that all arguments have been taken.
     ///
     /// # Errors
-    /// One is left.
+    /// If one is left.
     pub fn finish(&self) -> Result<(), String> {
         match self.arguments.first() {
             None => Ok(()),
@@ -96,14 +95,14 @@ impl Command {
     }
 }
 
-/// What running one script gave.
+/// The outcome of one script.
 #[derive(Debug, Default)]
 struct Outcome {
     /// The script with the actual output.
     rewritten: String,
-    /// Output that is not the expected one.
+    /// Output that differs from the expected output.
     differences: Vec<String>,
-    /// Commands that do not exist, or with wrong arguments.
+    /// Commands that do not exist or have wrong arguments.
     errors: Vec<String>,
 }
 
@@ -160,13 +159,13 @@ fn run(
     outcome
 }
 
-/// The scripts in `folder`, by name.
+/// Returns the scripts in `folder`, sorted by name.
 #[expect(
     clippy::disallowed_methods,
     reason = "scripts are files of the source tree"
 )]
 fn scripts_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("the folder of the scripts exists");
+    let entries = fs::read_dir(folder).expect("the script folder exists");
     let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
     let mut scripts: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|found| found == "txt"))
@@ -176,11 +175,11 @@ fn scripts_in(folder: &Path) -> Vec<PathBuf> {
     scripts
 }
 
-/// Runs every script in `folder`, each with a driver of its own, which gives the output of a
-/// command or says why it is none.
+/// Runs every script in `folder`, each with its own driver. The driver returns the output of a
+/// command, or an error if it does not understand the command.
 ///
 /// # Panics
-/// The output of a command is not the expected one, or a script is not understood.
+/// If the output of a command is not the expected output, or a script is not understood.
 pub fn run_folder<D>(folder: &Path, mut driver: impl FnMut() -> D)
 where
     D: FnMut(&mut Command) -> Result<String, String>,
@@ -188,7 +187,7 @@ where
     let rewrite = std::env::var_os(REWRITE).is_some();
     let mut report = String::new();
     for path in scripts_in(folder) {
-        let text = fs::read_to_string(&path).expect("a script is readable text");
+        let text = fs::read_to_string(&path).expect("a script is readable UTF-8");
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let outcome = run(&name, &text, &mut driver());
         if rewrite {
@@ -219,7 +218,7 @@ fn save(path: &Path, old: &str, new: &str) {
 mod tests {
     use super::*;
 
-    /// Adds up the numbers of the input, from `from` on.
+    /// Adds the numbers of the input to a running total, after the argument `from`.
     fn sum() -> impl FnMut(&mut Command) -> Result<String, String> {
         let mut total = 0;
         move |command| {

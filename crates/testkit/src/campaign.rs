@@ -1,7 +1,7 @@
-//! A campaign: crashes workloads at every operation and runs the oracle on every state.
+//! A campaign, which crashes workloads at every operation and runs the oracle on every state.
 //!
-//! A state is counted once, however often it occurs, by a hash of the whole disk. A state that
-//! occurs again is checked again only if the history then allows other contents.
+//! Each state is counted only once, by a hash of the whole disk. A state that recurs is checked
+//! again only if the history then allows other contents.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -24,25 +24,25 @@ use crate::{Check, Violation};
 /// Number of violations that are kept verbatim.
 const VIOLATIONS_KEPT: usize = 20;
 
-/// How thoroughly each crash point is explored.
+/// The effort spent on each crash point.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// States of each point under the weak profile.
+    /// Number of states per point under the weak profile.
     pub weak: usize,
-    /// States of each point under the ordered profile, and under the kill profile.
+    /// Number of states per point under the ordered profile, and under the kill profile.
     pub other: usize,
-    /// One in this many states is crashed again at every operation of its recovery.
+    /// One of this many states is crashed again at every operation of its recovery.
     pub nest_one_in: u64,
-    /// States of each point inside a recovery.
+    /// Number of states per point inside a recovery.
     pub nested: usize,
-    /// One in this many nested states is crashed a third time.
+    /// One of this many nested states is crashed a third time.
     pub deep_one_in: u64,
-    /// One in this many states also gets the costly checks.
+    /// One of this many states also gets the expensive checks.
     pub full_one_in: u64,
 }
 
 impl Effort {
-    /// For the exhaustive short workloads.
+    /// Effort for the exhaustive short workloads.
     pub const SHORT: Effort = Effort {
         weak: 14,
         other: 3,
@@ -51,7 +51,7 @@ impl Effort {
         deep_one_in: 60,
         full_one_in: 8,
     };
-    /// For long random workloads.
+    /// Effort for long random workloads.
     pub const LONG: Effort = Effort {
         weak: 16,
         other: 3,
@@ -62,7 +62,7 @@ impl Effort {
     };
 }
 
-/// What a campaign has done so far.
+/// Totals of a campaign so far.
 #[derive(Debug, Default)]
 pub struct Campaign {
     distinct: Mutex<HashSet<u64>>,
@@ -76,7 +76,7 @@ pub struct Campaign {
     kept: Mutex<Vec<String>>,
 }
 
-/// Where a state comes from, in words that suffice to reproduce it.
+/// The origin of a state, in enough detail to reproduce it.
 #[derive(Clone, Debug)]
 struct Origin {
     workload: String,
@@ -91,7 +91,7 @@ impl Origin {
         }
     }
 
-    /// The same workload with another crash.
+    /// Returns the origin for another crash of the same workload.
     fn and(&self, crash: fmt::Arguments<'_>) -> Origin {
         Origin {
             workload: self.workload.clone(),
@@ -119,27 +119,27 @@ impl fmt::Display for Campaign {
 }
 
 impl Campaign {
-    /// Distinct states seen.
+    /// Returns the number of distinct states seen.
     pub fn states(&self) -> u64 {
         self.distinct.lock().len() as u64
     }
 
-    /// Distinct states of crashes inside a recovery.
+    /// Returns the number of distinct states of crashes inside a recovery.
     pub fn nested(&self) -> u64 {
         self.nested.load(Ordering::Relaxed)
     }
 
-    /// Distinct states taken while the log had unsynced bytes.
+    /// Returns the number of distinct states taken while the log had unsynced bytes.
     pub fn pending(&self) -> u64 {
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Violations found.
+    /// Returns the number of violations found.
     pub fn violations(&self) -> u64 {
         self.violations.load(Ordering::Relaxed)
     }
 
-    /// The first violations, with what is needed to reproduce them.
+    /// Returns the first violations, with the details needed to reproduce them.
     pub fn kept(&self) -> Vec<String> {
         self.kept.lock().clone()
     }
@@ -154,7 +154,7 @@ impl Campaign {
     }
 
     /// Runs one short workload and crashes it at every operation of its last step and of closing.
-    /// Earlier operations are covered as the last ones of shorter workloads.
+    /// Shorter workloads, which end earlier, cover the earlier operations.
     pub fn short(&self, steps: &[Step], seed: u64, effort: &Effort) {
         let origin = Origin::new(format!("short workload {steps:?}, seed {seed}"));
         let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
@@ -225,8 +225,8 @@ impl Campaign {
         self.workloads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs one long random workload in which one random operation fails, once or permanently,
-    /// tolerates the errors, and crashes it at `crashes` random operations.
+    /// Runs one long random workload in which one random operation fails, once or permanently.
+    /// Tolerates the errors, and crashes the workload at `crashes` random operations.
     pub fn faulty(&self, seed: u64, length: usize, crashes: usize, effort: &Effort) {
         let mut random = Random::new(seed);
         let setup = Setup::random(&mut random);
@@ -255,8 +255,8 @@ impl Campaign {
                     .perform(step)
                     .map_err(|violation| violation.within(format_args!("step {index} {step:?}")))?;
             }
-            // After a sync that reported success without syncing, the engine breaks rules
-            // unknowingly.
+            // After a sync that reported success without syncing, the engine breaks rules without
+            // knowing it.
             if matches!(effect, Effect::SyncReportsLate | Effect::SyncLies) {
                 return Ok(());
             }
@@ -281,7 +281,7 @@ impl Campaign {
     }
 
     /// Runs one random workload under a fault that is not reported, crashes it at every seventh
-    /// operation and demands everything that was promised. Something must be found wrong.
+    /// operation and checks all promises. The checks must find a violation.
     pub fn lying(&self, seed: u64, length: usize, fault: Fault, effort: &Effort) {
         let mut random = Random::new(seed);
         let steps = workload::random(&mut random, length);
@@ -393,7 +393,7 @@ impl Campaign {
         let opened = oracle::open(image, &nest.setup);
         image.unwatch();
         let points = std::mem::take(&mut *points.lock());
-        // An error of this opening is also reported by the check of the state itself.
+        // The check of the state itself also reports an error of this open.
         drop(opened);
         let Nest { effort, depth, .. } = *nest;
         for point in points {
@@ -420,15 +420,15 @@ impl Campaign {
         Ok(())
     }
 
-    /// Returns whether this state was checked against the same expectation before, and notes that
-    /// it is now.
+    /// Returns whether this state was already checked against the same expectation, and records it
+    /// as checked.
     fn is_checked(&self, hash: u64, explained: &Explained) -> bool {
         let key = hash ^ explained.fingerprint().rotate_left(7);
         !self.checked.lock().insert(key)
     }
 }
 
-/// What a crash within a recovery is checked against.
+/// The expectation for a crash within a recovery.
 #[derive(Clone, Copy)]
 struct Nest<'a> {
     setup: Setup,
@@ -438,7 +438,7 @@ struct Nest<'a> {
     depth: u32,
 }
 
-/// A violation and where it was found.
+/// A violation and its origin.
 type Found = (Violation, Origin);
 
 fn describe(op: &Op, profile: Profile, choice: &CrashChoice) -> String {

@@ -1,8 +1,8 @@
-//! The ways in which an operation may fail.
+//! The failure modes of operations.
 
 use cairndb_sim::{Cause, Effect, OpKind, Short};
 
-/// Every effect that is tried on operations of this kind.
+/// Returns all effects that are tried on operations of this kind.
 pub fn effects(kind: OpKind) -> Vec<Effect> {
     let mut effects: Vec<Effect> = Cause::ALL.map(Effect::Fails).to_vec();
     for short in [Short::OneByte, Short::Half, Short::AllButOne] {

@@ -1,4 +1,4 @@
-//! Reads which files a manifest names, for the simulation's protocol checker and the search for
+//! Reads the files that a manifest names, for the simulation's protocol checker and the search for
 //! leaked files.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use cairndb_format::manifest::ManifestReader;
 use cairndb_format::name::{self, FileKind};
 use cairndb_sim::ManifestFacts;
 
-/// The tables, value files and live logs that the manifest `name` with contents `bytes` names.
-/// Returns `None` if the bytes are not a manifest yet.
+/// Returns the tables, value files and live logs that the manifest `name` with contents `bytes`
+/// names. Returns `None` if the bytes are not a manifest yet.
 pub fn manifest_facts(name: &str, bytes: &[u8]) -> Option<ManifestFacts> {
     let Some(FileKind::Manifest(number)) = FileKind::parse(name) else {
         return None;
@@ -54,7 +54,7 @@ pub fn manifest_facts(name: &str, bytes: &[u8]) -> Option<ManifestFacts> {
     })
 }
 
-/// Bytes in memory, read as a file.
+/// Bytes in memory that can be read like a file.
 #[derive(Debug)]
 struct Bytes(Vec<u8>);
 

@@ -1,11 +1,11 @@
-//! The record of what was written and acknowledged: the model that explains the contents after a
+//! The record of all writes and acknowledgements: the model that explains the contents after a
 //! crash.
 //!
-//! Commits are in the order in which they were made, each with its durability. After a crash the
-//! contents must equal the state at some *flush point* x and *log point* p: all commits before x,
-//! and the logged ones from x to p. So logged writes form a prefix, an unlogged one survives only
-//! with everything before it, and a lost unlogged one takes no later logged write with it. The
-//! promises decide how early x and p may be: [`Mark`].
+//! Commits are recorded in order, each with its durability. After a crash the contents must equal
+//! the state at some *flush point* x and *log point* p: all commits before x, and the logged ones
+//! from x to p. So logged writes form a prefix, an unlogged write survives only with everything
+//! before it, and the loss of an unlogged write does not affect later logged writes. The promises
+//! determine the minimum of x and p: [`Mark`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use cairndb_base::hash64;
 /// Maximum number of commits in a message.
 const COMMITS_SHOWN: usize = 12;
 
-/// The contents of a database: for each key the ids of the chunks of its value.
+/// The contents of a database: for each key, the ids of the chunks of its value.
 pub type Contents = BTreeMap<Vec<u8>, Vec<u64>>;
 
 /// One change of one key.
@@ -40,14 +40,14 @@ pub enum Change {
     Delete,
 }
 
-/// How a commit ended.
+/// The outcome of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// In progress, or met a failed sync. It may or may not survive a crash.
+    /// In progress, or affected by a failed sync. It may or may not survive a crash.
     Doubtful,
     /// Acknowledged.
     Acknowledged,
-    /// Refused. It must never be found.
+    /// Rejected. It must never be found.
     Void,
 }
 
@@ -59,18 +59,18 @@ struct Commit {
     fate: Fate,
 }
 
-/// What had been promised at one moment, as numbers of commits.
+/// The promises at one moment, as numbers of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Commits begun.
+    /// Number of commits started.
     begun: usize,
-    /// Commits whose fate was known: all that have begun, or all but the last.
+    /// Number of commits with a known outcome: all started commits, or all but the last.
     decided: usize,
-    /// Of this many first commits, the logged ones survive a power loss.
+    /// Of the first commits, up to this number, the logged ones survive a power loss.
     synced: usize,
-    /// Of this many first commits, the logged ones survive the death of the process.
+    /// Of the first commits, up to this number, the logged ones survive the death of the process.
     handed_over: usize,
-    /// This many first commits, including unlogged ones, survive anything.
+    /// Number of first commits that survive any crash, including unlogged ones.
     flushed: usize,
 }
 
@@ -81,7 +81,7 @@ pub enum Loss {
     Power,
     /// The process was killed.
     Process,
-    /// The medium lost what it had acknowledged. Only older contents can be expected.
+    /// The medium lost acknowledged data. Only older contents can be expected.
     Lie,
 }
 
@@ -102,7 +102,7 @@ pub struct History {
 }
 
 impl History {
-    /// A history that starts with the durable contents `base`.
+    /// Returns a history that starts with the durable contents `base`.
     pub fn new(base: Contents) -> History {
         History {
             base,
@@ -110,22 +110,22 @@ impl History {
         }
     }
 
-    /// What has been promised so far.
+    /// Returns the promises so far.
     pub fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Number of commits begun.
+    /// Returns the number of commits started.
     pub fn len(&self) -> usize {
         self.commits.len()
     }
 
-    /// Whether no commit has begun.
+    /// Returns whether no commit has been started.
     pub fn is_empty(&self) -> bool {
         self.commits.is_empty()
     }
 
-    /// Begins a commit.
+    /// Starts a commit.
     pub fn begin(&mut self, changes: Vec<(Vec<u8>, Change)>, durability: Durability) {
         self.commits.push(Commit {
             changes,
@@ -135,7 +135,7 @@ impl History {
         self.mark.begun = self.commits.len();
     }
 
-    /// Notes that the commit in progress was acknowledged.
+    /// Records that the commit in progress was acknowledged.
     pub fn acknowledge(&mut self) {
         self.mark.decided = self.mark.begun;
         let Some(last) = self.commits.last_mut() else {
@@ -152,7 +152,7 @@ impl History {
         }
     }
 
-    /// Notes that the commit in progress was refused and must not be found.
+    /// Records that the commit in progress was rejected and must not be found.
     pub fn refuse(&mut self) {
         self.mark.decided = self.mark.begun;
         if let Some(last) = self.commits.last_mut() {
@@ -160,12 +160,13 @@ impl History {
         }
     }
 
-    /// Notes that the commit in progress met a failed sync. It may be found after reopening.
+    /// Records that a sync failed during the commit in progress. The commit may be found after
+    /// reopening.
     pub fn doubt(&mut self) {
         self.mark.decided = self.mark.begun;
     }
 
-    /// Notes that everything acknowledged was made durable, by a flush or a clean close.
+    /// Records that a flush or a clean close made all acknowledged commits durable.
     pub fn flushed(&mut self) {
         let all = self.mark.begun;
         self.mark.flushed = all;
@@ -173,7 +174,7 @@ impl History {
         self.mark.handed_over = all;
     }
 
-    /// The contents that a reader sees when no commit is in progress.
+    /// Returns the contents that a reader sees when no commit is in progress.
     pub fn contents(&self) -> Contents {
         let mut contents = self.base.clone();
         for commit in &self.commits {
@@ -184,7 +185,7 @@ impl History {
         contents
     }
 
-    /// Everything that a crash at `mark` may leave.
+    /// Returns all contents that a crash at `mark` may leave.
     pub fn explain(&self, mark: Mark, loss: Loss) -> Explained {
         let (flush_min, log_min) = match loss {
             Loss::Power => (mark.flushed, mark.synced),
@@ -212,7 +213,7 @@ impl History {
     /// Adds all log points after one flush point.
     fn walk_log(&self, mut walk: Walk, x: usize, log_min: usize, explained: &mut Explained) {
         let mark = explained.mark;
-        // Before `log_min` no logged commit may be missing. Unlogged commits change nothing here.
+        // Before `log_min` no logged commit may be missing. Unlogged commits are irrelevant here.
         let logged = |p: usize| self.commits[p].durability != Durability::None;
         let due = (x..log_min).rev().find(|&p| logged(p)).map_or(0, |p| p + 1);
         for p in x..=mark.begun {
@@ -225,7 +226,7 @@ impl History {
         }
     }
 
-    /// The last commits before `mark` with their changes and durability, for messages.
+    /// Returns the last commits before `mark` with their changes and durability, for messages.
     pub fn describe(&self, mark: Mark) -> String {
         let mut text = String::new();
         let first = mark.begun.saturating_sub(COMMITS_SHOWN);
@@ -255,22 +256,22 @@ impl History {
 }
 
 impl Explained {
-    /// The flush point and log point that explain these contents.
+    /// Returns the flush point and log point that explain these contents.
     pub fn find(&self, contents: &Contents) -> Option<(usize, usize)> {
         self.states.get(&hash(contents)).copied()
     }
 
-    /// A hash that is equal for equal sets of contents.
+    /// Returns a hash that is equal for equal sets of contents.
     pub fn fingerprint(&self) -> u64 {
         self.states.keys().fold(0, |sum, hash| sum ^ hash)
     }
 
-    /// What had been promised.
+    /// Returns the promises at the time of the crash.
     pub fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Explains only these contents, whatever the history.
+    /// Explains only these contents, regardless of the history.
     #[must_use]
     pub fn exactly(contents: &Contents) -> Explained {
         Explained {
@@ -280,8 +281,8 @@ impl Explained {
     }
 }
 
-/// Whether a crash at `mark` may have left the commit with this index. One that was in progress
-/// then may be left even if it was refused later.
+/// Returns whether a crash at `mark` may have left the commit with this index. A commit that was in
+/// progress at that time may be left even if it was rejected later.
 fn is_possible(commit: &Commit, index: usize, mark: Mark) -> bool {
     commit.fate != Fate::Void || index >= mark.decided
 }

@@ -1,11 +1,11 @@
-//! The kill loop: a real process on a real disk is killed at random times, and its database opened
-//! again.
+//! The kill loop: a real process on a real disk is killed at random times, and its database is
+//! reopened.
 //!
-//! The child writes with several threads at mixed durability and reports on its standard error what
-//! was acknowledged, because the contents of a pipe survive the death of its writer. Each thread
-//! has keys of its own and draws its commits from the seed alone, so the parent can derive them.
-//! What the parent finds must be explained by one history for each thread. Some rounds kill a
-//! second and a third process during recovery.
+//! The child writes with several threads at mixed durability and reports acknowledgements on
+//! standard error, because the contents of a pipe survive the death of its writer. Each thread has
+//! its own keys and draws its commits only from the seed, so the parent can derive them. One
+//! history per thread must explain the contents that the parent finds. Some rounds kill a second
+//! and a third process during recovery.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -34,9 +34,9 @@ const CHILD_THREADS: &str = "CAIRN_KILL_THREADS";
 
 /// Maximum number of commits of one thread in one life.
 const COMMITS_MAX: u64 = 4000;
-/// A child is killed at most this long after its start.
+/// Maximum lifetime of a child, in milliseconds.
 const LIFE_MS_MAX: u64 = 120;
-/// A child that only recovers is killed at most this long after its start.
+/// Maximum lifetime of a child that only recovers, in milliseconds.
 const RECOVERY_MS_MAX: u64 = 12;
 /// Number of writer threads of a child.
 const THREADS: u64 = 3;
@@ -44,7 +44,7 @@ const THREADS: u64 = 3;
 /// One commit of one thread: its changes and its durability.
 type Commit = (Vec<(Vec<u8>, Change)>, Durability);
 
-/// The commits of one thread. Parent and child draw the same ones.
+/// The commits of one thread. Parent and child draw the same commits.
 struct Commits {
     random: Random,
     thread: u64,
@@ -99,7 +99,7 @@ impl Commits {
         (key, change)
     }
 
-    /// Whether the thread flushes the database now.
+    /// Returns whether the thread flushes the database now.
     fn flushes(&mut self) -> bool {
         self.random.below(200) == 0
     }
@@ -114,12 +114,11 @@ fn options() -> Options {
 }
 
 fn say(line: &str) {
-    // The parent may have ended; then nobody reads the line.
+    // The parent may have exited; then no process reads the line.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// Runs the child, if this process is one. It ends by being killed, or by itself after many
-/// commits.
+/// Runs the child if this process is a child. It ends when it is killed, or after many commits.
 pub fn live_as_child() {
     let Ok(dir) = std::env::var(CHILD_DIR) else {
         return;
@@ -128,7 +127,7 @@ pub fn live_as_child() {
     let (seed, threads) = (number(CHILD_SEED), number(CHILD_THREADS));
     let db = match options().open(&dir) {
         Ok(db) => db,
-        Err(error) => return say(&format!("failed opening: {error}\n")),
+        Err(error) => return say(&format!("failed open: {error}\n")),
     };
     say("opened\n");
     std::thread::scope(|scope| {
@@ -165,16 +164,16 @@ fn write(db: &Db, seed: u64, thread: u64) -> cairndb::Result<()> {
     Ok(())
 }
 
-/// What a loop has done.
+/// Totals of a kill loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Processes killed.
+    /// Number of processes killed.
     pub kills: u64,
-    /// Processes killed before they had opened the database.
+    /// Number of processes killed before they had opened the database.
     pub while_opening: u64,
-    /// Commits acknowledged.
+    /// Number of commits acknowledged.
     pub commits: u64,
-    /// Openings after a kill that were checked.
+    /// Number of checked opens after a kill.
     pub openings: u64,
 }
 
@@ -185,14 +184,15 @@ pub struct KillLoop<'a> {
     /// The name of the test that calls [`live_as_child`].
     child_test: &'a str,
     random: Random,
-    /// The contents at the start of the round, of all threads.
+    /// The contents of all threads at the start of the round.
     base: Contents,
     totals: Totals,
     env: std::sync::Arc<RealEnv>,
 }
 
 impl<'a> KillLoop<'a> {
-    /// A loop over a database in `dir`. Its children run the test `child_test` of this binary.
+    /// Returns a loop over a database in `dir`. Its children run the test `child_test` of this
+    /// binary.
     pub fn new(dir: &'a Path, child_test: &'a str, seed: u64) -> KillLoop<'a> {
         KillLoop {
             dir,
@@ -204,7 +204,7 @@ impl<'a> KillLoop<'a> {
         }
     }
 
-    /// Runs until `kills` processes were killed.
+    /// Runs until `kills` processes have been killed.
     ///
     /// # Errors
     /// The first violation.
@@ -250,7 +250,7 @@ impl<'a> KillLoop<'a> {
         Ok(lines)
     }
 
-    /// Collects the lines of a child, kills it after `life`, and collects the rest.
+    /// Collects the lines of a child, kills it after `life`, and collects the remaining lines.
     fn listen(&self, child: &mut Child, life: Duration) -> (Vec<String>, bool) {
         let (send, receive) = channel();
         let Some(pipe) = child.stderr.take() else {
@@ -271,7 +271,7 @@ impl<'a> KillLoop<'a> {
         })
     }
 
-    /// Receives lines until `life` is over. Returns `false` if the child ended before.
+    /// Receives lines until `life` is over. Returns `false` if the child exited before.
     fn hear(&self, receive: &Receiver<String>, life: Duration, lines: &mut Vec<String>) -> bool {
         let end = self.env.now_ns() + u64::try_from(life.as_nanos()).unwrap_or(0);
         loop {
@@ -284,7 +284,7 @@ impl<'a> KillLoop<'a> {
         }
     }
 
-    /// The history of each thread, as far as it was reported.
+    /// Returns the history of each thread, as far as it was reported.
     fn histories(&mut self, seed: u64, lines: &[String]) -> Check<Vec<History>> {
         let mut acked = vec![0; usize::try_from(THREADS).unwrap_or(0)];
         let mut flushed = acked.clone();

@@ -1,10 +1,10 @@
-//! Crash-test framework: workloads, a model of what may survive a crash, and the harness that
-//! crashes them.
+//! Crash-test framework: workloads, a model of the contents that may survive a crash, and a harness
+//! that crashes the workloads.
 //!
 //! A [`workload`] is a list of steps. A [`runner`] performs it on a simulated machine and records
-//! in a [`history`] what was written and what was acknowledged. At every operation of the machine,
-//! a [`campaign`] takes the states that a crash may leave. The [`oracle`] opens each of them and
-//! checks that the history explains its contents. Everything follows from a seed.
+//! writes and acknowledgements in a [`history`]. At every operation of the machine, a [`campaign`]
+//! takes the states that a crash may leave. The [`oracle`] opens each state and checks that the
+//! history explains its contents. A seed determines everything.
 //!
 //! The engine knows nothing of this. It runs single-threaded, with the same code as in a release,
 //! in the simulated environment of `crates/sim`.
@@ -25,17 +25,17 @@ pub mod workload;
 
 use std::fmt;
 
-/// A promise of the database that was broken, in words.
+/// A description of a promise that the database broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(pub String);
 
 impl Violation {
-    /// A violation with this description.
+    /// Returns a violation with this description.
     pub fn new(what: impl Into<String>) -> Violation {
         Violation(what.into())
     }
 
-    /// The same violation, with `place` prefixed to its description.
+    /// Returns the same violation, with `place` prefixed to its description.
     #[must_use]
     pub fn within(self, place: impl fmt::Display) -> Violation {
         Violation(format!("{place}: {}", self.0))
@@ -53,8 +53,8 @@ impl std::error::Error for Violation {}
 /// The result of a check.
 pub type Check<T> = Result<T, Violation>;
 
-/// Reads a number from the environment variable `name`, or returns `default`. All tests are
-/// replayed with `CAIRN_SEED` and scaled with `CAIRN_STATES`, in percent of a push.
+/// Reads a number from the environment variable `name`, or returns `default`. `CAIRN_SEED` replays
+/// all tests, and `CAIRN_STATES` scales them, in percent of a push check.
 pub fn setting(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).ok();
     text.and_then(|text| text.trim().parse().ok())

@@ -1,10 +1,10 @@
-//! Short random lives under faults, checked against the list of states that they may show.
+//! Short random lives under faults, checked against the list of permitted states.
 //!
 //! A life has a few keys and a few steps. Before every third step a fault is injected: an operation
-//! that fails or is done in part, sometimes a sync. At any time the contents must be those after
-//! the last acknowledged write. At every opening they must be those after some write that is at
-//! least as new as the last durable one. There is no other model, so nothing is excused, and lives
-//! are short, so many fit into a second.
+//! fails or is only partly done, and sometimes that operation is a sync. At any time the contents
+//! must be those after the last acknowledged write. At every open they must be those after some
+//! write that is at least as new as the last durable one. There is no other model, so nothing is
+//! excused. Lives are short, so many of them run per second.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::{Check, Violation};
 
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Maximum number of openings in a row. Only the first may meet a fault.
+/// Maximum number of opens in a row. Only the first may encounter a fault.
 const OPENINGS_MAX: usize = 5;
 
 /// Runs the life of `seed`.
 ///
 /// # Errors
-/// What the life showed and should not have, with its story up to that point.
+/// The first wrong result of the life, with its history up to that point.
 pub fn live(seed: u64) -> Check<()> {
     let mut life = Life::begin(seed)?;
     let result = life.live();
@@ -45,7 +45,7 @@ struct Life {
     states: Vec<Contents>,
     /// The oldest state that a power loss may restore.
     durable: usize,
-    /// A sync of a value file may have failed. Then room is made before reopening, as the guide
+    /// A sync of a value file may have failed. If so, space is freed before reopening, as the guide
     /// advises.
     value_sync_spoiled: bool,
     story: Vec<String>,
@@ -56,7 +56,7 @@ impl Life {
         let env = SimEnv::new(seed);
         let setup = Setup::plain();
         let db = setup.options(env.clone()).open(PATH);
-        let db = db.map_err(|error| Violation::new(format!("the first opening: {error}")))?;
+        let db = db.map_err(|error| Violation::new(format!("the first open: {error}")))?;
         Ok(Life {
             seed,
             random: Random::new(seed),
@@ -98,7 +98,7 @@ impl Life {
         self.env.inject(fault);
     }
 
-    /// Makes a later operation fail. Never a sync, because failed syncs poison the handle.
+    /// Makes a later operation fail, but never a sync, because failed syncs poison the handle.
     fn spoil_an_operation(&mut self) {
         const KINDS: [OpKind; 9] = [
             OpKind::Append,
@@ -120,10 +120,10 @@ impl Life {
             Effect::Fails(Cause::Full),
             Effect::Fails(Cause::Full),
         ][random.index(5)];
-        // Appends are as likely as all the others together.
+        // Appends are as likely as all other kinds together.
         let kinds = if random.below(2) == 0 { 1 } else { KINDS.len() };
         let kind = KINDS[random.index(kinds)];
-        // A record that was written except for one byte may be found by the next opening.
+        // The next open may find a record that was written except for one byte.
         let effect = match (kind, effect) {
             (OpKind::WriteLog, Effect::WritesPart(..)) => Effect::Fails(Cause::Full),
             (_, effect) => effect,
@@ -191,7 +191,7 @@ impl Life {
         Ok(())
     }
 
-    /// Whether the handle refuses writes. Tries one that changes nothing.
+    /// Returns whether the handle rejects writes. Tries a write that changes nothing.
     fn is_poisoned(&self) -> bool {
         let probed = self.db.delete(b"no such key");
         probed.is_err_and(|error| error.kind() == ErrorKind::Poisoned)
@@ -231,7 +231,7 @@ impl Life {
                     self.durable = self.newest();
                 }
             }
-            // Whether the write is on disk is unknown.
+            // It is unknown whether the write is on disk.
             Err(error) if error.kind() == ErrorKind::Poisoned => self.states.push(next),
             Err(_) => {}
         }
@@ -266,7 +266,7 @@ impl Life {
                 }
             }
         }
-        Err(Violation::new("the database does not open again"))
+        Err(Violation::new("the database does not reopen"))
     }
 
     fn adopt(&mut self) -> Check<()> {
@@ -276,7 +276,7 @@ impl Life {
             found = contents(&self.db);
         }
         let found =
-            found.map_err(|error| Violation::new(format!("reading after an opening: {error}")))?;
+            found.map_err(|error| Violation::new(format!("reading after an open: {error}")))?;
         self.explain(&found, self.durable)?;
         self.states.push(found);
         self.durable = self.newest();

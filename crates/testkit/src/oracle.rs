@@ -1,13 +1,14 @@
-//! The oracle: opens what a crash left and checks that the history explains it.
+//! The oracle, which opens the database after a crash and checks that the history explains its
+//! contents.
 //!
 //! 1. The database opens, without repair and without an error.
 //! 2. The contents are among those that the history allows. No value is invented or mixed.
 //! 3. Forward scan, backward scan, gets and a snapshot agree.
-//! 4. What the opening showed is durable: a power loss right after it changes nothing.
+//! 4. The contents after an open are durable: a power loss right after the open changes nothing.
 //! 5. The database is writable. After a synced write and a clean close it opens with the same
 //!    contents.
-//! 6. Opening read-only, before and after, changes no byte and shows the same contents.
-//! 7. A deep verify passes, no file is leaked or missing, and the protocol of syncs was kept.
+//! 6. A read-only open, before and after, changes no byte and returns the same contents.
+//! 7. A deep verify passes, no file is leaked or missing, and the sync protocol was followed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,13 +37,13 @@ const PROBE: &[u8] = b"~probe";
 /// A key and its value.
 type Entry = (Vec<u8>, Vec<u8>);
 
-/// How many of the checks to run.
+/// The set of checks to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Opening and contents.
+    /// The open and the contents.
     Contents,
-    /// Everything except the two costly checks: opening read-only first, and a power loss after
-    /// opening.
+    /// Everything except the two expensive checks: a read-only open first, and a power loss after
+    /// the open.
     Usual,
     /// Everything.
     Full,
@@ -69,7 +70,7 @@ pub fn check(
     };
     if read_only.is_some_and(|before| before != contents) {
         return Err(Violation::new(
-            "opening read-only showed other contents than opening",
+            "a read-only open returned other contents than a normal open",
         ));
     }
     if depth == Depth::Contents {
@@ -85,16 +86,16 @@ pub fn check(
 /// Opens the database in `env`.
 ///
 /// # Errors
-/// A violation if opening fails.
+/// A violation if the open fails.
 pub fn open(env: &Arc<SimEnv>, setup: &Setup) -> Check<Db> {
     let opened = setup.options(env.clone()).open(PATH);
-    opened.map_err(|error| Violation::new(format!("opening failed: {error}")))
+    opened.map_err(|error| Violation::new(format!("open failed: {error}")))
 }
 
 /// Reads the contents in every way.
 ///
 /// # Errors
-/// A violation if a read fails, a value was never written, or two ways differ.
+/// A violation if a read fails, a value was never written, or two kinds of reads differ.
 pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
     let failed =
         |what: &str, error: cairndb::Error| Violation::new(format!("{what} failed: {error}"));
@@ -166,7 +167,7 @@ pub fn read_or_error(db: &Db) -> Check<Result<Contents, cairndb::Error>> {
     Ok(Ok(contents))
 }
 
-/// The violation that no history explains these contents.
+/// Returns a violation for contents that no history explains.
 pub fn unexplained(contents: &Contents, explained: &Explained) -> Violation {
     let entries = contents.iter();
     let entries = entries.map(|(key, ids)| format!(" {}={ids:?}", key.escape_ascii()));
@@ -186,16 +187,16 @@ fn check_read_only(image: &Arc<SimEnv>, setup: &Setup) -> Check<Contents> {
         // A database whose creation was interrupted does not exist yet.
         Err(error) if error.kind() == cairndb::ErrorKind::NotFound => Contents::new(),
         Err(error) => {
-            return Err(Violation::new(format!("opening read-only failed: {error}")));
+            return Err(Violation::new(format!("read-only open failed: {error}")));
         }
     };
     if image.image_hash() != before {
-        return Err(Violation::new("opening read-only changed the disk"));
+        return Err(Violation::new("a read-only open changed the disk"));
     }
     Ok(contents)
 }
 
-/// Checks that what an opening showed survives a power loss right after it.
+/// Checks that the contents after an open survive a power loss right after it.
 fn check_final(image: &Arc<SimEnv>, setup: &Setup, contents: &Contents) -> Check<()> {
     let next = image.crash_image(Profile::Strict, &CrashChoice::new(Keep::None));
     let place = "after a power loss right after opening";
@@ -209,7 +210,7 @@ fn check_final(image: &Arc<SimEnv>, setup: &Setup, contents: &Contents) -> Check
     Ok(())
 }
 
-/// Writes, closes, verifies and reopens.
+/// Checks that the database can be written, closed, verified and reopened.
 fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents) -> Check<()> {
     let failed = |what: &'static str| {
         move |error: cairndb::Error| Violation::new(format!("{what} failed: {error}"))
@@ -229,7 +230,7 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
     let db = open(image, setup).map_err(|violation| violation.within("reopening"))?;
     let mut found = read_all(&db, setup).map_err(|violation| violation.within("reopened"))?;
     if found.remove(PROBE) != Some(vec![u64::MAX]) {
-        return Err(Violation::new("the write after recovery is gone"));
+        return Err(Violation::new("the write after recovery was lost"));
     }
     if found != *contents {
         return Err(Violation::new(format!(
@@ -245,7 +246,7 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
     check_protocol(image)
 }
 
-/// Checks the rules of syncs, which the environment has monitored.
+/// Checks the sync rules, which the environment has monitored.
 ///
 /// # Errors
 /// The first rule that was broken.
@@ -263,7 +264,7 @@ pub fn check_protocol(env: &SimEnv) -> Check<()> {
 }
 
 /// Checks that after a clean close the directory holds only the files that the manifest names, at
-/// most two spare logs, and files that a crash left too short to be identified.
+/// most two spare logs, and files that are too short after a crash to be identified.
 ///
 /// # Errors
 /// A violation that names a leaked or missing file.

@@ -1,4 +1,4 @@
-//! Performs workloads on a simulated machine and records the history.
+//! A runner, which performs workloads on a simulated machine and records the history.
 //!
 //! The history is updated around every call of the engine, so that a crash point inside a call
 //! finds the commit in progress.
@@ -18,14 +18,14 @@ use crate::value;
 use crate::workload::{self, Act, Step};
 use crate::{Check, Violation};
 
-/// A crash point, with what had been promised there.
+/// A crash point, with the promises at that point.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The state of the disk.
     pub crash: CrashPoint,
     /// Index of the history that was being recorded.
     pub epoch: usize,
-    /// What that history had promised.
+    /// The promises of that history.
     pub mark: Mark,
 }
 
@@ -39,7 +39,7 @@ pub struct Runner {
     pub env: Arc<SimEnv>,
     /// The settings.
     pub setup: Setup,
-    /// One history for each period of certainty. A new one begins when a handle that had failed is
+    /// One history for each period of certainty. A new one starts when a handle that had failed is
     /// reopened.
     epochs: Arc<Mutex<Vec<History>>>,
     db: Option<Db>,
@@ -53,7 +53,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A runner on `env`. Nothing is open yet.
+    /// Returns a runner on `env`. Nothing is open yet.
     pub fn new(env: Arc<SimEnv>, setup: Setup) -> Runner {
         env.check_manifests(manifest_facts);
         Runner {
@@ -71,7 +71,7 @@ impl Runner {
     }
 
     /// From now on, collects the crash point before every operation that changes something, with
-    /// what had been promised there.
+    /// the promises at that point.
     pub fn watch(&self) -> Points {
         let points = Points::default();
         let (collected, epochs) = (points.clone(), self.epochs.clone());
@@ -84,12 +84,12 @@ impl Runner {
         points
     }
 
-    /// The histories so far, at least one.
+    /// Returns the histories so far, at least one.
     pub fn epochs(&self) -> Vec<History> {
         self.epochs.lock().clone()
     }
 
-    /// The contents that a reader should see.
+    /// Returns the contents that a reader should see.
     pub fn contents(&self) -> Contents {
         self.with_history(|history| history.contents())
     }
@@ -99,8 +99,8 @@ impl Runner {
         with(epochs.last_mut().expect("there is always one history"))
     }
 
-    /// Announces the effect of a fault that may strike. Some effects make the result of a crash
-    /// less certain.
+    /// Records the effect of a fault that may occur. Some effects make the result of a crash less
+    /// certain.
     pub fn bear(&mut self, effect: Effect) {
         let unsure = matches!(
             effect,
@@ -112,7 +112,7 @@ impl Runner {
         self.worst = unsure.then_some(effect);
     }
 
-    /// The open database.
+    /// Returns the open database.
     pub fn db(&self) -> Option<&Db> {
         self.db.as_ref()
     }
@@ -120,7 +120,7 @@ impl Runner {
     /// Opens the database.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Returns the engine's errors.
     pub fn open(&mut self) -> Result<(), Error> {
         self.db = Some(self.setup.options(self.env.clone()).open(PATH)?);
         self.poisoned = false;
@@ -130,7 +130,7 @@ impl Runner {
     /// Closes the database and drops the handle, even if closing fails.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Returns the engine's errors.
     pub fn close(&mut self) -> Result<(), Error> {
         self.snapshots.clear();
         if let Some(db) = self.db.take() {
@@ -144,8 +144,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Closes and reopens. If closing failed, some loss must explain what the opening shows, and a
-    /// new history begins with it.
+    /// Closes and reopens. If the close failed, some loss must explain the contents after the open,
+    /// and a new history starts with them.
     fn reopen(&mut self, loss: Loss) -> Check<Option<Error>> {
         let closed = self.close();
         if let Err(error) = self.open() {
@@ -167,8 +167,9 @@ impl Runner {
         Ok(closed.err())
     }
 
-    /// What a power loss or a kill may have lost, given the faults so far. After a failed sync the
-    /// contents of the system's cache are unknown, and after a sync that lied nothing is certain.
+    /// Returns the loss that a power loss or a kill may cause, given the faults so far. After a
+    /// failed sync the contents of the system's cache are unknown, and after a sync that lied
+    /// nothing is certain.
     pub fn loss(&self, plain: Loss) -> Loss {
         self.worst.map_or(plain, |worst| match worst {
             Effect::SyncLies | Effect::SyncReportsLate => Loss::Lie,
@@ -207,7 +208,8 @@ impl Runner {
             }
             Step::DropSnapshot => return self.drop_snapshot(),
             Step::Background(job) => {
-                // Lets work that depends on the clock happen, such as giving up spare log segments.
+                // Triggers work that depends on the clock, such as the removal of spare log
+                // segments.
                 self.env.advance_clock(2_000_000_000);
                 db.step_background(*job).map(drop)
             }
@@ -223,7 +225,7 @@ impl Runner {
         Ok(done.err())
     }
 
-    /// Whether the open handle has reported that it is poisoned.
+    /// Returns whether the open handle has reported that it is poisoned.
     pub fn poisoned(&self) -> bool {
         self.poisoned
     }
@@ -308,7 +310,7 @@ impl Runner {
         result
     }
 
-    /// Compares a scan with the model. An error of the engine is returned.
+    /// Compares a scan with the model. Returns an error of the engine.
     fn read(&self, db: &Db) -> Check<Option<Error>> {
         let expected = self.contents();
         compare(db.iter(), &expected, "reading")
@@ -340,7 +342,7 @@ impl Runner {
         Ok(failed.or(destroyed.err()))
     }
 
-    /// Checks the whole contents in every way, and the protocol of syncs.
+    /// Checks the whole contents in every way, and the sync protocol.
     ///
     /// # Errors
     /// The first violation.
@@ -355,7 +357,7 @@ impl Runner {
     }
 }
 
-/// Checks that a scan returns the expected contents. An error of the scan is returned.
+/// Checks that a scan returns the expected contents. Returns an error of the scan.
 fn compare(
     scan: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value), Error>>,
     expected: &Contents,

@@ -1,4 +1,4 @@
-//! The settings with which a run opens its database.
+//! The settings that a run uses to open its database.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use cairndb::{
 use cairndb_env::Env;
 use cairndb_env::random::Random;
 
-/// Settings of a run, plain or drawn at random.
+/// The settings of a run, either plain or random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Memory budget in bytes.
@@ -20,16 +20,16 @@ pub struct Setup {
     pub filter_bits: u32,
     /// Forces mapped reads (`true`) or `pread` (`false`).
     pub mapped: Option<bool>,
-    /// Verifies every page at every read.
+    /// Whether every page is verified at every read.
     pub verify_always: bool,
-    /// Uses the reverse order of keys.
+    /// Whether keys have reverse order.
     pub reverse: bool,
     /// Length at which value files are closed.
     pub value_file: u64,
 }
 
 impl Setup {
-    /// The smallest budget, and defaults for everything else.
+    /// Returns settings with the smallest budget and defaults for everything else.
     pub fn plain() -> Setup {
         Setup {
             budget: MEMORY_BUDGET_MIN,
@@ -42,7 +42,7 @@ impl Setup {
         }
     }
 
-    /// Random settings. Small budgets are more likely than large ones.
+    /// Returns random settings. Small budgets are more likely than large ones.
     pub fn random(random: &mut Random) -> Setup {
         Setup {
             budget: MEMORY_BUDGET_MIN << [0, 0, 0, 1, 2][random.index(5)],
@@ -55,7 +55,7 @@ impl Setup {
         }
     }
 
-    /// Options for opening in `env`. Creates the database if it is missing.
+    /// Returns the options to open the database in `env`, which create it if it is missing.
     pub fn options(&self, env: Arc<dyn Env>) -> Options {
         let compression = if self.compress {
             Compression::Fast

@@ -1,9 +1,9 @@
 //! The fault sweep: a reference workload in which the k-th operation of the machine fails.
 //!
-//! Whatever fails, a call succeeds or returns an error of the right kind, and reads stay right.
-//! Only a failed sync poisons the handle. A disk that was full and has room again takes writes
-//! without reopening. At the end the machine is crashed and the oracle checks the states; then the
-//! database is closed and reopened in place.
+//! Whatever fails, a call succeeds or returns an error of the correct kind, and reads stay correct.
+//! Only a failed sync poisons the handle. When a full disk has room again, writes succeed without
+//! reopening. At the end the machine is crashed and the oracle checks the states; then the database
+//! is closed and reopened in place.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,14 +19,14 @@ use crate::setup::Setup;
 use crate::workload::{self, Act, Step};
 use crate::{Check, Violation};
 
-/// How long a fault lasts.
+/// The duration of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasts {
-    /// One operation.
+    /// A single operation.
     Once,
-    /// Every operation of its kind, to the end.
+    /// Every operation of its kind until the end.
     Sticky,
-    /// Like `Sticky`, until two thirds of the workload are done.
+    /// Like `Sticky`, but only until two thirds of the workload are done.
     Healed,
 }
 
@@ -35,7 +35,8 @@ impl Lasts {
     pub const ALL: [Lasts; 3] = [Lasts::Once, Lasts::Sticky, Lasts::Healed];
 }
 
-/// The reference workload: every kind of step, flushes, compactions, a new manifest, a reopening.
+/// Returns the reference workload: every kind of step, flushes, compactions, a new manifest, a
+/// reopen.
 pub fn reference() -> Vec<Step> {
     let mut random = Random::new(11);
     let put = |key, len, durability| Step::One(key, Act::Put(len), durability);
@@ -83,7 +84,7 @@ pub fn reference() -> Vec<Step> {
     steps
 }
 
-/// The operations of the reference workload without any fault.
+/// Returns the operations of the reference workload without any fault.
 ///
 /// # Errors
 /// A violation if the workload does not complete.
@@ -137,7 +138,8 @@ struct Sweep {
     runner: Runner,
     effect: Effect,
     lasts: Lasts,
-    /// The operation belongs to a checkpoint, so its failure does not affect the database.
+    /// Whether the operation belongs to a checkpoint, so that its failure does not affect the
+    /// database.
     hits_copy: bool,
 }
 
@@ -159,7 +161,8 @@ impl Sweep {
         self.check_heals()?;
         self.crash(campaign, place)?;
         self.check_reopens()?;
-        // What the second opening shows is final, whatever the syncs of the first handle did.
+        // The contents after the second open are final, regardless of the syncs of the first
+        // handle.
         self.crash(campaign, place)
             .map_err(|violation| violation.within("after reopening"))
     }
@@ -171,13 +174,13 @@ impl Sweep {
         self.check_error(&error)
     }
 
-    /// Checks that a fault returns an error of its own kind, or of a kind that it may turn into.
+    /// Checks that a fault causes an error of its own kind, or of a kind that may result from it.
     fn check_error(&self, error: &Error) -> Check<()> {
         let struck = self.runner.env.faults_struck() > 0;
         let expected = match error.kind() {
             ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Poisoned => true,
-            // If the system drops what it could not write, a table stays too short until the log is
-            // replayed.
+            // If the system drops bytes that it could not write, a table stays too short until the
+            // log is replayed.
             ErrorKind::Corruption => matches!(
                 self.effect,
                 Effect::ReadsShort | Effect::SyncReportsLate | Effect::SyncDropsCache
@@ -192,7 +195,8 @@ impl Sweep {
         )))
     }
 
-    /// Checks that a handle that no sync has poisoned writes again once nothing fails any more.
+    /// Checks that a handle that no failed sync has poisoned accepts writes again once the fault is
+    /// over.
     fn check_heals(&mut self) -> Check<()> {
         if self.runner.db().is_none() {
             let opened = self.runner.perform(&Step::Reopen)?;
@@ -225,7 +229,7 @@ impl Sweep {
             full_one_in: 3,
         };
         if self.runner.loss(Loss::Power) == Loss::Lie {
-            // A medium that lies promises nothing, but no value may be invented.
+            // A medium that lies guarantees nothing, but no value may be invented.
             return Ok(());
         }
         let epochs = self.runner.epochs();

@@ -1,4 +1,5 @@
-//! Self-describing values: an invented, mixed or misplaced value is detected by itself.
+//! Self-describing values: an invented, mixed or misplaced value can be detected from its own
+//! bytes.
 //!
 //! A value is a sequence of chunks, one for the put and one for each operand appended to it. A
 //! chunk is `id u64 | key hash u64 | length u32 | checksum u32 | filler`, little-endian. The
@@ -8,10 +9,11 @@ use cairndb_base::hash64;
 
 use crate::{Check, Violation};
 
-/// Length of a chunk without its filler. No value is shorter.
+/// Length of a chunk without its filler, which is the minimum length of a value.
 pub const HEAD_BYTES: usize = 24;
 
-/// The chunk of write `id` to `key`, `len` or [`HEAD_BYTES`] bytes long, whichever is more.
+/// Returns the chunk of write `id` to `key`, with a length of `len` or [`HEAD_BYTES`], whichever is
+/// greater.
 pub fn chunk(id: u64, key: &[u8], len: usize) -> Vec<u8> {
     let filler = u32::try_from(len.saturating_sub(HEAD_BYTES)).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(len.max(HEAD_BYTES));
@@ -67,7 +69,7 @@ pub fn ids(key: &[u8], value: &[u8]) -> Check<Vec<u64>> {
     Ok(ids)
 }
 
-/// The checksum of all bytes of a chunk except those of the checksum itself.
+/// Returns the checksum of all bytes of a chunk except those of the checksum itself.
 fn checksum(chunk: &[u8]) -> u32 {
     let head = hash64(&chunk[..20]);
     let all = head ^ hash64(&chunk[HEAD_BYTES..]).rotate_left(1);

@@ -1,27 +1,27 @@
-//! Workloads: lists of steps, either all short ones or random long ones.
+//! Workloads: lists of steps, either all short lists or random long ones.
 
 use std::ops::Range;
 
 use cairndb::{Durability, Job};
 use cairndb_env::random::Random;
 
-/// What a write does to a key. The runner assigns the ids.
+/// The effect of a write on a key. The runner assigns the ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Set it to a chunk of this length.
+    /// Sets the value to a chunk of this length.
     Put(usize),
-    /// Append a chunk of this length.
+    /// Appends a chunk of this length.
     Merge(usize),
-    /// Remove it.
+    /// Removes the key.
     Delete,
 }
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// One entry, written by the call for single entries.
+    /// Write one entry with the call for single entries.
     One(u8, Act, Durability),
-    /// A batch.
+    /// Write a batch.
     Batch(Vec<(u8, Act)>, Durability),
     /// Write everything to tables and make it durable.
     Flush,
@@ -41,12 +41,13 @@ pub enum Step {
     Checkpoint,
 }
 
-/// In most workloads, keys are numbers below this.
+/// Number of keys in most workloads; keys are numbers below it.
 pub const KEYS: u8 = 24;
-/// The range of every key.
+/// The range of all keys.
 pub const ALL_KEYS: Range<u8> = 0..u8::MAX;
 
-/// The bytes of a key. Keys form two groups with a common prefix each, and have several lengths.
+/// Returns the bytes of a key. Keys form two groups with a common prefix each, and have several
+/// lengths.
 pub fn key(number: u8) -> Vec<u8> {
     let group = if number.is_multiple_of(3) {
         "pebble"
@@ -57,7 +58,7 @@ pub fn key(number: u8) -> Vec<u8> {
     format!("{group}{number:0width$}").into_bytes()
 }
 
-/// The eight steps of the exhaustive workloads.
+/// Returns the eight steps of the exhaustive workloads.
 fn alphabet() -> [Step; 8] {
     let batch = vec![
         (0, Act::Put(900)),
@@ -78,7 +79,7 @@ fn alphabet() -> [Step; 8] {
     ]
 }
 
-/// All sequences of up to `length` steps: 584 for three. That many steps reproduce nearly every
+/// Returns all sequences of up to `length` steps: 584 for three. Three steps reproduce nearly every
 /// known crash-consistency bug (Mohan et al., "Finding Crash-Consistency Bugs with Bounded
 /// Black-Box Crash Testing", OSDI 2018).
 pub fn all_short(length: usize) -> Vec<Vec<Step>> {
@@ -99,7 +100,7 @@ pub fn all_short(length: usize) -> Vec<Vec<Step>> {
     all
 }
 
-/// Distribution of random steps: how often each kind occurs, and over how many keys.
+/// Distribution of random steps: the frequency of each kind, and the number of keys.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     keys: u8,
@@ -107,20 +108,20 @@ struct Style {
     /// checkpoint, and the background jobs flush, compact, idle compact, persist, reap, drop
     /// values.
     weights: [u64; 15],
-    /// Most values have a kilobyte or more.
+    /// Whether most values are at least a kilobyte long.
     large: bool,
-    /// Some writes are not logged.
+    /// Whether some writes are unlogged.
     unlogged: bool,
 }
 
-/// All steps, in a balanced mix.
+/// A balanced mix of all steps.
 const MIXED: [u64; 15] = [44, 12, 3, 2, 2, 2, 1, 4, 1, 8, 7, 2, 7, 3, 2];
 /// Long logs of several segments, rarely flushed.
 const LOGS: [u64; 15] = [150, 30, 1, 0, 2, 2, 1, 2, 0, 4, 4, 1, 4, 2, 1];
 /// Many keys in runs of several tables, compacted in parts.
 const TABLES: [u64; 15] = [120, 40, 6, 6, 2, 2, 1, 2, 1, 12, 12, 1, 10, 4, 1];
 
-/// `length` random steps.
+/// Returns `length` random steps.
 pub fn random(random: &mut Random, length: usize) -> Vec<Step> {
     let (weights, keys, large) = match random.below(4) {
         0 | 1 => (MIXED, KEYS, false),

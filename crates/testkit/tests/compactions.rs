@@ -1,16 +1,17 @@
-//! Concurrent compactions, with threads, and power lost at a random time.
+//! Concurrent compactions with threads, and a power loss at a random time.
 //!
-//! Each writer has a stream of its own and compares the database with a map of what it wrote: scans
-//! that mix seeks and steps, snapshots read backward, gets. A reader runs concurrently, and so does
-//! a thread that compacts everything or parts of it without pause, so that writers compact beside
-//! large compactions. The values are records, so that tables have dictionaries, shared and not.
-//! Rounds with an even seed end in a loss of power or of the process. What is found afterwards must
-//! be the state of each stream at some moment, no older than what was promised.
+//! Each writer has its own stream and compares the database with a map of its writes, using scans
+//! that mix seeks and steps, snapshots read backward, and gets. A reader runs concurrently, and so
+//! does a thread that continuously compacts everything or parts of it, so that writers compact
+//! concurrently with large compactions. The values are records, so that tables have dictionaries,
+//! shared and not. Rounds with an even seed end in a power loss or a kill of the process.
+//! Afterwards the database must hold the state of each stream at some moment, no older than
+//! promised.
 //!
-//! `CAIRN_SEED` is the seed of the first round, `CAIRN_ROUNDS` the number of rounds. The system
-//! schedules the threads, so a seed replays the streams but not the interleaving.
+//! `CAIRN_SEED` is the seed of the first round, `CAIRN_ROUNDS` the number of rounds. The operating
+//! system schedules the threads, so a seed replays the streams but not the interleaving.
 
-#![expect(clippy::unwrap_used, reason = "a test panics where something fails")]
+#![expect(clippy::unwrap_used, reason = "a failure panics the test")]
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -27,12 +28,12 @@ use cairndb_testkit::setup::Setup;
 
 /// Number of writers in rounds that have more than one.
 const WRITERS: u8 = 3;
-/// Number of keys of a writer that are overwritten again and again.
+/// Number of keys of a writer that are overwritten repeatedly.
 const KEYS: u64 = 20_000;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What a write does.
+/// The kind of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Put,
@@ -40,7 +41,7 @@ enum Act {
     Delete,
 }
 
-/// Write `n` of a writer: sometimes to random keys, sometimes ascending after them.
+/// Returns write `n` of a writer, sometimes to random keys, sometimes to ascending keys after them.
 fn write_of(writer: u8, n: u64) -> (Act, Vec<u8>, Vec<u8>) {
     let mixed = Random::new(n << 8 | u64::from(writer)).next_u64();
     let upwards = n % 6000 > 4000;
@@ -73,7 +74,7 @@ fn apply(map: &mut Map, writer: u8, n: u64) {
     }
 }
 
-/// The contents of a stream after `n` writes.
+/// Returns the contents of a stream after `n` writes.
 fn after(writer: u8, n: u64) -> Map {
     let mut map = Map::new();
     (1..=n).for_each(|n| apply(&mut map, writer, n));
@@ -102,7 +103,7 @@ fn prefix_of(writer: u8) -> Vec<u8> {
     format!("{writer}/").into_bytes()
 }
 
-/// A writer's keys, read by a scan that mixes seeks with steps in both directions.
+/// Returns a writer's keys, read by a scan that mixes seeks with steps in both directions.
 fn walk(db: &Db, writer: u8) -> Result<Map> {
     let (own, mut found, mut steps) = (prefix_of(writer), Map::new(), 0u64);
     let mut cursor = db.cursor();
@@ -132,7 +133,7 @@ fn walk(db: &Db, writer: u8) -> Result<Map> {
     Ok(found)
 }
 
-/// A writer's keys in a snapshot, from the last to the first.
+/// Returns a writer's keys in a snapshot, from the last to the first.
 fn backwards(snapshot: &Snapshot, writer: u8) -> Result<Map> {
     let mut found = Map::new();
     for entry in snapshot.prefix(&prefix_of(writer)).rev() {
@@ -158,14 +159,14 @@ fn probe(db: &Db, map: &Map, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// What one writer has done, and what was promised.
+/// The progress of one writer, and the promises to it.
 #[derive(Debug, Default)]
 struct Mark {
     done: AtomicU64,
     synced: AtomicU64,
 }
 
-/// The database of one round, and what its threads share.
+/// The database of one round, and the state that its threads share.
 struct Round {
     env: Arc<SimEnv>,
     db: Db,
@@ -176,7 +177,7 @@ struct Round {
 }
 
 impl Round {
-    /// Whether to continue. An error means that the power is lost.
+    /// Returns whether to continue. An error means that the power was lost.
     fn goes_on(&self, result: &Result<()>) -> bool {
         if let Err(error) = result {
             assert!(self.env.crashed(), "{error}");
@@ -184,7 +185,7 @@ impl Round {
         result.is_ok() && !self.over.load(Ordering::Acquire)
     }
 
-    /// Runs a writer's stream and checks the contents now and then.
+    /// Runs a writer's stream and checks the contents from time to time.
     fn stream(&self, writer: u8) -> Result<()> {
         let mark = &self.marks[usize::from(writer)];
         let (mut map, mut kept) = (Map::new(), Vec::new());
@@ -246,11 +247,11 @@ impl Round {
     }
 }
 
-/// Checks that each stream is at some moment, no older than what was promised.
+/// Checks that each stream is at some moment, no older than promised.
 fn check_moments(db: &Db, marks: &[Mark], profile: Profile) {
     for (writer, mark) in (0u8..).zip(marks) {
         let done = mark.done.load(Ordering::Acquire);
-        // The death of the process alone loses nothing that was acknowledged.
+        // If only the process dies, no acknowledged write is lost.
         let mut n = match profile {
             Profile::Kill => done,
             _ => mark.synced.load(Ordering::Acquire),

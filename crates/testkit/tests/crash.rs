@@ -1,10 +1,10 @@
-//! The crash tests at the size of a push: every short workload, then long random ones, until enough
-//! distinct states were found correct.
+//! The crash tests at the size of a push check: every short workload, then long random ones, until
+//! enough distinct states have been found correct.
 //!
-//! `CAIRN_SEED` replays a run: it is the seed of the first long workload. `CAIRN_STATES` scales the
-//! tests, in percent of a push.
+//! `CAIRN_SEED`, the seed of the first long workload, replays a run. `CAIRN_STATES` scales the
+//! tests, in percent of a push check.
 
-#![expect(clippy::print_stdout, reason = "tests print what they covered")]
+#![expect(clippy::print_stdout, reason = "tests print their coverage")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

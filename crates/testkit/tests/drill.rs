@@ -1,10 +1,10 @@
-//! Tests of the crash tests, on media that lie. If the oracle accepted a state although a sync was
-//! not done, it could not detect that the engine had forgotten that sync either.
+//! Tests of the crash tests, on media that lie. If the oracle accepted a state after a skipped
+//! sync, it could also not detect an engine that forgets the sync.
 //!
-//! Each drill stands for a known failure of some store. The crash tests must detect it within a few
+//! Each drill represents a known failure of some store. The crash tests must detect it within a few
 //! workloads.
 
-#![expect(clippy::print_stdout, reason = "tests print what they found")]
+#![expect(clippy::print_stdout, reason = "tests print their findings")]
 
 use cairndb_sim::{Effect, Fault, OpKind};
 use cairndb_testkit::campaign::{Campaign, Effort};
@@ -60,7 +60,7 @@ fn an_unsynced_value_file_is_found() {
 
 #[test]
 fn one_ignored_sync_error_is_found() {
-    // The error is reported to a descriptor that is not used again. A later sync of the file finds
+    // The error is reported on a descriptor that is not used again. A later sync of the file has
     // nothing left to write.
     let late = |name| Fault::on(OpKind::SyncFile, name, Effect::SyncReportsLate);
     finds("one table sync fails unnoticed", &late(".tbl"));

@@ -1,9 +1,9 @@
-//! The fault sweep at the size of a push: each operation of the reference workload fails in each
-//! way: once, permanently, and until healed. Then short lives under random faults.
+//! The fault sweep at the size of a push check. Each operation of the reference workload fails in
+//! each way: once, permanently, and until healed. Then short lives run under random faults.
 //!
-//! `CAIRN_STATES` scales the tests, in percent of a push. `CAIRN_FAULT` runs only the operation
-//! with that index. `CAIRN_SEED` is the seed of the first life; with `CAIRN_STATES=0` only that
-//! life runs.
+//! `CAIRN_STATES` scales the tests, in percent of a push check. `CAIRN_FAULT` runs only the
+//! operation with that index. `CAIRN_SEED` is the seed of the first life; with `CAIRN_STATES=0`
+//! only that life runs.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,10 +17,10 @@ use cairndb_testkit::sweep::{self, Lasts};
 
 const THREADS: usize = 2;
 const SEED: u64 = 5;
-/// A run takes milliseconds. One that takes this long hangs.
+/// Time after which a run counts as hanging; a run normally takes milliseconds.
 const HANG: Duration = Duration::from_mins(1);
 
-/// Aborts the process, naming the current runs, if no run ends for too long.
+/// Aborts the process and names the current runs if no run ends for too long.
 fn watch_for_hangs(runs: &AtomicU64, current: &Mutex<Vec<String>>, done: &(Mutex<bool>, Condvar)) {
     let mut seen = u64::MAX;
     let mut finished = done.0.lock();

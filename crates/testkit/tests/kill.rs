@@ -1,4 +1,4 @@
-//! Real processes are killed at random times, on a real disk.
+//! Kills of real processes at random times, on a real disk.
 //!
 //! `CAIRN_SEED` replays the kinds and times of kills, but not the scheduling. `CAIRN_KILLS` is the
 //! number of kills.
@@ -6,7 +6,7 @@
 use cairndb_testkit::kill::{self, KillLoop};
 use cairndb_testkit::setting;
 
-/// Not a test of its own: the body of the processes that the other test starts.
+/// Not a test by itself: the body of the processes that the other test starts.
 #[test]
 fn child() {
     kill::live_as_child();

@@ -1,4 +1,4 @@
-//! Recovery when a read, a write or lack of room interrupts it, each as the smallest run.
+//! Recovery interrupted by a read error, a write error or a full disk, each as a minimal run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Shor
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 
-/// Long enough for a value file.
+/// Value length, long enough for a value file.
 const LARGE: usize = 9000;
 
 fn try_open(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
@@ -16,24 +16,25 @@ fn try_open(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
 }
 
 fn open(env: &Arc<SimEnv>) -> Db {
-    try_open(env).expect("the database opens")
+    try_open(env).expect("the database must open")
 }
 
-/// What `SIGKILL` leaves: everything that was handed to the system.
+/// Returns the machine after `SIGKILL`, with everything that was handed to the system.
 fn killed(env: &SimEnv) -> Arc<SimEnv> {
     env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All))
 }
 
-/// The database after a power loss that keeps only what is durable.
+/// Returns the database after a power loss that keeps only what is durable.
 fn after_power_loss(env: &SimEnv) -> Db {
     open(&env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None)))
 }
 
-/// A killed database with two small values and `count` large ones, all of them only in the log.
+/// Returns a killed database with two small values and `count` large ones, all of them only in the
+/// log.
 fn killed_with_large_values(count: u8) -> Arc<SimEnv> {
     let env = SimEnv::new(1);
     let db = open(&env);
-    let put = |key: &[u8], value: &[u8]| db.put(key, value).expect("there is room");
+    let put = |key: &[u8], value: &[u8]| db.put(key, value).expect("there must be room");
     put(b"small", b"1");
     for number in 0..count {
         put(&[number], &[number; LARGE]);
@@ -43,7 +44,7 @@ fn killed_with_large_values(count: u8) -> Arc<SimEnv> {
 }
 
 fn assert_whole(db: &Db, count: u8) {
-    let get = |key: &[u8]| db.get(key).expect("every value is readable");
+    let get = |key: &[u8]| db.get(key).expect("every value must be readable");
     assert_eq!(get(b"small").as_deref(), Some(&b"1"[..]));
     assert_eq!(get(b"last").as_deref(), Some(&b"2"[..]));
     for number in 0..count {
@@ -57,7 +58,7 @@ fn is_kind(name: &str, extension: &str) -> bool {
         .is_some_and(|found| found == extension)
 }
 
-/// Tables and value files with their lengths.
+/// Returns the tables and value files with their lengths.
 fn data_files(env: &SimEnv) -> Vec<(String, u64)> {
     let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
     let files = env.files();
@@ -75,8 +76,8 @@ fn bytes_of(files: &[(String, u64)]) -> u64 {
     files.iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// Regression: a value file that could not be opened or read at the moment was taken for the end of
-/// the log. All later records were cut off, and recovery made that permanent.
+/// Regression: a value file that temporarily could not be opened or read was treated as the end of
+/// the log. All later records were cut off, and recovery made the cut permanent.
 #[test]
 fn a_passing_read_error_at_opening_loses_nothing() {
     for (kind, cause) in [
@@ -93,14 +94,14 @@ fn a_passing_read_error_at_opening_loses_nothing() {
         assert_eq!(
             env.image_hash(),
             before,
-            "{cause:?}: a refused opening changes nothing"
+            "{cause:?}: a failed open must change nothing"
         );
         env.heal();
         assert_whole(&open(&env), 2);
     }
 }
 
-/// Regression: any failure during replay was reported as one of the log, at the record being
+/// Regression: any failure during replay was reported as a failure of the log, at the record being
 /// replayed.
 #[test]
 fn an_error_during_replay_names_the_file_that_failed() {
@@ -112,7 +113,7 @@ fn an_error_during_replay_names_the_file_that_failed() {
     ] {
         let env = SimEnv::new(1);
         let db = open(&env);
-        // More than a memtable, so that tables are begun in the middle of the log.
+        // More than a memtable, so that tables are started in the middle of the log.
         for number in 0..60_u8 {
             db.put(&[number], &[number; 2000]).unwrap();
         }
@@ -125,8 +126,8 @@ fn an_error_during_replay_names_the_file_that_failed() {
     }
 }
 
-/// Regression: each opening that failed or was killed left its copies of large values until one
-/// succeeded. On a disk without room for two copies, none ever did.
+/// Regression: each open that failed or was killed left its copies of large values until an open
+/// succeeded. On a disk without room for two copies, no open ever succeeded.
 #[test]
 fn an_opening_that_fails_leaves_no_copies() {
     for fault in [
@@ -153,7 +154,7 @@ fn an_opening_that_fails_leaves_no_copies() {
 #[test]
 fn openings_killed_again_and_again_do_not_accumulate_copies() {
     let mut env = killed_with_large_values(8);
-    // The values twice and one table.
+    // Twice the values and one table.
     let once = 2 * bytes_of(&data_files(&env)) + (16 << 10);
     for attempt in 0..6 {
         let whole = killed(&env);
@@ -165,7 +166,7 @@ fn openings_killed_again_and_again_do_not_accumulate_copies() {
             .map(|op| op.index - from)
             .next();
         let image = killed(&env);
-        image.crash_at(image.op_count() + rename.expect("an opening renames its CURRENT"));
+        image.crash_at(image.op_count() + rename.expect("an open renames its CURRENT"));
         try_open(&image).unwrap_err();
         env = killed(&image);
         let files = data_files(&env);
@@ -174,8 +175,8 @@ fn openings_killed_again_and_again_do_not_accumulate_copies() {
     assert_whole(&open(&env), 8);
 }
 
-/// Regression: at every opening, recovery filled the disk with its own copies, kept them, and found
-/// no room for tables.
+/// Regression: at every open, recovery filled the disk with its own copies, kept them, and found no
+/// room for tables.
 #[test]
 fn a_disk_without_room_for_copies_opens_with_the_values_in_place() {
     for fault in [
@@ -207,7 +208,7 @@ fn a_disk_without_room_for_copies_opens_with_the_values_in_place() {
     }
 }
 
-/// Regression: replay held the whole log in memory, whatever the budget.
+/// Regression: replay held the whole log in memory, regardless of the budget.
 #[test]
 fn the_log_is_read_one_segment_at_a_time() {
     let env = SimEnv::new(1);
@@ -235,7 +236,7 @@ fn the_log_is_read_one_segment_at_a_time() {
     assert!(later > 0, "all {} reads before a table", reads.len());
 }
 
-/// After a failed close, what the next opening shows is durable.
+/// After a failed close, the contents after the next open are durable.
 #[test]
 fn data_shown_after_a_failed_close_is_durable() {
     let env = SimEnv::new(1);
@@ -253,8 +254,8 @@ fn data_shown_after_a_failed_close_is_durable() {
     assert_eq!([db.get(b"a").unwrap(), db.get(b"b").unwrap()], shown);
 }
 
-/// Regression: after an ordinary kill the report mentioned a checksum mismatch, although there was
-/// only old content of a recycled log.
+/// Regression: after an ordinary kill the report mentioned a checksum mismatch, although there were
+/// only old contents of a recycled log.
 #[test]
 fn a_kill_in_a_recycled_log_is_not_reported_as_damage() {
     let env = SimEnv::new(1);
@@ -270,7 +271,7 @@ fn a_kill_in_a_recycled_log_is_not_reported_as_damage() {
     let db = open(&killed(&env));
     assert_eq!(db.get(b"newest").unwrap().as_deref(), Some(&b"1"[..]));
     let cut = db.open_report().log_cut.as_ref();
-    let reason = &cut.expect("the recycled log has old content").reason;
+    let reason = &cut.expect("the recycled log must have old contents").reason;
     assert!(
         reason.starts_with("nothing shows that a record was lost"),
         "{reason}"
@@ -290,19 +291,20 @@ fn try_open_larger(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
 const LONG_KEYS: u32 = 500;
 const LONG_PUTS: u32 = 700;
 
-/// A killed process that leaves about ten segments of log.
+/// Returns the machine after a kill that leaves about ten log segments.
 fn killed_with_a_long_log() -> Arc<SimEnv> {
     let env = SimEnv::new(11);
-    let db = try_open_larger(&env).expect("the database opens");
+    let db = try_open_larger(&env).expect("the database must open");
     for number in 0..LONG_PUTS {
         let key = (number % LONG_KEYS).to_le_bytes();
-        db.put(&key, &long_value(number)).expect("there is room");
+        db.put(&key, &long_value(number))
+            .expect("there must be room");
     }
-    db.sync().expect("nothing fails");
+    db.sync().expect("nothing must fail");
     killed(&env)
 }
 
-/// A value that fills a page.
+/// Returns a value that fills a page.
 fn long_value(number: u32) -> Vec<u8> {
     let words = (0..).map(|at: u32| at.wrapping_mul(number | 1).rotate_left(9).to_le_bytes());
     words.flatten().take(3900).collect()
@@ -314,17 +316,17 @@ fn assert_long(db: &Db) {
         let newest = if again < LONG_PUTS { again } else { number };
         let found = db
             .get(&number.to_le_bytes())
-            .expect("the value is readable");
+            .expect("the value must be readable");
         assert!(
             found.as_deref() == Some(&long_value(newest)[..]),
             "{number}"
         );
     }
-    let keys = db.iter().try_count().expect("every entry is readable");
+    let keys = db.iter().try_count().expect("every entry must be readable");
     assert_eq!(keys, u64::from(LONG_KEYS));
 }
 
-/// Leaves just enough room for one segment besides everything that has to be kept.
+/// Leaves just enough room for one segment besides the files that must be kept.
 fn with_little_room(env: &SimEnv, kept: u64) {
     env.set_capacity(kept + 700_000);
 }
@@ -337,8 +339,7 @@ fn bytes_but_tables(env: &SimEnv) -> u64 {
     kept.map(|(_, bytes)| *bytes).sum()
 }
 
-/// Regression: there was no room for both the log and its tables, so reopening for writing was
-/// refused.
+/// Regression: there was no room for both the log and its tables, so reopening for writing failed.
 #[test]
 fn a_full_disk_is_replayed_a_segment_at_a_time() {
     let base = killed_with_a_long_log();
@@ -346,7 +347,7 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
     let env = killed(&base);
     with_little_room(&env, kept);
     let from = env.op_count();
-    let db = try_open_larger(&env).expect("the database opens");
+    let db = try_open_larger(&env).expect("the database must open");
     assert_long(&db);
     let renames = env.ops().into_iter().skip(usize::try_from(from).unwrap());
     let manifests = renames.filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT");
@@ -354,7 +355,7 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
     drop(db);
     let whole = env.op_count() - from;
     assert!(env.violations().is_empty(), "{:?}", env.violations());
-    // Whenever power fails meanwhile, the next opening finds everything, on an equally full disk.
+    // If the power fails at any point, the next open finds everything, on an equally full disk.
     let mut tried = 0;
     for at in 0..whole {
         let cut_short = killed(&base);
@@ -368,7 +369,7 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
         };
         let image = cut_short.crash_image(profile, &CrashChoice::new(keep));
         if profile != Profile::Weak {
-            // Under the weak profile, unlinked files that reappear take room as well.
+            // Under the weak profile, unlinked files that reappear also take room.
             with_little_room(&image, kept);
         }
         let opened = try_open_larger(&image);

@@ -1,4 +1,4 @@
-//! Every bug that the crash tests have found, as the smallest run that shows it.
+//! Every bug that the crash tests have found, as the smallest run that reproduces it.
 
 use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
 use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 fn open(env: &Arc<SimEnv>) -> Db {
     let opened = Setup::plain().options(env.clone()).open(PATH);
-    opened.expect("the database opens")
+    opened.expect("the database must open")
 }
 
 /// Checks that every state of every crash during `steps` satisfies the oracle.
@@ -37,7 +37,7 @@ fn current_never_names_a_manifest_without_a_durable_name() {
     survives(&[Step::Reopen]);
 }
 
-/// Regression: an interrupted creation left `MANIFEST-000001`, and every later opening failed to
+/// Regression: an interrupted creation left `MANIFEST-000001`, and every later open failed to
 /// create it.
 #[test]
 fn an_interrupted_creation_can_be_repeated() {
@@ -52,7 +52,7 @@ fn an_interrupted_creation_can_be_repeated() {
         begun |= image.files().len() > 1;
         open(&image).put(b"k", b"v").unwrap();
     }
-    assert!(begun, "some crash leaves a partly created database");
+    assert!(begun, "some crash must leave a partly created database");
 }
 
 /// Regression: the edit that names a value file reached the disk, but the file's name did not.
@@ -68,13 +68,13 @@ fn a_tombstone_alone_keeps_the_order_of_syncs() {
     survives(&[Step::One(0, Act::Delete, Durability::Os), Step::Flush]);
 }
 
-/// Regression: a crash while a second handle began its manifest left that manifest for ever.
+/// Regression: a crash while a second handle started its manifest left that manifest forever.
 #[test]
 fn leftovers_are_also_removed_after_a_clean_opening() {
     survives(&[Step::Reopen, Step::One(0, Act::Put(1500), Durability::Os)]);
 }
 
-/// Regression: the open value file kept the length it had at its first read.
+/// Regression: an open value file kept the length that it had at its first read.
 #[test]
 fn values_appended_after_the_first_read_are_read() {
     let env = SimEnv::new(1);
@@ -86,7 +86,7 @@ fn values_appended_after_the_first_read_are_read() {
 }
 
 /// Regression: a page whose first entry is an older version of the last key of the previous page
-/// counted as a page of single versions. In a backward scan a deleted key reappeared.
+/// was treated as a page of single versions. In a backward scan a deleted key reappeared.
 #[test]
 fn a_deleted_key_stays_deleted_backward_across_a_page_boundary() {
     for filler in (24..4000).step_by(40) {
@@ -119,14 +119,14 @@ fn sync() -> WriteOptions {
     WriteOptions::new().durability(Durability::Sync)
 }
 
-/// The database after a power loss that keeps only what is durable.
+/// Returns the database after a power loss that keeps only what is durable.
 fn after_power_loss(env: &SimEnv) -> Db {
     open(&env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None)))
 }
 
-/// Regression: after a failed sync of a value file the system shows values that it will never
-/// write. Recovery synced that file again, trusted it, and a power loss took what the opening had
-/// shown.
+/// Regression: after a failed sync of a value file, the system returns values that it will never
+/// write. Recovery synced that file again and trusted it, and a power loss removed values that the
+/// open had returned.
 #[test]
 fn values_shown_after_a_failed_sync_are_rewritten() {
     let env = SimEnv::new(1);
@@ -140,7 +140,7 @@ fn values_shown_after_a_failed_sync_are_rewritten() {
     let shown = db.get(b"a").unwrap();
     assert!(
         shown.is_some(),
-        "the value was handed to the system, and no power was lost"
+        "the value was handed to the system, and no power loss occurred"
     );
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"a").unwrap().as_deref(), shown.as_deref());
@@ -174,7 +174,7 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         open(&env).close().unwrap();
         let db = open(&env);
         env.inject(fault);
-        // The write is retried if there was something to unlink, after a fault that strikes once.
+        // After a fault that occurs once, the write is retried if there was something to unlink.
         let refused = db.put(b"a", b"1").err();
         let kind = refused.map(|error| error.kind());
         assert!(kind.is_none_or(|kind| kind == ErrorKind::NoSpace));
@@ -184,14 +184,14 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         assert_eq!(
             applied,
             kind.is_none(),
-            "the write is applied exactly if it was acknowledged"
+            "the write must be applied if and only if it was acknowledged"
         );
         assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     }
 }
 
 /// Regression: a `Sync` write after a failed append to the manifest poisoned the handle, although
-/// the edits it needed came before that append.
+/// the edits that it needed came before that append.
 #[test]
 fn a_sync_write_after_a_failed_manifest_append_succeeds() {
     let env = SimEnv::new(1);
@@ -207,7 +207,7 @@ fn a_sync_write_after_a_failed_manifest_append_succeeds() {
     assert_eq!(
         db.get(b"b").unwrap(),
         None,
-        "the refused write is not applied"
+        "the rejected write must not be applied"
     );
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
@@ -221,7 +221,8 @@ fn merge_to_one_run(db: &Db) {
 }
 
 /// Regression: the log still held a pointer into a value file that was dropped because no table
-/// pointed to it. Recovery took that record, long in tables, for damage and refused to open.
+/// pointed to it. The record had long been in tables, but recovery treated it as corruption and
+/// refused to open.
 #[test]
 fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     let env = SimEnv::new(1);
@@ -239,8 +240,8 @@ fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
-/// The same if the flush was installed but not yet durable. A kill lost every write after the
-/// record, and after a sync the next opening was refused.
+/// Regression: the same happened if the flush was installed but not yet durable. A kill lost every
+/// write after the record, and after a sync the next open failed.
 #[test]
 fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
     for synced in [false, true] {
@@ -271,9 +272,9 @@ fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
     }
 }
 
-/// A refused write may be found whole by the next opening, but never in part, and never after a
-/// later write was acknowledged. Regression: the later write has the same sequence number, and it
-/// was lost if the refused one had reached the log whole after all.
+/// The next open may find a rejected write completely, but never in part, and never after a later
+/// write was acknowledged. Regression: the later write has the same sequence number, and it was
+/// lost if the rejected write had reached the log completely.
 #[test]
 fn a_refused_write_is_found_whole_or_not_at_all() {
     let mut found = [0, 0];
@@ -302,10 +303,13 @@ fn a_refused_write_is_found_whole_or_not_at_all() {
             assert_eq!(next.get(b"b").unwrap(), None, "{short:?} {len}");
         }
     }
-    assert!(found[0] > 0 && found[1] > 0, "{found:?}: both occur");
+    assert!(
+        found[0] > 0 && found[1] > 0,
+        "{found:?}: both cases must occur"
+    );
 }
 
-/// Bytewise order until it is reversed.
+/// An order that is bytewise until it is reversed.
 #[derive(Debug, Default)]
 struct Fickle {
     turned: AtomicBool,
@@ -351,7 +355,7 @@ fn a_handle_poisoned_without_a_failed_sync_reports_the_cause() {
     }
 }
 
-/// Regression: value files were dropped only while no memtable held anything, so never under steady
+/// Regression: value files were dropped only while all memtables were empty, so never under steady
 /// writes.
 #[test]
 fn a_dead_value_file_is_dropped_while_pointers_to_newer_ones_are_in_memory() {
@@ -367,7 +371,7 @@ fn a_dead_value_file_is_dropped_while_pointers_to_newer_ones_are_in_memory() {
     db.put(b"b", &[2; 9000]).unwrap();
     assert!(
         !db.step_background(Job::DropValues).unwrap(),
-        "the value of `a` is live"
+        "the value of `a` must be live"
     );
     db.put(b"a", b"small").unwrap();
     merge_to_one_run(&db);
@@ -376,7 +380,7 @@ fn a_dead_value_file_is_dropped_while_pointers_to_newer_ones_are_in_memory() {
     db.put(b"b", b"small").unwrap();
     assert!(
         db.step_background(Job::DropValues).unwrap(),
-        "the value of `a` is dead"
+        "the value of `a` must be dead"
     );
     assert!(!db.step_background(Job::DropValues).unwrap());
     // A table still has the pointer to the value of `b`; that of `c` is in the memtable.
@@ -395,7 +399,7 @@ fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
     let env = SimEnv::new(1);
     let db = open(&env);
     db.put_with(b"a", b"1", &sync()).unwrap();
-    // This begins a value file. Its edit is appended but not synced.
+    // This starts a value file. Its edit is appended but not synced.
     db.put(b"b", &[2; 9000]).unwrap();
     let full = Effect::Fails(Cause::Full);
     env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
@@ -408,7 +412,7 @@ fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
     assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"4"[..]));
 }
 
-/// Regression: a manifest whose single snapshot is longer than 4 MiB was begun anew at every step.
+/// Regression: a manifest whose single snapshot is longer than 4 MiB was rewritten at every step.
 #[test]
 fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
     let env = SimEnv::new(1);
@@ -436,8 +440,9 @@ fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
     assert!(begun < 4, "{begun} manifests for ten small flushes");
 }
 
-/// Regression: a close with more runs than readers should meet began with a compaction to make
-/// room, and failed with it. Unlogged writes were lost, although their flush would have succeeded.
+/// Regression: if there were too many runs for reads, a close first compacted to make room, and
+/// failed if the compaction failed. Unlogged writes were lost, although their flush would have
+/// succeeded.
 #[test]
 fn a_close_flushes_without_compacting_first() {
     let env = SimEnv::new(1);
@@ -453,7 +458,7 @@ fn a_close_flushes_without_compacting_first() {
         db.put(b"pebble", &[number]).unwrap();
         db.flush().unwrap();
     }
-    // This get marks the database as being read, which lowers the limit of runs.
+    // This get marks the database as being read, which lowers the maximum number of runs.
     assert!(db.get(b"slate").unwrap().is_none());
     let unlogged = WriteOptions::new().durability(Durability::None);
     db.put_with(b"stone", b"grey", &unlogged).unwrap();

@@ -1,5 +1,5 @@
-//! Bugs found by review, each as the smallest run that shows it: what a full or failing disk, a
-//! long key or user code must not cause.
+//! Bugs found by review, each as the smallest run that reproduces it: failures that a full or
+//! failing disk, a long key or user code must not cause.
 
 #![expect(clippy::big_endian_bytes, reason = "big-endian keys sort as numbers")]
 
@@ -23,7 +23,7 @@ fn options(env: &Arc<SimEnv>) -> Options {
 }
 
 fn open(env: &Arc<SimEnv>) -> Db {
-    options(env).open(PATH).expect("the database opens")
+    options(env).open(PATH).expect("the database must open")
 }
 
 fn after(env: &SimEnv, profile: Profile, keep: Keep) -> Arc<SimEnv> {
@@ -37,7 +37,7 @@ fn files(env: &SimEnv, suffix: &str) -> usize {
     names.filter(|name| name.ends_with(suffix)).count()
 }
 
-/// Appends operands. With `huge`, `merge` and `combine` return more than a value may hold.
+/// Appends operands. With `huge`, `merge` and `combine` return values above the maximum length.
 #[derive(Debug, Default)]
 struct Join {
     huge: bool,
@@ -71,7 +71,7 @@ impl MergeOperator for Join {
 
 fn with_join(env: &Arc<SimEnv>, huge: bool) -> Db {
     let joined = options(env).merge_operator(Arc::new(Join { huge }));
-    joined.open(PATH).expect("the database opens")
+    joined.open(PATH).expect("the database must open")
 }
 
 /// Regression: an empty batch at `Sync`, which makes earlier writes durable in LevelDB, did
@@ -95,8 +95,8 @@ fn an_empty_batch_at_sync_makes_earlier_writes_durable() {
     }
 }
 
-/// Regression: a folded value of more than 1 GiB failed its flush again and again, then every write
-/// and every opening.
+/// Regression: a folded value of more than 1 GiB made its flush fail repeatedly, and then every
+/// write and every open.
 #[test]
 fn a_folded_value_that_no_table_can_hold_leaves_its_operands_alone() {
     let env = SimEnv::new(1);
@@ -117,8 +117,8 @@ fn a_folded_value_that_no_table_can_hold_leaves_its_operands_alone() {
     );
 }
 
-/// Regression: one session without the merge operator lost its name, so any other operator was
-/// accepted afterwards.
+/// Regression: one session without the merge operator lost the operator's name, so any other
+/// operator was accepted afterwards.
 #[test]
 fn a_session_without_the_merge_operator_keeps_its_name() {
     let env = SimEnv::new(1);
@@ -166,8 +166,8 @@ fn settings_that_would_prevent_reopening_are_refused() {
 }
 
 /// Regression: the manifest had to describe all tables in one edit of less than 2 GiB. Sixteen keys
-/// of the maximum length were too many, and nothing could be written any more. Now the memory
-/// budget bounds an edit.
+/// of the maximum length were too many, and no further writes were possible. Now the memory budget
+/// bounds an edit.
 #[test]
 fn bounds_of_tables_may_be_longer_than_one_edit() {
     let env = SimEnv::new(1);
@@ -191,7 +191,7 @@ fn bounds_of_tables_may_be_longer_than_one_edit() {
     }
 }
 
-/// Regression: damage of a value file failed the flush of every key that shared a memtable with it.
+/// Regression: a corrupt value file made the flush fail for every key in the same memtable.
 #[test]
 fn an_unreadable_value_under_an_operand_stops_no_flush() {
     let env = SimEnv::new(1);
@@ -227,7 +227,7 @@ fn refused_large_values_take_no_room() {
     };
     let full = Effect::Fails(Cause::Full);
     env.inject(Fault::on(OpKind::CreateLog, ".log", full).sticky());
-    // Fills the segment. There is no room for another.
+    // Fills the segment. There is no room for another segment.
     for len in [4000, 0] {
         let refused = |n: &u32| db.put(&n.to_be_bytes(), &vec![7; len]).is_err();
         let found = (0..100_000_u32).find(refused);
@@ -244,7 +244,7 @@ fn refused_large_values_take_no_room() {
     assert!(files(&env, ".val") <= 1);
 }
 
-/// Reverse order that panics once the flag is set.
+/// Reverse bytewise order that panics once the flag is set.
 #[derive(Debug, Default)]
 struct Fragile(AtomicBool);
 
@@ -280,7 +280,7 @@ fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
     order.0.store(false, Memory::Relaxed);
     assert_eq!(db.put(b"e", b"3").unwrap_err().kind(), ErrorKind::Poisoned);
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
-    assert_eq!(db.iter().count(), 1, "no entry of the batch is visible");
+    assert_eq!(db.iter().count(), 1, "the batch must be invisible");
     drop(db);
     let image = after(&env, Profile::Kill, Keep::All);
     let db = options(&image).comparator(order).open(PATH).unwrap();
@@ -288,12 +288,12 @@ fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
     let found = db.iter().count();
     assert!(
         found == 1 || found == 4,
-        "all of the batch or nothing: {found}"
+        "the batch must be applied completely or not at all: {found}"
     );
 }
 
-/// Regression: a panic while a flush searched its place in the tree left its memtables marked for
-/// ever.
+/// Regression: a panic while a flush searched for its position in the tree left its memtables
+/// marked forever.
 #[test]
 fn a_comparator_that_panics_in_a_flush_is_an_error() {
     let env = SimEnv::new(1);
@@ -346,8 +346,8 @@ fn flushed_unlogged_writes_are_not_reported_as_lost() {
     assert_eq!(db.iter().count(), 11);
 }
 
-/// Regression: filters were used under a comparator whose equal keys may differ, because it had not
-/// declared that when the tables were written.
+/// Regression: filters were used under a comparator whose equal keys may differ, because the
+/// comparator had not declared this when the tables were written.
 #[test]
 fn filters_are_not_used_if_equal_keys_may_differ() {
     #[derive(Debug)]
@@ -398,7 +398,7 @@ fn a_handle_whose_manifest_failed_closes_despite_dead_values() {
     while db.step_background(Job::DropValues).unwrap() {}
 }
 
-/// Total length of all files.
+/// Returns the total length of all files.
 fn used(env: &SimEnv) -> u64 {
     env.files().iter().map(|(_, bytes)| bytes).sum()
 }
@@ -407,7 +407,7 @@ fn used(env: &SimEnv) -> u64 {
 fn fill_disk(db: &Db, len: usize) {
     let keys = (0..100_u64).cycle().zip(0..);
     let refused = keys.map(|(key, n)| db.put(&key.to_be_bytes(), &noise(n, len)).err());
-    let error = refused.flatten().next().expect("the disk fills up");
+    let error = refused.flatten().next().expect("the disk must fill up");
     assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
 }
 
@@ -417,32 +417,32 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
     words.take(len / 8).flatten().collect()
 }
 
-/// A disk that is full up to one page. A cursor keeps older tables on it.
+/// Returns a database on a disk with one free page, and a cursor that keeps older tables alive.
 fn full_but_for_a_cursor(env: &Arc<SimEnv>) -> (Db, cairndb::Iter) {
     env.record_ops(false);
     let options = options(env).compression(Compression::None);
-    let db = options.open(PATH).expect("the database opens");
+    let db = options.open(PATH).expect("the database must open");
     let load = |round: u64| {
         for n in 0..1500_u64 {
             let value = noise(n * 100 + round, 1000);
-            db.put(&n.to_be_bytes(), &value).expect("there is room");
+            db.put(&n.to_be_bytes(), &value).expect("the put must fit");
         }
-        db.compact_range(..).expect("there is room");
+        db.compact_range(..).expect("the put must fit");
     };
     load(0);
     let mut iter = db.iter();
     iter.next()
-        .expect("the database has entries")
-        .expect("the entry is readable");
+        .expect("the database must have entries")
+        .expect("the entry must be readable");
     load(1);
-    while db.step_background(Job::Reap).expect("unlinking succeeds") {}
+    while db.step_background(Job::Reap).expect("unlink must succeed") {}
     env.set_capacity(used(env) + (6 << 10));
     fill_disk(&db, 24);
     (db, iter)
 }
 
-/// Regression: while flushes found the disk full, the space of tables that a dropped cursor had
-/// kept was not reclaimed. Writes were refused until the database was reopened.
+/// Regression: while flushes failed because the disk was full, the space of tables that a dropped
+/// cursor had kept was not reclaimed. Writes failed until the database was reopened.
 #[test]
 fn a_dropped_cursor_makes_room_on_a_full_disk() {
     let env = SimEnv::new(1);
@@ -455,7 +455,7 @@ fn a_dropped_cursor_makes_room_on_a_full_disk() {
     db.close().unwrap();
 }
 
-/// The same with a worker whose flushes are held off.
+/// The same case with a worker whose flushes are held off.
 #[test]
 fn a_worker_that_is_held_off_reclaims_what_a_cursor_kept() {
     let env = SimEnv::with(1, Background::Threads);
@@ -471,8 +471,8 @@ fn a_worker_that_is_held_off_reclaims_what_a_cursor_kept() {
     db.put(b"k", b"v").unwrap();
 }
 
-/// Regression: each refused write left a manifest, on a handle that had not written yet and so had
-/// no worker.
+/// Regression: each rejected write left a manifest if the handle had not written yet and so had no
+/// worker.
 #[test]
 fn writes_refused_by_a_full_disk_leave_no_manifests() {
     for background in [Background::Stepped, Background::Threads] {
@@ -496,12 +496,12 @@ fn writes_refused_by_a_full_disk_leave_no_manifests() {
     }
 }
 
-/// Regression: each refused write left a value file and an edit of the manifest, until small writes
-/// had no room either.
+/// Regression: each rejected write left a value file and an edit of the manifest, until even small
+/// writes had no room.
 #[test]
 fn large_values_refused_by_a_full_disk_leave_no_files() {
     // With this limit the first value file is full. In a file with room, the file system must cut
-    // off what a failed append leaves at the end.
+    // off the bytes that a failed append leaves at the end.
     let setup = Setup {
         value_file: 80_000,
         ..Setup::plain()
@@ -514,7 +514,7 @@ fn large_values_refused_by_a_full_disk_leave_no_files() {
         let (before, bytes) = (env.files().len(), used(&env));
         env.set_capacity(bytes + 200_000);
         let large = noise(2, 300_000);
-        // There is room for its first value, but not for the second.
+        // There is room for the batch's first value, but not for the second.
         let mut batch = WriteBatch::new();
         batch.put(b"first", &noise(4, 40_000));
         batch.put(b"second", &large);

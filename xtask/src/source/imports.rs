@@ -5,23 +5,23 @@ use syn::UseTree;
 /// One path of a `use` tree, or one path in code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Import {
-    /// Inline modules around it.
+    /// The enclosing inline modules.
     pub(crate) scope: Vec<String>,
-    /// As written, `crate`, `self` and `super` included.
+    /// The path as written, including `crate`, `self` and `super`.
     pub(crate) path: Vec<String>,
-    /// The name it binds: the last segment or what follows `as`; empty for a path in code.
+    /// The bound name: the last segment or the name after `as`; empty for a path in code.
     pub(crate) name: String,
-    /// Whether it ends in `*`.
+    /// Whether the path ends in `*`.
     pub(crate) glob: bool,
-    /// Whether the file only passes the name on: re-exports it and does not use it itself.
+    /// Whether the file only re-exports the name and does not use it itself.
     pub(crate) passed_on: bool,
-    /// Line from 1.
+    /// Line number from 1.
     pub(crate) line: usize,
-    /// Whether it is test code.
+    /// Whether the import is in test code.
     pub(crate) test: bool,
 }
 
-/// Reads `a::{b, c as d, e::*}` into one import per leaf, each with the line of its leaf.
+/// Splits `a::{b, c as d, e::*}` into one import per leaf, each with the line of its leaf.
 pub(super) fn leaves(tree: &UseTree, base: &Import, found: &mut Vec<Import>) {
     let mut import = base.clone();
     match tree {

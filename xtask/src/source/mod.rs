@@ -1,7 +1,7 @@
-//! One Rust file as the rules see it: parsed by `syn`, with its outline and its imports.
+//! A Rust file as the rules see it: parsed by `syn`, with its outline and its imports.
 //!
-//! `syn` drops comments; [`prose`] finds them again in the gaps between tokens. What stands inside
-//! a macro's braces has no syntax tree: there the token stream is searched instead.
+//! `syn` drops comments; [`prose`] finds them in the gaps between tokens. The contents of a macro's
+//! braces have no syntax tree; there the token stream is searched instead.
 
 pub(crate) mod imports;
 pub(crate) mod modules;
@@ -22,7 +22,7 @@ pub(crate) struct Source {
     pub(crate) outline: Outline,
     /// `use` trees and paths in code, in order.
     pub(crate) imports: Vec<Import>,
-    /// What `include!("...")` names.
+    /// The files that `include!("...")` names.
     pub(crate) included: Vec<String>,
     /// Comments and string literals, in order.
     pub(crate) prose: Vec<Piece>,
@@ -35,9 +35,9 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Line and message, if the text is no Rust.
+    /// The line and a message, if the text is not valid Rust.
     pub(crate) fn parse(text: &str) -> Result<Source, (usize, String)> {
-        // `syn` reads a file without its `#!` line; the spans stay those of the whole text.
+        // `syn` expects a file without its `#!` line. A comment in its place keeps all spans valid.
         let shebang = text.starts_with("#!") && !text.starts_with("#![");
         let blanked = shebang.then(|| format!("//{}", &text[2..]));
         let text = blanked.as_deref().unwrap_or(text);
@@ -59,12 +59,12 @@ impl Source {
         })
     }
 
-    /// Whether what begins at this span is test code.
+    /// Returns whether the code that starts at this span is test code.
     pub(crate) fn is_test(&self, span: proc_macro2::Span) -> bool {
         outline::within(&self.test_ranges, span)
     }
 
-    /// The first identifier or keyword with this text, wherever it stands.
+    /// Returns the first identifier or keyword with this text, anywhere in the file.
     pub(crate) fn word(&self, word: &str) -> Option<Ident> {
         find_word(&self.tokens, word)
     }

@@ -1,7 +1,7 @@
-//! The module tree of one target, and what imports what in it.
+//! The module tree of one target, and the imports between its files.
 //!
 //! A path is followed through re-exports to the module that defines the name: `use crate::Error`
-//! in a crate whose root says `pub use error::Error` is an import of `error`, not of the root.
+//! in a crate whose root contains `pub use error::Error` is an import of `error`, not of the root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -11,24 +11,24 @@ use super::imports::Import;
 use super::outline::Module;
 use crate::tree::{join, parent};
 
-/// A module's path from the crate's root; the root itself is empty.
+/// A module's path from the crate's root; the path of the root is empty.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Every parsed file by its path.
+/// All parsed files by path.
 pub(crate) type Sources = BTreeMap<String, Rc<Source>>;
 
-/// How many re-exports of re-exports are followed.
+/// Maximum depth of re-exports of re-exports that are followed.
 const REEXPORTS_MAX: usize = 8;
 
 /// One file of a target.
 pub(crate) struct File {
     /// Path relative to the workspace's root.
     pub(crate) path: String,
-    /// The module it is.
+    /// The module that the file defines.
     pub(crate) module: ModulePath,
-    /// Whether it is test code as a whole.
+    /// Whether the whole file is test code.
     pub(crate) test: bool,
-    /// What stands in it.
+    /// The parsed contents.
     pub(crate) source: Rc<Source>,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct Edge {
     pub(crate) line: usize,
 }
 
-/// Where a path leads.
+/// The definition that a path refers to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Definition {
     /// Index of the file.
     pub(crate) file: usize,
-    /// The module, inline modules included.
+    /// The module, which may be inline.
     pub(crate) module: ModulePath,
     /// The item of that module; `None` if the path names the module, or an item not found in it.
     pub(crate) name: Option<String>,
@@ -57,9 +57,9 @@ pub(crate) struct Definition {
 /// The files of a target with their modules.
 #[derive(Default)]
 pub(crate) struct Modules {
-    /// The root first.
+    /// The files, starting with the root.
     pub(crate) files: Vec<File>,
-    /// Which file each module stands in, inline modules included.
+    /// The file of each module, including inline modules.
     by_path: BTreeMap<ModulePath, usize>,
 }
 
@@ -103,8 +103,8 @@ impl Modules {
         modules
     }
 
-    /// Every import between two files outside test code, without re-exports that the re-exporting
-    /// file does not use itself.
+    /// Returns every import between two files outside test code, without re-exports that the
+    /// re-exporting file does not use itself.
     pub(crate) fn edges(&self) -> Vec<Edge> {
         let mut edges = Vec::new();
         for (from, file) in self.files.iter().enumerate() {
@@ -134,13 +134,13 @@ impl Modules {
         edges
     }
 
-    /// What `path` names, seen from the module `scope`; `None` if its first word is neither a
-    /// module of this target nor a relative one.
+    /// Resolves `path` in the module `scope`; `None` if its first segment is neither a module of
+    /// this target nor a relative one.
     fn resolve(&self, scope: &[String], path: &[String]) -> Option<Definition> {
         self.walk(scope, path, 0)
     }
 
-    /// The item that `path` names in the module `scope`, be it defined or imported there.
+    /// Returns the item that `path` names in the module `scope`, whether defined or imported there.
     pub(crate) fn named(&self, scope: &[String], path: &[String]) -> Option<Definition> {
         self.walk(scope, path, 0)
             .or_else(|| match self.item(scope, path, 0) {
@@ -195,7 +195,7 @@ impl Modules {
         })
     }
 
-    /// The item `rest[0]` of a module.
+    /// Returns the item `rest[0]` of a module.
     fn item(&self, module: &[String], rest: &[String], depth: usize) -> Item {
         let (Some(index), Some(name)) = (self.by_path.get(module), rest.first()) else {
             return Item::Unknown;
@@ -231,7 +231,7 @@ impl Modules {
     }
 }
 
-/// What a module knows by a name.
+/// The meaning of a name in a module.
 enum Item {
     Defined(Definition),
     /// Imported from another crate.
@@ -239,7 +239,7 @@ enum Item {
     Unknown,
 }
 
-/// Where rustc looks for the module `declared` in the file `path`.
+/// Returns the paths where rustc looks for the module `declared` in the file `path`.
 fn candidates(path: &str, is_root: bool, declared: &Module) -> Vec<String> {
     let folder = parent(path);
     let name = path.rsplit('/').next().unwrap_or(path);

@@ -1,4 +1,4 @@
-//! The items of one file: modules, functions, definitions, and which parts are test code.
+//! The items of one file: modules, functions, definitions, and the parts that are test code.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,37 +11,37 @@ use syn::{Attribute, Expr, ImplItem, Item, Meta, Stmt, TraitItem};
 /// A `mod name;` or `mod name { }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Module {
-    /// Inline modules around it.
+    /// The enclosing inline modules.
     pub(crate) scope: Vec<String>,
-    /// Its name.
+    /// The module's name.
     pub(crate) name: String,
-    /// `#[path = "..."]`.
+    /// The value of `#[path = "..."]`.
     pub(crate) path: Option<String>,
-    /// Whether it has a body here.
+    /// Whether the module has its body in this file.
     pub(crate) inline: bool,
-    /// Whether it is test code.
+    /// Whether the module is test code.
     pub(crate) test: bool,
 }
 
 /// A function with a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Function {
-    /// Its name.
+    /// The function's name.
     pub(crate) name: String,
     /// The line of `fn`.
     pub(crate) line: usize,
-    /// Lines from `fn` to the closing brace.
+    /// Number of lines from `fn` to the closing brace.
     pub(crate) lines: usize,
-    /// Whether it is test code.
+    /// Whether the function is test code.
     pub(crate) test: bool,
 }
 
-/// What one file declares.
+/// The declarations of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     /// Declared modules.
     pub(crate) modules: Vec<Module>,
-    /// Functions with a body, methods included.
+    /// Functions with a body, including methods.
     pub(crate) functions: Vec<Function>,
     /// Names defined at module level: (inline scope, name).
     pub(crate) defined: BTreeSet<(Vec<String>, String)>,
@@ -52,7 +52,7 @@ pub(crate) struct Outline {
 /// Configurations under which only tests are built.
 const TEST_CFGS: [&str; 2] = ["test", "loom"];
 
-/// The parts of a file that are built for tests only.
+/// Returns the parts of a file that are built only for tests.
 pub(super) fn test_ranges(file: &syn::File) -> Vec<Range<LineColumn>> {
     if file.attrs.iter().any(is_test) {
         let [line, column] = [usize::MAX; 2];
@@ -64,7 +64,7 @@ pub(super) fn test_ranges(file: &syn::File) -> Vec<Range<LineColumn>> {
     ranges.0
 }
 
-/// Whether a span begins inside one of the ranges.
+/// Returns whether a span starts inside one of the ranges.
 pub(super) fn within(ranges: &[Range<LineColumn>], span: Span) -> bool {
     if ranges.is_empty() {
         return false;
@@ -73,7 +73,7 @@ pub(super) fn within(ranges: &[Range<LineColumn>], span: Span) -> bool {
     ranges.iter().any(|range| range.contains(&start))
 }
 
-/// Whether the attribute makes what it stands on test code.
+/// Returns whether the attribute marks its item as test code.
 fn is_test(attribute: &Attribute) -> bool {
     match &attribute.meta {
         Meta::Path(path) => path.is_ident("test"),
@@ -102,7 +102,7 @@ fn all_words(tokens: &TokenStream, words: &mut Vec<String>) {
 struct TestRanges(Vec<Range<LineColumn>>);
 
 impl TestRanges {
-    /// Takes the node if its attributes say test; returns whether they do.
+    /// Adds the node if its attributes mark it as test code; returns whether they do.
     fn take(&mut self, attributes: &[Attribute], node: &impl Spanned) -> bool {
         let test = attributes.iter().any(is_test);
         if test {
@@ -216,7 +216,7 @@ fn expression_attributes(expression: &Expr) -> &[Attribute] {
     }
 }
 
-/// The name that an item defines in its module, with where it stands.
+/// Returns the name that an item defines in its module, with its span.
 pub(super) fn defined_name(item: &Item) -> Option<&syn::Ident> {
     match item {
         Item::Const(it) => Some(&it.ident),

@@ -1,18 +1,18 @@
 //! The prose of one file: its comments and its string literals, each with its place.
 //!
-//! A comment is what stands between two tokens, or a token whose text begins with `//` or `/*`: a
-//! doc comment.
+//! A comment is the text between two tokens, or a token whose text starts with `//` or `/*` (a doc
+//! comment).
 
 use std::ops::Range;
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 
-/// What a piece of prose is.
+/// The kind of a piece of prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `//`, `///`, `//!`.
     Line,
-    /// `/* */` and its kin.
+    /// `/* */` and its doc forms.
     Block,
     /// A string literal.
     Literal,
@@ -22,11 +22,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) kind: Kind,
-    /// Its bytes in the file, marks included; a line comment ends before its line's end.
+    /// Byte range in the file, including the markers, without the line break of a line comment.
     pub(crate) range: Range<usize>,
 }
 
-/// All prose of a file, in order.
+/// Returns all prose of a file, in order.
 pub(super) fn pieces(text: &str, tokens: &TokenStream) -> Vec<Piece> {
     let mut reader = Reader {
         text,
@@ -43,9 +43,9 @@ pub(super) fn pieces(text: &str, tokens: &TokenStream) -> Vec<Piece> {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Where each line begins.
+    /// Offset of the start of each line.
     lines: Vec<usize>,
-    /// The end of the token before.
+    /// End of the previous token.
     end: usize,
     found: Vec<Piece>,
 }
@@ -68,7 +68,7 @@ impl Reader<'_> {
 
     fn token(&mut self, span: Span, literal: bool) {
         let range = self.offset(span.start())..self.offset(span.end());
-        // The tokens that stand for a doc comment all have the span of the whole.
+        // All tokens that represent a doc comment have the span of the whole comment.
         if range.start < self.end {
             return;
         }
@@ -82,7 +82,7 @@ impl Reader<'_> {
         self.end = range.end;
     }
 
-    /// The byte at a place. `Span::byte_range` would search a map for each token.
+    /// Returns the byte offset of a place. `Span::byte_range` would search a map for each token.
     fn offset(&self, place: LineColumn) -> usize {
         let start = self.lines[place.line - 1];
         let line = &self.text[start..];
@@ -126,7 +126,7 @@ fn is_string(literal: &str) -> bool {
     quote.is_some_and(|at| literal[at..].starts_with('"'))
 }
 
-/// Bytes of the block comment that the text begins with; such comments nest.
+/// Returns the length in bytes of the block comment at the start of the text; such comments nest.
 fn block_len(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;

@@ -10,7 +10,7 @@ use syn::{Expr, Item, ItemMod, ItemUse, Lit, Meta, Visibility};
 use super::imports::{Import, leaves};
 use super::outline::{Function, Module, Outline, defined_name, within};
 
-/// Outline, imports and included files of a parsed file.
+/// Returns the outline, imports and included files of a parsed file.
 pub(super) fn read(
     file: &syn::File,
     test: &[Range<LineColumn>],
@@ -33,13 +33,13 @@ pub(super) fn read(
 
 struct Reader<'a> {
     test: &'a [Range<LineColumn>],
-    /// Inline modules around the current item.
+    /// The inline modules that enclose the current item.
     scope: Vec<String>,
     at_module_level: bool,
     outline: Outline,
     imports: Vec<Import>,
     included: Vec<String>,
-    /// First words of the paths in code outside tests.
+    /// First segments of the paths in code outside tests.
     words: BTreeSet<String>,
 }
 
@@ -58,7 +58,7 @@ impl Reader<'_> {
         });
     }
 
-    /// Takes a path in code: its first word, and the whole if it has several.
+    /// Records a path in code: its first segment, and the whole path if it has several.
     fn path(&mut self, path: Vec<String>, has_more: bool, span: Span) {
         let test = self.is_test(span);
         if !test {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what a macro is given or stands for: paths, and functions with a body.
+    /// Reads the arguments or the definition of a macro: paths, and functions with a body.
     fn macro_tokens(&mut self, tokens: &TokenStream) {
         let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
         let colons = |at: usize| is_punct(trees.get(at), ':') && is_punct(trees.get(at + 1), ':');
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Measures the function whose `fn` begins the tokens.
+    /// Measures the function whose `fn` is the first of the tokens.
     fn macro_function(&mut self, trees: &[TokenTree]) {
         let [keyword, TokenTree::Ident(name), rest @ ..] = trees else {
             return;
@@ -226,7 +226,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 }
 
-/// `#[path = "..."]` of a module.
+/// Returns the `#[path = "..."]` of a module.
 fn path_attribute(module: &ItemMod) -> Option<String> {
     module.attrs.iter().find_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else {

@@ -1,5 +1,5 @@
-//! What code may say where: `unsafe` only in listed files, the outside world only through the
-//! environment crate, a head that says what a file is.
+//! Rules for code: `unsafe` only in listed files, system services only through the environment
+//! crate, and a head comment in every file.
 
 use syn::visit::Visit;
 use syn::{Attribute, Meta};
@@ -9,10 +9,10 @@ use crate::house::House;
 use crate::settings::{self, Seam, covers};
 use crate::source::Source;
 
-/// The crate through which the library reaches the world.
+/// The crate through which the library uses system services.
 const ENVIRONMENT: &str = "cairndb-env";
 
-/// Paths that reach past the environment, and what to use instead.
+/// Paths that bypass the environment, and what to use instead.
 const WORLD: [(&[&str], &str); 14] = [
     (
         &["std", "fs"],
@@ -22,13 +22,16 @@ const WORLD: [(&[&str], &str); 14] = [
         &["fs", "File"],
         "files are reached through the `Dir` of the environment",
     ),
-    (&["std", "net"], "the store reaches no network"),
+    (&["std", "net"], "the store uses no network"),
     (&["thread", "spawn"], "threads are started by `Env::spawn`"),
     (
         &["thread", "Builder"],
         "threads are started by `Env::spawn`",
     ),
-    (&["thread", "sleep"], "nothing sleeps; wait on a condition"),
+    (
+        &["thread", "sleep"],
+        "threads do not sleep; wait on a condition",
+    ),
     (
         &["parking_lot", "Condvar"],
         "locks come from `cairndb_env::sync`",
@@ -70,7 +73,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         }
         let text = house.tree.text(path).unwrap_or_default().trim_start();
         if !text.starts_with("//!") && !text.starts_with("#!/") {
-            let message = "begins without `//!`: say in two sentences what the file is and why";
+            let message = "starts without `//!`: state in two sentences what the file is and why";
             findings.push(Finding::new(path, 1, "head", message));
         }
         if in_library(house, path) {
@@ -86,7 +89,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     findings
 }
 
-/// Whether the file is library code outside the environment crate.
+/// Returns whether the file is library code outside the environment crate.
 fn in_library(house: &House, path: &str) -> bool {
     house.packages.iter().any(|package| {
         package.name != ENVIRONMENT
@@ -95,7 +98,7 @@ fn in_library(house: &House, path: &str) -> bool {
     })
 }
 
-/// The lines outside test code that name the world, and what to use instead.
+/// Returns the lines outside test code that bypass the environment, and what to use instead.
 fn world(source: &Source) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for import in source.imports.iter().filter(|import| !import.test) {
@@ -106,13 +109,13 @@ fn world(source: &Source) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// Holds the files with `unsafe` against the list, and each of them against its own reason.
+/// Checks that the files with `unsafe` are those on the list, and that each states its reason.
 fn listed(house: &House, seen: &[(&str, usize)], findings: &mut Vec<Finding>) {
     let listed = &house.settings.unsafe_files;
     for (path, line) in seen {
         if !listed.iter().any(|entry| covers(entry, path)) {
             let message = format!(
-                "holds `unsafe` and is not on the list: find a safe way, or add the file to \
+                "contains `unsafe` and is not on the list: find a safe way, or add the file to \
                  `unsafe` in {}",
                 settings::PATH
             );
@@ -125,22 +128,22 @@ fn listed(house: &House, seen: &[(&str, usize)], findings: &mut Vec<Finding>) {
             .filter(|(path, _)| covers(entry, path))
             .peekable();
         if held.peek().is_none() {
-            let message = format!("unsafe: `{entry}` holds none any more, remove the entry");
+            let message = format!("unsafe: `{entry}` no longer contains any, remove the entry");
             findings.push(Finding::new(settings::PATH, 0, "unsafe", message));
         }
-        // Of a folder, one file states the reason for all.
+        // In a folder, one file states the reason for all.
         let mut reasons = held.clone().filter(|(path, _)| gives_reason(house, path));
         if let Some((path, line)) = held.next()
             && reasons.next().is_none()
         {
-            let message = "holds `unsafe` without its reason: write \
+            let message = "contains `unsafe` without its reason: write \
                            `#![expect(unsafe_code, reason = \"...\")]` below the file's head";
             findings.push(Finding::new(*path, *line, "unsafe", message));
         }
     }
 }
 
-/// Whether a file allows itself `unsafe` with a reason.
+/// Returns whether a file states a reason for its `unsafe`.
 fn gives_reason(house: &House, path: &str) -> bool {
     let Some(source) = house.sources.get(path) else {
         return false;
@@ -198,12 +201,15 @@ mod tests {
         let found = lines(&check(&house("", files)));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].starts_with("a.rs:4: unsafe: holds `unsafe`"),
+            found[0].starts_with("a.rs:4: unsafe: contains `unsafe`"),
             "{found:?}"
         );
         let found = lines(&check(&house("unsafe = [\"a.rs\", \"b.rs\"]", files)));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("`b.rs` holds none any more"), "{found:?}");
+        assert!(
+            found[0].contains("`b.rs` no longer contains any"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -214,7 +220,7 @@ mod tests {
             &[("a.rs", unsafe_code)],
         )));
         assert_eq!(found.len(), 1, "{found:?}");
-        let start = "a.rs:2: unsafe: holds `unsafe` without its reason";
+        let start = "a.rs:2: unsafe: contains `unsafe` without its reason";
         assert!(found[0].starts_with(start), "{found:?}");
         let reason = "//! B.\n#![allow(unsafe_code, reason = \"r\")]\nunsafe fn f() {}";
         let files = [("s/a.rs", unsafe_code), ("s/b.rs", reason)];

@@ -1,15 +1,15 @@
-//! Counts that only go down: how often something still stands in the tree, held against the
+//! Counts that only decrease: how often something still occurs in the tree, compared with the
 //! settings.
 //!
-//! A count above that of the settings is an error, and so is one below: what is gone cannot come
-//! back unseen. `cargo xtask tidy --lower` writes the lower ones into the settings.
+//! A count above that in the settings is an error, and so is one below: a removed use cannot be
+//! reintroduced unnoticed. `cargo xtask tidy --lower` writes lower counts into the settings.
 
 use crate::finding::Finding;
 use crate::settings;
 
-/// What is counted, with everything of it that stands in the tree.
+/// A counted item, with all its occurrences in the tree.
 pub(super) struct Counted {
-    /// As the settings spell it: `comment-width`.
+    /// The name in the settings, such as `comment-width`.
     pub(super) name: String,
     pub(super) granted: usize,
     /// A finding for each place.
@@ -17,21 +17,21 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// The findings if the settings grant another number: all places if it is lower, since nobody
-    /// knows which of them are new.
+    /// Returns the findings if the settings grant another count: all places if the granted count is
+    /// lower, because it is unknown which of them are new.
     pub(super) fn findings(self, rule: &'static str) -> Vec<Finding> {
         let (count, granted) = (self.places.len(), self.granted);
         if count == granted {
             return Vec::new();
         }
         let (mut findings, advice) = if count > granted {
-            (self.places, "mend the new ones".to_owned())
+            (self.places, "fix the new ones".to_owned())
         } else {
             let advice = format!("set it to {count}, or run `cargo xtask tidy --lower`");
             (Vec::new(), advice)
         };
         let message = format!(
-            "{} = {granted}, but {count} stand in the tree: {advice}",
+            "{} = {granted}, but the tree has {count}: {advice}",
             self.name
         );
         findings.push(Finding::new(settings::PATH, 0, rule, message));
@@ -39,8 +39,8 @@ impl Counted {
     }
 }
 
-/// The text of the settings with the counts of wide comments and of words, in their order, where
-/// those are lower.
+/// Returns the text of the settings with the counts of wide comments and of words, in their order,
+/// replaced where the new ones are lower.
 pub(super) fn lowered(text: &str, width: usize, words: &[usize]) -> String {
     let mut words = words.iter();
     let mut word = None;

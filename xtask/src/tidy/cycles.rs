@@ -1,9 +1,9 @@
 //! No import cycle between the modules of a crate, and no import upwards between its bands.
 //!
-//! rustc allows modules to import one another in circles, and every Rust storage engine we measured
-//! has grown such a knot. A file is a node here; an import is followed through re-exports to the
-//! file that defines the name. Test code may import what it likes. A type's methods may stand in
-//! any file of its crate, so a knot between a type and its helpers opens by moving the method.
+//! rustc allows import cycles between modules, and every Rust storage engine that we measured has
+//! such a knot. A node is a file here; an import is followed through re-exports to the file that
+//! defines the name. Test code may import anything. A type's methods may be in any file of its
+//! crate, so moving a method breaks a cycle between a type and its helpers.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -90,7 +90,7 @@ fn step(modules: &Modules, edge: &Edge) -> String {
     )
 }
 
-/// The shortest way from `start` back to itself.
+/// Returns the shortest path from `start` back to itself.
 fn shortest_cycle<'a>(start: usize, out: &BTreeMap<usize, Vec<&'a Edge>>) -> Option<Vec<&'a Edge>> {
     let mut came_by: BTreeMap<usize, &Edge> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);

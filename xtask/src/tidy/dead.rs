@@ -1,6 +1,6 @@
 //! Every Rust file belongs to a target of some package.
 //!
-//! A file that no `mod` names is not compiled and rots unseen; git remembers what was removed.
+//! A file that no `mod` names is not compiled and rots unnoticed; git keeps what is removed.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,13 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         .with_suffix(".rs")
         .filter(|(path, _)| !reached.contains(*path))
         .map(|(path, _)| {
-            let message = "no target reaches this file: name it with `mod`, or remove it";
+            let message = "no target reaches this file: declare it with `mod`, or remove it";
             Finding::new(path, 0, "dead", message)
         })
         .collect()
 }
 
-/// Files that `include!("...")` brings in.
+/// Returns the files that `include!("...")` includes.
 fn included(house: &House, path: &str) -> Vec<String> {
     let source = house.sources.get(path);
     let named = source.into_iter().flat_map(|source| &source.included);

@@ -1,13 +1,14 @@
-//! What documents name exists: links, headings, functions, paths in code spans, `make` targets.
+//! Everything that documents name must exist: links, headings, functions, paths in code spans, and
+//! `make` targets.
 //!
-//! A link whose text is code and whose target is a Rust file (`` [`Db::put`](../x.rs) ``) also
-//! promises that the file has something of that name, so that a tour of the code cannot rot.
+//! If the text of a link is code and its target is a Rust file (`` [`Db::put`](../x.rs) ``), the
+//! file must also contain something of that name, so that a tour of the code cannot rot.
 
 use crate::finding::Finding;
 use crate::house::House;
 use crate::tree::{join, parent};
 
-/// Folders at the root whose paths, in code spans, must exist.
+/// Folders at the root; paths below them in code spans must exist.
 const FOLDERS: [&str; 8] = [
     "crates", "bench", "docs", "xtask", "examples", "testdata", "fuzz", ".ci",
 ];
@@ -38,7 +39,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
                     report("link", message);
                 }
             }
-            // The changelog names what was, which may be gone.
+            // The changelog may name files that were removed since.
             if path != "CHANGELOG.md" {
                 for span in spans(line).filter(|span| is_path(span)) {
                     if !house.tree.exists(span) {
@@ -63,7 +64,7 @@ fn link(house: &House, from: &str, label: &str, target: &str) -> Result<(), Stri
     };
     if !house.tree.exists(&file) {
         return Err(format!(
-            "the link `{target}` leads nowhere: `{file}` does not exist"
+            "the link `{target}` is broken: `{file}` does not exist"
         ));
     }
     let Some(text) = house.tree.text(&file) else {
@@ -77,13 +78,13 @@ fn link(house: &House, from: &str, label: &str, target: &str) -> Result<(), Stri
         let is_the_file = file.ends_with(&format!("/{name}.rs"));
         let source = house.sources.get(&file);
         if !is_the_file && source.is_none_or(|source| source.word(name).is_none()) {
-            return Err(format!("`{file}` has nothing called `{name}`"));
+            return Err(format!("`{file}` contains nothing named `{name}`"));
         }
     }
     Ok(())
 }
 
-/// The last identifier of `Db::put()`: `put`.
+/// Returns the last identifier of a code span: `put` for `Db::put()`.
 fn last_word(code: &str) -> &str {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let code = code.trim_end_matches(|c| !word(c));
@@ -91,7 +92,7 @@ fn last_word(code: &str) -> &str {
     &code[from..]
 }
 
-/// Label and target of every inline link of a line.
+/// Returns the label and target of every inline link in a line.
 fn links(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.match_indices("](").filter_map(|(at, _)| {
         let label = &line[line[..at].rfind('[')? + 1..at];
@@ -100,7 +101,7 @@ fn links(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The code spans of a line.
+/// Returns the code spans of a line.
 fn spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
@@ -113,7 +114,7 @@ fn is_path(span: &str) -> bool {
     }
 }
 
-/// The anchors of a document's headings, as the usual renderers make them.
+/// Returns the anchors of a document's headings, as common renderers generate them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let mut fenced = false;
     text.lines().filter_map(move |line| {
@@ -144,7 +145,7 @@ fn make_targets(makefile: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The targets that a line asks the reader to make.
+/// Returns the `make` targets that a line names.
 fn make_calls(line: &str, fenced: bool) -> Vec<&str> {
     let commands: Vec<&str> = if fenced {
         vec![line.trim_start().trim_start_matches("$ ")]
@@ -154,7 +155,7 @@ fn make_calls(line: &str, fenced: bool) -> Vec<&str> {
     commands.into_iter().filter_map(made_target).collect()
 }
 
-/// The target of `make target ...`.
+/// Returns the target of `make target ...`.
 fn made_target(command: &str) -> Option<&str> {
     let name = command.strip_prefix("make ")?.split_whitespace().next()?;
     let plain = name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
@@ -197,9 +198,9 @@ mod tests {
              `make fly`\n[a](../x)\n```\nmake jump\n```",
         );
         let expected = [
-            "README.md:1: link: the link `docs/b.md` leads nowhere: `docs/b.md` does not exist",
+            "README.md:1: link: the link `docs/b.md` is broken: `docs/b.md` does not exist",
             "README.md:2: link: `docs/a.md` has no heading `#x`",
-            "README.md:3: link: `crates/e/src/db.rs` has nothing called `get`",
+            "README.md:3: link: `crates/e/src/db.rs` contains nothing named `get`",
             "README.md:4: path: `docs/c.md` does not exist",
             "README.md:5: make: the Makefile has no target `fly`",
             "README.md:6: link: the link `../x` leaves the repository",

@@ -1,9 +1,10 @@
 //! A crate imports only lower floors, as `xtask/tidy.toml` numbers them.
 //!
-//! rustc refuses cycles between crates but not a crate that reaches past its place: a format crate
-//! that knows the engine, a benchmark core that knows one of its engines. Dependencies of tests are
-//! exempt. Every member stands on a floor and inherits the workspace's lints. Every manifest of the
-//! tree belongs to the workspace or to one that the settings list, so that no package is skipped.
+//! rustc rejects cycles between crates, but not a dependency in the wrong direction, such as a
+//! format crate that knows the engine or a benchmark core that knows one of its engines.
+//! Dev-dependencies are exempt. Every member has a floor and inherits the workspace's lints. Every
+//! manifest in the tree belongs to the workspace or to one that the settings list, so that no
+//! package is skipped.
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -25,14 +26,14 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     }
     for name in house.settings.floors.keys() {
         if !house.packages.iter().any(|package| package.name == *name) {
-            let message = format!("`{name}` has a floor but is no package: remove its line");
+            let message = format!("`{name}` has a floor but is not a package: remove its line");
             findings.push(Finding::new(settings::PATH, 0, RULE, message));
         }
     }
     findings
 }
 
-/// Refuses a manifest that cargo does not report as a package of a known workspace.
+/// Reports a manifest that cargo does not list as a package of a known workspace.
 fn unknown(house: &House, findings: &mut Vec<Finding>) {
     for (path, text) in house.tree.with_suffix("Cargo.toml") {
         let begins = |line: &str| line.trim() == "[package]";
@@ -44,7 +45,7 @@ fn unknown(house: &House, findings: &mut Vec<Finding>) {
             && !known
         {
             let message = format!(
-                "belongs to no known workspace, so that no rule sees it: add it to the members in \
+                "belongs to no known workspace, so no rule checks it: add it to the members in \
                  {}, or to `workspaces` in {}",
                 packages::ROOT,
                 settings::PATH
@@ -76,7 +77,7 @@ fn imports(house: &House, package: &Package, findings: &mut Vec<Finding>) {
         {
             refuse(format!(
                 "`{}` (floor {floor}) imports `{name}` (floor {below}): a crate imports only \
-                 lower floors; move what is shared down",
+                 lower floors; move the shared code down",
                 package.name
             ));
         }

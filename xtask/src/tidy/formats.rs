@@ -1,5 +1,5 @@
-//! Every page of `docs/format/` that describes bytes names its golden file; every golden file is
-//! named by a page and read by a test. A format can then not change without its document.
+//! Every page of `docs/format/` that describes bytes names its golden file, and every golden file
+//! is named by a page and read by a test. A format therefore cannot change without its document.
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -27,7 +27,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         let names_one = golden.iter().any(|(_, stem)| text.contains(stem));
         if !path.ends_with("README.md") && !names_one {
             let message =
-                format!("names no golden file: pin its bytes under {GOLDEN} and say which");
+                format!("names no golden file: pin its bytes under {GOLDEN} and name the file");
             findings.push(Finding::new(*path, 0, RULE, message));
         }
     }
@@ -36,7 +36,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             let message = format!("no page of {PAGES} names this golden file");
             findings.push(Finding::new(path, 0, RULE, message));
         }
-        // A test may put the name together: `testdata/golden/table-{name}.hex`.
+        // A test may assemble the name: `testdata/golden/table-{name}.hex`.
         let family = format!("{GOLDEN}{}-{{", stem.split('-').next().unwrap_or(stem));
         let reads = |text: &str| text.contains(stem) || text.contains(&family);
         let read = house.tree.with_suffix(".rs").any(|(_, text)| reads(text));

@@ -1,8 +1,8 @@
 //! A type has at most 30 methods and 15 fields; a source folder holds at most 15 files.
 //!
-//! A method is a function of an inherent implementation, wherever in its crate that stands. Test
-//! code is exempt. An exception names the figures it was granted at: above them it no longer covers
-//! the type or folder, and once it is no longer needed the entry must go (a ratchet).
+//! A method is a function of an inherent implementation, anywhere in the crate. Test code is
+//! exempt. An exception states the counts that it grants: above them it no longer covers the type
+//! or folder, and once it is no longer needed the entry must be removed (a ratchet).
 
 use std::collections::BTreeMap;
 
@@ -56,9 +56,9 @@ fn type_limits(
             findings.push(Finding::new(file, found.line, "type", message));
         }
     };
-    let advice = "give a part of its state and the methods on it to a type of their own";
+    let advice = "move a part of its state and the methods on it to a type of their own";
     limit("methods", found.methods, methods, METHODS_MAX, advice);
-    let advice = "put those that belong together into a type of their own";
+    let advice = "move fields that belong together to a type of their own";
     limit("fields", found.fields, fields, FIELDS_MAX, advice);
 }
 
@@ -74,7 +74,7 @@ fn unneeded_type(house: &House, entry: &LargeType, findings: &mut Vec<Finding>) 
         Some(&target.types.types[index])
     });
     let Some(found) = found else {
-        return refuse("there is no such type, remove the entry".to_owned());
+        return refuse("no such type exists, remove the entry".to_owned());
     };
     if entry.methods.is_none() && entry.fields.is_none() {
         refuse("grants nothing, name `methods` or `fields` or remove the entry".to_owned());
@@ -98,7 +98,7 @@ fn folders(house: &House, findings: &mut Vec<Finding>) {
         let max = entry.map_or(FILES_MAX, |entry| entry.files);
         if *count > max.max(FILES_MAX) {
             let message = format!(
-                "has {count} source files, more than {max}: put those of one subject into a folder \
+                "has {count} source files, more than {max}: move those of one subject to a folder \
                  of their own, or state the reason in [[folder]] of {}",
                 settings::PATH
             );
@@ -124,7 +124,7 @@ mod tests {
 
     const MANIFEST: (&str, &str) = ("e/Cargo.toml", "[package]\nname = \"e\"");
 
-    /// A type with that many methods in two files, and fields.
+    /// Checks a type with that many fields, and that many methods in two files.
     fn check_type(settings: &str, methods: usize, fields: usize) -> Vec<String> {
         let fields: Vec<String> = (0..fields).map(|at| format!("f{at}: u8")).collect();
         let functions = |from, to| -> String {
@@ -158,7 +158,7 @@ mod tests {
     fn large_types_need_an_entry_that_holds() {
         let found = check_type("", 31, 15);
         assert_eq!(found.len(), 2, "{found:?}");
-        let start = "e/src/lib.rs:2: type: `T` has 31 methods, more than 30: give";
+        let start = "e/src/lib.rs:2: type: `T` has 31 methods, more than 30: move";
         assert!(found[0].starts_with(start), "{found:?}");
         assert!(found[1].contains("`T` has 16 fields"), "{found:?}");
         let entry = "[[type]]\ncrate = \"e\"\nname = \"T\"\nwhy = \"r\"\nmethods = 31";
@@ -169,7 +169,7 @@ mod tests {
         let end = "tidy.toml: type: [[type]] T of e: `methods` is no longer needed, remove it";
         assert!(found[0].ends_with(end), "{found:?}");
         let found = check_type(&entry.replace("\"T\"", "\"U\""), 3, 3);
-        assert!(found[0].contains("no such type"), "{found:?}");
+        assert!(found[0].contains("no such type exists"), "{found:?}");
     }
 
     #[test]

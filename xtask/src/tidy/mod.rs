@@ -1,23 +1,23 @@
-//! The rules of the house, one file each.
+//! The rules of this repository, one file each.
 //!
 //! | file | rule |
 //! |---|---|
 //! | `floors` | a crate imports only lower floors; every member has a floor and the shared lints |
 //! | `cycles` | no import cycle between the modules of a crate; bands are not imported upwards |
-//! | `owners` | types that hold state do not depend on one another in a circle |
+//! | `owners` | types that hold state do not depend on one another in a cycle |
 //! | `sizes` | files of at most 500 lines, functions of at most 60 |
 //! | `limits` | types of at most 30 methods and 15 fields, folders of at most 15 source files |
-//! | `code` | `unsafe` only where listed; files, clocks and threads only through the environment; a head on every file |
+//! | `code` | `unsafe` only where listed; files, clocks and threads only through the environment; a head comment in every file |
 //! | `dead` | every source file belongs to a target |
 //! | `docs` | links, paths and `make` targets named in documents exist |
 //! | `formats` | every format page has its golden file and every golden file its page and test |
 //! | `width` | comments of at most 100 columns |
-//! | `words` | words that are not to come back |
-//! | `subjects` | commits are called `area: imperative summary` |
-//! | `open` | nothing left open without an issue number; no path of one machine |
+//! | `words` | words that must not be reintroduced |
+//! | `subjects` | commit subjects are `area: imperative summary` |
+//! | `open` | no open task without an issue number; no machine-specific path |
 //!
-//! A rule is a function from the [`House`] to findings. It reads nothing else, so that its tests
-//! hand it a tree of a few lines.
+//! A rule is a function from the [`House`] to findings. It reads nothing else, so its tests can
+//! pass a tree of a few lines.
 
 mod code;
 mod counted;
@@ -41,8 +41,7 @@ use crate::history::History;
 use crate::house::House;
 use crate::settings;
 
-/// Writes counts that have gone down into the settings of the tree at `root`; returns whether any
-/// has.
+/// Writes lower counts into the settings of the tree at `root`; returns whether any count is lower.
 pub(crate) fn lower(root: &Path) -> Result<bool, String> {
     let house = House::read(root)?;
     let text = house.tree.text(settings::PATH).unwrap_or_default();
@@ -57,8 +56,8 @@ pub(crate) fn lower(root: &Path) -> Result<bool, String> {
     Ok(lowered != text)
 }
 
-/// Runs every rule over the tree below `root`; returns the findings, and notes on what could not be
-/// checked.
+/// Runs every rule over the tree below `root`; returns the findings, and notes on rules that could
+/// not be checked.
 pub(crate) fn check(root: &Path) -> Result<(Vec<Finding>, Vec<String>), String> {
     let house = House::read(root)?;
     let rules = [
@@ -81,7 +80,7 @@ pub(crate) fn check(root: &Path) -> Result<(Vec<Finding>, Vec<String>), String> 
     findings.dedup();
     let mut notes = Vec::new();
     if let History::Unknown(reason) = &house.history {
-        notes.push(format!("the subjects of commits are not checked: {reason}"));
+        notes.push(format!("commit subjects are not checked: {reason}"));
     }
     Ok((findings, notes))
 }

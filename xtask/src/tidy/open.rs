@@ -1,17 +1,17 @@
-//! Nothing left open without an issue number, and no path of one machine.
+//! No open task without an issue number, and no machine-specific path.
 
 use crate::finding::Finding;
 use crate::house::House;
 
-/// Marks that may stand only with an issue number.
+/// Marks that are allowed only with an issue number.
 const WITH_ISSUE: [&str; 1] = [concat!("TO", "DO")];
-/// Marks that may not stand at all.
+/// Marks that are never allowed.
 const NEVER: [&str; 3] = [
     concat!("FIX", "ME"),
     concat!("X", "XX"),
     concat!("HA", "CK"),
 ];
-/// Beginnings of paths that exist on somebody's machine only.
+/// Prefixes of paths that exist on only one machine.
 const MACHINE: [&str; 5] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -19,7 +19,7 @@ const MACHINE: [&str; 5] = [
     concat!("/ho", "me/"),
     concat!("/Us", "ers/"),
 ];
-/// Files whose text is not ours.
+/// Files that we did not write.
 const FOREIGN: [&str; 3] = ["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT"];
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
@@ -36,7 +36,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             for mark in NEVER.iter().filter(|mark| has_word(line, mark)) {
                 report(
                     "open",
-                    format!("{mark} cannot be merged: mend it or open an issue"),
+                    format!("{mark} cannot be merged: fix it or open an issue"),
                 );
             }
             for mark in WITH_ISSUE {
@@ -50,7 +50,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             for place in MACHINE.iter().filter(|place| line.contains(*place)) {
                 report(
                     "machine",
-                    format!("`{place}` is a path of one machine: make it relative"),
+                    format!("`{place}` is a machine-specific path: make it relative"),
                 );
             }
         }
@@ -60,13 +60,13 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         .text("CHANGELOG.md")
         .is_some_and(|text| text.contains("## Unreleased"))
     {
-        let message = "needs a section `## Unreleased` that says what changes for users";
+        let message = "needs a section `## Unreleased` that lists the changes for users";
         findings.push(Finding::new("CHANGELOG.md", 0, "changelog", message));
     }
     findings
 }
 
-/// Whether `line` holds `word` with no letter, digit or `_` beside it.
+/// Returns whether `line` contains `word` with no letter, digit or `_` next to it.
 fn has_word(line: &str, word: &str) -> bool {
     let beside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(word).any(|(at, _)| {

@@ -1,9 +1,9 @@
-//! Owners do not depend on one another in a circle.
+//! Owners do not depend on one another in a cycle.
 //!
-//! An owner is a struct with methods that is not a plain value; [`crate::types`] says when one
-//! depends on another. A circle of owners cannot be understood, tested or replaced one at a time,
-//! whatever the imports look like: `self.method()` imports nothing. Other types are passed through:
-//! a struct of settings that holds an owner leads to it.
+//! An owner is a struct with methods that is not a plain value; [`crate::types`] defines when one
+//! depends on another. Owners in a cycle cannot be understood, tested or replaced one at a time,
+//! whatever the imports look like: `self.method()` imports nothing. Dependencies are followed
+//! through other types: a settings struct that holds an owner depends on it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -63,7 +63,7 @@ fn owners_of(types: &Types, knot: &BTreeSet<usize>) -> Vec<usize> {
     owners.filter(|index| types.types[*index].owner).collect()
 }
 
-/// The sets of types that all lead to one another, of those with at least two owners.
+/// Returns the sets of types that all depend on one another and contain at least two owners.
 fn knots(types: &Types) -> Vec<BTreeSet<usize>> {
     let reached: Vec<BTreeSet<usize>> = (0..types.types.len())
         .map(|start| {
@@ -99,14 +99,14 @@ fn finding(target: &Target, knot: &BTreeSet<usize>, owners: &[usize]) -> Finding
         .map(|step| describe(target, *step))
         .collect();
     let mut message = format!(
-        "owners depend on one another in a circle: {}",
+        "owners depend on one another in a cycle: {}",
         steps.join(", ")
     );
     if owners.len() > 2 {
         let names: Vec<String> = owners.iter().map(|at| types.name(*at)).collect();
         message = format!("{message} (all owners in it: {})", names.join(", "));
     }
-    message += "; give one of them a narrower context or a returned value instead of the other, or \
+    message += "; pass one of them a narrower context or a returned value instead of the other, or \
                 state the reason in [[owner-cycle]] of xtask/tidy.toml";
     let (from, to) = there[0];
     let link = &types.types[from].links[&to];
@@ -120,7 +120,7 @@ fn finding(target: &Target, knot: &BTreeSet<usize>, owners: &[usize]) -> Finding
 
 type Steps = Vec<(usize, usize)>;
 
-/// The shortest way from one owner of a knot to another and back.
+/// Returns the shortest path from one owner of a knot to another and back.
 fn shortest(types: &Types, knot: &BTreeSet<usize>, owners: &[usize]) -> (Steps, Steps) {
     let pairs = owners
         .iter()
@@ -132,7 +132,7 @@ fn shortest(types: &Types, knot: &BTreeSet<usize>, owners: &[usize]) -> (Steps, 
         .unwrap_or_default()
 }
 
-/// The shortest way between two types inside a knot.
+/// Returns the shortest path between two types inside a knot.
 fn way(types: &Types, knot: &BTreeSet<usize>, from: usize, to: usize) -> Steps {
     let mut came_from = BTreeMap::new();
     let mut queue = VecDeque::from([from]);
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::house::{house, lines};
 
-    /// What the rule says of a crate of one file.
+    /// Returns the findings for a crate of one file.
     fn check_with(settings: &str, source: &str) -> Vec<String> {
         let manifest = ("e/Cargo.toml", "[package]\nname = \"e\"");
         lines(&check(&house(
@@ -185,7 +185,7 @@ mod tests {
         )))
     }
 
-    /// Two owners, the second of which holds the first, and something that leads back.
+    /// Checks two owners, the second of which holds the first, with `back` as the way back.
     fn cycle(back: &str) -> Vec<String> {
         let owners = "struct A { lock: L }\nimpl A { fn a(&self) {} }\nstruct B { a: Arc<A> }\n\
                       impl B { fn b(&self) {} }\n";
@@ -238,7 +238,7 @@ mod tests {
                       impl Heard for B { fn hear(&self) {} }";
         let found = check_with("", source);
         assert_eq!(found.len(), 1, "{found:?}");
-        let start = "e/src/lib.rs:2: owners: owners depend on one another in a circle: `A` names `B` \
+        let start = "e/src/lib.rs:2: owners: owners depend on one another in a cycle: `A` names `B` \
                      through the trait `Heard` (e/src/lib.rs:2), `B` names `A` (e/src/lib.rs:4);";
         assert!(found[0].starts_with(start), "{found:?}");
     }

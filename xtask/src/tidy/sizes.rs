@@ -1,7 +1,8 @@
-//! A file is one noun of at most 500 lines; a function has at most 60.
+//! A file has at most 500 lines, and a function at most 60.
 //!
-//! Test code is exempt. An exception names the size it was granted at: above it the entry no longer
-//! covers the file or function, and once it is no longer needed the entry must go (a ratchet).
+//! Test code is exempt. An exception states the size that it grants: above it the entry no longer
+//! covers the file or function, and once it is no longer needed the entry must be removed (a
+//! ratchet).
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -41,7 +42,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     findings
 }
 
-/// Holds measured things (path, name, line, lines) against a limit and its exceptions.
+/// Checks measured items (path, name, line, lines) against a limit and its exceptions.
 fn ratchet(
     measured: &[(&str, &str, usize, usize)],
     limit: usize,

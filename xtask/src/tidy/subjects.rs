@@ -1,7 +1,7 @@
-//! The subjects of commits are `area: imperative summary`, of at most 60 characters.
+//! Commit subjects are `area: imperative summary`, with at most 60 characters.
 //!
-//! Checked are the commits after the one that the settings name: older ones cannot be changed any
-//! more. `make hooks` installs a hook that checks a subject before there is a commit.
+//! The rule checks the commits after the one named in the settings, because older ones can no
+//! longer be changed. `make hooks` installs a hook that checks a subject before the commit is made.
 
 use crate::finding::Finding;
 use crate::history::History;
@@ -38,10 +38,10 @@ mod tests {
         let mut house = house("", &[]);
         assert_eq!(check(&house), []);
         house.history = History::Known(vec![
-            commit("12ab", "begins with no area"),
+            commit("12ab", "starts with no area"),
             commit("34cd", ""),
         ]);
-        let expected = "commit 12ab: subject: `Add it` begins with no area; reword the commit before it \
+        let expected = "commit 12ab: subject: `Add it` starts with no area; reword the commit before it \
                         is pushed";
         assert_eq!(lines(&check(&house)), [expected]);
     }

@@ -1,8 +1,8 @@
-//! A comment is at most 100 columns wide, its indentation included.
+//! A comment is at most 100 columns wide, including its indentation.
 //!
-//! rustfmt breaks code and leaves comments alone; `cargo xtask wrap` breaks those. Lines that have
-//! no place for a break (a URL, a row of a table) may be wider. The settings say how many wide
-//! lines there still are: the number only goes down.
+//! rustfmt breaks code but not comments; `cargo xtask wrap` breaks those. Lines that cannot be
+//! broken (a URL, a table row) may be wider. The settings state the number of remaining wide lines,
+//! which only decreases.
 
 use super::counted::Counted;
 use crate::finding::Finding;
@@ -15,7 +15,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     counted(house).findings(RULE)
 }
 
-/// All comment lines that are too wide.
+/// Returns all comment lines that are too wide.
 pub(super) fn counted(house: &House) -> Counted {
     let mut places = Vec::new();
     for (path, source) in &house.sources {
@@ -23,7 +23,7 @@ pub(super) fn counted(house: &House) -> Counted {
         for line in comment_lines(text, source) {
             if line.is_too_wide() {
                 let message = format!(
-                    "a comment wider than {COLUMNS_MAX} columns: run `cargo xtask wrap`, or break it \
+                    "comment wider than {COLUMNS_MAX} columns: run `cargo xtask wrap`, or break it \
                      by hand"
                 );
                 places.push(Finding::new(path, line.line, RULE, message));
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::house::{house, lines};
 
-    /// What the rule says of a file with two lines that are too wide.
+    /// Returns the findings for a file with two lines that are too wide.
     fn found(settings: &str) -> Vec<String> {
         let wide = format!("// {}", "a ".repeat(60));
         let text = format!("//! A.\n{wide}\nfn f() {{}}\n    {wide}\n");
@@ -54,10 +54,10 @@ mod tests {
         assert_eq!(found("comment-width = 2"), Vec::<String>::new());
         let above = found("comment-width = 1");
         assert_eq!(above.len(), 3, "{above:?}");
-        assert!(above[0].starts_with("a.rs:2: width: a comment wider than 100"));
+        assert!(above[0].starts_with("a.rs:2: width: comment wider than 100"));
         assert!(above[1].starts_with("a.rs:4: width:"), "{above:?}");
         assert!(
-            above[2].contains("comment-width = 1, but 2 stand in the tree"),
+            above[2].contains("comment-width = 1, but the tree has 2"),
             "{above:?}"
         );
         let below = found("comment-width = 3");

@@ -1,8 +1,8 @@
-//! Words that are not to come back: each has a better one in the field.
+//! Words that must not be reintroduced, because the field has better ones.
 //!
-//! Looked for in comments, string literals and Markdown, in any case, as whole words; a phrase may
-//! be broken between two lines. Identifiers are not prose. The settings say how often each still
-//! stands in the tree: the number only goes down.
+//! The rule searches comments, string literals and Markdown for whole words, ignoring case; a
+//! phrase may be broken between two lines. Identifiers are not prose. The settings state the number
+//! of remaining uses of each word, which only decreases.
 
 use super::counted::Counted;
 use crate::finding::Finding;
@@ -18,7 +18,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     counted.flat_map(|word| word.findings(RULE)).collect()
 }
 
-/// All places of each entry of the settings, in their order.
+/// Returns all places of each entry of the settings, in their order.
 pub(super) fn counted(house: &House) -> Vec<Counted> {
     let mut files: Vec<(&str, Vec<Spoken<'_>>)> = Vec::new();
     for (path, source) in &house.sources {
@@ -34,7 +34,7 @@ pub(super) fn counted(house: &House) -> Vec<Counted> {
     words.map(|word| find(word, &files)).collect()
 }
 
-/// All places of one entry of the settings.
+/// Returns all places of one entry of the settings.
 fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Counted {
     let mut places = Vec::new();
     for (path, spoken) in files {
@@ -59,7 +59,7 @@ fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Counted {
 struct Spoken<'a> {
     word: &'a str,
     line: usize,
-    /// Whether nothing but space parts it from the word before.
+    /// Whether only white space separates the word from the previous one.
     joined: bool,
 }
 
@@ -73,7 +73,7 @@ fn of_source<'a>(text: &'a str, source: &Source) -> Vec<Spoken<'a>> {
         line += between.matches('\n').count();
         let piece_text = &text[piece.range.clone()];
         let comment = piece.kind == Kind::Line;
-        // A line of comment goes on with the next one.
+        // A comment line continues on the next one.
         let joined = after_comment && comment && between.trim().is_empty();
         let body = if comment {
             piece_text.trim_start_matches('/').trim_start_matches('!')
@@ -88,7 +88,8 @@ fn of_source<'a>(text: &'a str, source: &Source) -> Vec<Spoken<'a>> {
     found
 }
 
-/// Splits a text into words; `joined` says whether the first goes on from the word before.
+/// Splits a text into words; `joined` states whether the first one continues the previous word's
+/// text.
 fn split<'a>(text: &'a str, first_line: usize, joined: bool, found: &mut Vec<Spoken<'a>>) {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut line = first_line;
@@ -104,7 +105,7 @@ fn split<'a>(text: &'a str, first_line: usize, joined: bool, found: &mut Vec<Spo
             .unwrap_or(rest.len() - start);
         let mut word = &rest[start..start + len];
         if escaped {
-            // `\n` begins no word.
+            // The escape `\n` is not the start of a word.
             word = &word[word.chars().next().map_or(0, char::len_utf8)..];
         }
         if !word.is_empty() {
@@ -115,7 +116,7 @@ fn split<'a>(text: &'a str, first_line: usize, joined: bool, found: &mut Vec<Spo
     }
 }
 
-/// The lines where a phrase begins.
+/// Returns the lines where a phrase starts.
 fn lines_with<'a>(phrase: &'a str, spoken: &'a [Spoken<'a>]) -> impl Iterator<Item = usize> + 'a {
     let wanted: Vec<&str> = phrase.split(' ').collect();
     spoken.windows(wanted.len()).filter_map(move |window| {
@@ -165,7 +166,10 @@ mod tests {
             ["a.rs:1", "a.rs:5", "a.rs:7", "b.md:3", "xtask/tidy.toml"]
         );
         assert!(words[0].ends_with("words: `wug`: write cat"), "{words:?}");
-        assert!(words[4].contains("count = 0, but 4 stand"), "{words:?}");
+        assert!(
+            words[4].contains("count = 0, but the tree has 4"),
+            "{words:?}"
+        );
     }
 
     #[test]
@@ -187,7 +191,7 @@ mod tests {
         let below = found(&entry("[\"wug\"]", 5));
         assert_eq!(below.len(), 1, "{below:?}");
         assert!(
-            below[0].contains("but 4 stand in the tree: set it to 4,"),
+            below[0].contains("but the tree has 4: set it to 4,"),
             "{below:?}"
         );
     }

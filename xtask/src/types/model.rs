@@ -1,34 +1,34 @@
-//! The types of a target with their sizes and dependencies, and how they are named.
+//! The types of a target with their sizes, dependencies and names.
 
 use std::collections::BTreeMap;
 
 /// A struct, enum or union.
 #[derive(Debug)]
 pub(crate) struct Type {
-    /// Its path from the crate's root.
+    /// Path of the type from the crate's root.
     pub(crate) path: Vec<String>,
     /// Index of the file that defines it.
     pub(crate) file: usize,
     pub(crate) line: usize,
-    /// Fields of a struct or union; 0 for an enum.
+    /// Number of fields of a struct or union; 0 for an enum.
     pub(crate) fields: usize,
-    /// Functions of its inherent implementations.
+    /// Number of functions in inherent implementations.
     pub(crate) methods: usize,
-    /// Whether it is a struct that is not `Copy`.
+    /// Whether the type is a struct that is not `Copy`.
     pub(super) has_state: bool,
-    /// Whether it is such a struct with a method that takes `self`, its own or that of a trait of
-    /// the workspace: an object, not a value.
+    /// Whether the type is such a struct with a method that takes `self`, inherent or of a
+    /// workspace trait: an object, not a value.
     pub(crate) owner: bool,
-    /// What it depends on.
+    /// The types that this one depends on, by index.
     pub(crate) links: BTreeMap<usize, Link>,
 }
 
-/// Why a type depends on another: the first place that names it.
+/// The reason why a type depends on another: the first place that names it.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) file: usize,
     pub(crate) line: usize,
-    /// The trait through which it does; empty if it names the type.
+    /// The trait through which the type depends; empty if it names the other type.
     pub(crate) by_trait: String,
 }
 
@@ -38,17 +38,18 @@ pub(crate) struct Types {
     pub(crate) types: Vec<Type>,
 }
 
-/// A trait, be it of this target or of another crate of the workspace.
+/// A trait of this target or of another crate of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trait {
-    /// Its path from the crate's root.
+    /// Path from the crate's root.
     Local(Vec<String>),
-    /// Its name alone.
+    /// Name only.
     Foreign(String),
 }
 
 impl Types {
-    /// The type's name, with as much of its path as parts it from others of that name.
+    /// Returns the type's name, with as much of its path as distinguishes it from others of that
+    /// name.
     pub(crate) fn name(&self, index: usize) -> String {
         let path = &self.types[index].path;
         let parts = (1..path.len()).find(|count| {
@@ -59,7 +60,7 @@ impl Types {
         path[path.len() - parts.unwrap_or(path.len())..].join("::")
     }
 
-    /// The type that a name in the settings means.
+    /// Returns the index of the type that a name in the settings refers to.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         let wanted: Vec<&str> = name.split("::").collect();
         let fits = |found: &Type| {

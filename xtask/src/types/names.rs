@@ -3,7 +3,7 @@
 use syn::visit::{self, Visit};
 use syn::{FnArg, Generics, Path, Signature};
 
-/// Collects every path of a syntax tree that has types in it, generic arguments included.
+/// Collects every path in a syntax tree of types, including generic arguments.
 #[derive(Default)]
 pub(super) struct Names<'ast>(pub(super) Vec<&'ast Path>);
 
@@ -20,12 +20,12 @@ impl<'ast> Visit<'ast> for Names<'ast> {
 }
 
 impl<'ast> Names<'ast> {
-    /// The bounds of type parameters.
+    /// Collects the bounds of type parameters.
     pub(super) fn generics(&mut self, generics: &'ast Generics) {
         self.visit_generics(generics);
     }
 
-    /// The parameters of a function and their bounds, without what it returns.
+    /// Collects the parameters of a function and their bounds, without the return type.
     pub(super) fn signature(&mut self, signature: &'ast Signature) {
         self.generics(&signature.generics);
         for parameter in &signature.inputs {

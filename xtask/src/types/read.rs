@@ -1,5 +1,5 @@
-//! Reads the types of a target out of its files: first what is defined, then which trait has which
-//! implementers, then what names what.
+//! Reads the types of a target from its files: first the definitions, then the implementers of each
+//! trait, then the links between types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::model::{Link, Trait, Type, Types};
 use super::names::Names;
 use crate::source::modules::{ModulePath, Modules};
 
-/// How many aliases of aliases are followed.
+/// Maximum depth of aliases of aliases that are followed.
 const ALIASES_MAX: usize = 8;
 
 /// Reads the types of a target; `traits` are the names of all traits of the workspace.
@@ -43,7 +43,7 @@ pub(crate) fn read(modules: &Modules, traits: &BTreeSet<String>) -> Types {
     }
 }
 
-/// An item with the module that its names are seen from.
+/// An item with the module in which its names are resolved.
 struct Located<'a> {
     file: usize,
     module: ModulePath,
@@ -56,13 +56,13 @@ struct Reader<'a> {
     types: Vec<Type>,
     /// Index in `types` by path.
     known: BTreeMap<Vec<String>, usize>,
-    /// The module that an alias's names are seen from, and its type.
+    /// The module in which an alias's names are resolved, and the aliased type.
     aliases: BTreeMap<Vec<String>, (ModulePath, &'a syn::Type)>,
     implementers: BTreeMap<Trait, BTreeSet<usize>>,
 }
 
 impl<'a> Reader<'a> {
-    /// All items outside test code, those of inline modules included.
+    /// Collects all items outside test code, including those of inline modules.
     fn located(
         &self,
         file: usize,
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Enters a type or an alias.
+    /// Records a type or an alias.
     fn define(&mut self, located: &Located<'a>) {
         let (ident, fields, is_struct) = match located.item {
             Item::Struct(it) => (&it.ident, it.fields.len(), !is_copy(&it.attrs)),
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Counts the functions of an implementation, and notes who implements which trait.
+    /// Counts the functions of an implementation, and records which type implements which trait.
     fn implement(&mut self, located: &Located<'a>) {
         let Item::Impl(implementation) = located.item else {
             return;
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Enters what a definition or an implementation names.
+    /// Records the types that a definition or an implementation names.
     fn link_item(&mut self, located: &Located<'a>) {
         let mut names = Names::default();
         let from = match located.item {
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Enters that `from` names `path`.
+    /// Records that `from` names `path`.
     fn link(&mut self, from: usize, module: &[String], path: &Path, place: &Link, depth: usize) {
         let Some(found) = self.definition(module, path) else {
             self.link_trait(from, module, path, place);
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Enters that `from` names a trait, and so all types that implement it.
+    /// Records that `from` names a trait, and thereby all types that implement it.
     fn link_trait(&mut self, from: usize, module: &[String], path: &Path, place: &Link) {
         let Some(named) = self.trait_of(module, path) else {
             return;
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         self.known.get(&path_of(module, ident)).copied()
     }
 
-    /// The type that an implementation is for, if this target defines it.
+    /// Returns the type that an implementation is for, if this target defines it.
     fn implementer(&self, module: &[String], implementation: &ItemImpl) -> Option<usize> {
         let syn::Type::Path(written) = &*implementation.self_ty else {
             return None;
@@ -254,7 +254,8 @@ impl<'a> Reader<'a> {
         self.known.get(&found).copied()
     }
 
-    /// The path from the crate's root of what a path names, if this target defines it.
+    /// Returns the path from the crate's root of the item that `path` names, if this target defines
+    /// it.
     fn definition(&self, module: &[String], path: &Path) -> Option<Vec<String>> {
         if path.leading_colon.is_some() {
             return None;
@@ -266,7 +267,7 @@ impl<'a> Reader<'a> {
         Some(path)
     }
 
-    /// The trait of the workspace that a path names.
+    /// Returns the workspace trait that a path names.
     fn trait_of(&self, module: &[String], path: &Path) -> Option<Trait> {
         let name = path.segments.last()?.ident.to_string();
         if !self.traits.contains(&name) {
@@ -276,7 +277,7 @@ impl<'a> Reader<'a> {
         Some(local.map_or(Trait::Foreign(name), Trait::Local))
     }
 
-    /// The functions of an implementation outside test code.
+    /// Returns the functions of an implementation outside test code.
     fn functions(&self, file: usize, implementation: &'a ItemImpl) -> Vec<&'a ImplItemFn> {
         let source = &self.modules.files[file].source;
         let functions = implementation.items.iter().filter_map(|item| match item {
@@ -295,7 +296,7 @@ fn path_of(module: &[String], ident: &Ident) -> Vec<String> {
     path
 }
 
-/// Whether a type derives `Copy`.
+/// Returns whether a type derives `Copy`.
 fn is_copy(attributes: &[Attribute]) -> bool {
     let derives = |tokens: &TokenStream| {
         tokens

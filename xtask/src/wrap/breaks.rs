@@ -1,9 +1,9 @@
-//! Fills lines with words, breaking where no Markdown changes its meaning.
+//! Fills lines with words, breaking only where the Markdown keeps its meaning.
 
-/// Code spans up to this many characters stay on one line.
+/// Maximum number of characters of a code span that stays on one line.
 const SPAN_CHARS_MAX: usize = 60;
 
-/// The words of a text in lines of `room` characters, the first of `first_room`.
+/// Fills lines of `room` characters with the words of a text; the first line has `first_room`.
 pub(super) fn fill(text: &str, first_room: usize, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -22,7 +22,7 @@ pub(super) fn fill(text: &str, first_room: usize, room: usize) -> Vec<String> {
     lines
 }
 
-/// The words of a text, those joined that must not be parted.
+/// Splits a text into words; words that must not be separated stay joined.
 fn units(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut units: Vec<String> = Vec::new();
@@ -42,7 +42,7 @@ fn units(text: &str) -> Vec<String> {
     units
 }
 
-/// How many words the code span takes that the first word opens; 1 if it opens none.
+/// Returns the number of words in the code span that the first word opens; 1 if it opens none.
 fn span_len(words: &[&str]) -> usize {
     let mut marks = 0;
     let mut chars = 0;
@@ -59,7 +59,7 @@ fn span_len(words: &[&str]) -> usize {
     1
 }
 
-/// Whether a line that begins with this word would be no text any more.
+/// Returns whether a line that starts with this word would no longer be plain text.
 fn begins_block(word: &str) -> bool {
     let only = |marks: &str| word.chars().all(|c| marks.contains(c));
     let number = word.strip_suffix(['.', ')']);

@@ -1,8 +1,8 @@
 //! `cargo xtask wrap`: breaks comment lines at 100 columns, and never changes a word.
 //!
-//! Only paragraphs with a line that is too wide are touched. Comments are read as Markdown, so that
-//! code, tables, headings and lists stay what they are. What cannot be broken safely stays as it
-//! is, for an author to mend: a comment beside code, a word wider than the line.
+//! Only paragraphs with a line that is too wide are changed. Comments are read as Markdown, so
+//! code, tables, headings and lists are preserved. Comments that cannot be broken safely are left
+//! for the author to fix: a comment after code, or a word wider than the line.
 
 mod breaks;
 mod paragraphs;
@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::source::prose::Kind;
 use crate::tree::Tree;
 
-/// Columns of a comment line, its indentation included.
+/// Maximum number of columns of a comment line, including indentation.
 pub(crate) const COLUMNS_MAX: usize = 100;
 
 /// Wraps the comments of every Rust file below `root`; returns the paths of the changed ones.
@@ -32,22 +32,22 @@ pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
     Ok(changed)
 }
 
-/// A comment alone on its line.
+/// A comment that is alone on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommentLine<'a> {
-    /// From 1.
+    /// Line number from 1.
     pub(crate) line: usize,
-    /// Where its line begins, in bytes of the file.
+    /// Byte offset of the start of the line in the file.
     start: usize,
     indent: &'a str,
     /// `//`, `///` or `//!`.
     mark: &'a str,
-    /// What follows the mark and a space.
+    /// The text after the mark and a space.
     body: &'a str,
 }
 
 impl CommentLine<'_> {
-    /// Columns of the whole line.
+    /// Returns the number of columns of the whole line.
     fn columns(&self) -> usize {
         let space = usize::from(!self.body.is_empty());
         self.prefix_columns() + space + self.body.chars().count()
@@ -57,13 +57,13 @@ impl CommentLine<'_> {
         self.indent.chars().count() + self.mark.len()
     }
 
-    /// Whether the line is too wide and a space in it could be a break instead.
+    /// Returns whether the line is too wide and could be broken at a space.
     pub(crate) fn is_too_wide(&self) -> bool {
         self.columns() > COLUMNS_MAX && paragraphs::can_be_broken(self.body)
     }
 }
 
-/// The comments of a file that stand alone on their lines, block comments left out.
+/// Returns the comments of a file that are alone on their lines, without block comments.
 pub(crate) fn comment_lines<'a>(text: &'a str, source: &Source) -> Vec<CommentLine<'a>> {
     let mut found = Vec::new();
     let mut line = 1;
@@ -98,7 +98,7 @@ pub(crate) fn comment_lines<'a>(text: &'a str, source: &Source) -> Vec<CommentLi
     found
 }
 
-/// The text with its comments wrapped.
+/// Returns the text with its comments wrapped.
 pub(crate) fn wrap(text: &str, source: &Source) -> String {
     if text.contains('\r') {
         return text.to_owned();

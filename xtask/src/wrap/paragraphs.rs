@@ -1,29 +1,29 @@
-//! The paragraphs of a comment: which lines may be joined and broken anew, and which stay.
+//! The paragraphs of a comment: which lines may be joined and rewrapped, and which are kept.
 
 use super::breaks::fill;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// Nothing, or something that is laid out by hand.
+    /// An empty line, or one that is laid out by hand.
     Kept,
-    /// A list's item: where its text begins.
+    /// A list item, with the column where its text starts.
     Item(usize),
-    /// Text, which goes on with the paragraph before it.
+    /// Text that continues the previous paragraph.
     Text,
-    /// Text that begins a paragraph: `SAFETY: ...`.
+    /// Text that starts a paragraph: `SAFETY: ...`.
     Label,
 }
 
-/// Spaces before a line that make it code.
+/// Minimum number of spaces before a line that make it code.
 const CODE_INDENT: usize = 4;
 
-/// The lines of a comment with every paragraph broken anew that has a line wider than `room`.
+/// Rewraps every paragraph of a comment that has a line wider than `room`.
 pub(super) fn wrap(bodies: &[&str], room: usize) -> Vec<String> {
     let mut wrapped = Vec::new();
     let mut at = 0;
     let mut fence: Option<&str> = None;
-    // Where the text of the list's item begins, between that item and the next text outside.
+    // Column where the text of the current list item starts; 0 outside an item.
     let mut list = 0;
     while at < bodies.len() {
         let body = bodies[at];
@@ -65,7 +65,7 @@ pub(super) fn wrap(bodies: &[&str], room: usize) -> Vec<String> {
     wrapped
 }
 
-/// Whether a line has a place where a break could stand for a space.
+/// Returns whether a line has a space that could be replaced with a line break.
 pub(super) fn can_be_broken(body: &str) -> bool {
     let text = match classify(body, 0) {
         Line::Item(text) => &body[text..],
@@ -74,13 +74,13 @@ pub(super) fn can_be_broken(body: &str) -> bool {
     !body.starts_with('|') && text.split_whitespace().count() > 1
 }
 
-/// The index after the paragraph that begins at `at`.
+/// Returns the index after the paragraph that starts at `at`.
 fn paragraph_end(bodies: &[&str], at: usize, kind: Line, list: usize) -> usize {
     let mut end = at + 1;
     let Some(next) = bodies.get(end) else {
         return end;
     };
-    // An item's text goes on where its second line begins, if that is inside the item.
+    // The text of an item continues at the column of its second line, if that is inside the item.
     let inside = match kind {
         Line::Item(_) => indent(next).max(indent(bodies[at]) + 1),
         _ => indent(bodies[at]),
@@ -97,7 +97,7 @@ fn paragraph_end(bodies: &[&str], at: usize, kind: Line, list: usize) -> usize {
 
 fn paragraph(bodies: &[&str], kind: Line, room: usize, wrapped: &mut Vec<String>) {
     let too_wide = bodies.iter().any(|body| body.chars().count() > room);
-    // Aligned by hand, or with breaks that mean something.
+    // Aligned by hand, or with significant line breaks.
     let laid_out = bodies
         .iter()
         .any(|body| body.trim().contains("  ") || body.ends_with("  ") || body.ends_with('\\'));
@@ -135,7 +135,7 @@ fn indent(body: &str) -> usize {
     body.len() - body.trim_start_matches(' ').len()
 }
 
-/// The mark of a line that begins or ends a block of code, be it a list's item.
+/// Returns the mark of a line that starts or ends a code block, even inside a list item.
 fn fence_of(body: &str) -> Option<&str> {
     let text = body.trim_start();
     let text = &text[item_mark(text).unwrap_or(0)..];
@@ -174,7 +174,7 @@ fn classify(body: &str, list: usize) -> Line {
     Line::Text
 }
 
-/// Bytes of the mark that a list's item begins with, the spaces after it included.
+/// Returns the length in bytes of the mark of a list item, including the spaces after it.
 fn item_mark(text: &str) -> Option<usize> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let mark = if text.starts_with(['-', '*', '+']) {

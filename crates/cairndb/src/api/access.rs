@@ -1,4 +1,5 @@
-//! Point reads shared by all handles: each loads the engine's view and reads at a sequence number.
+//! Point reads shared by all handles. Each read loads the engine's view and reads at a sequence
+//! number.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use crate::read::presence::Presence;
 use crate::read::view::View;
 
 thread_local! {
-    /// The buffer in which `get` decodes before it makes a [`Value`].
+    /// Buffer into which `get` decodes before it makes a [`Value`].
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A thread frees its buffer after use if the buffer has grown beyond this size.
+/// Size above which a thread frees its buffer after use.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
-/// Replaces `out` by the value of `key`.
+/// Replaces the contents of `out` with the value of `key`.
 #[inline]
 pub(crate) fn get_into(
     core: &Core,
@@ -61,15 +62,15 @@ fn newer_read_point(
     view: &Arc<View>,
     error: Error,
 ) -> Result<(Guard<Arc<View>>, SeqNo)> {
-    // A closed handle may fail to open a file that has been removed since. `Closed` is the right
-    // error then.
+    // A closed handle may fail to open a file that has been removed since. In that case `Closed` is
+    // the correct error.
     core.shared.health.check_read()?;
     if Arc::ptr_eq(view, &core.versions.view()) {
         return Err(core.shared.context.add_directory(error));
     }
-    // A pointer written since then may lead to a value file that the older view does not know.
-    // `read_point` returns a pair for which this cannot happen, however often the view changes
-    // meanwhile.
+    // A pointer written since then may refer to a value file that the older view does not know.
+    // `read_point` returns a pair for which this cannot happen, however often the view changes in
+    // the meantime.
     Ok(read_point(core))
 }
 
@@ -108,11 +109,11 @@ fn value_at(
     )
 }
 
-/// Number of keys that [`for_each`] prefetches at once. A processor waits for a few dozen cache
-/// lines at a time, and a prefetched line must stay in the first-level cache until it is read.
+/// Number of keys that [`for_each`] prefetches at once. A processor can have a few dozen cache
+/// misses outstanding, and a prefetched line must stay in the first-level cache until it is read.
 const KEYS_PREFETCHED: usize = 16;
 
-/// Returns the values of `keys`, all as of one moment: now, or that of a snapshot.
+/// Returns the values of `keys`, all as of the same moment: now, or the moment of a snapshot.
 pub(crate) fn multi_get<K: AsRef<[u8]>>(
     core: &Core,
     keys: &[K],
@@ -126,7 +127,7 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
     Ok(values)
 }
 
-/// Like [`multi_get`], but puts the error of a key in the place of its value.
+/// Like [`multi_get`], but returns the error of a key in place of its value.
 pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
     core: &Core,
     keys: &[K],
@@ -140,11 +141,11 @@ pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
     Ok(values)
 }
 
-/// Passes the value of each of `keys`, all as of one moment, to `take`. An error of `take` ends the
-/// loop. An error of a read names its key.
+/// Passes the value of each of `keys` to `take`, all as of the same moment. An error from `take`
+/// ends the loop. A read error names its key.
 ///
 /// # Errors
-/// Those of `take`; `Closed`.
+/// The errors of `take`; `Closed`.
 #[inline]
 fn for_each<K: AsRef<[u8]>>(
     core: &Core,
@@ -170,9 +171,9 @@ fn for_each<K: AsRef<[u8]>>(
     Ok(())
 }
 
-/// Runs `read` with the thread's buffer. The buffer is taken out of its place and not borrowed,
-/// because a merge operator may read the database as well; that nested read then allocates a buffer
-/// of its own. So does a read on a thread whose thread-local storage is already destroyed.
+/// Runs `read` with the thread's buffer. The buffer is taken rather than borrowed, because a merge
+/// operator may also read the database; that nested read then allocates its own buffer. So does a
+/// read on a thread whose thread-local storage has already been destroyed.
 fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     let result = read(&mut scratch);
@@ -182,17 +183,17 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     result
 }
 
-/// Returns a view and the sequence number at which to read all of it. The view is the newest both
-/// before and after the number is loaded, so a pointer visible at this number leads to a value file
-/// that the view knows. Views are compared by number first, because loading the newest view again
-/// takes two locked operations.
+/// Returns a view and the sequence number at which to read it. The view is the newest both before
+/// and after the number is loaded, so a pointer visible at this number refers to a value file that
+/// the view knows. Views are compared by number first, because loading the newest view again takes
+/// two locked operations.
 pub(crate) fn read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
         let view = core.versions.view();
         let newest = core.versions.published();
         let newest_view = core.versions.newest_view();
-        // The second test holds if a newer view is announced but not stored yet. The thread that
-        // publishes it may have been descheduled, and a reader does not wait for it.
+        // The second test holds if a newer view has been announced but not yet stored. The
+        // publishing thread may have been descheduled, and a reader does not wait for it.
         if newest_view == view.number || Arc::ptr_eq(&view, &core.versions.view()) {
             return (view, newest);
         }

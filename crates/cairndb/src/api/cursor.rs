@@ -7,14 +7,14 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 
-/// A position in the ordered entries of the database, as it was when the cursor was made.
+/// A position in the ordered entries of the database, as of the creation of the cursor.
 ///
-/// A new cursor is on no entry: call [`seek`](Cursor::seek),
+/// A new cursor is not positioned on an entry: call [`seek`](Cursor::seek),
 /// [`seek_for_prev`](Cursor::seek_for_prev), [`seek_to_first`](Cursor::seek_to_first) or
-/// [`seek_to_last`](Cursor::seek_to_last) first. Writes made after the cursor do not appear in it.
+/// [`seek_to_last`](Cursor::seek_to_last) first. Later writes are not visible to the cursor.
 ///
 /// [`key`](Cursor::key) and [`value`](Cursor::value) borrow from the cursor and are valid until its
-/// next move. For entries that outlive a move use [`Iter`](crate::Iter), which copies them.
+/// next move. For entries that must outlive a move, use [`Iter`](crate::Iter), which copies them.
 ///
 /// **Cost.** The first positioning opens a source for each memtable and each run, or reuses the
 /// sources that the thread's previous cursor left. Moves reuse the cursor's buffers: they allocate
@@ -25,9 +25,9 @@ use crate::read::cursor::ViewCursor;
 /// After any other error the cursor must be positioned again.
 ///
 /// **Lifetime.** A cursor does not keep the database open: once the database has been closed, or
-/// the last [`Db`](crate::Db) dropped, every move returns `Closed`. A cursor keeps the memtables of
-/// its view in memory, beyond the memory budget; the property `cairndb.memory` reports them as
-/// `pinned`.
+/// the last [`Db`](crate::Db) has been dropped, every move returns `Closed`. A cursor keeps the
+/// memtables of its view in memory, beyond the memory budget; the property `cairndb.memory` reports
+/// them as `pinned`.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -62,7 +62,7 @@ impl Cursor {
         }
     }
 
-    /// Checks that the database is open. If it is not, the cursor leaves its entry.
+    /// Checks that the database is open. If it is not, the cursor becomes invalid.
     #[inline]
     fn check_read(&mut self) -> Result<()> {
         let open = self.inner.check_read();
@@ -72,24 +72,25 @@ impl Cursor {
         open
     }
 
-    /// The key of the cursor's position, which it keeps when the merge operator fails for that key.
+    /// Returns the key of the cursor's position. The cursor keeps its position when the merge
+    /// operator fails for that key.
     pub(crate) fn place(&self) -> Option<&[u8]> {
         self.inner.place()
     }
 
-    /// Whether the cursor is on an entry.
+    /// Returns whether the cursor is on an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.inner.valid()
     }
 
-    /// The key of the entry. Empty if the cursor is not valid.
+    /// Returns the key of the entry, or an empty slice if the cursor is not valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.inner.key()
     }
 
-    /// The value of the entry, in a form that outlives the next move.
+    /// Returns the value of the entry, in a form that outlives the next move.
     pub(crate) fn owned_value(&self) -> Value {
         match self.inner.borrowed_value() {
             Some(borrowed) => Value::borrowed(borrowed.clone()),
@@ -97,7 +98,7 @@ impl Cursor {
         }
     }
 
-    /// The value of the entry. Empty if the cursor is not valid.
+    /// Returns the value of the entry, or an empty slice if the cursor is not valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.inner.value()
@@ -156,7 +157,7 @@ impl Cursor {
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "no iterator: key and value are borrowed until the next move"
+        reason = "not an iterator: key and value are borrowed until the next move"
     )]
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;

@@ -1,4 +1,4 @@
-//! The database handle, and opening through [`Options`].
+//! The database handle, and [`Options::open`].
 
 use std::ops::Bound;
 use std::path::Path;
@@ -31,14 +31,14 @@ impl Drop for Owner {
     }
 }
 
-/// A handle of an open database. Clones are cheap, share everything and may be used from any
+/// A handle to an open database. Clones are cheap, share all state, and may be used from any
 /// thread.
 ///
 /// **Closing.** Dropping the last clone closes the database as [`Db::close`] does, but discards its
 /// error. Call `close` to receive it.
 ///
 /// **`fork`.** A handle must not be used in a child process: the child has to open the database
-/// anew. Writes through the parent's handle return `Forked`. Reads through it may return
+/// itself. Writes through the parent's handle return `Forked`. Reads through it may return
 /// `Corruption`, because the parent continues to write.
 ///
 /// ```
@@ -60,27 +60,26 @@ pub struct Db {
 impl Options {
     /// Opens the database at `path` with these settings.
     ///
-    /// If the last handle did not close the database, opening replays the log first.
+    /// If the database was not closed cleanly, the log is replayed first.
     ///
-    /// After a clean close, a handle that only reads does not write to the directory either, with
-    /// two exceptions: the close left more dead space than an idle database keeps, or reads have to
-    /// look into several runs so often that compacting them pays. The threshold is 65,536 such
-    /// lookups, or one for each 50 bytes of tables, whichever is more. Then the worker starts and
-    /// does the same as after writes, and closing may fail as it may after writes. A read-only
-    /// handle never writes.
+    /// After a clean close, a handle that is only used for reads does not write to the directory,
+    /// with two exceptions: the close left more dead space than an idle database keeps, or reads
+    /// search several runs so often that compacting them pays off. The threshold is 65,536 such
+    /// lookups or one per 50 bytes of tables, whichever is more. Then the worker runs and closing
+    /// may fail, as after writes. A read-only handle never writes.
     ///
     /// # Errors
     /// - `NotFound` if there is no database and `create_if_missing` is not set.
     /// - `InvalidArgument` if the directory holds something else (for example a LevelDB database),
     ///   if the comparator or the merge operator differs from the stored name, if the database
     ///   exists and `error_if_exists` is set, or if a setting is out of range: less than 256 KiB of
-    ///   memory, more filter bits than [`FILTER_BITS_MAX`](crate::FILTER_BITS_MAX), a name of more
-    ///   than 255 bytes.
+    ///   memory, more filter bits than [`FILTER_BITS_MAX`](crate::FILTER_BITS_MAX), or a name
+    ///   longer than 255 bytes.
     /// - `Locked` if another handle has the database open.
     /// - `Corruption`, with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
     ///
-    /// An opening that is refused changes nothing on disk. One that fails halfway, for example on a
-    /// full disk, may leave files that the next opening removes.
+    /// If the open is refused, nothing on disk changes. If it fails halfway, for example on a full
+    /// disk, it may leave files that the next open removes.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Db> {
         Ok(Db {
             owner: Arc::new(Owner(Core::open(self, path.as_ref())?)),
@@ -102,19 +101,19 @@ impl Db {
         &self.owner.0
     }
 
-    /// The directory of the database, as given when it was opened.
+    /// Returns the directory of the database, as given when it was opened.
     pub fn path(&self) -> &Path {
         &self.core().shared.context.path
     }
 
-    /// Reports what opening found: whether the database was created, closed cleanly, replayed or
-    /// cut, and which files it skipped. The first call examines the files that no manifest names,
-    /// of which there are normally few.
+    /// Returns the report of the open: whether the database was created or had been closed cleanly,
+    /// whether the log was replayed or cut, and the skipped files. The first call examines the
+    /// files that no manifest names, of which there are normally few.
     pub fn open_report(&self) -> &OpenReport {
         self.core().open_report()
     }
 
-    /// Sets `key` (at most 64 MiB) to `value` (at most 1 GiB), at the durability of the database.
+    /// Sets `key` (at most 64 MiB) to `value` (at most 1 GiB), with the durability of the database.
     /// Both are bytes: pass `text.as_bytes()` or `b"..."`.
     ///
     /// # Errors
@@ -124,7 +123,7 @@ impl Db {
     ///
     /// After an error the write is not visible through this handle. With `Poisoned` it is unknown
     /// whether the write is on disk. If the process dies while a write is being refused, the next
-    /// opening may find that write, whole.
+    /// open may find the complete write.
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
@@ -151,9 +150,9 @@ impl Db {
         ))
     }
 
-    /// Appends `operand` to `key`, to be folded with the database's merge operator when `key` is
-    /// read or compacted. Does not read the old value, so it also succeeds if the folded value
-    /// becomes longer than 1 GiB; reads of the key fail from then on. See
+    /// Adds `operand` to `key`; the database's merge operator folds it when `key` is read or
+    /// compacted. Does not read the old value, so it also succeeds if the folded value becomes
+    /// longer than 1 GiB; reads of the key fail from then on. See
     /// [`MergeOperator`](crate::MergeOperator).
     ///
     /// # Errors
@@ -168,17 +167,17 @@ impl Db {
         ))
     }
 
-    /// Applies `batch` atomically, at the durability of the database.
+    /// Applies `batch` atomically, with the durability of the database.
     ///
     /// # Errors
-    /// Same as [`Db::put`]; `InvalidArgument` if the encoded batch is longer than 2 GiB; same as
-    /// [`Db::merge`] if the batch holds operands. An error refuses the whole batch.
+    /// Same as [`Db::put`]; `InvalidArgument` if the encoded batch is longer than 2 GiB; the errors
+    /// of [`Db::merge`] if the batch holds operands. After an error nothing is applied.
     pub fn write(&self, batch: &WriteBatch) -> Result<()> {
         self.write_with(batch, &WriteOptions::new())
     }
 
-    /// Like [`Db::write`], with the settings of `options`. An empty batch at `Sync` does the same
-    /// as [`Db::sync`].
+    /// Like [`Db::write`], but with the settings of `options`. Writing an empty batch at `Sync` is
+    /// equivalent to [`Db::sync`].
     ///
     /// # Errors
     /// Same as [`Db::write`].
@@ -190,7 +189,7 @@ impl Db {
             .with_directory(core.write_batch(batch, durability))
     }
 
-    /// Like [`Db::put`], with the settings of `options`.
+    /// Like [`Db::put`], but with the settings of `options`.
     ///
     /// # Errors
     /// Same as [`Db::put`].
@@ -202,7 +201,7 @@ impl Db {
             .with_directory(core.write_one(Kind::Put, key, value, durability))
     }
 
-    /// Like [`Db::delete`], with the settings of `options`.
+    /// Like [`Db::delete`], but with the settings of `options`.
     ///
     /// # Errors
     /// Same as [`Db::put`].
@@ -214,7 +213,7 @@ impl Db {
             .with_directory(core.write_one(Kind::Delete, key, b"", durability))
     }
 
-    /// Like [`Db::merge`], with the settings of `options`.
+    /// Like [`Db::merge`], but with the settings of `options`.
     ///
     /// # Errors
     /// Same as [`Db::merge`].
@@ -228,8 +227,8 @@ impl Db {
 
     /// Returns the value of `key`, or `None` if there is none.
     ///
-    /// The value is a copy, unless it has 64 KiB or more and is stored uncompressed in a mapped
-    /// value file: then it is borrowed from that file (see [`Value`]).
+    /// The value is a copy, unless it is at least 64 KiB long and stored uncompressed in a mapped
+    /// value file; then it is borrowed from that file (see [`Value`]).
     ///
     /// # Errors
     /// - `Corruption`, with file and offset; `Io`; `Closed`.
@@ -240,7 +239,7 @@ impl Db {
         get_value(self.core(), key, None)
     }
 
-    /// Replaces the contents of `out` by the value of `key` and returns `true`. If there is no
+    /// Replaces the contents of `out` with the value of `key` and returns `true`. If there is no
     /// value, clears `out` and returns `false`. Allocates only if `out` must grow, or to fold merge
     /// operands.
     ///
@@ -251,11 +250,11 @@ impl Db {
         get_into(self.core(), key, None, out).map(Presence::is_there)
     }
 
-    /// Returns the values of `keys`, all as of one moment, in the order of `keys`. If a value
-    /// cannot be read, its place holds the error; [`Db::multi_get`] returns that error instead.
+    /// Returns the values of `keys`, all as of the same moment, in the order of `keys`. If a value
+    /// cannot be read, its error is returned in its place; [`Db::multi_get`] fails instead.
     ///
-    /// Gets of up to sixteen keys wait for memory together, so in a database larger than the
-    /// processor's caches this is faster than single gets. For large values see [`Db::get`].
+    /// Up to sixteen lookups overlap their memory accesses, so this is faster than single gets in a
+    /// database larger than the processor's caches. For large values see [`Db::get`].
     ///
     /// # Errors
     /// `Closed`. The errors of a single key are those of [`Db::get`]; they name the key.
@@ -278,8 +277,8 @@ impl Db {
         multi_get_each(self.core(), keys, None)
     }
 
-    /// Returns the values of `keys`, all as of one moment, in the order of `keys`, or the first
-    /// error. Use [`Db::multi_get_each`] to receive the other values even if one cannot be read.
+    /// Returns the values of `keys`, all as of the same moment, in the order of `keys`, or the
+    /// first error. Use [`Db::multi_get_each`] to receive the other values if one cannot be read.
     ///
     /// # Errors
     /// Same as [`Db::get`]; the error names the key.
@@ -296,13 +295,13 @@ impl Db {
         contains(self.core(), key, None)
     }
 
-    /// Returns a cursor over the database as it is now, not yet positioned.
+    /// Returns an unpositioned cursor over the current state of the database.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(self.core(), None)
     }
 
     /// Iterates over all entries in order, from either end. Copies each entry; a [`Db::cursor`]
-    /// borrows them and is several times as fast.
+    /// borrows entries and is several times as fast.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }
@@ -312,11 +311,11 @@ impl Db {
         Iter::over_range(self.cursor(), &self.core().shared.context.order, &range)
     }
 
-    /// Iterates over the entries whose keys begin with `prefix`, in order, from either end.
+    /// Iterates over the entries whose keys start with `prefix`, in order, from either end.
     ///
-    /// With a custom comparator it yields the keys that begin with `prefix` and follow `prefix`
-    /// itself without a gap. An order that puts such keys before the prefix, for example reverse
-    /// order, yields at most the prefix itself: use [`Db::range`] there.
+    /// With a custom comparator it yields the keys that start with `prefix` and follow `prefix`
+    /// itself without a gap. If the order places such keys before the prefix, for example reverse
+    /// order, it yields at most the prefix itself: use [`Db::range`] instead.
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
         Iter::over_prefix(self.cursor(), &self.core().shared.context.order, prefix)
     }
@@ -337,13 +336,13 @@ impl Db {
         core.shared.context.with_directory(core.flush_all())
     }
 
-    /// Makes every logged write so far durable, as a write at `Sync` would. To write many times at
-    /// `Os` and then call this costs one sync for all of them. Does nothing if all logged writes
-    /// are durable already.
+    /// Makes every logged write so far durable, as a write at `Sync` would. Many writes at `Os`
+    /// followed by this call cost a single sync. Does nothing if all logged writes are durable
+    /// already.
     ///
     /// # Errors
-    /// `Poisoned`, with the system's error as its source if the sync of this call failed;
-    /// `ReadOnly`, `Closed`, `Forked`.
+    /// `Poisoned`, with the system's error as its source if this call's sync failed; `ReadOnly`,
+    /// `Closed`, `Forked`.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
@@ -361,13 +360,13 @@ impl Db {
     }
 
     /// Compacts everything that overlaps `range` into one sorted run, drops the versions that no
-    /// snapshot sees, and makes the result durable. `compact_range(..)` also does what an idle
-    /// database does by itself: it reclaims dead space in value files until at most a sixth of
-    /// their bytes is dead, and compresses the large values that shrink.
+    /// snapshot sees, and makes the result durable. `compact_range(..)` also does the work of an
+    /// idle database: it reclaims dead space in value files until at most a sixth of their bytes
+    /// are dead, and compresses the large values that shrink.
     ///
     /// # Errors
-    /// Same as [`Db::flush`]; `Corruption` if an input is damaged. After an error the inputs stay
-    /// in place.
+    /// Same as [`Db::flush`]; `Corruption` if an input is damaged. After an error the inputs are
+    /// kept.
     pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
         let core = self.core();
         core.shared
@@ -375,16 +374,16 @@ impl Db {
             .with_directory(core.compact_range(range.key_bounds()))
     }
 
-    /// Returns a property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
-    /// `leveldb.approximate-memory-usage`, or, as JSON, `cairndb.memory`, `cairndb.stalls`,
-    /// `cairndb.stats`. Returns `None` for other names. `docs/guide/properties.md` defines
-    /// their fields, units and levels.
+    /// Returns the property `name`: `leveldb.num-files-at-level<N>`, `leveldb.stats`,
+    /// `leveldb.sstables`, `leveldb.approximate-memory-usage`, or, as JSON, `cairndb.memory`,
+    /// `cairndb.stalls`, `cairndb.stats`. Returns `None` for other names.
+    /// `docs/guide/properties.md` defines their fields, units and levels.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
     }
 
-    /// Returns about how many bytes on disk hold the keys in `range`: exact to about a page in
-    /// tables, plus a share of the large values. Memtables are not counted.
+    /// Returns the approximate number of bytes on disk of the keys in `range`: accurate to about a
+    /// page in tables, plus a share of the large values. Memtables are not counted.
     ///
     /// # Errors
     /// `Corruption`, `Io`, `Closed`.
@@ -409,8 +408,8 @@ impl Db {
     ///
     /// # Errors
     /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty. A failed call
-    /// removes what it had linked, so it can be repeated. If only the last sync failed, the new
-    /// database stays, but a power loss may destroy it.
+    /// removes the files it linked, so it can be repeated. If only the last sync failed, the new
+    /// database remains, but a power failure may destroy it.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let core = self.core();
         core.shared
@@ -418,18 +417,19 @@ impl Db {
             .with_directory(core.checkpoint(path.as_ref()))
     }
 
-    /// Waits until the background work that is due at the call is done: full memtables are flushed,
-    /// the tables are compacted as an idle database compacts them, dead space is reclaimed, and all
-    /// of it is durable. Does not wait for work that later writes of other threads cause.
+    /// Waits until the background work due at the time of the call is done: full memtables are
+    /// flushed, the tables are compacted as an idle database compacts them, dead space is
+    /// reclaimed, and all of it is durable. Does not wait for work that later writes of other
+    /// threads cause.
     ///
     /// The mutable memtable stays as it is; [`Db::flush`] writes it to a table. The wait may take
-    /// as long as a compaction of the whole database; [`Db::wait_idle_for`] bounds it.
+    /// as long as a compaction of the whole database; [`Db::wait_idle_for`] sets a limit.
     ///
     /// # Errors
-    /// - `Poisoned`, `Closed`, `Forked`; the error that stopped background work.
-    /// - The `Corruption` or `Io` of a table that a compaction could not read. Compactions leave
-    ///   such a table alone until `compact_range` or an opening finds it readable; everything else
-    ///   continues to be written and compacted.
+    /// - `Poisoned`, `Closed`, `Forked`; the error that stopped the background work.
+    /// - The `Corruption` or `Io` of a table that a compaction could not read. Compactions skip
+    ///   such a table until `compact_range` or the next open finds it readable; everything else is
+    ///   still written and compacted.
     pub fn wait_idle(&self) -> Result<()> {
         let core = self.core();
         core.shared
@@ -437,9 +437,9 @@ impl Db {
             .with_directory(core.wait_idle(None).map(drop))
     }
 
-    /// Like [`Db::wait_idle`], for at most about `limit`. Returns whether all of the work was done.
-    /// A step that cannot be interrupted may exceed the limit: a sync, or copying about 64 MB of
-    /// large values.
+    /// Like [`Db::wait_idle`], but waits about `limit` at most. Returns whether all of the work was
+    /// done. A step that cannot be interrupted may exceed the limit: a sync, or copying about 64 MB
+    /// of large values.
     ///
     /// # Errors
     /// Same as [`Db::wait_idle`].
@@ -462,8 +462,8 @@ impl Db {
             .with_directory(core.wait_idle(Some(limit)))
     }
 
-    /// Runs one background job on the calling thread and returns whether there was anything to do,
-    /// which in a read-only handle there never is. For environments without threads, and for tests.
+    /// Runs one background job on the calling thread. Returns whether there was anything to do; a
+    /// read-only handle never has any. For environments without threads, and for tests.
     ///
     /// # Errors
     /// The errors of the job; `Forked`.
@@ -473,17 +473,17 @@ impl Db {
     }
 
     /// Closes the database for every clone of this handle: flushes and makes everything durable, so
-    /// that the next opening has nothing to replay.
+    /// that the next open has nothing to replay.
     ///
-    /// Once close has begun, writes return `Closed`; once it has returned, all other calls do, on
-    /// any thread. When any clone's `close` returns, the directory is unlocked. Closing again does
-    /// nothing and returns the result of the first close. Snapshots, cursors and clones that still
-    /// exist keep the memory that they read.
+    /// Once `close` has begun, writes return `Closed`; once it has returned, all other calls do
+    /// too, on any thread. When `close` returns on any clone, the directory is unlocked. Closing
+    /// again does nothing and returns the result of the first close. Remaining snapshots, cursors
+    /// and clones keep the memory that they read.
     ///
     /// # Errors
-    /// The first failure; the handle is closed nevertheless. `Forked`, which closes nothing. After
-    /// a failure the next opening finds every write acknowledged at `Os` or `Sync`. Unlogged writes
-    /// that were not yet in tables are lost.
+    /// The first failure; the handle is closed nevertheless. `Forked`, in which case nothing is
+    /// closed. After a failure the next open recovers every write acknowledged at `Os` or `Sync`.
+    /// Unlogged writes that were not yet in tables are lost.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
         core.shared.context.with_directory(core.close())

@@ -12,19 +12,19 @@ use crate::api::value::Value;
 /// An iterator over the entries of a range, as `(key, value)`, in order. `rev` and `next_back` take
 /// entries from the other end.
 ///
-/// An `Iter` is owned: it borrows nothing and can be stored. It reads the database as it was when
-/// the iterator was made. It does not keep the database open: once the database has been closed, or
-/// the last [`Db`](crate::Db) dropped, it yields `Closed`.
+/// An `Iter` is owned: it borrows nothing and can be stored. It reads the database as of its
+/// creation. It does not keep the database open: once the database has been closed, or the last
+/// [`Db`](crate::Db) has been dropped, it yields `Closed`.
 ///
 /// **Cost.** Each entry is copied, which may take one allocation for the key and one for the value.
 /// A scan over short entries is several times as fast with a [`Cursor`](crate::Cursor), which
 /// borrows both. [`Iter::try_count`], `count`, `nth`, `nth_back` and `skip` do not copy the entries
 /// they pass.
 ///
-/// **Errors.** An error of the merge operator takes the place of the entry that it names, and the
-/// iterator continues. Any other error ends the iterator. `count`, `nth`, `nth_back` and `skip`
-/// pass over errors silently, so a result of `count` may be too small; [`Iter::try_count`] returns
-/// the first error.
+/// **Errors.** An error of the merge operator is yielded in place of the entry that it names, and
+/// the iterator continues. Any other error ends the iterator. `count`, `nth`, `nth_back` and `skip`
+/// ignore errors, so the result of `count` may be too small; [`Iter::try_count`] returns the first
+/// error.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -43,14 +43,14 @@ use crate::api::value::Value;
 #[must_use = "iterators are lazy: they read nothing unless consumed"]
 pub struct Iter {
     front: Cursor,
-    /// `front` has been asked for an entry.
+    /// Whether an entry has been requested from `front`.
     front_placed: bool,
-    /// Made when the back is first asked for an entry.
+    /// Created when an entry is first requested from the back.
     back: Option<Cursor>,
     order: Order,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
-    /// The prefix that keys must have, if the bounds do not ensure it because the order is custom.
+    /// The required prefix of keys, if the order is custom and the bounds do not ensure it.
     prefix: Option<Vec<u8>>,
     done: bool,
 }
@@ -150,7 +150,7 @@ impl Iter {
 
     fn place_last(&self, cursor: &mut Cursor) -> Result<()> {
         if let (Some(prefix), Bound::Included(from)) = (&self.prefix, &self.from) {
-            // A custom order does not define where the keys with a prefix end.
+            // With a custom order, no upper bound of the keys with a prefix is known.
             let mut moved = cursor.seek(from);
             while cursor.place().is_some_and(|at| at.starts_with(prefix)) {
                 moved = cursor.next();
@@ -206,9 +206,9 @@ impl Iter {
         }
     }
 
-    /// Returns what `make` reads from `cursor` after the cursor `moved`, unless the cursor has met
-    /// the `other` one, which came from the other end and has yielded every entry it was on.
-    /// `toward` is the direction in which the other cursor lies.
+    /// Returns what `make` reads from `cursor`, whose last move returned `moved`. Returns `None` if
+    /// the cursor has met `other`, which comes from the other end and has yielded every entry it
+    /// was on. `toward` is the direction of the other cursor.
     fn shown<T>(
         &self,
         moved: Result<()>,
@@ -271,16 +271,16 @@ impl Iterator for Iter {
 
     fn nth(&mut self, n: usize) -> Option<Self::Item> {
         for _ in 0..n {
-            // An error takes the place of an entry and counts as one.
+            // An error is yielded in place of an entry and counts as one.
             let _passed = self.step_front(|_| ())?;
         }
         self.next()
     }
 
     /// Counts the remaining entries. An error is not counted; unless it came from the merge
-    /// operator, it also ends the iterator. So after an error the count is too small:
+    /// operator, it also ends the iterator. After an error the count is therefore too small;
     /// [`Iter::try_count`] returns the error instead. The `count` of an adapter such as `rev` is
-    /// the standard library's: it copies each entry and counts errors as well.
+    /// the standard library's: it copies each entry and also counts errors.
     fn count(mut self) -> usize {
         let passed = std::iter::from_fn(|| self.step_front(|_| ()));
         passed.flatten().count()
@@ -305,8 +305,8 @@ fn entry(cursor: &Cursor) -> Entry {
     (Value::from(cursor.key()), cursor.owned_value())
 }
 
-/// Returns the smallest byte string after all those that begin with `prefix`, or `None` if there is
-/// none.
+/// Returns the smallest byte string greater than all that start with `prefix`, or `None` if there
+/// is none.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let end = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut next = prefix[..=end].to_vec();

@@ -1,4 +1,4 @@
-//! Operations on a database that no handle has open: verify and destroy.
+//! Operations on a database that is not open: verify and destroy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,28 +16,28 @@ use crate::recovery::leftovers::{Ownership, ownership};
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
 
-/// What [`verify`] read. Counters of data that was found correct.
+/// Counters of the data that [`verify`] read and found correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Tables, each read completely.
+    /// Number of tables, each read completely.
     pub tables: u64,
-    /// Entries in the tables.
+    /// Number of entries in the tables.
     pub entries: u64,
-    /// Bytes of the tables.
+    /// Number of bytes in the tables.
     pub bytes: u64,
-    /// Large values read through their pointers.
+    /// Number of large values read through their pointers.
     pub values: u64,
-    /// Entries in the log that the next opening would replay.
+    /// Number of log entries that the next open would replay.
     pub log_entries: u64,
 }
 
-/// Reads the database at `path` and checks all of it, without changing anything.
+/// Checks the whole database at `path` without changing anything.
 ///
-/// Reads every byte of the tables and of the manifest, the records of the log that an opening would
-/// replay, and in value files the live values and all that the last clean close found. Checks
-/// checksums, key order, bounds and references. `options` must name the database's comparator and
-/// merge operator, as for opening; its `error_if_exists` is ignored.
+/// Reads every byte of the tables and of the manifest, the log records that an open would replay,
+/// and, in value files, the live values and all values that existed at the last clean close. Checks
+/// checksums, key order, bounds and references. `options` must contain the database's comparator
+/// and merge operator, as for an open; its `error_if_exists` is ignored.
 ///
 /// # Errors
 /// - The first damage found: `Corruption`, with file and offset.
@@ -65,22 +65,22 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
 }
 
 /// Removes the database at `path`: `LOCK`, `CURRENT` and every file whose contents identify it as a
-/// file of this format, then the directory, if that leaves it empty. A missing database is no
-/// error. Of `options` only the environment is used.
+/// file of this format, then the directory, if that leaves it empty. A missing database is not an
+/// error. Only the environment of `options` is used.
 ///
-/// Other files stay, even if their names are of this format: links, pipes, folders, foreign files,
-/// and files that a crash left without contents. Then the directory stays as well. It also stays,
-/// empty, if `path` is a symbolic link to it, a mount point or `.`, or if its parent is not
-/// writable.
+/// Other files stay, even if their names follow this format: links, pipes, directories, foreign
+/// files, and files that a crash left without contents. In that case the directory stays as well.
+/// It also stays, empty, if `path` is a symbolic link to it, a mount point or `.`, or if its parent
+/// is not writable.
 ///
 /// # Errors
-/// With these, nothing is removed:
+/// With these errors, nothing is removed:
 /// - `Locked` while a handle has the database open.
 /// - `InvalidArgument` if the directory holds no file of this format, but holds more than `LOCK`
-///   and files without contents. Names are not enough, because LevelDB uses the same.
+///   and files without contents. Names alone are not enough, because LevelDB uses the same names.
 /// - `Io` if a file cannot be examined, or `CURRENT` is not a regular file.
 ///
-/// `Io` while removing a file leaves the others; the call can be repeated.
+/// If removing a file fails with `Io`, the remaining files are left; the call can be repeated.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -107,7 +107,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
         Err(error) => return Err(error),
     };
     // Checked before `LOCK` is created, so that a refusal leaves the directory as it was. If `LOCK`
-    // is there, locking creates nothing, and another call may be halfway through removing these
+    // exists, locking creates nothing, and another call may be halfway through removing these
     // files.
     let names = dir.list()?;
     if !names.is_empty() && !names.iter().any(|found| found == name::LOCK) {
@@ -119,17 +119,17 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    // Listed again under the lock: another process may have changed the files before it let go of
+    // Listed again under the lock: another process may have changed the files before it released
     // the lock.
     let removable = removable(&*dir, &dir.list()?)?;
-    // `CURRENT` goes first. A crash after this leaves a directory that cannot be mistaken for a
-    // database, although half of its tables are missing.
+    // `CURRENT` is removed first. A crash after this leaves a directory that cannot be mistaken for
+    // a database, even if half of its tables are missing.
     if dir.size_of(name::CURRENT)?.is_some() {
         dir.unlink(name::CURRENT)?;
         dir.sync()?;
     }
-    // Manifests go last. They can be identified from their first byte, so an interrupted call can
-    // be repeated.
+    // Manifests are removed last. They can be identified from their first byte, so an interrupted
+    // call can be repeated.
     let is_manifest = |found: &&String| found.starts_with(name::MANIFEST_PREFIX);
     let (manifests, others): (Vec<&String>, Vec<&String>) = removable.iter().partition(is_manifest);
     for found in others.into_iter().chain(manifests) {
@@ -149,13 +149,14 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files among `names` that are this format's, without `LOCK` and `CURRENT`.
+/// Returns the files among `names` that belong to this format, without `LOCK` and `CURRENT`.
 ///
 /// # Errors
-/// `InvalidArgument` if there is none and the directory holds more than an interrupted creation or
-/// removal leaves: `LOCK`, and files that are empty or hold zeros. The errors of examining a file.
+/// `InvalidArgument` if there is no such file and the directory holds more than an interrupted
+/// creation or removal leaves: `LOCK`, and files that are empty or hold zeros. Errors of examining
+/// a file.
 fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
-    // Fails if `CURRENT` is not a regular file: what it stands for is not ours to decide.
+    // Fails if `CURRENT` is not a regular file, because its meaning is then unknown.
     let mut foreign = dir.size_of(name::CURRENT)?.is_some();
     let mut ours = Vec::new();
     for found in names {
@@ -165,7 +166,7 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
             Some(_) => match ownership(dir, found)? {
                 Ownership::Ours => ours.push(found.clone()),
                 Ownership::Other(evidence, _) => foreign |= evidence == Evidence::Foreign,
-                // Another process may be removing it.
+                // Another process may have removed the file.
                 Ownership::Gone => {}
             },
         }
@@ -180,7 +181,7 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     Ok(ours)
 }
 
-/// Reads every table and every value that a pointer leads to.
+/// Reads every table and every value that a pointer refers to.
 fn verify_all(core: &Core) -> Result<VerifyReport> {
     let (view, _) = core.versions.read_point();
     let mut report = VerifyReport {
@@ -216,7 +217,7 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
     Ok(report)
 }
 
-/// Reads every record that the last clean close found, dead ones included.
+/// Reads every record, live or dead, up to the length recorded at the last clean close.
 fn verify_value_file(handle: &ValueHandle) -> Result<()> {
     let whole = handle.whole.load(Ordering::Relaxed);
     if whole == 0 {

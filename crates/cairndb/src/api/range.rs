@@ -1,4 +1,4 @@
-//! Ranges of keys, written as Rust's range expressions.
+//! Ranges of keys, written as Rust range expressions.
 
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -10,8 +10,8 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// Both ends must have the same type. Byte string literals of different lengths have different
 /// types, so write the first end of `b"a"..b"bc"` as `b"a".as_slice()`.
 ///
-/// The trait exists because `std::ops::RangeBounds` leaves the type of the key open for `a..b` over
-/// references and for `..`, so that every call would have to spell it out.
+/// The trait exists because with `std::ops::RangeBounds` the compiler cannot infer the key type for
+/// `a..b` over references and for `..`, so every call would have to name it.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -26,7 +26,7 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// # Ok(()) }
 /// ```
 pub trait KeyRange {
-    /// The lower and the upper bound.
+    /// Returns the lower and upper bounds.
     fn key_bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>);
 }
 

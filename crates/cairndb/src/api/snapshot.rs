@@ -1,4 +1,4 @@
-//! Snapshots: consistent reads as of one moment.
+//! Snapshots: consistent reads as of a single moment.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::presence::Presence;
 
-/// The database as it was when the snapshot was taken. Later writes do not change what it reads.
+/// The state of the database when the snapshot was taken. Later writes are not visible through it.
 ///
-/// **Cost.** A snapshot is one sequence number: taking and dropping it do no I/O. While it lives,
-/// flushes and compactions keep every version that it sees, so a snapshot that is kept for long
-/// costs disk space.
+/// **Cost.** A snapshot is a single sequence number: taking and dropping it does no I/O. While it
+/// lives, flushes and compactions keep every version that it sees, so a long-lived snapshot costs
+/// disk space.
 ///
 /// **Lifetime.** A snapshot does not keep the database open: once the database has been closed, or
-/// the last [`Db`](crate::Db) dropped, reads return `Closed`. The memory of a handle is freed when
-/// the last of its clones, snapshots, cursors and iterators is dropped.
+/// the last [`Db`](crate::Db) has been dropped, reads return `Closed`. The memory of a handle is
+/// freed when the last of its clones, snapshots, cursors and iterators is dropped.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -53,7 +53,7 @@ impl Snapshot {
         get_value(&self.core, key, Some(self.seq))
     }
 
-    /// Replaces the contents of `out` by the value of `key` and returns `true`. If there was no
+    /// Replaces the contents of `out` with the value of `key` and returns `true`. If there was no
     /// value, clears `out` and returns `false`.
     ///
     /// # Errors
@@ -62,8 +62,8 @@ impl Snapshot {
         get_into(&self.core, key, Some(self.seq), out).map(Presence::is_there)
     }
 
-    /// Returns the values of `keys`, in the order of `keys`. If a value cannot be read, its place
-    /// holds the error.
+    /// Returns the values of `keys`, in the order of `keys`. If a value cannot be read, its error
+    /// is returned in its place.
     ///
     /// # Errors
     /// Same as [`Db::multi_get_each`](crate::Db::multi_get_each).
@@ -89,13 +89,13 @@ impl Snapshot {
         contains(&self.core, key, Some(self.seq))
     }
 
-    /// Returns a cursor over the snapshot, not yet positioned.
+    /// Returns an unpositioned cursor over the snapshot.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(&self.core, Some(self.seq))
     }
 
     /// Iterates over all entries in order, from either end. Copies each entry; a
-    /// [`Snapshot::cursor`] borrows them and is several times as fast.
+    /// [`Snapshot::cursor`] borrows entries and is several times as fast.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }
@@ -105,8 +105,8 @@ impl Snapshot {
         Iter::over_range(self.cursor(), &self.core.shared.context.order, &range)
     }
 
-    /// Iterates over the entries whose keys begin with `prefix`. For databases with a comparator
-    /// see [`Db::prefix`](crate::Db::prefix).
+    /// Iterates over the entries whose keys start with `prefix`. For databases with a custom
+    /// comparator see [`Db::prefix`](crate::Db::prefix).
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
         Iter::over_prefix(self.cursor(), &self.core.shared.context.order, prefix)
     }

@@ -1,4 +1,4 @@
-//! An owned value, or an iterator's key, as the caller receives it.
+//! An owned value, or an iterator's key, as returned to the caller.
 //!
 //! Invariant: a value compares, orders and hashes as its bytes do, wherever they are stored,
 //! because maps with values as keys are searched by bytes.
@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 use cairndb_env::Mapping;
 
-/// Values up to this length are stored in the handle itself, without an allocation.
+/// Maximum length of a value stored in the handle itself, without an allocation.
 const INLINE_BYTES_MAX: usize = 119;
 
 enum Repr {
@@ -26,23 +26,23 @@ enum Repr {
 
 /// A value, or a key of an [`Iter`](crate::Iter). Dereferences to its bytes.
 ///
-/// A `Value` stays valid when its key is overwritten, its file removed, or the database closed. It
-/// compares, orders and hashes as its bytes do, so it can be the key of a map that is searched by
-/// `&[u8]`.
+/// A `Value` stays valid when its key is overwritten, its file is removed, or the database is
+/// closed. It compares, orders and hashes as its bytes do, so it can be the key of a map that is
+/// searched by `&[u8]`.
 ///
-/// Where the bytes are:
+/// The bytes are stored as follows:
 ///
 /// - Up to 119 bytes: in the `Value` itself, without an allocation.
 /// - 64 KiB or more, stored uncompressed in a mapped value file: borrowed from the mapping, without
 ///   a copy. Cloning such a value copies nothing either.
 /// - Everything else: on the heap.
 ///
-/// **Borrowed values.** As long as a borrowed value lives, its whole file keeps its disk space,
-/// even if the database has removed the file (its size is
-/// [`Options::value_file_bytes`](crate::Options::value_file_bytes)). The property `cairndb.memory`
-/// counts such mappings in `mapped_values`. The usual caveats of a mapped file apply: an I/O error
-/// while the bytes are read ends the process, and so does truncation of the file by someone else
-/// after the database was closed; if someone overwrites the file, the bytes change (see
+/// **Borrowed values.** As long as a borrowed value lives, its whole file (of
+/// [`Options::value_file_bytes`](crate::Options::value_file_bytes)) occupies disk space, even if
+/// the database has removed the file. The property `cairndb.memory` counts such mappings in
+/// `mapped_values`. The usual caveats of a mapped file apply: an I/O error while the bytes are read
+/// kills the process, and so does truncation of the file by another process after the database was
+/// closed; if another process overwrites the file, the bytes change (see
 /// [`Options::mapped`](crate::Options::mapped)). If you keep values for long, copy them with
 /// [`Value::into_vec`].
 ///
@@ -62,8 +62,9 @@ enum Repr {
 pub struct Value(Repr);
 
 impl Value {
-    /// Makes a value of the contents of `scratch`. A short value is copied into the handle, and the
-    /// buffer stays for the next read, so it costs no allocation; a longer one takes the buffer.
+    /// Makes a value from the contents of `scratch`. A short value is copied into the handle
+    /// without an allocation, and the buffer is kept for the next read; a longer one takes the
+    /// buffer.
     pub(crate) fn from_scratch(scratch: &mut Vec<u8>) -> Value {
         Value::inline(scratch).unwrap_or_else(|| Value(Repr::Heap(std::mem::take(scratch))))
     }
@@ -75,12 +76,12 @@ impl Value {
         Some(Value(Repr::Inline { len, bytes }))
     }
 
-    /// A value borrowed from its mapped file.
+    /// Returns a value borrowed from its mapped file.
     pub(crate) fn borrowed(bytes: Mapping) -> Value {
         Value(Repr::Borrowed(bytes))
     }
 
-    /// Returns the bytes as a vector. Copies values of up to 119 bytes and borrowed values; the
+    /// Returns the bytes as a vector. Values of up to 119 bytes and borrowed values are copied;
     /// others are moved.
     pub fn into_vec(self) -> Vec<u8> {
         match self.0 {
@@ -158,7 +159,7 @@ impl PartialOrd for Value {
 }
 
 impl Ord for Value {
-    /// Bytewise, also in a database with another comparator.
+    /// Compares bytewise, even if the database has a different comparator.
     fn cmp(&self, other: &Value) -> Ordering {
         (**self).cmp(&**other)
     }
@@ -185,7 +186,7 @@ mod tests {
         goes::<Value>();
     }
 
-    /// The contract of `Borrow`: a map with values as keys is searched by bytes.
+    /// Checks the contract of `Borrow`: a map with values as keys is searched by bytes.
     #[test]
     fn a_value_hashes_and_orders_like_its_bytes() {
         let texts = [

@@ -1,15 +1,15 @@
 //! `Compactor`: runs compactions.
 //!
-//! * `run`: the steps of one compaction, by one thread or two
-//! * `deferred`: compressing what flushes have left uncompressed
+//! * `execute`: the steps of one compaction, on one or two threads
+//! * `deferred`: compression of values that flushes left uncompressed
 //!
 //! The worker and callers of `compact_range` run a compaction in steps and flush between them. Runs
-//! that are newer than all of its inputs are free for a second compaction: a writer that stalls on
-//! too many runs compacts the newest while the compaction of everything, which may take seconds,
-//! goes on.
+//! that are newer than all of its inputs are available to a second compaction: a writer that stalls
+//! on too many runs compacts the newest runs while the compaction of everything, which may take
+//! seconds, continues.
 //!
-//! Alternative that lost: the worker compacts those newer runs between the steps of the large
-//! compaction. The large one starved, and new data was rewritten again and again.
+//! Rejected: compaction of those newer runs by the worker between the steps of the large
+//! compaction, because the large compaction starved and new data was rewritten repeatedly.
 
 use std::sync::{Arc, Weak};
 
@@ -33,11 +33,11 @@ use crate::versions::version_set::{VersionSet, damaged_table};
 mod deferred;
 mod execute;
 
-/// A table that could not be read this often is treated as damaged: bad sectors return errors, not
-/// other bytes.
+/// Number of failed reads after which a table is treated as damaged: bad sectors return errors
+/// rather than wrong bytes.
 const READ_FAILURES_MAX: u32 = 3;
 
-/// Records which input of a compaction is damaged. Returns `false` if none of them is.
+/// Records which input of a compaction is damaged. Returns `false` if none is.
 fn note_damage(state: &mut State, plan: &CompactionPlan, error: &Error) -> bool {
     let Some(file) = damaged_table(error) else {
         return false;
@@ -65,14 +65,14 @@ pub(crate) struct Compactor {
     reserve: Arc<DiskReserve>,
     flusher: Arc<Flusher>,
     schedule: Arc<Schedule>,
-    /// For the second thread of a compaction.
+    /// Reference for the second thread of a compaction.
     myself: Weak<Compactor>,
 }
 
 impl Compactor {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -95,20 +95,20 @@ impl Compactor {
         })
     }
 
-    /// Returns the state once no compaction is running: one that runs out of space occupies it
-    /// until it fails and removes its output.
+    /// Returns the state once no compaction is running: a compaction that runs out of space
+    /// occupies the disk until it fails and removes its output.
     pub(crate) fn wait_for_compactions(&self) -> MutexGuard<'_, State> {
         let over = |state: &State| state.closing || !state.is_compacting();
         self.versions.wait(self.versions.lock(), over)
     }
 
-    /// Runs one compaction that the picker chooses. Returns `false` if there is none.
+    /// Runs one compaction chosen by the picker. Returns `false` if there is none.
     pub(crate) fn compact_once(&self) -> Result<bool> {
         self.compact_picked(false, |state| self.schedule.compaction_wanted(state, false))
     }
 
-    /// As [`Compactor::compact_once`], including idle compactions. If there is none, compresses
-    /// what flushes have left uncompressed.
+    /// Like [`Compactor::compact_once`], but includes idle compactions. If there is none,
+    /// compresses values that flushes left uncompressed.
     pub(crate) fn compact_idle(&self) -> Result<bool> {
         Ok(
             self.compact_picked(true, |state| self.schedule.compaction_wanted(state, true))?
@@ -116,7 +116,7 @@ impl Compactor {
         )
     }
 
-    /// As [`Compactor::compact_once`], for a stalled writer.
+    /// Like [`Compactor::compact_once`], but for a stalled writer.
     pub(crate) fn compact_for_room(&self) -> Result<bool> {
         self.compact_picked(false, |state| {
             self.schedule.compaction_for_room_wanted(state)
@@ -155,8 +155,8 @@ impl Compactor {
         let mut state = self.versions.lock();
         state.end_compaction(plan);
         if result.is_err() {
-            // A thread that found nothing to do while this ran would otherwise become idle although
-            // the work is still due.
+            // Otherwise a thread that found nothing to do during this compaction would become idle
+            // although the work is still due.
             state.background.idle.disturb();
         }
         let result = result.and_then(|outcome| {
@@ -178,7 +178,7 @@ impl Compactor {
         if let Err(error) = &result
             && note_damage(&mut state, plan, error)
         {
-            // It is not tried again, so there is no pause.
+            // The compaction is not retried, so there is no pause.
         } else {
             self.versions.note_background(&mut state, &result);
         }

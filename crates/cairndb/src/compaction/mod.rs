@@ -1,4 +1,4 @@
-//! Compactions: what is compacted, when, and by which thread.
+//! Compactions: choice of inputs, timing, and threads.
 
 pub(crate) mod compactor;
 pub(crate) mod pick;

@@ -1,41 +1,41 @@
-//! The picker: chooses what to compact, as a pure function of the runs' sizes.
+//! The picker: chooses the runs to compact, as a pure function of the runs' sizes.
 //!
 //! The policy is lazy levelling. Runs of similar size are compacted `FAN_IN` at a time, so an entry
 //! is rewritten once for each factor of `FAN_IN` by which the database grows. Everything is
 //! compacted into one run only when the upper runs together have outgrown the last, or when the
 //! database is idle.
 //!
-//! Alternatives that lost: levelling with small files rewrites each entry four to eight times on
-//! the way down; tiering alone leaves a dozen runs for every read.
+//! Rejected: levelling with small files, because it rewrites each entry four to eight times on the
+//! way down; tiering alone, because it leaves a dozen runs for every read.
 //!
 //! Rules, in order: runs that have outgrown the last, or runs of one tier (`outgrown`, `alike`);
-//! too many runs (`crowded`); idle (`pick_idle`).
+//! too many runs (`crowded`); idle compaction (`pick_idle`).
 
-/// Runs of one tier that are compacted together.
+/// Number of runs of one tier that are compacted together.
 pub(crate) const FAN_IN: usize = 8;
-/// If nobody reads, more runs than this stall writers until a compaction ends.
+/// Number of runs above which writers stall until a compaction ends, without readers.
 pub(crate) const RUNS_STALL: usize = 48;
-/// A stalled writer compacts at most this many runs. With eight, it made room so slowly that the
-/// large compaction ended up with too many runs, and all of them stalled the writer.
+/// Maximum number of runs that a stalled writer compacts. With eight, it made room so slowly that
+/// the large compaction ended up with too many runs, and all of them stalled the writer.
 const ROOM_RUNS_MAX: usize = 2 * FAN_IN;
-/// An idle database below this size is compacted to one run.
+/// Size below which an idle database is compacted to one run.
 const IDLE_BYTES_MAX: u64 = 256 << 20;
 
-/// What the picker knows about a run.
+/// The picker's information about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunSize {
-    /// Bytes of its tables.
+    /// Total size of its tables.
     pub(crate) bytes: u64,
-    /// Entries, and how many of them are tombstones.
+    /// Number of entries, and of tombstones among them.
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
-    /// One of its tables cannot be read. The run stays as it is, and compactions do not extend over
-    /// it.
+    /// Whether one of its tables cannot be read. Such a run is left unchanged, and compactions do
+    /// not extend over it.
     pub(crate) damaged: bool,
 }
 
-/// To get rid of tombstones, a compaction may rewrite at most this many times the bytes of the runs
-/// that hold them. Tombstones take a tenth to a fiftieth of the bytes of what they delete.
+/// Maximum ratio of the bytes that a compaction rewrites to the bytes of the runs whose tombstones
+/// it removes. Tombstones take a tenth to a fiftieth of the bytes that they delete.
 const BURIED_BYTES_RATIO: u64 = 64;
 
 /// Adjacent runs by index, newest first: `first..=last`.
@@ -45,7 +45,7 @@ pub(crate) struct Group {
     pub(crate) last: usize,
 }
 
-/// Returns the tier of a run: how often a flush of `unit` bytes has grown by `FAN_IN`.
+/// Returns the tier of a run: the number of times a flush of `unit` bytes has grown by `FAN_IN`.
 fn tier(bytes: u64, unit: u64) -> u32 {
     let mut tier = 0;
     // The output of a compaction is a little smaller than its inputs, hence the half.
@@ -76,14 +76,15 @@ impl Group {
     }
 }
 
-/// Returns what to compact while writes go on; `None` if nothing is due. More than `runs_max` runs
-/// stall writers.
+/// Returns the runs to compact while writes continue, or `None` if nothing is due. More than
+/// `runs_max` runs stall writers.
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option<Group> {
     let group = |(first, stretch)| {
         let (outgrown, alike) = (outgrown(stretch, flush_unit), alike(stretch, flush_unit));
         // A writer that is faster than compactions always leaves some runs of one tier, and an
-        // outgrown last run would wait for ever. So the outgrown run goes first if readers have too
-        // many runs, unless flushes have no room beside it: then writers would wait for its end.
+        // outgrown last run would wait forever. Therefore the outgrown run is compacted first if
+        // readers have too many runs, unless this leaves no room for flushes: then writers would
+        // wait for its end.
         let among = if runs_max < RUNS_STALL && runs.len() + FAN_IN <= RUNS_STALL {
             outgrown.or(alike)
         } else {
@@ -96,8 +97,8 @@ pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option
         .or_else(|| crowded(runs, runs_max))
 }
 
-/// Returns what a stalled writer compacts: some of the `free` newest runs. The others are being
-/// compacted.
+/// Returns the runs for a stalled writer to compact: some of the `free` newest runs. The others are
+/// being compacted.
 pub(crate) fn pick_for_room(
     runs: &[RunSize],
     free: usize,
@@ -107,8 +108,8 @@ pub(crate) fn pick_for_room(
     if free == runs.len() {
         return crowded(runs, runs_max);
     }
-    // Flushes alone: compacting them once more with the output of the last such compaction would
-    // cost more than waiting.
+    // Only flushes: compacting them again with the output of the last such compaction would cost
+    // more than waiting.
     let flushes = runs[..free]
         .iter()
         .take_while(|run| !run.damaged && tier(run.bytes, flush_unit) == 0)
@@ -119,14 +120,14 @@ pub(crate) fn pick_for_room(
     })
 }
 
-/// Returns the cheapest adjacent runs when there are too many for any other rule. Begins before
-/// `runs_max`, so that runs of unlike sizes do not stall writers.
+/// Returns the cheapest adjacent runs when there are too many runs and no other rule applies. This
+/// starts before `runs_max` is reached, so that runs of different sizes do not stall writers.
 fn crowded(runs: &[RunSize], runs_max: usize) -> Option<Group> {
     if runs.len() <= runs_max - runs_max / 6 {
         return None;
     }
     let groups = stretches(runs).flat_map(|(first, stretch)| {
-        // Fewer than there are. Otherwise the last run would always be among them, however large.
+        // Fewer than all runs: otherwise the last run would always be included, however large.
         let width = stretch.len().clamp(2, FAN_IN.min(runs_max - 1));
         let bytes = |group: &[RunSize]| group.iter().map(|run| run.bytes).sum::<u64>();
         stretch.windows(width).enumerate().map(move |(at, group)| {
@@ -151,8 +152,8 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let tiers: Vec<u32> = runs.iter().map(|run| tier(run.bytes, flush_unit)).collect();
     let mut first = 0;
     while first < runs.len() {
-        // A smaller run between two larger ones counts to their tier, because runs stay in the
-        // order of their age.
+        // A smaller run between two larger ones counts towards their tier, because runs stay
+        // ordered by age.
         let mut end = first + 1;
         while end < runs.len() && tiers[end] <= tiers[first] {
             end += 1;
@@ -173,10 +174,10 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
 }
 
 /// Returns all runs, once the upper runs together are larger than twice the last: space and reads
-/// would grow with every overwrite. There have to be many upper runs, or two that are larger than
-/// flushes: overwrites in key order leave one run for each pass. Without this rule, merge operands
-/// piled up above a small last run, because only the last run ends them; but a load that nobody
-/// reads took longer with it.
+/// would grow with every overwrite. There must be many upper runs, or two that are larger than
+/// flushes: overwrites in key order leave one run per pass. Without this rule, merge operands piled
+/// up above a small last run, because only the last run ends them; but a load without readers took
+/// longer with it.
 fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let everything = Group {
@@ -194,10 +195,10 @@ fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     (upper > last.bytes.saturating_mul(2) && last.bytes > 0).then_some(everything)
 }
 
-/// Whether several runs have more tombstones than the last run has entries. Compacting all then
-/// removes more entries than it rewrites, unless the tombstones delete what is not there. Judged by
-/// bytes alone, the tombstones of a queue would be many times its entries before they were removed,
-/// because each takes so few bytes.
+/// Returns whether several runs have more tombstones than the last run has entries. Compacting all
+/// then removes more entries than it rewrites, unless the tombstones delete absent keys. By bytes
+/// alone, the tombstones of a queue would reach many times the number of its entries before they
+/// were removed, because each takes so few bytes.
 fn buried(last: &RunSize, upper: &[RunSize]) -> bool {
     let deletes: u64 = upper.iter().map(|run| run.deletes).sum();
     let bytes: u64 = upper.iter().map(|run| run.bytes).sum();
@@ -206,7 +207,7 @@ fn buried(last: &RunSize, upper: &[RunSize]) -> bool {
         && last.bytes <= bytes.saturating_mul(BURIED_BYTES_RATIO)
 }
 
-/// Returns what an idle database compacts: everything, if that is worth it.
+/// Returns the runs that an idle database compacts: all of them, if that is worthwhile.
 pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
     let group = |(first, stretch): (usize, &[RunSize])| {
         let bottom = first + stretch.len() == runs.len();
@@ -215,7 +216,7 @@ pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
     stretches(runs).find_map(group)
 }
 
-/// Tombstones are dropped only at the `bottom`, where no older run is below.
+/// Like [`pick_idle`], but for undamaged runs. Tombstones are dropped only at the `bottom`.
 fn pick_idle_among(runs: &[RunSize], bottom: bool) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let total: u64 = runs.iter().map(|run| run.bytes).sum();
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn runs_that_no_rule_wants_are_merged_before_they_hold_up_writers() {
-        // Each tier lacks one run, again and again, above a run that outweighs them all.
+        // Every tier repeatedly lacks one run, above a run that outweighs them all.
         let mut runs = Vec::new();
         for _ in 0..6 {
             runs.push(run(100 << 10));
@@ -273,7 +274,7 @@ mod tests {
             for newer in runs_max..runs_max + 3 {
                 let mut runs = vec![run(4 << 20); newer];
                 runs.push(run(10 << 30));
-                // Another rule takes runs of one tier that are enough for a compaction.
+                // Another rule takes runs of one tier if there are enough for a compaction.
                 let unit = 16 << 20;
                 let groups = [
                     pick(&runs, unit, runs_max),
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!(
             pick_for_room(&runs[13..], free - 13, 100, RUNS_STALL),
             None,
-            "seven are too few"
+            "seven runs are too few"
         );
         assert_eq!(
             pick_for_room(&runs, runs.len(), 100, RUNS_STALL),
@@ -311,7 +312,7 @@ mod tests {
         );
         runs[15].damaged = true;
         let group = pick_for_room(&runs, free, 100, RUNS_STALL).unwrap();
-        assert_eq!((group.first, group.last), (0, 14), "up to the damaged one");
+        assert_eq!((group.first, group.last), (0, 14), "up to the damaged run");
     }
 
     #[test]
@@ -347,7 +348,8 @@ mod tests {
         );
     }
 
-    /// Tombstones above a damaged run stay, however often the runs above it are compacted.
+    /// Tombstones above a damaged run stay, regardless of how often the runs above it are
+    /// compacted.
     #[test]
     fn tombstones_above_a_damaged_run_are_no_reason_to_merge_a_run_alone() {
         let mut runs = vec![run(100), run(6000), run(100)];
@@ -404,7 +406,7 @@ mod tests {
 
     #[test]
     fn passes_of_overwrites_in_order_are_merged_before_they_outweigh_the_rest() {
-        // A pass is one run, however large.
+        // A pass is one run, regardless of its size.
         let pass = run(100_000);
         assert_eq!(pick(&[pass, pass], 1000, RUNS_STALL), None);
         assert_eq!(pick(&[run(900), pass, pass], 1000, RUNS_STALL), None);
@@ -420,7 +422,7 @@ mod tests {
         thirds.insert(0, run(30_000));
         let all = Group { first: 0, last: 7 };
         assert_eq!(pick(&thirds, 1000, RUNS_STALL), Some(all));
-        // Flushes alone, or one large run, are not worth it so soon.
+        // Only flushes, or one large run, are not worth compacting so soon.
         assert_eq!(pick(&[run(1000); 4], 1000, RUNS_STALL), None);
         let merged = [run(1000), run(1000), run(100_000), run(10_000)];
         assert_eq!(pick(&merged, 1000, RUNS_STALL), None);
@@ -441,7 +443,7 @@ mod tests {
         runs.insert(0, taken);
         let all = Group { first: 0, last: 3 };
         assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(all));
-        // After damage below, the remaining runs are not compacted again and again.
+        // If a run below is damaged, the remaining runs are not compacted repeatedly.
         let left = RunSize {
             deletes: 1200,
             entries: 2200,
@@ -452,7 +454,7 @@ mod tests {
             deletes: 5000,
             ..taken
         };
-        assert_eq!(pick(&[large, last], 1000, RUNS_STALL), None, "one alone");
+        assert_eq!(pick(&[large, last], 1000, RUNS_STALL), None, "a single run");
     }
 
     #[test]
@@ -463,14 +465,14 @@ mod tests {
         runs.push(run(70_000));
         let (all, flushes) = (Group { first: 0, last: 11 }, Group { first: 0, last: 7 });
         assert_eq!(pick(&runs, 1000, 10), Some(all));
-        assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(flushes), "nobody reads");
+        assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(flushes), "no readers");
         let mut many = vec![run(1000); RUNS_STALL - FAN_IN - 3];
         many.extend(&runs[8..]);
         let newest = Group {
             first: 0,
             last: many.len() - 5,
         };
-        assert_eq!(pick(&many, 1000, 10), Some(newest), "no room beside it");
+        assert_eq!(pick(&many, 1000, 10), Some(newest), "no room for flushes");
         // Below twice the weight of the last run, flushes are compacted with each other.
         runs.remove(8);
         assert_eq!(pick(&runs, 1000, 10), Some(flushes));

@@ -1,4 +1,4 @@
-//! `Schedule`: decides what is compacted next, and when too many runs stall writers.
+//! `Schedule`: decides which compaction is next, and when too many runs stall writers.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -29,8 +29,8 @@ fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
     version.runs.iter().map(size).collect()
 }
 
-/// Returns the ends of the range as keys, replacing open ends by the version's. `None` if no key is
-/// between them.
+/// Returns the bounds of the range as keys, replacing open bounds with the version's. Returns
+/// `None` if no key is between them.
 fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
     let low = match range.0 {
         Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
@@ -49,12 +49,11 @@ fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(V
     order.compare(&low, &high).is_le().then_some((low, high))
 }
 
-/// Bytes of tables that one job compresses, but at least one table.
+/// Number of table bytes that one job compresses; it takes at least one table.
 const STRETCH_BYTES: u64 = 32 << 20;
 
-/// Returns the first tables of `run` that wait for compression. Tables between them that are
-/// compressed already are included while they are fewer: copying them costs less than another job,
-/// and another version.
+/// Returns the first tables of `run` that wait for compression. Compressed tables between them are
+/// included while they are fewer: copying them costs less than another job and another version.
 fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHandle>>> {
     let whole = |table: &TableHandle| !damaged.contains_key(&table.record.file);
     let waits = |table: &Arc<TableHandle>| table.record.deferred && whole(table);
@@ -105,7 +104,7 @@ impl Schedule {
     }
 
     /// Returns the number of runs above which writers stall until a compaction ends. It is lower if
-    /// somebody reads.
+    /// there are readers.
     pub(crate) fn runs_max(&self) -> usize {
         let view = self.versions.view();
         let readers = view.runs_for_readers().unwrap_or(RUNS_STALL);
@@ -118,7 +117,7 @@ impl Schedule {
         }
     }
 
-    /// Returns what the picker chooses, including idle compactions if `idle`.
+    /// Returns the picker's choice, including idle compactions if `idle`.
     pub(crate) fn compaction_wanted(&self, state: &State, idle: bool) -> Option<Group> {
         if state.is_compacting() || !state.may_compact() {
             return None;
@@ -130,7 +129,7 @@ impl Schedule {
         })
     }
 
-    /// Whether an idle database would compact runs numbered below `below` with each other.
+    /// Returns whether an idle database would compact runs numbered below `below` with each other.
     pub(crate) fn compaction_left(&self, state: &State, below: u64) -> bool {
         let sizes = sizes(&state.version, &state.compactions.damaged);
         let runs = state.version.runs.iter().enumerate();
@@ -144,8 +143,9 @@ impl Schedule {
         })
     }
 
-    /// Whether a writer has to stall on too many runs. For the sake of readers it compacts what it
-    /// can, but does not wait for the end of a large compaction, which may take seconds.
+    /// Returns whether a writer has to stall on too many runs. For the sake of readers the writer
+    /// compacts runs if it can, but does not wait for the end of a large compaction, which may take
+    /// seconds.
     pub(crate) fn runs_hold_up(&self, state: &State) -> bool {
         let runs = state.version.runs.len();
         runs > self.runs_max()
@@ -156,7 +156,7 @@ impl Schedule {
             }
     }
 
-    /// Returns what a writer compacts that stalls on too many runs.
+    /// Returns the runs to compact by a writer that stalls on too many runs.
     pub(crate) fn compaction_for_room_wanted(&self, state: &State) -> Option<Group> {
         if !state.may_compact() {
             return None;
@@ -170,21 +170,20 @@ impl Schedule {
         )
     }
 
-    /// Returns about the size of a run that one flush makes.
+    /// Returns the approximate size of a run made by one flush.
     fn flush_unit(&self) -> u64 {
         self.shared.settings.budget.run as u64 / 2
     }
 
-    /// Whether compacting a run alone would drop its tombstones. A snapshot that may still read
-    /// below them prevents that; the run would then be compacted for ever.
+    /// Returns whether compacting a run alone would drop its tombstones. A snapshot that may still
+    /// read below them prevents this; the run would then be compacted forever.
     fn sheds_tombstones(&self, state: &State, run: usize) -> bool {
         let tables = state.version.runs[run].tables();
         let newest = tables.iter().map(|table| table.record.seq_max).max();
         self.versions.readable_at().first() >= newest.as_ref()
     }
 
-    /// Returns a plan for the tables of every run that share keys with `range`, closed under
-    /// overlap.
+    /// Returns a plan for the tables of every run that overlap `range`, closed under overlap.
     pub(crate) fn range_plan(
         &self,
         state: &mut State,
@@ -222,7 +221,7 @@ impl Schedule {
                 .zip(&version.runs)
                 .all(|(chosen, run)| chosen.tables().len() == run.tables().len())
                 && chosen.len() == version.runs.len();
-            // The output belongs into the last run: no older run holds these keys.
+            // The output belongs in the last run: no older run holds these keys.
             if !whole && chosen.last().is_none_or(|run| run.id != last) {
                 chosen.push(Run::new(last, Vec::new(), order));
             }
@@ -240,8 +239,8 @@ impl Schedule {
         })
     }
 
-    /// Whether a compaction would change `chosen`. A single run without tombstones, old versions
-    /// and uncompressed values stays as it is.
+    /// Returns whether a compaction would change `chosen`. A single run without tombstones, old
+    /// versions and uncompressed values stays unchanged.
     fn worth_compacting(&self, chosen: &[Run]) -> bool {
         let encodes = self.shared.encodes();
         match chosen {
@@ -254,7 +253,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the next tables to be compressed, from the oldest run.
+    /// Returns the next tables to compress, from the oldest run.
     pub(crate) fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
         if !self.shared.encodes() || state.is_compacting() || !state.may_compact() {
             return None;
@@ -264,7 +263,7 @@ impl Schedule {
         runs.find_map(|(at, run)| Some((at, stretch(run, &state.compactions.damaged)?)))
     }
 
-    /// Whether there are tables to be compressed.
+    /// Returns whether there are tables to compress.
     pub(crate) fn encoding_wanted(&self, state: &State) -> bool {
         self.deferred_stretch(state).is_some()
     }

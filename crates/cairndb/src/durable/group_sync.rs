@@ -1,7 +1,7 @@
-//! `GroupSync`: syncs of the log that concurrent writers share.
+//! `GroupSync`: log syncs shared by concurrent writers.
 //!
-//! One writer runs a pass for everything appended so far. Writers that arrive meanwhile wait, and
-//! one of them runs the next pass for all of them.
+//! One writer runs a pass for everything appended so far. Writers that arrive in the meantime wait,
+//! and one of them runs the next pass for all of them.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl GroupSync {
         }
     }
 
-    /// Makes every logged write so far durable, as a `Sync` write does for those before it.
+    /// Makes every logged write so far durable, as a `Sync` write does for earlier writes.
     pub(crate) fn sync_written(&self) -> Result<()> {
         self.shared.check_writable()?;
         let commit = self.log.lock();
@@ -59,7 +59,7 @@ impl GroupSync {
         self.run_passes(commit, |_| self.versions.published() >= last)
     }
 
-    /// Waits for sync passes, or runs them, until `enough`.
+    /// Waits for sync passes, or runs them, until `enough` returns true.
     fn run_passes<'a>(
         &'a self,
         mut commit: MutexGuard<'a, Commit>,
@@ -79,7 +79,8 @@ impl GroupSync {
             commit = self.log.lock();
             commit.syncing = false;
             let result = result.map_err(|error| self.versions.poison(error));
-            // A comparator may have panicked meanwhile: the memtable may then hold half of a batch.
+            // A comparator may have panicked in the meantime; the memtable may then hold half of a
+            // batch.
             if result.is_ok() && !self.shared.health.is_poisoned() {
                 commit.synced_seq = commit.synced_seq.max(target);
                 while commit
@@ -105,10 +106,10 @@ impl GroupSync {
         let plan = {
             let _turn = self.manifests.take_sync_turn()?;
             // Planned first: a record in the plan has its value in a file that is synced next. If
-            // the segments were planned later, a record that came in between would be durable
+            // the segments were planned later, a record appended in between would be durable
             // without its value.
             let plan = self.log.segments().plan_sync();
-            // Within the turn: nobody else may find clean what was claimed and lost.
+            // Within the turn: no other thread may treat claimed but lost data as clean.
             let poison = |error| self.versions.poison(error);
             let files = self.value_files.values().sync().map_err(poison)?;
             Stats::add(&self.shared.stats.file_syncs, files);

@@ -1,4 +1,4 @@
-//! `Log`: the commit lock, the log segments, and what both need of the manifest.
+//! `Log`: the commit lock, the log segments, and the parts of the manifest that both need.
 
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ pub(crate) struct Log {
     commit: Mutex<Commit>,
     committed: Condvar,
     segments: Segments,
-    /// Files found at opening that no manifest names. Those of this format are reused or removed
-    /// with the first write.
+    /// Files found at open that no manifest names. Those of this format are reused or removed by
+    /// the first write.
     leftovers: Leftovers,
-    /// Without the skipped files.
+    /// Report of the open, without the skipped files.
     report: OpenReport,
 }
 
 impl Log {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -88,20 +88,20 @@ impl Log {
         &self.leftovers
     }
 
-    /// Returns what opening found, without the skipped files.
+    /// Returns the report of the open, without the skipped files.
     pub(crate) fn report(&self) -> &OpenReport {
         &self.report
     }
 
-    /// Makes sure that edits can be appended: begins a manifest with the first write of this
-    /// handle, after a failed append, and when the open one has grown long.
+    /// Ensures that edits can be appended: starts a new manifest with the first write of this
+    /// handle, after a failed append, and when the open manifest has grown long.
     pub(crate) fn ensure_manifest(&self, commit: &mut Commit) -> Result<()> {
         let first = !self.manifests.is_open();
         if !first && !self.manifests.is_broken() && !self.manifests.is_long() {
             return Ok(());
         }
-        // The syncer may have appended an edit that is not in `durable` yet; a manifest begun now
-        // would lack it. No new pass can begin, because that takes the commit lock.
+        // The syncer may have appended an edit that is not in `durable` yet and that a manifest
+        // started now would lack. No new pass can start, because that takes the commit lock.
         drop(
             self.versions
                 .wait(self.versions.lock(), |state| !state.durable.persisting),
@@ -114,7 +114,7 @@ impl Log {
     }
 
     /// Writes the durable state as one edit into a new manifest and points CURRENT to it. The
-    /// caller holds the commit lock, so no segment can be added meanwhile.
+    /// caller holds the commit lock, so no segment can be added in the meantime.
     fn roll_manifest(&self, _commit: &mut Commit) -> Result<()> {
         let mut edit = self.manifests.durable_edit();
         edit.added_segments = self
@@ -126,8 +126,8 @@ impl Log {
         self.manifests.begin_manifest(edit)
     }
 
-    /// Creates a log file of `bytes` and marks it: nobody could remove one that a crash left
-    /// without a mark.
+    /// Creates a log file of `bytes` and marks it: a file that a crash left without a mark could
+    /// never be removed.
     pub(crate) fn create_log(&self, bytes: u64) -> Result<(FileNumber, Arc<dyn LogRegion>)> {
         let created = create_unused(
             || self.shared.new_file(),
@@ -143,8 +143,8 @@ impl Log {
     }
 
     /// Takes leftover log files of this format as spares and removes all other leftovers. After an
-    /// unclean close an earlier sync may have failed, and nobody knows which bytes of a log reach
-    /// the disk: then no log is reused.
+    /// unclean close no log is reused: an earlier sync may have failed, so it is unknown which
+    /// bytes of a log reach the disk.
     fn adopt_leftovers(&self) -> Result<()> {
         let regular = self.shared.settings.budget.segment;
         for found in self.leftovers.take_ours(&*self.shared.dir) {
@@ -167,7 +167,7 @@ impl Log {
         Ok(())
     }
 
-    /// Unlinks spare log files that only a busy log needs.
+    /// Unlinks spare log files that are needed only by a busy log.
     pub(crate) fn trim_spares(&self) {
         self.sweeper.reap_with(|| {
             let spares = self.segments.trim_spares().into_iter();
@@ -195,7 +195,7 @@ impl Log {
     /// Keeps one spare segment ready, so that no commit waits for zeros to be written.
     pub(crate) fn prepare_spare(&self) {
         let bytes = self.shared.settings.budget.segment;
-        // A log at its limit would not keep it.
+        // A log at its limit would not keep a spare.
         let full =
             self.segments.retained_bytes() + bytes > self.shared.settings.budget.retained_log;
         if full || self.segments.has_spare() || self.shared.health.check_write().is_err() {
@@ -205,7 +205,7 @@ impl Log {
             return;
         };
         Stats::add(&self.shared.stats.prewritten_bytes, bytes);
-        // Synced here, so that the first `Sync` write into it finds its metadata durable.
+        // Synced here, so that its metadata is durable before the first `Sync` write into it.
         if let Err(error) = region.sync() {
             let _ = self.versions.poison(error);
             return;
@@ -216,7 +216,7 @@ impl Log {
         }
     }
 
-    /// Whether a flush or a sync could free a segment.
+    /// Returns whether a flush or a sync could free a segment.
     pub(crate) fn can_shrink(&self, commit: &Commit) -> bool {
         let state = self.versions.lock();
         !commit.mutable.is_empty()
@@ -229,7 +229,7 @@ impl Log {
     /// Removes the spare logs and the reserve of an earlier handle, unless this handle has adopted
     /// them.
     pub(crate) fn give_up_leftovers(&self) {
-        // Held, so that nobody adopts them meanwhile.
+        // Held so that no other thread adopts them in the meantime.
         let commit = self.commit.lock();
         if self.report.clean && !self.manifests.is_open() {
             let ours = self.leftovers.take_ours(&*self.shared.dir).iter();
@@ -238,7 +238,7 @@ impl Log {
         drop(commit);
     }
 
-    /// Whether this handle has anything that the manifest does not describe.
+    /// Returns whether this handle holds data that the manifest does not describe.
     pub(crate) fn has_written(&self) -> bool {
         let state = self.versions.lock();
         self.manifests.is_open()
@@ -247,7 +247,7 @@ impl Log {
             || state.durable.pending.is_some()
     }
 
-    /// Returns what opening found. The first call looks for skipped files.
+    /// Returns the report of the open. The first call looks for skipped files.
     pub(crate) fn open_report(&self) -> &OpenReport {
         let dir = (!self.shared.health.is_closed()).then_some(&*self.shared.dir);
         self.leftovers.report(&self.report, dir)

@@ -1,4 +1,4 @@
-//! `Manifests`: the manifest that edits are appended to, and its replacement by a new one.
+//! `Manifests`: the manifest to which edits are appended, and its replacement with a new one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,11 +19,10 @@ pub(crate) struct Manifests {
     versions: Arc<VersionSet>,
     sweeper: Arc<Sweeper>,
     manifest: Manifest,
-    /// The manifest names a log or value file whose directory entry may not be durable yet.
+    /// Whether the manifest names a log or value file whose directory entry may not be durable yet.
     names_dirty: AtomicBool,
     /// Held from claiming unsynced values, names and edits until they are synced. A thread that
-    /// finds nothing to claim must not acknowledge its write before the thread that claimed it is
-    /// done.
+    /// finds nothing to claim must not acknowledge its write before the claiming thread is done.
     sync_turn: Mutex<()>,
 }
 
@@ -43,22 +42,22 @@ impl Manifests {
         }
     }
 
-    /// Whether this handle has begun a manifest.
+    /// Returns whether this handle has started a manifest.
     pub(crate) fn is_open(&self) -> bool {
         self.manifest.is_open()
     }
 
-    /// Whether a new manifest has to be begun before the next edit.
+    /// Returns whether a new manifest must be started before the next edit.
     pub(crate) fn is_broken(&self) -> bool {
         self.manifest.is_broken()
     }
 
-    /// Whether a new manifest would be much shorter.
+    /// Returns whether a new manifest would be much shorter.
     pub(crate) fn is_long(&self) -> bool {
         self.manifest.is_long()
     }
 
-    /// Bytes of the open manifest.
+    /// Returns the length of the open manifest in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.manifest.bytes()
     }
@@ -68,20 +67,20 @@ impl Manifests {
         self.manifest.give_up();
     }
 
-    /// Appends `edit`. It survives the death of the process when this returns.
+    /// Appends `edit`. Once this returns, the edit survives the death of the process.
     ///
     /// # Errors
-    /// From the file. The manifest is broken then.
+    /// Errors of the file, after which the manifest is broken.
     pub(crate) fn append(&self, edit: &VersionEdit) -> Result<()> {
         self.manifest.append(edit, &self.shared.stats)
     }
 
-    /// As [`Manifests::append`], for an edit that names a file whose directory entry may not be
-    /// durable.
+    /// Like [`Manifests::append`], but for an edit that names a file whose directory entry may not
+    /// be durable.
     pub(crate) fn append_naming(&self, edit: &VersionEdit) -> Result<()> {
         self.names_dirty.store(true, Ordering::Release);
         let appended = self.append(edit);
-        // Again: a sync pass may have claimed the names before the edit was appended.
+        // Set again: a sync pass may have claimed the names before the edit was appended.
         self.names_dirty.store(true, Ordering::Release);
         appended
     }
@@ -92,7 +91,7 @@ impl Manifests {
         self.names_dirty.swap(false, Ordering::AcqRel)
     }
 
-    /// Returns a claim of names, if the manifest was not synced.
+    /// Gives back a claim of names, if the manifest was not synced.
     pub(crate) fn give_back_names(&self) {
         self.names_dirty.store(true, Ordering::Release);
     }
@@ -100,12 +99,12 @@ impl Manifests {
     /// Makes every appended edit durable.
     ///
     /// # Errors
-    /// From the sync. The caller poisons the handle.
+    /// Errors of the sync, after which the caller poisons the handle.
     pub(crate) fn sync(&self) -> Result<()> {
         self.manifest.sync(&self.shared.stats)
     }
 
-    /// Returns the edit that makes the durable version from nothing, without a log.
+    /// Returns the edit that builds the durable version from an empty one, without a log.
     pub(crate) fn durable_edit(&self) -> VersionEdit {
         let state = self.versions.lock();
         let dead = state.durable.dead.iter();
@@ -119,8 +118,8 @@ impl Manifests {
     }
 
     /// Writes `edit`, which describes everything, into a new manifest and points CURRENT to it.
-    /// Only this first edit may be divided into several: an appended edit must be there as a whole
-    /// or not at all.
+    /// Only this first edit may be divided into several: an appended edit must be present
+    /// completely or not at all.
     pub(crate) fn begin_manifest(&self, edit: VersionEdit) -> Result<()> {
         let old = self.versions.lock().durable.manifest;
         let salt = self.shared.env.random_u64();
@@ -135,7 +134,7 @@ impl Manifests {
                 let writer = ManifestWriter::create(&*self.shared.dir, number, salt, &base)?;
                 let prepared = prepare_current(&*self.shared.dir, number);
                 if prepared.as_ref().is_err_and(is_taken) {
-                    // Both names have to be free.
+                    // Both names must be free.
                     self.sweeper.reaper().add(name::manifest(number));
                 }
                 prepared.map(|()| writer)
@@ -145,9 +144,9 @@ impl Manifests {
             Ok(begun) => begun,
             Err(error) if is_taken(&error) => return Err(error),
             Err(error) => {
-                // CURRENT is unchanged and nothing needs these two files. But no durable record
-                // says that the number is taken, so the manifest stays as a mark for the next
-                // opening, until a later attempt succeeds or leaves another.
+                // CURRENT is unchanged and nothing needs these two files. However, no durable
+                // record states that the number is taken, so the manifest stays as a mark for the
+                // next open until a later attempt succeeds or leaves another.
                 self.sweeper
                     .reaper()
                     .add(name::temp(FileNumber(begun_number)));
@@ -158,8 +157,8 @@ impl Manifests {
         self.forget_failed_manifest(0);
         let poison = |error| self.versions.poison(error);
         self.shared.dir.sync().map_err(poison)?;
-        // Some file systems rename although they report a failure. Both manifests stay, and nothing
-        // is appended to the old one that the new one lacks.
+        // Some file systems rename the file although they report a failure. Both manifests are
+        // kept, and nothing that the new one lacks is appended to the old one.
         self.shared
             .dir
             .rename(&name::temp(number), name::CURRENT)
@@ -175,8 +174,8 @@ impl Manifests {
         Ok(())
     }
 
-    /// Removes the manifest that an earlier attempt left. `next` is the one that this attempt
-    /// leaves, or 0.
+    /// Removes the manifest left by an earlier attempt. `next` is the number of the one that this
+    /// attempt leaves, or 0.
     fn forget_failed_manifest(&self, next: u64) {
         let earlier = std::mem::replace(&mut self.versions.lock().durable.failed_manifest, next);
         if earlier != 0 {
@@ -186,9 +185,9 @@ impl Manifests {
         }
     }
 
-    /// Takes the turn to claim what waits for a sync and to sync it. A thread whose sync fails
-    /// poisons the handle before it releases the turn: the next one finds nothing to claim and must
-    /// not take for durable what was lost.
+    /// Takes the turn to claim and sync unsynced data. A thread whose sync fails poisons the handle
+    /// before it releases the turn: the next thread finds nothing to claim and must not treat lost
+    /// data as durable.
     ///
     /// # Errors
     /// `Poisoned`, `Closed`.

@@ -1,8 +1,8 @@
-//! `Persister`: makes installed versions durable, then frees what they replace.
+//! `Persister`: makes installed versions durable, then frees the files that they replace.
 //!
-//! One pass takes everything that was installed since the last and writes only the difference to
-//! the durable version: a table that was flushed and compacted away in between is never synced. The
-//! order of steps is what makes a crash at any point harmless:
+//! A pass takes everything that was installed since the last pass and writes only the difference
+//! from the durable version: a table that was flushed and compacted away in between is never
+//! synced. The order of steps makes a crash at any point harmless:
 //!
 //! 1. sync tables, value files, directory;
 //! 2. append the edit to the manifest and sync it;
@@ -28,22 +28,22 @@ use crate::versions::shared::Shared;
 use crate::versions::state::Pending;
 use crate::versions::version_set::VersionSet;
 
-/// Segments that a pass faults in when it retires them: about as many as a writer uses until the
-/// next pass.
+/// Number of segments that a pass faults in when it retires them: about as many as a writer uses
+/// before the next pass.
 const SPARES_WARMED: usize = 8;
 
 /// Everything one pass makes durable.
 struct Batch<'a> {
-    /// Held to the end of a pass that writes a whole manifest, because its edit would be too long.
-    /// No segment and no value file may be begun meanwhile, and callers that wait for the end of a
-    /// pass hold it too.
+    /// Held until the end of a pass that writes a whole manifest because its edit would be too
+    /// long. No segment or value file may be started in the meantime, and callers that wait for the
+    /// end of a pass hold it too.
     whole: Option<MutexGuard<'a, Commit>>,
     pending: Pending,
-    /// Versions installed when the pass began.
+    /// Number of versions installed when the pass began.
     installed: u64,
     from: Arc<Version>,
     last_seq: SeqNo,
-    /// Segments before this one hold nothing that the version lacks.
+    /// Number of the first segment that may hold entries which the version lacks.
     floor: u64,
 }
 
@@ -107,11 +107,12 @@ impl Persister {
         }
     }
 
-    /// Makes pending versions durable. Returns `false` if there are none or another thread does it.
+    /// Makes pending versions durable. Returns `false` if there are none or another thread is doing
+    /// so.
     ///
     /// # Errors
     /// A failed sync poisons the handle. After a failed append the versions stay pending, and the
-    /// next attempt begins a new manifest.
+    /// next attempt starts a new manifest.
     pub(crate) fn persist(&self) -> Result<bool> {
         let taken = self.take_batch();
         let result = match taken {
@@ -130,7 +131,7 @@ impl Persister {
     fn persist_taken(&self, batch: Batch<'_>) -> Result<bool> {
         let result = self.persist_batch(&batch);
         let mut state = self.versions.lock();
-        // The manifest names value files that were begun meanwhile.
+        // The manifest names value files that were started in the meantime.
         let values = Arc::clone(&state.version.values);
         match result {
             Ok(edit) => {
@@ -142,8 +143,8 @@ impl Persister {
                 }
                 drop(state);
                 let installed = batch.installed;
-                // Before `persisting` is cleared: a caller that waits for idle finds the segments
-                // freed.
+                // Before `persisting` is cleared, so that the segments are freed for a caller that
+                // waits until the database is idle.
                 self.release(batch);
                 let mut state = self.versions.lock();
                 state.durable.persisting = false;
@@ -183,7 +184,8 @@ impl Persister {
             return Ok(None);
         };
         state.durable.persisting = true;
-        // Includes those that were compacted away meanwhile, which the edit would not have.
+        // Includes tables that have been compacted away in the meantime, which the edit would not
+        // contain.
         let added = pending.added.iter().map(|added| &added.table.record);
         let bytes: usize = added.map(TableRecord::variable_bytes).sum();
         let from = Arc::clone(&state.durable.version);
@@ -207,7 +209,7 @@ impl Persister {
         let new = batch.pending.added.iter();
         let new = new.filter(|new| added.contains(&new.table.record.file));
         let syncs: Vec<_> = new.filter_map(|new| new.sync.as_ref()).collect();
-        // Begins all syncs before it waits for the first, so that the disk works on them together.
+        // Starts all syncs before waiting for the first, so that the disk works on them together.
         for sync in &syncs {
             sync.begin();
         }
@@ -215,13 +217,13 @@ impl Persister {
             sync.sync().map_err(poison)?;
             Stats::add(&self.shared.stats.file_syncs, 1);
         }
-        // Before the turn, which `Sync` writers wait for.
+        // Before the turn, because `Sync` writers wait for the turn.
         let files = self.value_files.moved().sync().map_err(poison)?;
         Stats::add(&self.shared.stats.file_syncs, files);
         let _turn = self.manifests.take_sync_turn()?;
         self.value_files.values().sync().map_err(poison)?;
-        // Also for the names of logs and value files in earlier edits: this sync of the manifest
-        // makes those edits durable too.
+        // This also covers the names of logs and value files in earlier edits, because this sync of
+        // the manifest makes those edits durable too.
         if self.manifests.take_names() || !added.is_empty() {
             self.shared.dir.sync().map_err(poison)?;
             Stats::add(&self.shared.stats.file_syncs, 1);
@@ -232,7 +234,7 @@ impl Persister {
         edit.value_dead = self.newly_dead(&batch.pending.version);
         let written = if batch.whole.is_some() {
             let whole = self.whole_edit(batch, &edit.value_dead);
-            // After a failure nobody knows which of the two manifests a crash would leave.
+            // After a failure it is unknown which of the two manifests a crash would leave.
             self.manifests
                 .begin_manifest(whole)
                 .inspect_err(|_| self.manifests.give_up())
@@ -240,7 +242,8 @@ impl Persister {
             self.manifests.append(&edit)
         };
         if let Err(error) = written {
-            // Earlier edits are not durable yet, and later records need the files that they name.
+            // Earlier edits are not durable yet, and later records need the files named by these
+            // edits.
             self.manifests.give_back_names();
             return Err(error);
         }
@@ -248,7 +251,7 @@ impl Persister {
         Ok(edit)
     }
 
-    /// Returns the edit that makes the version of `batch` from nothing.
+    /// Returns the edit that builds the version of `batch` from an empty one.
     fn whole_edit(&self, batch: &Batch<'_>, newly_dead: &[(u64, u64)]) -> VersionEdit {
         let mut dead = self.versions.lock().durable.dead.clone();
         for (file, bytes) in newly_dead {
@@ -279,7 +282,7 @@ impl Persister {
             .collect()
     }
 
-    /// Frees what the durable manifest does not name any more.
+    /// Frees the files that the durable manifest no longer names.
     fn release(&self, batch: Batch<'_>) {
         let kept: BTreeSet<u64> = batch
             .pending
@@ -316,10 +319,11 @@ impl Persister {
         }
     }
 
-    /// Makes everything durable that was installed before the call.
+    /// Makes everything that was installed before the call durable.
     pub(crate) fn persist_all(&self) -> Result<()> {
         loop {
-            // A pass takes everything that is pending; versions installed later are not waited for.
+            // A pass takes everything that is pending. This does not wait for versions installed
+            // later.
             if self.persist()? {
                 return Ok(());
             }

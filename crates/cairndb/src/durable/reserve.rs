@@ -1,18 +1,20 @@
-//! `DiskReserve`: disk space that is kept for deletions, flushes and compactions on a nearly full
-//! file system.
+//! `DiskReserve`: disk space kept for deletions, flushes and compactions on a nearly full file
+//! system.
 //!
-//! On a full disk nothing could be deleted without it: a tombstone has to be logged, flushed and
-//! compacted before one byte is freed. So while a file system is nearly full, the database keeps
-//! unused log files and removes them when it finds no room ([`crate::space::make_room`]). An
-//! opening reuses or removes them like spare logs.
+//! Without a reserve, nothing could be deleted on a full disk: a tombstone has to be logged,
+//! flushed and compacted before a byte is freed. Therefore, while a file system is nearly full, the
+//! database keeps unused log files, and removes them when it runs out of room
+//! ([`crate::space::make_room`]). When the database is next opened, they are reused or removed like
+//! spare logs.
 //!
-//! There is no reserve on a file system with room: it would be larger than a small idle database.
-//! If other programs fill the disk between two checks, the remaining free space has to suffice.
+//! There is no reserve on a file system with plenty of room, because it would be larger than a
+//! small idle database. If other programs fill the disk between two checks, the remaining free
+//! space has to suffice.
 //!
-//! Invariant: while the reserve is given up (`short`), no put begins a memtable or a segment.
+//! Invariant: while the reserve is released (`short`), no put starts a memtable or a segment.
 //!
-//! Locks: `turn`, while files are created, so that one thread does it; `held`, inside all others,
-//! never across I/O.
+//! Locks: `turn`, held while files are created, so that only one thread does so; `held`, taken
+//! inside all other locks, never held across I/O.
 
 use std::sync::Arc;
 
@@ -53,34 +55,34 @@ impl DiskReserve {
         }
     }
 
-    /// Whether it was given up and there is no room for another.
+    /// Returns whether the reserve was released and there is no room for another.
     pub(crate) fn is_short(&self) -> bool {
         self.reserve.is_short()
     }
 
-    /// Whether the file system is nearly full, or was at the last check.
+    /// Returns whether the file system is nearly full, or was at the last check.
     pub(crate) fn is_near(&self) -> bool {
         self.reserve.is_near()
     }
 
-    /// Returns, once, whether the reserve is to be taken or given back.
+    /// Returns whether the reserve must be taken or released, and clears this flag.
     pub(crate) fn take_due(&self) -> bool {
         self.reserve.take_due()
     }
 
-    /// Returns the free space and the plan for it; `None` if the file system does not report it.
+    /// Returns the free space and the plan for it, or `None` if the file system does not report it.
     pub(crate) fn space(&self) -> Option<(Space, Plan)> {
         let space = self.shared.dir.space().ok().flatten()?;
         Some((space, Plan::new(&self.shared.settings.budget, space.total)))
     }
 
-    /// Whether the file system is nearly full.
+    /// Returns whether the file system is nearly full.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.space()
             .is_some_and(|(space, plan)| space.free < plan.near)
     }
 
-    /// Checks the free space and takes or gives back the reserve, unless it was given up. Costs a
+    /// Checks the free space and takes or returns the reserve, unless it was released. Costs a
     /// system call, or the creation of its files.
     pub(crate) fn tend_reserve(&self) {
         if !self.reserve.is_short() {
@@ -88,8 +90,8 @@ impl DiskReserve {
         }
     }
 
-    /// Takes a reserve again that was given up, if there is room. Returns whether there is one, or
-    /// no need for one.
+    /// Takes a released reserve again if there is room. Returns whether a reserve exists or is not
+    /// needed.
     pub(crate) fn retake_reserve(&self) -> bool {
         if self.reserve.is_short() {
             self.tend(self.reserve.turn.try_lock());
@@ -97,8 +99,8 @@ impl DiskReserve {
         !self.reserve.is_short()
     }
 
-    /// Asks the worker to take or give back the reserve, because a writer would delay everybody
-    /// meanwhile. Does it here if half of the room until the disk is full is used up.
+    /// Asks the worker to take or return the reserve, because a writer that did so would delay all
+    /// other threads. Does so here if less than half of the room beyond the reserve is left.
     pub(crate) fn ask_for_reserve(&self) {
         let Some((space, plan)) = self.space() else {
             return;
@@ -116,15 +118,16 @@ impl DiskReserve {
         state.due = !urgent;
         drop(state);
         if urgent {
-            // Waits for a worker that is taking it: a writer that went on would fill the disk
-            // meanwhile.
+            // Waits for a worker that is taking it: a writer that continued would fill the disk in
+            // the meantime.
             self.tend(Some(self.reserve.turn.lock()));
         } else {
             self.versions.notify_work();
         }
     }
 
-    /// As [`DiskReserve::ask_for_reserve`], if enough large values were appended since.
+    /// Like [`DiskReserve::ask_for_reserve`], but only if enough large values were appended since
+    /// the last check.
     pub(crate) fn ask_for_reserve_after(&self, appended: u64) {
         let mut state = self.reserve.state.lock();
         state.appended += appended;
@@ -135,7 +138,7 @@ impl DiskReserve {
         }
     }
 
-    /// Takes or gives back the reserve. Does nothing if another thread has the turn.
+    /// Takes or returns the reserve. Does nothing if another thread has the turn.
     fn tend(&self, turn: Option<MutexGuard<'_, ()>>) {
         let (Some(_turn), Some((space, plan))) = (turn, self.space()) else {
             return;
@@ -146,8 +149,8 @@ impl DiskReserve {
             state.table_bytes = small.then_some(plan.table_bytes);
             if space.free >= plan.near {
                 state.short = false;
-                // The threshold is higher than that for taking it, so that the two do not
-                // alternate.
+                // The threshold is higher than the one for taking the reserve, to avoid alternating
+                // between the two.
                 if space.free >= plan.near + plan.bytes {
                     for file in state.files.drain(..) {
                         self.sweeper.reaper().add(name::log(FileNumber(file)));
@@ -156,14 +159,14 @@ impl DiskReserve {
                 return;
             }
             let missing = plan.files.saturating_sub(state.files.len());
-            // A quarter more, for what is begun before the next check.
+            // A quarter more, for work that starts before the next check.
             let room = missing as u64 * self.shared.settings.budget.segment / 4 * 5;
             if state.short && space.free < room {
                 return;
             }
             missing
         };
-        // Without the lock, because writers ask whether there is a reserve.
+        // Without the lock, because writers check whether there is a reserve.
         let create = |_| {
             self.log
                 .create_log(self.shared.settings.budget.segment)
@@ -175,7 +178,7 @@ impl DiskReserve {
         state.files.extend(made);
     }
 
-    /// Gives up the reserve. Returns whether there was any.
+    /// Releases the reserve. Returns whether there was any.
     pub(crate) fn give_up_reserve(&self) -> bool {
         let mut state = self.reserve.state.lock();
         state.short = true;
@@ -194,8 +197,8 @@ impl DiskReserve {
     }
 
     /// Refuses a compaction whose estimated output, without tombstones and the entries that they
-    /// hide, exceeds the free space. It would write until the disk is full and take the remaining
-    /// space from others.
+    /// hide, exceeds the free space. Such a compaction would write until the disk is full and take
+    /// the remaining space from other work.
     ///
     /// # Errors
     /// `NoSpace`.

@@ -10,7 +10,7 @@ use crate::versions::shared::Shared;
 
 pub(crate) struct Sweeper {
     shared: Arc<Shared>,
-    /// Released by closing. Held while files are unlinked.
+    /// Directory lock, released on close. The mutex is held while files are unlinked.
     lock: Mutex<Option<Box<dyn DirLock>>>,
     reaper: Arc<Reaper>,
 }
@@ -42,17 +42,17 @@ impl Sweeper {
         self.reap_with(Vec::new)
     }
 
-    /// As [`Sweeper::reap`], and unlinks the files that `more` names.
+    /// Like [`Sweeper::reap`], but also unlinks the files that `more` names.
     pub(crate) fn reap_with(&self, more: impl FnOnce() -> Vec<String>) -> bool {
         if self.shared.origin.check().is_err() {
             return false;
         }
-        // Held meanwhile: after its release the names may belong to another handle.
+        // Held throughout: once it is released, the names may belong to another handle.
         let lock = self.lock.lock();
         if lock.is_none() || self.shared.health.is_poisoned() {
             return false;
         }
-        // A file that cannot be unlinked now is removed by the next opening.
+        // A file that cannot be unlinked now is removed at the next open.
         self.reaper
             .reap(more, |obsolete| self.shared.dir.unlink(obsolete).is_ok())
     }

@@ -1,4 +1,4 @@
-//! `ValueFiles`: the value files that writers and value garbage collection append to.
+//! `ValueFiles`: the value files to which writers and value garbage collection append.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct ValueFiles {
     manifests: Arc<Manifests>,
     log: Arc<Log>,
     values: ValueLog,
-    /// For values that are copied out of files that are mostly dead.
+    /// Log for values copied out of mostly dead files.
     moved: Arc<ValueLog>,
 }
 
@@ -49,17 +49,17 @@ impl ValueFiles {
         }
     }
 
-    /// The file that writers append to.
+    /// Returns the file to which writers append.
     pub(crate) fn values(&self) -> &ValueLog {
         &self.values
     }
 
-    /// The file that value garbage collection appends to.
+    /// Returns the file to which value garbage collection appends.
     pub(crate) fn moved(&self) -> &Arc<ValueLog> {
         &self.moved
     }
 
-    /// Whether values are being appended to `file`.
+    /// Returns whether values are being appended to `file`.
     pub(crate) fn is_filled(&self, file: u64) -> bool {
         [self.values.active(), self.moved.active()].contains(&Some(file))
     }
@@ -74,8 +74,8 @@ impl ValueFiles {
         }
     }
 
-    /// Closes `files` for appending while no compaction is running. A file that a writer has just
-    /// appended to stays open.
+    /// Closes `files` for appending while no compaction is running. A file to which a writer has
+    /// just appended stays open.
     pub(crate) fn close_files(&self, commit: &Commit, files: &BTreeSet<u64>) {
         for file in files {
             if commit.first_values().is_none_or(|first| first > *file) {
@@ -88,11 +88,11 @@ impl ValueFiles {
     /// Makes room for copies, before each step of a relocation.
     ///
     /// # Errors
-    /// From the file or the manifest.
+    /// Errors of the file or the manifest.
     pub(crate) fn room_for_copies(&self) -> Result<()> {
         self.moved.begin_sync();
         if self.moved.unsynced_files() > UNSYNCED_FILES_MAX {
-            // Each keeps a descriptor until it is synced.
+            // Each file holds a descriptor until it is synced.
             self.moved
                 .sync()
                 .map_err(|error| self.versions.poison(error))?;
@@ -105,18 +105,18 @@ impl ValueFiles {
         let (begun, ()) = self.begin_value_file(&mut commit, self.shared.encodes(), |_| Ok(()))?;
         let mut state = self.versions.lock();
         state.value_gc.first_copies.get_or_insert(begun.number());
-        // Under the commit lock: a search for dead files then finds it open for appending.
+        // Under the commit lock, so that a search for dead files finds the file open for appending.
         self.moved.begin(begun);
         Ok(())
     }
 
-    /// Creates a value file, lets `fill` append to it, and names it in the manifest. `settled` says
-    /// that its values need no compression later. It is filled before it is named: otherwise each
-    /// write that found no room for its value would leave an empty file and an edit.
+    /// Creates a value file, lets `fill` append to it, and names it in the manifest. `settled`
+    /// means that its values need no compression later. The file is filled before it is named:
+    /// otherwise each write that found no room for its value would leave an empty file and an edit.
     ///
     /// # Errors
-    /// From the file or the manifest. At most a file is left, which is unlinked soon or by the next
-    /// opening.
+    /// Errors of the file or the manifest. At most one file is left, which is unlinked soon or at
+    /// the next open.
     pub(crate) fn begin_value_file<T>(
         &self,
         commit: &mut Commit,
@@ -124,8 +124,8 @@ impl ValueFiles {
         fill: impl FnOnce(&mut ValueWriter) -> Result<T>,
     ) -> Result<(Active, T)> {
         self.log.ensure_manifest(commit)?;
-        // The file is useless after a failed step. If its edit reached the disk all the same, the
-        // next opening finds the file missing and treats it as one whose name was not durable.
+        // The file is useless after a failed step. If its edit reached the disk nevertheless, the
+        // next open finds the file missing and treats it as a file whose name was not durable.
         let given_up = |number, error| {
             self.sweeper.reaper().add(name::value(FileNumber(number)));
             error
@@ -156,7 +156,7 @@ impl ValueFiles {
         let handle = ValueHandle::begun(number, &self.shared.opener);
         handle.settled.store(settled, Ordering::Relaxed);
         let handle = Arc::new(handle);
-        // The manifest already names the file, so both versions get it.
+        // The manifest already names the file, so it is added to both versions.
         let pending = state
             .durable
             .pending

@@ -1,4 +1,4 @@
-//! Puts the parts of a database together: each gets those that it uses.
+//! Assembles the components of a database: each receives the components that it uses.
 
 use crate::durable::sweeper::Sweeper;
 use crate::engine::checkpoint::Checkpoints;
@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Everything that an opening has found and made.
+/// Everything that was found and created during an open.
 pub(super) struct Opened {
     pub(super) env: Arc<dyn Env>,
     pub(super) dir: Arc<dyn Dir>,
@@ -38,7 +38,7 @@ pub(super) struct Opened {
     pub(super) recovered: Recovered,
 }
 
-/// The parts of a database that only tests reach into.
+/// Components of a database that only tests access.
 #[cfg(test)]
 pub(crate) struct Parts {
     pub(crate) value_files: Arc<crate::durable::value_files::ValueFiles>,
@@ -47,7 +47,7 @@ pub(crate) struct Parts {
     pub(crate) squeezer: Arc<crate::space::squeeze::Squeezer>,
 }
 
-/// Puts the parts together. Also returns those that opening itself uses.
+/// Assembles the components. Also returns those used during the open.
 pub(super) fn assemble(opened: Opened) -> (Arc<Core>, Arc<Sweeper>, Arc<ValueGc>) {
     let cache = Arc::clone(&opened.opener.cache);
     let pool = ChunkPool::new(opened.settings.budget.write_share);
@@ -56,7 +56,7 @@ pub(super) fn assemble(opened: Opened) -> (Arc<Core>, Arc<Sweeper>, Arc<ValueGc>
     (core, durable.sweeper, value_gc)
 }
 
-/// Builds the first stages from what was found.
+/// Builds the first stages from the result of the open.
 fn foundation(opened: Opened) -> (Base, Durable) {
     let Opened {
         env,
@@ -69,7 +69,7 @@ fn foundation(opened: Opened) -> (Base, Durable) {
     } = opened;
     let (order, budget) = (context.order.clone(), settings.budget);
     let readers = Readers::new(context, FIRST_VIEW);
-    // Not from the pool: a database with few entries takes little memory for them.
+    // Not from the pool, so that a database with few entries uses little memory.
     let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.memtable);
     let version = first_version(&opener, &mut recovered);
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
@@ -99,7 +99,7 @@ fn foundation(opened: Opened) -> (Base, Durable) {
     (base, durable)
 }
 
-/// Builds the stages above [`Durable`], and the calls of users over all of them.
+/// Builds the stages above [`Durable`], and `Core` on top of all of them.
 fn core(
     base: &Base,
     durable: &Durable,

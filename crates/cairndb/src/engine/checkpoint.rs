@@ -1,4 +1,5 @@
-//! `Checkpoints`: copies of a database in another directory, which share its files by hard links.
+//! `Checkpoints`: copies of a database in another directory that share its files through hard
+//! links.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,10 +35,10 @@ impl Checkpoints {
         }
     }
 
-    /// Makes `path`, which must be missing or empty, a database with everything written so far.
+    /// Creates a database with everything written so far at `path`, which must be missing or empty.
     ///
     /// # Errors
-    /// `InvalidArgument` if the directory is not empty; from flushing, linking, syncing.
+    /// `InvalidArgument` if the directory is not empty; errors of flushing, linking and syncing.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
         if self.shared.settings.read_only {
             return Err(Error::new(
@@ -55,9 +56,9 @@ impl Checkpoints {
         let mut made = Vec::new();
         let result = self.copy_into(&*target, &mut made);
         if result.is_err() && matches!(target.size_of(name::CURRENT), Ok(None)) {
-            // The next attempt needs an empty directory. With CURRENT it is a database that only
-            // lacks a sync. Files that this call has not made belong to another, perhaps to a
-            // second checkpoint.
+            // The next attempt needs an empty directory. With CURRENT, the directory is a database
+            // that only lacks a sync. Files that this call has not created have another owner,
+            // perhaps a second checkpoint.
             for named in made {
                 let _ = target.unlink(&named);
             }
@@ -65,10 +66,10 @@ impl Checkpoints {
         result
     }
 
-    /// Links and writes everything, and records what it made.
+    /// Links and writes all files, and records those that it created.
     fn copy_into(&self, target: &dyn Dir, made: &mut Vec<String>) -> Result<()> {
         self.writer.flush_all()?;
-        // The handles of the version keep its files from being unlinked meanwhile.
+        // The version's handles keep its files from being unlinked in the meantime.
         let (version, last_seq) = {
             let state = self.versions.lock();
             (Arc::clone(&state.durable.version), state.durable.seq)
@@ -82,25 +83,25 @@ impl Checkpoints {
             self.link_into(target, &named)?;
             made.push(named);
         }
-        // An error of the format names no directory; this one is about the target.
+        // A format error names no directory; this one concerns the target.
         self.describe(target, &version, last_seq, made)
             .map_err(|error| error.directory(target.path()))
     }
 
-    /// Makes a file of this database appear in `target`.
+    /// Links or copies a file of this database into `target`.
     ///
     /// # Errors
-    /// `Corruption` if it is missing here; from linking.
+    /// `Corruption` if the file is missing here; errors of linking.
     fn link_into(&self, target: &dyn Dir, named: &str) -> Result<()> {
         let linked = self.shared.dir.link(named, target, named);
-        // The target may be what does not exist any more.
+        // The target directory may be the one that no longer exists.
         if linked.is_ok() || self.shared.dir.size_of(named)?.is_some() {
             return linked;
         }
         needed(named, linked)
     }
 
-    /// Makes the linked files a database.
+    /// Writes the manifest and CURRENT that make the linked files a database.
     fn describe(
         &self,
         target: &dyn Dir,
@@ -121,8 +122,8 @@ impl Checkpoints {
         made.push(name::manifest(number));
         let salt = self.shared.env.random_u64();
         drop(ManifestWriter::new(manifest, number, salt, &edits)?);
-        // Recorded before it is made, because a partial file has to be removed as well. An existing
-        // file of this name is replaced.
+        // Recorded before it is created, because a partial file has to be removed as well. An
+        // existing file of this name is replaced.
         made.push(name::temp(number));
         install_current(target, number)
     }

@@ -1,9 +1,9 @@
 //! `Closer`: flushes, persists, writes a clean manifest and releases the lock.
 //!
-//! Closing writes a new manifest of one record, which its header covers to the end: every file with
-//! its length, the last sequence number, and no log. So the next opening replays nothing and
-//! notices a missing byte of the manifest, which it could not in one that was appended to. A handle
-//! that wrote and compacted nothing writes nothing.
+//! Closing writes a new manifest of one record, which its header covers completely: every file with
+//! its length, the last sequence number, and no log. The next open therefore replays nothing and
+//! detects a missing byte of the manifest, which is impossible in a manifest that was appended to.
+//! A handle that wrote and compacted nothing writes nothing.
 
 use std::sync::Arc;
 
@@ -39,14 +39,14 @@ pub(crate) struct Closer {
     space: Arc<SpaceMaker>,
     writer: Arc<Writer>,
     scheduler: Arc<Scheduler>,
-    /// Held by the thread that closes, from beginning to end. Holds the failure of a failed close.
+    /// Held by the closing thread for the entire close. Contains the error of a failed close.
     close_turn: Mutex<Option<Error>>,
 }
 
 impl Closer {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -79,8 +79,8 @@ impl Closer {
         }
     }
 
-    /// Ends the handle and returns the first failure. The lock is released in any case. A second
-    /// call returns after the first, with the same failure: the directory is free then.
+    /// Closes the handle and returns the first failure. The lock is released in any case. A second
+    /// call returns after the first, with the same failure; the directory is then unlocked.
     pub(crate) fn close(&self) -> Result<()> {
         // In a forked child, the files and threads belong to the parent.
         self.shared.origin.check()?;
@@ -88,7 +88,8 @@ impl Closer {
         if self.shared.health.is_closed() {
             return failure.clone().map_or(Ok(()), Err);
         }
-        // Writes are refused from here on: fast writers would keep the handle open for ever.
+        // Writes are refused from here on: otherwise fast writers would keep the handle open
+        // forever.
         self.log.lock().closing = true;
         let flushed = self.flush_before_close();
         self.stop_threads();
@@ -103,7 +104,7 @@ impl Closer {
         result
     }
 
-    /// Refuses calls and waits for those in progress: nothing of this handle may touch the
+    /// Refuses new calls and waits for those in progress: no part of this handle may access the
     /// directory after the lock is released.
     fn stop_calls(&self) {
         let mut commit = self.log.lock();
@@ -191,15 +192,15 @@ impl Closer {
         Ok(())
     }
 
-    /// Returns the commit lock at a moment when tables hold everything, the manifest names all
-    /// tables, and no job runs.
+    /// Returns the commit lock once tables hold everything, the manifest names all tables, and no
+    /// job is running.
     fn lock_when_written_out(&self) -> Result<MutexGuard<'_, Commit>> {
         loop {
             self.persister.persist_all()?;
             while self.dead_files.drop_dead_values()? {}
             let mut commit = self.log.lock();
-            // A sync pass that fails must poison the handle first: a second sync might succeed, of
-            // pages that the system has dropped.
+            // A sync pass that fails must poison the handle first: a second sync might succeed
+            // although the system has dropped the pages.
             while commit.syncing {
                 self.log.wait(&mut commit);
             }

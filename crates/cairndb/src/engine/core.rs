@@ -1,7 +1,7 @@
-//! `Core`: one open database, its parts and the calls of its users.
+//! `Core`: one open database, its components and the operations on it.
 //!
-//! Each part changes its own state alone and uses only parts below it: see `ARCHITECTURE.md`.
-//! [`crate::versions::state`] has the order of locks.
+//! Each component alone changes its own state and uses only components below it; see
+//! `ARCHITECTURE.md`. [`crate::versions::state`] documents the lock order.
 
 use std::fmt;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) struct Core {
     pub(super) checkpoints: Checkpoints,
     pub(super) properties: Properties,
     pub(super) closer: Closer,
-    /// For tests alone.
+    /// For tests only.
     #[cfg(test)]
     pub(crate) parts: crate::engine::assemble::Parts,
 }
@@ -95,7 +95,7 @@ impl Core {
         self.writer.write_operand(key, operand, durability)
     }
 
-    /// Writes a batch: all of it or nothing.
+    /// Writes a batch atomically.
     #[inline]
     pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
         self.begin_write()?;
@@ -112,12 +112,12 @@ impl Core {
         self.writer.flush_all()
     }
 
-    /// Compacts everything that shares keys with `range`.
+    /// Compacts everything that overlaps `range`.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
         self.manual.compact_range(range)
     }
 
-    /// Waits for the background work that is there now, at most for `limit`.
+    /// Waits for the background work that is currently pending, at most for `limit`.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
         self.waiting.wait_idle(limit)
     }
@@ -127,7 +127,7 @@ impl Core {
         self.steps.step(job)
     }
 
-    /// Makes `path` a database with everything written so far.
+    /// Creates a database with everything written so far at `path`.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
         self.checkpoints.checkpoint(path)
     }
@@ -137,17 +137,17 @@ impl Core {
         self.properties.property(name)
     }
 
-    /// Returns the bytes on disk that hold keys in `[from, to)`.
+    /// Returns the number of bytes on disk that hold keys in `[from, to)`.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         self.properties.approximate_size(from, to)
     }
 
-    /// Returns what opening found.
+    /// Returns the report of the open.
     pub(crate) fn open_report(&self) -> &OpenReport {
         self.log.open_report()
     }
 
-    /// Ends the handle.
+    /// Closes the handle.
     pub(crate) fn close(&self) -> Result<()> {
         self.closer.close()
     }

@@ -1,4 +1,4 @@
-//! The state that an opening begins with, made from what recovery found.
+//! The initial state of an open database, made from the result of recovery.
 
 use crate::jobs::relocation::ValueGcState;
 use crate::read::view::{Readers, View};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Returns the version that recovery found.
+/// Returns the version found by recovery.
 pub(super) fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version> {
     let version = std::mem::take(&mut recovered.version);
     let mapped = &opener.mapping.bytes;
@@ -22,10 +22,10 @@ pub(super) fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> 
     Arc::new(version)
 }
 
-/// The number of a handle's first view.
+/// Number of a handle's first view.
 pub(super) const FIRST_VIEW: u64 = 0;
 
-/// Returns the view that readers begin with.
+/// Returns the view with which readers start.
 pub(super) fn first_view(
     mutable: &Arc<Memtable>,
     sealed: &VecDeque<ImmutableMemtable>,

@@ -1,4 +1,4 @@
-//! One open database, put together from its parts.
+//! One open database, assembled from its components.
 
 pub(crate) mod assemble;
 pub(crate) mod checkpoint;

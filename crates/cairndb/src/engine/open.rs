@@ -1,10 +1,10 @@
-//! Opening, step by step.
+//! Opening a database, step by step.
 //!
 //! look -> lock -> CURRENT -> manifest -> names -> (sizes -> replay -> new manifest -> sweep) ->
 //! ready
 //!
-//! Nothing on disk changes before everything was found good: a refusal leaves the directory as it
-//! was.
+//! Nothing on disk changes until everything has been verified: a refused open leaves the directory
+//! unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,13 +38,14 @@ use crate::state::version::Version;
 use crate::value_gc::collect::ValueGc;
 use crate::versions::shared::Settings;
 
-/// Attempts that copy the large values of the log before one leaves them in place. Two, because
-/// room may have been made meanwhile, and leaving them in place promises less.
+/// Number of attempts that copy the large values of the log before an attempt leaves them in place.
+/// There are two, because room may have been made in the meantime, and values left in place have a
+/// weaker guarantee.
 const COPYING_TRIES: usize = 2;
 
 /// Contents of the directory.
 enum Found {
-    /// Nothing, or only a LOCK.
+    /// No files, or only a LOCK.
     Empty,
     /// A database, with the number of its manifest.
     Database(FileNumber),
@@ -61,7 +62,7 @@ fn validate(options: &Options) -> Result<()> {
         ));
     }
     if options.filter_bits_per_key > FILTER_BITS_MAX {
-        return Err(Error::invalid("more filter bits a key than are of any use")
+        return Err(Error::invalid("too many filter bits per key")
             .expected(format_args!("at most {FILTER_BITS_MAX}"))
             .found(options.filter_bits_per_key));
     }
@@ -125,7 +126,8 @@ pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) 
     }
 }
 
-/// Turns the error of reading manifest `number` into a clear one if another store wrote it.
+/// Replaces the error of reading manifest `number` with a clearer one if another store wrote the
+/// manifest.
 #[cold]
 fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
     if error.kind() != ErrorKind::Corruption || !is_leveldb(dir, number) {
@@ -135,7 +137,8 @@ fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
         .file(name::manifest(number))
 }
 
-/// Opens the directory, or creates it if allowed. Refuses one whose contents cannot be opened.
+/// Opens the directory, or creates it if allowed. Refuses a directory whose contents cannot be
+/// opened.
 fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Dir>> {
     let create = options.create_if_missing && !options.read_only;
     let (dir, made) = match env.open_dir(path, false) {
@@ -144,7 +147,8 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
         }
         opened => (opened?, false),
     };
-    // Before LOCK is created: a refusal leaves nothing. If LOCK exists, locking creates nothing.
+    // Checked before LOCK is created, so that a refused open leaves no file. If LOCK exists,
+    // locking creates nothing.
     if options.read_only || dir.size_of(name::LOCK)?.is_none() {
         let found = look(&*dir, options)?;
         if create && !made && matches!(found, Found::Empty) {
@@ -156,7 +160,7 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
     Ok(dir)
 }
 
-/// Whether an interrupted creation may have left the file.
+/// Returns whether an interrupted creation may have left the file.
 fn is_begun(dir: &dyn Dir, name: &str) -> bool {
     match FileKind::parse(name) {
         Some(FileKind::Manifest(number)) => !is_leveldb(dir, number),
@@ -165,7 +169,7 @@ fn is_begun(dir: &dyn Dir, name: &str) -> bool {
     }
 }
 
-/// Returns what the directory holds, or why it cannot be opened. Changes nothing.
+/// Returns the contents of the directory, or the reason why it cannot be opened. Changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
@@ -178,7 +182,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     let names = dir.list()?;
     let foreign = |found: &str| {
         Error::invalid(
-            "the directory holds something else than a database; choose another directory",
+            "the directory holds something other than a database; choose another directory",
         )
         .file(found.to_owned())
     };
@@ -190,7 +194,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         }
         match ownership(dir, found)? {
             // An interrupted creation leaves the first manifest, complete or not, and no CURRENT.
-            // It holds nothing.
+            // Such a manifest holds nothing.
             _ if is_begun(dir, found) => {}
             Ownership::Ours => {
                 return Err(Error::corruption(
@@ -205,7 +209,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     }
     if !options.create_if_missing || options.read_only {
         let advice = if options.read_only {
-            "no database here; a read-only opening creates none"
+            "no database here; a read-only open does not create one"
         } else {
             "no database here; set create_if_missing to create one"
         };
@@ -255,7 +259,7 @@ impl Core {
             };
             match Self::open_once(options, path, &large) {
                 Err(error) if error.kind() == ErrorKind::NoSpace => {
-                    // The copies that recovery made, which may have filled the disk, are removed
+                    // The copies made by recovery, which may have filled the disk, are removed
                     // again.
                     if !copies && (!large.freed() || tries > 2 * COPYING_TRIES) {
                         return Err(error);
@@ -285,7 +289,7 @@ impl Core {
         let opener = opener(options, &*env, &dir, &cache, &reaper);
         let settings = settings(options, budget, &opener);
         let context = context(options, path);
-        // Makes room for the next attempt, while the directory is locked.
+        // Makes room for the next attempt while the directory is locked.
         let freed_if_full = |error: Error, dir: &dyn Dir| {
             let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
             if full && remove_unused_logs(dir).unwrap_or(false) {
@@ -293,7 +297,8 @@ impl Core {
             }
             error
         };
-        // Checked again under the lock: another process may have created the database meanwhile.
+        // Checked again under the lock: another process may have created the database in the
+        // meantime.
         let mut recovered = match look(&*dir, options)? {
             // Not 1: an interrupted creation may have left files, and a number is never used twice.
             Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
@@ -326,7 +331,7 @@ impl Core {
         Ok(core)
     }
 
-    /// Makes durable what recovery found, and removes what it replaced.
+    /// Makes the result of recovery durable, and removes the files that it replaced.
     fn after_open(
         &self,
         sweeper: &Sweeper,
@@ -347,8 +352,7 @@ impl Core {
             return Ok(());
         }
         self.scheduler.start_when_reads_paid();
-        // After a clean close nothing is written before the first write or compaction, and nothing
-        // removed.
+        // After a clean close, nothing is written or removed before the first write or compaction.
         if !self.log.report().clean || self.log.report().created {
             let mut commit = self.log.lock();
             self.log.ensure_manifest(&mut commit)?;
@@ -357,7 +361,8 @@ impl Core {
         }
         // Last, because threads keep the engine and its lock alive.
         if value_gc.space_wanted(&self.versions.lock()) {
-            // Closing had no time for it. Without a thread the space stays until the first write.
+            // The previous close had no time to free this space. If no thread can be started, the
+            // space stays until the first write.
             let _ = self.scheduler.start_threads();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `Properties`: LevelDB's four properties, and ours as JSON.
+//! `Properties`: LevelDB's four properties, and CairnDB's own as JSON.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Properties {
         }
     }
 
-    /// Maps LevelDB's levels: level 1 is the last run, level 0 all others.
+    /// Maps LevelDB's levels to runs: level 1 is the last run, level 0 is all others.
     fn files_at_level(&self, level: &str) -> Option<String> {
         let level: usize = level.parse().ok()?;
         let version = Arc::clone(&self.versions.view().version);
@@ -148,7 +148,7 @@ impl Properties {
         out
     }
 
-    /// Returns anonymous memory by its owner.
+    /// Returns the anonymous memory of each owner.
     fn memory_by_owner(&self) -> [(&'static str, u64); 6] {
         let pinned = self.versions.pinned_bytes();
         let state = self.versions.lock();
@@ -215,7 +215,7 @@ impl Properties {
         out
     }
 
-    /// Returns the newest version, the number of pending versions, of immutable memtables, and of
+    /// Returns the newest version and the number of pending versions, immutable memtables, and
     /// damaged tables.
     fn counted(&self) -> (Arc<Version>, u64, usize, usize) {
         let state = self.versions.lock();
@@ -285,16 +285,16 @@ impl Properties {
         out
     }
 
-    /// Returns the bytes on disk that hold keys in `[from, to)`, exact to about a page in tables.
-    /// Of the large values that a table points to, counts the share of its pages that are in the
-    /// range.
+    /// Returns the number of bytes on disk that hold keys in `[from, to)`, accurate to about a page
+    /// in tables. The large values of a table are counted in proportion to its pages that are in
+    /// the range.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         self.shared.health.check_read()?;
         let order = &self.shared.context.order;
         let version = Arc::clone(&self.versions.view().version);
         let mut total = 0u128;
         for table in version.tables() {
-            // Tables are opened when first used, and closing may come between.
+            // Tables are opened when first used, and the database may be closed in between.
             self.shared.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
@@ -316,7 +316,7 @@ impl Properties {
             };
             let large: u64 = table.record.value_refs.iter().map(|(_, bytes)| bytes).sum();
             let (large, bytes) = (u128::from(large), u128::from(table.record.bytes.max(1)));
-            // Computed up to a position, so that the sizes of adjacent ranges add up to the whole.
+            // Computed up to a position, so that the sizes of adjacent ranges add up to the total.
             let up_to = |place: u64| u128::from(place) + large * u128::from(place) / bytes;
             total += up_to(end).saturating_sub(up_to(start));
         }

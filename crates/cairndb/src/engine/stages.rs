@@ -1,6 +1,6 @@
-//! The parts of a database, in the order of dependence.
+//! The components of a database, in dependency order.
 //!
-//! A part may use those of earlier stages, and those before it in its own.
+//! A component may use those of earlier stages, and those before it in its own stage.
 
 use crate::compaction::compactor::Compactor;
 use crate::compaction::schedule::Schedule;
@@ -33,18 +33,18 @@ use cairndb_env::DirLock;
 use cairndb_mem::ChunkPool;
 use std::sync::Arc;
 
-/// Returns another reference to a part.
+/// Returns another reference to a component.
 pub(super) fn share<T>(part: &Arc<T>) -> Arc<T> {
     Arc::clone(part)
 }
 
-/// Used by all other parts.
+/// Components used by all others.
 pub(super) struct Base {
     pub(super) shared: Arc<Shared>,
     pub(super) versions: Arc<VersionSet>,
 }
 
-/// Log, manifest, value files, and their syncs.
+/// Log, manifest, and value files, with their syncs.
 pub(super) struct Durable {
     pub(super) sweeper: Arc<Sweeper>,
     pub(super) manifests: Arc<Manifests>,

@@ -1,11 +1,11 @@
 //! `Flusher`: writes immutable memtables to tables.
 //!
-//! The worker and a stalled writer may flush at the same time. Each takes memtables that are next
-//! to each other in the queue, and their runs are installed in the order of the queue. Readers see
-//! a run as soon as its files are written; the log keeps its entries until the files are durable.
+//! The worker and a stalled writer may flush at the same time. Each takes adjacent memtables from
+//! the queue, and their runs are installed in queue order. Readers see a run as soon as its files
+//! are written; the log keeps the entries until the files are durable.
 //!
-//! Alternative that lost: one flush at a time, for which the writer waits. With two cores, a
-//! sequential load slept a quarter of its time.
+//! Rejected: one flush at a time, for which the writer waits, because with two cores a sequential
+//! load slept a quarter of its time.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl Span {
         Inputs::new(sources, order.clone())
     }
 
-    /// Whether it is one memtable, and no table overlaps it.
+    /// Returns whether the span is one memtable that no table overlaps.
     fn is_apart(&self, version: &Version, order: &Order) -> bool {
         let mut runs = version.runs.iter();
         self.immutables.len() == 1
@@ -93,19 +93,19 @@ impl Span {
     }
 }
 
-/// Bytes of tables that may wait for compression, however small the database. An idle database is
-/// compacted for as much.
+/// Number of table bytes that may wait for compression, however small the database. It equals the
+/// limit for compacting an idle database.
 const DEFERRED_BYTES_MAX: u64 = 256 << 20;
-/// The same, as a share of all tables.
+/// The same limit, as a fraction of all tables.
 const DEFERRED_SHARE: u64 = 10;
 /// Memtables that one flush has taken, oldest first.
 struct Taken {
     number: u64,
     immutables: Vec<ImmutableMemtable>,
     version: Arc<Version>,
-    /// No older entry of any key can exist.
+    /// Whether no older entry of any key can exist.
     bottom: bool,
-    /// Values that compress only together may be stored uncompressed.
+    /// Whether values that compress only together may be stored uncompressed.
     defers: bool,
 }
 
@@ -131,33 +131,35 @@ impl Flusher {
         }
     }
 
-    /// Whether a flush should begin: `due` bytes of memtables wait, or, if somebody reads, two
-    /// thirds of the memtables that stall writers. Counted in memtables as well, because one whose
-    /// values are in the log is sealed with few bytes: counted in bytes alone, writers would do all
-    /// flushes at their limit.
+    /// Returns whether a flush should start: `due` bytes of memtables wait, or, if there are
+    /// readers, two thirds of the number of memtables that stalls writers. Memtables are counted
+    /// too, because one whose values are in the log is sealed with few bytes: if only bytes
+    /// counted, writers would do all flushes at their limit.
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
         let readers = self.versions.view().memtables_for_readers();
         state.flush_due(due, &self.shared.settings)
             || readers.is_some_and(|max| state.can_flush() && state.waiting() >= max / 3 * 2)
     }
 
-    /// Whether more memtables wait than readers should have to search.
+    /// Returns whether more memtables wait than readers should have to search.
     pub(crate) fn memtables_hold_up(&self, state: &State) -> bool {
         let readers = self.versions.view().memtables_for_readers();
         readers.is_some_and(|max| state.immutables.len() >= max)
     }
 
     /// Flushes all waiting memtables as one run. Returns `false` if there are none or enough
-    /// threads flush.
+    /// threads are flushing.
     ///
     /// # Errors
-    /// From reading or writing. The memtables stay queued and can be flushed again.
+    /// Errors of reading or writing, after which the memtables stay queued and can be flushed
+    /// again.
     pub(crate) fn flush_once(&self) -> Result<bool> {
         self.flush_up_to(usize::MAX)
     }
 
     /// Flushes memtables of about `bytes`, at least one. Neither the worker nor a stalled writer
-    /// takes all: while the writer flushes no new ones come, and the worker should have work left.
+    /// takes all of them: while the writer flushes, no new memtables are added, and the worker
+    /// should have work left.
     pub(crate) fn flush_up_to(&self, bytes: usize) -> Result<bool> {
         let Some(mut taken) = self.take_memtables(bytes) else {
             return Ok(false);
@@ -174,8 +176,8 @@ impl Flusher {
             self.shared.env.now_ns().saturating_sub(begun),
         );
 
-        // Before they leave the queue: a writer that finds room there then reuses their memory
-        // instead of allocating more.
+        // Released before the memtables leave the queue: a writer that finds room there then reuses
+        // their memory instead of allocating more.
         taken.immutables.clear();
         let mut state = self.versions.lock();
         state.flushes.last = (begun, self.shared.env.now_ns().saturating_sub(begun));
@@ -184,7 +186,7 @@ impl Flusher {
                 Stats::add(&self.shared.stats.flushes, 1);
                 let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
                 Stats::add(&self.shared.stats.flush_bytes, bytes);
-                // Calls the comparator.
+                // This calls the comparator.
                 let install = || {
                     self.install_in_order(&mut state, taken.number, outcome);
                     Ok(true)
@@ -211,7 +213,7 @@ impl Flusher {
         result
     }
 
-    /// Takes the oldest waiting memtables that are next to each other.
+    /// Takes the oldest waiting memtables that are adjacent.
     fn take_memtables(&self, bytes_max: usize) -> Option<Taken> {
         let mut guard = self.versions.lock();
         let state = &mut *guard;
@@ -278,7 +280,7 @@ impl Flusher {
     }
 
     /// Keeps the outcome of flush `number` until all older memtables are in tables, then installs
-    /// it and those that waited for it: a newer run must never be below an older one.
+    /// it and the outcomes that waited for it: a newer run must never be below an older one.
     fn install_in_order(&self, state: &mut State, number: u64, outcome: Outcome) {
         let done = state
             .flushes
@@ -307,7 +309,8 @@ impl Flusher {
         }
     }
 
-    /// Whether a flush that begins now may store values uncompressed that compress only together.
+    /// Returns whether a flush that starts now may leave values uncompressed that compress only
+    /// together.
     pub(crate) fn may_defer(&self, state: &State) -> bool {
         let version = &state.version;
         let bytes_max = DEFERRED_BYTES_MAX.max(version.bytes() / DEFERRED_SHARE);
@@ -318,7 +321,7 @@ impl Flusher {
             && version.deferred_bytes() < bytes_max
     }
 
-    /// Whether flushing took half of the time since the last flush began.
+    /// Returns whether flushing took half of the time since the start of the last flush.
     fn flushes_keep_busy(&self, state: &State) -> bool {
         let (begun, took) = state.flushes.last;
         took > 0 && self.shared.env.now_ns().saturating_sub(begun) <= 2 * took

@@ -1,8 +1,8 @@
-//! Versions of one key with merge operands, as a flush or compaction gathers them.
+//! Versions of one key with merge operands, gathered by a flush or compaction.
 //!
 //! Invariants:
 //! 1. `versions` are operands of one stripe, newest first.
-//! 2. In `bytes` the values of `kept` precede those of `versions`, each in order.
+//! 2. In `bytes`, the values of `kept` precede those of `versions`, each in order.
 
 use std::mem;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use cairndb_base::{Kind, SeqNo};
 
 use crate::read::fold::append;
 
-/// Operands of one key and stripe that are gathered before they are joined.
+/// Number of operands of one key and stripe that are gathered before they are joined.
 pub(super) const OPERANDS_GATHERED: usize = 1024;
 
 #[derive(Clone, Debug)]
 pub(super) struct Version {
-    /// The key as it was written, if equal keys may differ in bytes.
+    /// Key as it was written, if equal keys may differ in bytes.
     pub(super) key: Option<Vec<u8>>,
     pub(super) seq: SeqNo,
     pub(super) kind: Kind,
@@ -25,14 +25,14 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// Bytes of memory that the version takes.
+    /// Returns the number of bytes of memory that the version takes.
     pub(super) fn weight(&self) -> usize {
         size_of::<Version>() + self.key.as_ref().map_or(0, Vec::len) + self.value.len()
     }
 }
 
-/// The versions of a key with operands, and those of them that are to be written. Reused for the
-/// next key: allocations for each version were a considerable part of a compaction of operands.
+/// The versions of a key with operands, including those to be written. Reused for the next key,
+/// because allocations for each version took a considerable part of a compaction of operands.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) versions: Vec<Version>,
@@ -47,12 +47,12 @@ pub(super) struct Gathered {
     pub(super) stripe: usize,
     /// Stripe whose older versions are irrelevant.
     pub(super) settled: Option<usize>,
-    /// Number of the last `versions` for which joining was not tried yet.
+    /// Number of `versions`, counted from the last, for which joining has not been tried yet.
     pub(super) alike: usize,
 }
 
 impl Gathered {
-    /// Buffers above this size are freed after their key.
+    /// Size above which a buffer is freed after its key.
     const BYTES_KEPT: usize = 64 << 10;
 
     pub(super) fn clear(&mut self) {
@@ -72,7 +72,7 @@ impl Gathered {
         &self.bytes[version.value.clone()]
     }
 
-    /// Appends a value to `bytes`; returns its position.
+    /// Appends a value to `bytes`, and returns its position.
     pub(super) fn put(&mut self, value: &[u8]) -> Range<usize> {
         let start = self.bytes.len();
         append(&mut self.bytes, value);
@@ -97,14 +97,14 @@ impl Gathered {
         self.versions.truncate(first);
     }
 
-    /// Keeps all versions as they are, before another stripe begins.
+    /// Keeps all versions unchanged before the next stripe.
     pub(super) fn keep_all(&mut self) {
         self.kept.append(&mut self.versions);
         self.kept_weight += mem::take(&mut self.weight);
         self.alike = 0;
     }
 
-    /// Keeps the newest versions as they are, until the others weigh at most `left` or only one is
+    /// Keeps the newest versions unchanged, until the others weigh at most `left` or only one is
     /// left.
     pub(super) fn keep_newest(&mut self, left: usize) {
         let mut newest = 0;
@@ -118,14 +118,14 @@ impl Gathered {
         self.alike = self.alike.min(self.versions.len());
     }
 
-    /// Keeps `value` instead of all versions, with the sequence number of the newest.
+    /// Replaces all versions with `value`, which gets the sequence number of the newest.
     pub(super) fn keep_instead(&mut self, kind: Kind, value: Vec<u8>) {
         let Some(newest) = self.versions.first().cloned() else {
             return;
         };
         self.pop(0);
         let value = if self.bytes.is_empty() && value.len() > Self::BYTES_KEPT {
-            // Not copied: it may have the maximum length.
+            // The value is not copied, because it may have the maximum length.
             self.bytes = value;
             0..self.bytes.len()
         } else {
@@ -141,7 +141,7 @@ impl Gathered {
         self.alike = 0;
     }
 
-    /// Removes the first `written` of `kept`; the others are tombstones.
+    /// Removes the first `written` versions of `kept`; the others are tombstones.
     pub(super) fn forget_written(&mut self, written: usize) {
         for version in self.kept.drain(..written) {
             self.kept_weight -= version.weight();

@@ -1,24 +1,24 @@
 //! Sources of a flush or compaction, merged into one stream of entries, forward only.
 //!
-//! Readers merge with a heap ([`crate::read::merging_iter`]). It costs nothing while one source has
-//! all requested entries, and works in both directions. A job sees every entry of every source, and
-//! with random keys each entry is in another source than the last. With the readers' heap, finding
-//! the next entry took a considerable part of a random load. Jobs therefore work differently:
+//! Readers merge with a heap ([`crate::read::merging_iter`]), which costs nothing while one source
+//! has all requested entries, and works in both directions. A job sees every entry of every source,
+//! and with random keys each entry is in a different source from the last. With the readers' heap,
+//! finding the next entry took a considerable part of a random load. Jobs therefore work
+//! differently:
 //! - A [loser tree](LoserTree) finds the next entry.
 //! - The heads of a run's keys are computed for a page at a time.
 //! - The match for the next entry is played before the current one is used. If the head of the
-//!   current entry differs from the heads before and after it, its key has no other version, and
+//!   current entry differs from the heads before and after it, its key has no other version and
 //!   need not be copied.
-//!   from the heads before and after it, the key has no other version, and need not be copied.
-//! - If one source runs on, as with sequential keys, no match is played from the beginning of a
-//!   page up to the position of the nearest other key.
+//! - If one source continues, as with sequential keys, no match is played from the start of a page
+//!   up to the position of the nearest other key.
 //!
 //! Of equal keys the newest source comes first. Sources are ordered newest first, and for one key
 //! all entries of a newer source are newer, so sequence numbers are not compared across sources;
 //! tables may have elided them.
 //!
 //! Invariants:
-//! 1. The winner of the tree is `next` if a match determined that, else the current entry. All
+//! 1. The winner of the tree is `next` if a match determined it, otherwise the current entry. All
 //!    other sources are in the tree.
 //! 2. All heads are of one kind, so that any two are comparable.
 
@@ -31,8 +31,9 @@ use cairndb_mem::MemCursor;
 use crate::jobs::loser_tree::{LoserTree, Place};
 use crate::read::source::Source;
 
-/// Most heads of a run's page that are taken at a time: twice as many as a page of classic values
-/// has, and in a compaction of many runs each should take only one or two kilobytes for them.
+/// Maximum number of heads of a run's page that are taken at a time: twice as many as a page of
+/// typical values has. In a compaction of many runs, each should take only one or two kilobytes for
+/// its heads.
 const HEADS_AHEAD: usize = 128;
 
 /// Origin of the heads.
@@ -42,7 +43,7 @@ enum Heads {
     Kept,
     /// Computed from the keys.
     Taken(HeadRule),
-    /// None: they are meaningless in a custom order.
+    /// None, because heads are meaningless in a custom order.
     None,
 }
 
@@ -51,7 +52,7 @@ enum Heads {
 struct PageHeads {
     heads: Vec<u64>,
     at: usize,
-    /// Length of the keys, if the heads hold all bytes after the prefix; else 0.
+    /// Length of the keys, if the heads hold all bytes after the prefix; otherwise 0.
     key_len: usize,
 }
 
@@ -62,7 +63,7 @@ pub(crate) enum Change {
     None,
     /// The keys differ.
     Sure,
-    /// The whole keys have to be compared.
+    /// The whole keys must be compared.
     Unknown,
 }
 
@@ -72,7 +73,7 @@ struct Ties<'a> {
     sources: &'a [Source],
     ahead: &'a [PageHeads],
     order: &'a Order,
-    /// The source that plays for the entry after its current one.
+    /// Source that plays for the entry after its current one.
     peeking: Option<usize>,
 }
 
@@ -108,11 +109,11 @@ pub(crate) struct Inputs {
     ahead: Vec<PageHeads>,
     tree: LoserTree,
     current: Place,
-    /// The entry after the current one, if it is known without a step.
+    /// Entry after the current one, if it is known without a step.
     next: Option<Place>,
-    /// `next` is sure to have another key than the current entry.
+    /// Whether `next` certainly has a different key from the current entry.
     changes: bool,
-    /// Steps that are sure to stay before all other sources.
+    /// Number of steps that certainly stay before all other sources.
     free: usize,
     /// Relation of the current key to the key before the last step.
     change: Change,
@@ -145,7 +146,7 @@ impl Inputs {
         }
     }
 
-    /// Makes the first `hiders` sources only hide entries of the others; their own entries are not
+    /// Makes the first `hiders` sources only hide entries of the others. Their own entries are not
     /// moved.
     pub(crate) fn hidden_by(self, hiders: usize) -> Inputs {
         assert!(
@@ -155,13 +156,13 @@ impl Inputs {
         Inputs { hiders, ..self }
     }
 
-    /// Whether some sources only hide.
+    /// Returns whether some sources only hide.
     #[inline]
     pub(crate) fn has_hiders(&self) -> bool {
         self.hiders > 0
     }
 
-    /// Whether the current entry belongs to a source that only hides.
+    /// Returns whether the current entry belongs to a source that only hides.
     #[inline]
     pub(crate) fn only_hides(&self) -> bool {
         self.current.source < self.hiders
@@ -317,20 +318,20 @@ impl Inputs {
         !self.current.is_end()
     }
 
-    /// Relation of the current key to the key before the last step.
+    /// Returns the relation of the current key to the key before the last step.
     #[inline]
     pub(crate) fn change(&self) -> Change {
         self.change
     }
 
-    /// Whether the entry after the current one is sure to have another key.
+    /// Returns whether the entry after the current one certainly has a different key.
     #[inline]
     pub(crate) fn changes(&self) -> bool {
         self.changes
     }
 
-    /// Returns the memtable that is the only source, in bytewise order. After moving it the caller
-    /// calls [`Inputs::note_moved`].
+    /// Returns the memtable if it is the only source and the order is bytewise. After moving it,
+    /// the caller calls [`Inputs::note_moved`].
     #[inline]
     pub(crate) fn lone_memtable(&mut self) -> Option<&mut MemCursor> {
         match self.sources.as_mut_slice() {
@@ -366,7 +367,7 @@ impl Inputs {
         self.source().map_or(Kind::Delete, Source::kind)
     }
 
-    /// Returns the current entry, its value as stored if it can be copied verbatim.
+    /// Returns the current entry, with its value as stored if it can be copied verbatim.
     #[inline]
     pub(crate) fn entry(&mut self) -> Result<EntryIn<'_>> {
         match self.sources.get_mut(self.current.source) {

@@ -1,4 +1,4 @@
-//! A flush or compaction in progress: steps of bounded work, between which it can be suspended.
+//! A flush or compaction in progress, in steps of bounded work between which it can be suspended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
@@ -12,14 +12,14 @@ use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::jobs::rules::{Progress, Rules};
 use crate::state::guard::guarded;
 
-/// Entries moved per step: few enough that a flush never waits long.
+/// Number of entries moved per step: few enough that a flush never waits long.
 pub(crate) const STEP_ENTRIES: u64 = 4096;
 
 /// Results of a finished job, to be installed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) tables: Vec<Written>,
-    /// Bytes of value files that became dead, by file.
+    /// Number of bytes of value files that became dead, by file.
     pub(crate) dead: BTreeMap<u64, u64>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Job {
     progress: Progress,
     parts: OutputParts,
     begun: bool,
-    /// Start of the first inputs, if not their first key.
+    /// Start of the first inputs, if it is not their first key.
     from: Option<Vec<u8>>,
 }
 
@@ -69,7 +69,7 @@ impl Job {
 
     /// Restricts the job to keys from `key` on.
     pub(crate) fn beginning_at(mut self, key: Vec<u8>) -> Job {
-        assert!(!self.begun, "a job begins once");
+        assert!(!self.begun, "a job is started only once");
         self.from = Some(key);
         self
     }
@@ -87,7 +87,7 @@ impl Job {
         }
     }
 
-    /// Moves up to `entries` entries; returns `true` while more are left.
+    /// Moves up to `entries` entries, and returns `true` while more are left.
     ///
     /// # Errors
     /// The first error of a source or of the output; the caller must then call [`Job::abandon`].
@@ -104,7 +104,7 @@ impl Job {
         let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
         let (rules, progress, begun) = (&self.rules, &mut self.progress, &mut self.begun);
         let from = &mut self.from;
-        // Caught here, so that files written before a comparator panicked are removed as after any
+        // Caught here, so that files written before a comparator panicked are removed, as after any
         // error.
         let result = guarded(|| {
             if !*begun {
@@ -125,7 +125,7 @@ impl Job {
         result
     }
 
-    /// Runs to the end without a break.
+    /// Runs to the end without interruption.
     ///
     /// # Errors
     /// The first error of a source or of the output, after which no file is left.
@@ -171,7 +171,8 @@ impl Job {
     }
 }
 
-/// Unlinks files that no version names; the next opening removes those that cannot be removed now.
+/// Unlinks files that no version names. Those that cannot be removed now are removed at the next
+/// open.
 fn remove_all(dir: &dyn Dir, names: &[String]) {
     for name in names {
         let _ = dir.unlink(name);

@@ -1,15 +1,15 @@
-//! Loser tree: a tournament of heads that finds the next of several sorted sources.
+//! Loser tree: a tournament of heads that finds the next entry of several sorted sources.
 //!
 //! The next entries of the sources play against each other in a binary tree. Its inner nodes hold
-//! the losers of their matches; the overall winner is the next entry. When a source moves on, only
-//! the matches on its path to the root are replayed: one comparison of two numbers per level. The
-//! loser is stored with conditional moves, since the order of two random keys is unpredictable. (A
-//! heap compares twice per level, and branches on the results.)
+//! the losers of their matches; the overall winner is the next entry. When a source moves, only the
+//! matches on its path to the root are replayed: one comparison of two numbers per level. The loser
+//! is stored with conditional moves, since the order of two random keys is unpredictable. (A heap
+//! compares twice per level, and branches on the results.)
 //!
 //! If heads are equal, the caller decides. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
 //!
 //! Invariant: `losers` holds each source except the winner once, on the path from its leaf to the
-//! root. Sources that have ended lose to all others.
+//! root. Exhausted sources lose to all others.
 
 use std::hint::select_unpredictable;
 
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Position of a source that has ended.
+    /// Position of an exhausted source.
     pub(crate) const END: Place = Place {
         head: u64::MAX,
         source: usize::MAX,
@@ -32,7 +32,8 @@ impl Place {
         self.source == usize::MAX
     }
 
-    /// Exchanges both if `condition` holds, without a branch: it is unpredictable for random keys.
+    /// Exchanges both if `condition` holds, without a branch, which would be unpredictable for
+    /// random keys.
     #[inline]
     fn exchange_if(&mut self, condition: bool, other: &mut Place) {
         let (mine, theirs) = (*self, *other);
@@ -43,7 +44,7 @@ impl Place {
     }
 }
 
-/// The matches of some sources.
+/// The matches between the sources.
 #[derive(Debug, Default)]
 pub(crate) struct LoserTree {
     /// Inner node `n` has the children `2n` and `2n + 1`; leaf `s` is node `losers.len() + s`. Node
@@ -52,8 +53,8 @@ pub(crate) struct LoserTree {
 }
 
 impl LoserTree {
-    /// Plays all matches, each source with its place or [`Place::END`]; returns the winner.
-    /// `before` orders two places with equal heads, neither of which has ended.
+    /// Plays all matches, each source with its place or [`Place::END`], and returns the winner.
+    /// `before` orders two places with equal heads, neither of which is exhausted.
     pub(crate) fn begin(
         &mut self,
         places: &[Place],
@@ -76,8 +77,8 @@ impl LoserTree {
         winners.get(1).copied().unwrap_or(Place::END)
     }
 
-    /// Replays the matches of the last winner, `source`, with `place`; returns the new winner.
-    /// `before` as in [`LoserTree::begin`].
+    /// Replays the matches of the last winner, `source`, with `place`, and returns the new winner.
+    /// For `before`, see [`LoserTree::begin`].
     #[inline]
     pub(crate) fn replay(
         &mut self,
@@ -90,7 +91,7 @@ impl LoserTree {
         let mut node = (self.losers.len() + source) >> 1;
         while node > 0 {
             let loser = &mut self.losers[node];
-            // Two separate branches: when both led to one condition, the compiler emitted the
+            // Two separate branches: with a single combined condition, the compiler emitted the
             // exchange twice.
             if loser.head == winner.head {
                 if is_before(*loser, winner, &before) {
@@ -130,7 +131,7 @@ fn is_before(a: Place, b: Place, before: impl Fn(Place, Place) -> bool) -> bool 
 mod tests {
     use super::*;
 
-    /// Merges sources of ascending numbers with the tree; `ties` orders equal heads.
+    /// Merges sources of ascending numbers with the tree. `ties` orders equal heads.
     fn merged(sources: &[Vec<u64>], ties: impl Fn(Place, Place) -> bool) -> Vec<(u64, usize)> {
         let mut at = vec![0; sources.len()];
         let place = |source: usize, at: usize| {
@@ -168,7 +169,7 @@ mod tests {
                 .map(|_| {
                     let mut source: Vec<u64> = (0..draw(30)).map(|_| draw(50)).collect();
                     if draw(3) == 0 {
-                        // As large as the head of a source that has ended.
+                        // As large as the head of an exhausted source.
                         source.push(u64::MAX);
                     }
                     source.sort_unstable();

@@ -1,5 +1,5 @@
-//! Flushes and compactions as values: a job turns sorted inputs into tables, and depends on no
-//! owner of the engine.
+//! Flushes and compactions as values: a job turns sorted inputs into tables and depends on no owner
+//! of the engine.
 
 pub(crate) mod gathered;
 pub(crate) mod inputs;

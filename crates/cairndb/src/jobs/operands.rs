@@ -1,19 +1,21 @@
-//! Keys with merge operands in a flush or compaction: their operands are folded, joined or kept.
+//! Handling of keys with merge operands in a flush or compaction: operands are folded, joined or
+//! kept.
 //!
 //! The versions of a key arrive newest first, stripe by stripe ([`rules`](crate::jobs::rules)). In
-//! a stripe only the operands down to the first other version, their base, are relevant. They are
+//! a stripe, only the operands down to the first other version, their base, are relevant. They are
 //! folded if the base is in the same stripe or cannot exist. They are joined into one if the
-//! operator can do that and a stripe holds several.
+//! operator can join them and a stripe holds several.
 //!
 //! Memory is bounded, however many operands a key has
 //! ([`FoldLimits::held`](crate::state::fold_limits::FoldLimits::held)). If a stripe has more, the
-//! newest are written as they are, with their own numbers, and gathering goes on, so that there are
-//! operands to fold with the base when it comes. At least one operand is held. Every compaction
-//! that meets the base thus leaves fewer operands, as long as the folded value is short enough.
+//! newest are written unchanged, with their own sequence numbers, and gathering continues, so that
+//! there are operands to fold with the base when it is reached. At least one operand is held. Every
+//! compaction that reaches the base thus leaves fewer operands, as long as the folded value is
+//! short enough.
 //!
-//! Two alternatives were rejected. Not folding such a key would let its operands grow until no read
-//! could fold them. Reading the operands several times and folding from the oldest on would read a
-//! key of gigabytes three times; later jobs do the same work at no extra cost.
+//! Two alternatives were rejected. Not folding such a key would let its operands accumulate until
+//! no read could fold them. Reading the operands several times and folding from the oldest would
+//! read a key of gigabytes three times; later jobs do the same work at no extra cost.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -31,18 +33,18 @@ use crate::state::guard::guarded;
 #[cfg(test)]
 mod tests;
 
-/// How much of the key was read.
+/// Part of the key's versions that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     /// Older versions follow.
     Part,
-    /// The inputs have no more.
+    /// The inputs have no more versions.
     All,
 }
 
 impl Rules {
-    /// Handles the remaining versions of a key whose next one is an operand, as far as any reader
-    /// may see them.
+    /// Handles the remaining versions of a key whose next version is an operand, as far as any
+    /// reader may see them.
     pub(super) fn fold_key(
         &self,
         inputs: &mut Inputs,
@@ -65,8 +67,8 @@ impl Rules {
         inputs.valid() && self.order().compare(inputs.key(), key).is_eq()
     }
 
-    /// Moves past the versions of a key, up to the one that ends it. The versions that are to be
-    /// written, and were not yet, are then in `gathered.kept`.
+    /// Moves past the versions of a key, up to the one that ends it. The versions that are still to
+    /// be written are then in `gathered.kept`.
     fn gather(
         &self,
         inputs: &mut Inputs,
@@ -75,8 +77,8 @@ impl Rules {
         gathered: &mut Gathered,
     ) -> Result<()> {
         let (oldest, held) = (self.oldest(), self.context.fold_limits.held(self.bottom));
-        // The first is taken even if the comparator finds its key unequal to itself; otherwise a
-        // flush would not end.
+        // The first version is taken even if the comparator finds its key unequal to itself;
+        // otherwise a flush would not end.
         loop {
             let (seq, kind) = (inputs.seq(), inputs.kind());
             let stripe = self.stripe(seq);
@@ -147,8 +149,8 @@ impl Rules {
         }
     }
 
-    /// Folds or keeps the versions of a stripe with their `base`, which is no operand. Its value is
-    /// the last in `gathered.bytes`.
+    /// Folds or keeps the versions of a stripe with their `base`, which is not an operand. Its
+    /// value is the last in `gathered.bytes`.
     fn settle(
         &self,
         key: &[u8],
@@ -187,8 +189,8 @@ impl Rules {
         self.emit(gathered, output, progress, Seen::Part)
     }
 
-    /// Writes the kept versions. Tombstones at their end are deferred until an older version is
-    /// kept: if no older run can hold the key, they would have nothing to hide.
+    /// Writes the kept versions. Trailing tombstones are deferred until an older version is kept:
+    /// if no older run can hold the key, they have nothing to hide.
     fn emit(
         &self,
         gathered: &mut Gathered,
@@ -203,7 +205,8 @@ impl Rules {
         }
         let kept = &gathered.kept[..written];
         let oldest = self.oldest();
-        // An operand keeps its number: older ones may follow it when runs are compacted.
+        // An operand keeps its sequence number: older operands may follow it when runs are
+        // compacted.
         let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
         let alone = progress.kept == 0 && matches!(kept, [only] if ends(only));
         for version in kept {
@@ -231,9 +234,9 @@ impl Rules {
         joined.filter(|joined| joined.len() <= self.context.fold_limits.value)
     }
 
-    /// Folds all operands over their base. Returns `None` if there is no operator, it refuses or
-    /// panics, the base cannot be read, or the result is too long: the operands are kept, and reads
-    /// continue to fold them.
+    /// Folds all operands over their base. Returns `None` if there is no operator, if it refuses or
+    /// panics, if the base cannot be read, or if the result is too long. Then the operands are
+    /// kept, and reads continue to fold them.
     fn fold<'g>(
         &self,
         key: &[u8],
@@ -251,7 +254,8 @@ impl Rules {
             Some(base) if base.kind == Kind::Pointer => {
                 let (order, values) = (self.order(), &self.values);
                 let stored = &bytes[base.value.clone()];
-                // The readers of the key get the error; the job, with all other keys, goes on.
+                // The error is returned to readers of the key; the job continues with all other
+                // keys.
                 resolve(order, values, key, base.kind, stored, read).ok()?;
                 Some(read.as_slice())
             }

@@ -20,7 +20,7 @@ use crate::state::files::new_files::create_unused;
 use crate::state::guard::guarded;
 use crate::state::version::TableHandle;
 
-/// How tables are written.
+/// Settings for writing tables.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSettings {
     pub(crate) order: Order,
@@ -31,13 +31,13 @@ pub(crate) struct OutputSettings {
     /// Whether each table is written to the disk as soon as it is finished, because a caller waits
     /// until all are durable.
     pub(crate) begin_syncs: bool,
-    /// Values to be copied to another value file.
+    /// Relocation of values to another value file.
     pub(crate) relocation: Option<Arc<Relocation>>,
 }
 
-/// Bytes per entry that count at least. A builder keeps four bytes of filter hash per entry, so a
-/// table of tombstones, five bytes each, would hold far more of them than its size suggests. Tables
-/// are cut where entries of 32 bytes would have filled them.
+/// Minimum number of bytes counted per entry. A builder keeps four bytes of filter hash per entry,
+/// so a table of tombstones, five bytes each, would hold far more hashes than its size suggests.
+/// Tables are cut where entries of 32 bytes would have filled them.
 const ENTRY_BYTES_MIN: u64 = 32;
 
 impl OutputSettings {
@@ -61,22 +61,22 @@ struct Open {
     number: u64,
     builder: TableBuilder,
     sync: Arc<dyn FileSync>,
-    /// Whether one of its pointers leads to an encoded value.
+    /// Whether one of its pointers refers to an encoded value.
     large_encoded: bool,
-    /// Number of pages when `has_grown` was called last.
+    /// Number of pages at the last call of `has_grown`.
     pages: u32,
 }
 
 impl Open {
-    /// Whether pages were written since the last call. Only then can the table have become full,
-    /// and to check this for each entry lost.
+    /// Returns whether pages were written since the last call. Only then can the table have become
+    /// full. Rejected: this check for each entry, because it was slower.
     #[inline]
     fn has_grown(&mut self) -> bool {
         let before = std::mem::replace(&mut self.pages, self.builder.pages());
         before != self.pages
     }
 
-    /// Appends a pointer, or the pointer to a copy if its value is to be relocated.
+    /// Appends a pointer, or the pointer to a copy if its value must be relocated.
     #[cold]
     fn add_pointer(
         &mut self,
@@ -106,8 +106,8 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Appends an entry. `new_key`: the key differs from the last one, so that a file may be cut
-    /// before it.
+    /// Appends an entry. `new_key` means that the key differs from the last one, so a file may be
+    /// cut before it.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -127,9 +127,9 @@ impl<'a> Output<'a> {
         if self.open.is_none() {
             self.begin_table()?;
         }
-        let open = self.open.as_mut().expect("a table was begun above");
+        let open = self.open.as_mut().expect("a table was started above");
         // 0 means that a key has no other version here. A version that an earlier compaction wrote
-        // with 0 is now below a newer one; 1 is as old as any number that is compared.
+        // with 0 is now below a newer one; 1 is as old as any compared number.
         let seq = if new_key { seq } else { seq.max(1) };
         if kind == Kind::Pointer
             && let Ok(pointer) = Pointer::decode(value.bytes())
@@ -177,8 +177,8 @@ impl<'a> Output<'a> {
         let deferred = open.builder.is_deferred();
         // The comparator runs here; a custom one may panic.
         let summary = guarded(|| open.builder.finish()).inspect_err(|_| {
-            // This file is not among those that are removed after a failure any more: it has no
-            // record.
+            // This file has no record, so it is no longer among the files that are removed after a
+            // failure.
             let _ = self.dir.unlink(&name::table(FileNumber(open.number)));
         })?;
         if let Some(made) = made {
@@ -212,13 +212,13 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Finishes the last table; returns all of them in key order.
+    /// Finishes the last table, and returns all tables in key order.
     pub(crate) fn finish(mut self) -> Result<Vec<Written>> {
         self.finish_table()?;
         Ok(std::mem::take(&mut self.written))
     }
 
-    /// Returns the names of all files begun, for their removal after a failure.
+    /// Returns the names of all created files, for their removal after a failure.
     pub(crate) fn names(&self) -> Vec<String> {
         let open = self.open.as_ref().map(|open| open.number);
         let finished = self.written.iter().map(|written| written.record.file);

@@ -1,11 +1,11 @@
 //! Fast paths of a job for entries that need no decision: each is the newest version of its key,
-//! visible to everybody, and, with several inputs, the only one. Most entries of most jobs are. An
-//! operand without another version in the inputs, whose key may have older ones below, is kept as
-//! well, with its number.
+//! visible to all readers, and, with several inputs, the only one. This is true of most entries in
+//! most jobs. An operand without another version in the inputs, whose key may have older versions
+//! below, is also kept, with its sequence number.
 //!
 //! The general path ([`Rules::run`]) keeps a copy of the key to recognise its other versions, and
-//! asks the inputs for every field, which costs more instructions per entry. One fast path is for
-//! any inputs; the other, for a single memtable, flushes sequential loads.
+//! reads every field from the inputs, which costs more instructions per entry. One fast path
+//! handles any inputs; the other, for a single memtable, is for flushes of sequential loads.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::ValueIn;
@@ -88,8 +88,8 @@ impl Rules {
             }
             progress.entries_in += 1;
             if kind != Kind::Delete || !self.bottom {
-                // By reference, where it was written: loading a copy whole right after its parts
-                // were stored would wait for every earlier store.
+                // Used by reference, where it was written: loading a complete copy right after its
+                // parts were stored would wait for every earlier store.
                 match &inputs.entry() {
                     Ok(entry) => {
                         output.add(true, entry.key, kept_number(kind, seq), kind, &entry.value)?;
@@ -107,8 +107,8 @@ impl Rules {
     }
 }
 
-/// Returns the number with which a version visible to everybody is written: 0, except that operands
-/// keep theirs, since several may meet.
+/// Returns the sequence number with which a version visible to all readers is written: 0, except
+/// that operands keep theirs, since several may be combined.
 #[inline]
 fn kept_number(kind: Kind, seq: SeqNo) -> SeqNo {
     if kind == Kind::Merge { seq } else { 0 }
@@ -137,7 +137,7 @@ mod tests {
 
     type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 
-    /// Random small numbers from a seed.
+    /// Generator of small random numbers from a seed.
     struct Dice(u64);
 
     impl Dice {
@@ -222,7 +222,7 @@ mod tests {
             let keys = 1 + dice.below(40);
             let entries: Vec<Entry> = (1..=1 + dice.below(300))
                 .map(|seq| {
-                    // Most keys share their heads with others; some are shorter than that.
+                    // Most keys share their heads with others; some are shorter than a head.
                     let key = format!("user{:03}/{:09}", dice.below(keys), dice.below(3));
                     let len = if dice.below(4) == 0 { 9 } else { key.len() };
                     let kind = match dice.below(8) {
@@ -247,8 +247,8 @@ mod tests {
             let bottom = dice.below(2) == 0;
             let at = usize::try_from(dice.below(newest)).unwrap();
             let end = (dice.below(4) == 0).then(|| entries[at].0.clone());
-            // One hint for all memtables or different ones; some are prefixes of only some keys, or
-            // of none.
+            // One hint for all memtables, or different hints, some of which are prefixes of only
+            // some keys, or of none.
             let alike = dice.below(2);
             let hints = ["user", "user00", "user011/", "", "zero", "user"];
             let hint = usize::try_from(dice.below(5)).unwrap();
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// More operands than are gathered before they are joined, next to operands of other keys.
+    /// Uses more operands than are gathered before they are joined, next to operands of other keys.
     #[test]
     fn a_key_of_thousands_of_operands_becomes_one() {
         let env = MemEnv::new(Background::Stepped);
@@ -317,7 +317,7 @@ mod tests {
                 (b"counter".to_vec(), 3000, Kind::Merge, sum),
                 operand("last", 3002),
             ];
-            // Folded operands are values, visible to everybody.
+            // Folded operands are values, visible to all readers.
             let expected = expected.map(|(key, seq, kind, value)| {
                 if bottom {
                     (key, 0, Kind::Put, value)

@@ -10,27 +10,28 @@ use crate::state::version::Run;
 pub(crate) struct CompactionPlan {
     /// Input tables by run, newest run first.
     pub(crate) inputs: Vec<Run>,
-    /// The run that takes the output, at the position of the oldest input run. A new number if
-    /// whole runs are compacted, the number of the oldest run if only part of it is.
+    /// Number of the run that takes the output, at the position of the oldest input run. A new
+    /// number if whole runs are compacted; the number of the oldest run if only part of it is
+    /// compacted.
     pub(crate) target: u64,
-    /// No older run holds any key of the inputs.
+    /// Whether no older run holds any key of the inputs.
     pub(crate) bottom: bool,
-    /// A caller waits until the output is durable: two threads share the compaction, and each table
-    /// is written to the disk as soon as it is finished.
+    /// Whether a caller waits until the output is durable: two threads share the compaction, and
+    /// each table is written to the disk as soon as it is finished.
     pub(crate) waited_for: bool,
-    /// An idle compaction: its output is verified before it is published, and mapped for the next
-    /// readers.
+    /// Whether this is an idle compaction, whose output is verified before it is published, and
+    /// mapped for the next readers.
     pub(crate) when_idle: bool,
-    /// Values to be copied to another value file.
+    /// Relocation of values to another value file.
     pub(crate) relocation: Option<Arc<Relocation>>,
-    /// Newer runs, newest first. Entries that they hide are dropped; the runs themselves stay as
-    /// they are.
+    /// Newer runs, newest first. Entries that they hide are dropped; the runs themselves are
+    /// unchanged.
     pub(crate) hiders: Vec<Run>,
 }
 
 impl CompactionPlan {
-    /// Returns a key with about as many bytes before as after it: the first key of a table in the
-    /// middle of the largest run with several tables. Returns `None` if no run has two tables.
+    /// Returns a key with about as many bytes before it as after it: the first key of a table in
+    /// the middle of the largest run with several tables. Returns `None` if no run has two tables.
     pub(crate) fn middle(&self) -> Option<Vec<u8>> {
         let several = self.inputs.iter().filter(|run| run.tables().len() > 1);
         let tables = several.max_by_key(|run| run.bytes())?.tables();

@@ -1,11 +1,11 @@
 //! Relocation: copies large values out of value files that are mostly dead, while a compaction
 //! rewrites the pointers to them.
 //!
-//! A value file is removed once nothing refers to it; one live value keeps all of it. A compaction
-//! is therefore given a set of such files, the victims. For each pointer to a victim it copies the
-//! value to the file being filled, and writes the pointer to the copy. A value that compression
-//! shrinks by an eighth is then stored compressed, for good. A value that cannot be read keeps its
-//! pointer and its file, and its readers get the error, as before.
+//! A value file is removed once nothing refers to it; one live value keeps the whole file. A
+//! compaction is therefore given a set of such files, the victims. For each pointer to a victim it
+//! copies the value to the file being filled, and writes the pointer to the copy. A value that
+//! compression shrinks by an eighth is then stored compressed permanently. A value that cannot be
+//! read keeps its pointer and its file, and reading it still returns the error.
 //!
 //! At most one compaction at a time has a relocation, on one thread; the lock only makes the type
 //! `Sync`.
@@ -20,41 +20,42 @@ use cairndb_format::value_file::{CODEC_RAW, Pointer, ValueEncoder, read_stored};
 use crate::log::values::ValueLog;
 use crate::state::version::Values;
 
-/// A buffer above this size is freed after its value.
+/// Size above which a buffer is freed after its value.
 const BUFFER_BYTES_KEPT: usize = 1 << 20;
-/// Bytes whose copy takes about as long as moving an entry: both limit a step of a compaction.
+/// Number of bytes whose copy takes about as long as moving an entry; both limit a step of a
+/// compaction.
 const BYTES_AN_ENTRY: u64 = 1 << 10;
 
 /// State of value garbage collection.
 #[derive(Debug, Default)]
 pub(crate) struct ValueGcState {
-    /// The files that are being emptied.
+    /// Files that are being emptied.
     pub(crate) victims: BTreeSet<u64>,
-    /// Files with a value that could not be read, or that a damaged table points to; this handle
+    /// Files with a value that could not be read, or to which a damaged table points. This handle
     /// does not try them again.
     pub(crate) unmovable: BTreeSet<u64>,
-    /// During a relocation: no file from this number on may be considered dead.
+    /// Number from which on no file may be considered dead during a relocation.
     pub(crate) first_copies: Option<u64>,
     /// Total length of all value files when they were last examined under load.
     pub(crate) looked_at: u64,
-    /// The examined part of the mutable memtable, and the values it hides.
+    /// Examined part of the mutable memtable, and the values it hides.
     pub(crate) hidden: Hidden,
 }
 
-/// Large values that entries of the mutable memtable have overwritten or deleted, as far as it was
-/// examined.
+/// Large values that entries of the examined part of the mutable memtable have overwritten or
+/// deleted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hidden {
-    /// The memtable, identified by its first sequence number.
+    /// First sequence number of the memtable, which identifies it.
     pub(crate) memtable: SeqNo,
-    /// Entries up to here were examined.
+    /// Sequence number up to which entries were examined.
     pub(crate) seen: SeqNo,
-    /// Stored bytes of the hidden values.
+    /// Number of stored bytes of the hidden values.
     pub(crate) bytes: u64,
 }
 
 impl ValueGcState {
-    /// Records that the job with `relocation` was installed or given up.
+    /// Records that the job with `relocation` was installed or abandoned.
     pub(crate) fn end(&mut self, relocation: &Relocation) {
         self.first_copies = None;
         for file in relocation.unmovable() {
@@ -67,11 +68,12 @@ impl ValueGcState {
 /// Results of a relocation so far.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Stored bytes of the copied values, by their former file.
+    /// Number of stored bytes of the copied values, by their former file.
     dead: BTreeMap<u64, u64>,
     /// Files with a value that could not be read.
     unmovable: BTreeSet<u64>,
-    /// Bytes read since the last [`Relocation::take_weight`], and bytes written in total.
+    /// Number of bytes read since the last [`Relocation::take_weight`], and of bytes written in
+    /// total.
     recent: u64,
     copied: u64,
     buffer: Vec<u8>,
@@ -82,7 +84,7 @@ struct Tally {
 #[derive(Debug)]
 pub(crate) struct Relocation {
     victims: BTreeSet<u64>,
-    /// The value files, including the victims.
+    /// Value files, including the victims.
     values: Arc<Values>,
     moved: Arc<ValueLog>,
     encodes: bool,
@@ -105,10 +107,10 @@ impl Relocation {
         }
     }
 
-    /// Copies the value of `key` if `pointer` leads to a victim; returns the pointer to write.
+    /// Copies the value of `key` if `pointer` refers to a victim, and returns the pointer to write.
     ///
     /// # Errors
-    /// Errors of writing the copy; the target file is then closed.
+    /// Errors of writing the copy, after which the target file is closed.
     pub(crate) fn follow(&self, order: &Order, key: &[u8], pointer: Pointer) -> Result<Pointer> {
         let FileNumber(file) = pointer.file;
         let Some(handle) = self
@@ -157,17 +159,17 @@ impl Relocation {
         std::mem::take(&mut self.tally.lock().recent) / BYTES_AN_ENTRY
     }
 
-    /// Stored bytes of the copied values, by their former file.
+    /// Returns the number of stored bytes of the copied values, by their former file.
     pub(crate) fn dead(&self) -> BTreeMap<u64, u64> {
         self.tally.lock().dead.clone()
     }
 
-    /// Bytes written.
+    /// Returns the number of bytes written.
     pub(crate) fn copied(&self) -> u64 {
         self.tally.lock().copied
     }
 
-    /// Victims with a value that could not be read.
+    /// Returns the victims with a value that could not be read.
     pub(crate) fn unmovable(&self) -> BTreeSet<u64> {
         self.tally.lock().unmovable.clone()
     }

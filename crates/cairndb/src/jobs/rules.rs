@@ -3,10 +3,10 @@
 //!
 //! Versions of a key arrive newest first. Snapshots divide the sequence numbers into stripes; of
 //! each stripe only the newest version can ever be seen. A version at or below the oldest snapshot
-//! is the last that is kept: older ones are invisible for ever. If it is the only version kept, its
-//! sequence number is rewritten to 0, which every reader sees and which takes no byte. If no older
-//! run can hold the key (`bottom`), a final tombstone has nothing left to hide and is dropped. Keys
-//! with merge operands are handled by [`operands`](crate::jobs::operands).
+//! is the last one kept: older versions are permanently invisible. If it is the only version kept,
+//! its sequence number is rewritten to 0, which is visible to every reader and takes no byte. If no
+//! older run can hold the key (`bottom`), a final tombstone has nothing left to hide and is
+//! dropped. Keys with merge operands are handled by [`operands`](crate::jobs::operands).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,25 +20,26 @@ use crate::jobs::output::Output;
 use crate::state::context::ReadContext;
 use crate::state::version::Values;
 
-/// The facts that decide which versions are kept.
+/// Facts that determine which versions are kept.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// Sequence numbers at which readers may read, ascending, including the published one.
     pub(crate) snapshots: Vec<SeqNo>,
-    /// No older run holds any of these keys.
+    /// Whether no older run holds any of these keys.
     pub(crate) bottom: bool,
     pub(crate) context: ReadContext,
     pub(crate) values: Arc<Values>,
-    /// Keys from this one on belong to another job.
+    /// Upper bound of the keys, exclusive; later keys belong to another job.
     pub(crate) end: Option<Vec<u8>>,
 }
 
-/// The streaming state of [`Rules::run`], kept between steps.
+/// Streaming state of [`Rules::run`], kept between steps.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(super) key: Vec<u8>,
     has_key: bool,
-    /// All that can be seen of the key was handled: older versions are dropped.
+    /// Whether all visible versions of the key have been handled, so that older versions are
+    /// dropped.
     pub(super) done: bool,
     pub(super) kept: usize,
     pub(super) stripe: usize,
@@ -49,8 +50,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Records that the newest version of `key` visible to everybody was handled: older versions
-    /// are dropped.
+    /// Records that the newest version of `key` visible to all readers has been handled: older
+    /// versions are dropped.
     pub(crate) fn settle(&mut self, key: &[u8]) {
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -70,7 +71,7 @@ impl Rules {
         self.snapshots.partition_point(|snapshot| *snapshot < seq)
     }
 
-    /// Sequence number up to which versions are visible to everybody.
+    /// Returns the sequence number up to which versions are visible to all readers.
     #[inline]
     pub(super) fn oldest(&self) -> SeqNo {
         self.snapshots.first().copied().unwrap_or(SeqNo::MAX)
@@ -86,7 +87,8 @@ impl Rules {
         end.is_some_and(|end| self.order().compare(inputs.key(), end).is_ge())
     }
 
-    /// Moves up to `entries_max` entries from `inputs` to `output`; returns whether any are left.
+    /// Moves up to `entries_max` entries from `inputs` to `output`, and returns whether any are
+    /// left.
     pub(crate) fn run(
         &self,
         inputs: &mut Inputs,
@@ -123,12 +125,12 @@ impl Rules {
                 inputs.step()?;
                 continue;
             } else if !self.order().can_hash() {
-                // Equal keys may differ in bytes, and a snapshot sees them as they were written.
+                // Equal keys may differ in bytes, and a snapshot must see them as written.
                 progress.key.clear();
                 progress.key.extend_from_slice(inputs.key());
             }
             if inputs.only_hides() {
-                // An operand hides nothing, nor does a version newer than the oldest snapshot.
+                // Neither an operand nor a version newer than the oldest snapshot hides anything.
                 progress.done = inputs.kind() != Kind::Merge && inputs.seq() <= oldest;
                 inputs.step()?;
                 continue;
@@ -143,7 +145,7 @@ impl Rules {
         Ok(inputs.valid())
     }
 
-    /// Keeps or drops the current version, which is no operand.
+    /// Keeps or drops the current version, which is not an operand.
     #[inline]
     fn one(
         &self,
@@ -184,8 +186,8 @@ impl Rules {
     ) -> Result<()> {
         let first = progress.kept == 0;
         progress.kept += 1;
-        // By reference, where it was written: loading a copy whole right after its parts were
-        // stored would wait for every earlier store.
+        // Used by reference, where it was written: loading a complete copy right after its parts
+        // were stored would wait for every earlier store.
         match &inputs.entry() {
             Ok(entry) => output.add(first, &progress.key, seq, kind, &entry.value),
             Err(error) => Err(error.clone()),

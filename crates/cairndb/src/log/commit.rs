@@ -4,9 +4,9 @@
 //! visible when it is published: an `Os` write at once, a `Sync` write only after its sync. A write
 //! appended after a `Sync` write is not published before it.
 //!
-//! Syncs are shared (see `durable/group_sync.rs`). LevelDB's queue of batches, which
-//! a leader writes for its followers, would save nothing here: an append is a short copy, and only
-//! the sync is worth sharing.
+//! Syncs are shared (see `durable/group_sync.rs`). LevelDB's queue of batches, which a leader
+//! writes for its followers, would save nothing here: an append is a short copy, and only the sync
+//! is worth sharing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,29 +20,29 @@ use cairndb_mem::{Borrowed, MemWriter, Memtable};
 
 use crate::log::segments::Segment;
 
-/// Values of the mutable memtable that stay in the log.
+/// Accounting of the mutable memtable's values that stay in the log.
 #[derive(Debug)]
 struct LoggedValues {
-    /// The segment can be read in place, so values need not be copied out of it.
+    /// Whether the segment can be read in place, so that values need not be copied out of it.
     in_place: bool,
-    /// Bytes of the memtable's log records.
+    /// Number of bytes of the memtable's log records.
     bytes: u64,
-    /// Limit of `bytes`.
+    /// Upper limit of `bytes`.
     bytes_max: u64,
 }
 
-/// Value files that the pointers of a memtable lead to.
+/// Value files referred to by the pointers of a memtable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MemtableValues {
     /// Number of the first such file.
     pub(crate) first: Option<u64>,
-    /// Bytes of the values.
+    /// Number of bytes of the values.
     pub(crate) bytes: u64,
 }
 
-/// Approximate memtable bytes of a batch entry in addition to its encoded bytes: the fixed part of
-/// a node, the position of its value, and 23 bytes in the tree if keys arrive in random order. If a
-/// batch takes more, its memtable has an additional chunk, which is counted.
+/// Approximate number of memtable bytes of a batch entry in addition to its encoded bytes: the
+/// fixed part of a node, the position of its value, and 23 bytes in the tree if keys arrive in
+/// random order. If a batch takes more, its memtable gets an additional chunk, which is counted.
 const NODE_BYTES: usize = 76;
 
 /// State that the commit lock guards.
@@ -54,36 +54,36 @@ const NODE_BYTES: usize = 76;
 pub(crate) struct Commit {
     pub(crate) mutable: Arc<Memtable>,
     writer: MemWriter,
-    /// The newest live segment; `None` before the first logged write.
+    /// Newest live segment; `None` before the first logged write.
     pub(crate) segment: Option<Arc<Segment>>,
     /// Offset of the next record.
     at: u64,
     logged_values: LoggedValues,
-    /// The first segment that holds a record of the mutable memtable.
+    /// First segment that holds a record of the mutable memtable.
     pub(crate) memtable_segment: Option<u64>,
-    /// Value files that the pointers of the mutable memtable lead to.
+    /// Value files referred to by the pointers of the mutable memtable.
     memtable_values: MemtableValues,
     /// Number of appended values whose pointers are not in the memtable yet, by file.
     values_in_flight: BTreeMap<u64, u64>,
     /// Last sequence number assigned.
     pub(crate) last_seq: SeqNo,
-    /// Sequence numbers assigned since the last logged record, all to writes at `None`.
+    /// Number of sequence numbers assigned since the last logged record, all to writes at `None`.
     gap: u32,
     /// Last sequence numbers of `Sync` writes that are not synced yet.
     pub(crate) awaiting_sync: VecDeque<SeqNo>,
-    /// Everything up to this number is synced.
+    /// Sequence number up to which everything is synced.
     pub(crate) synced_seq: SeqNo,
-    /// A thread is running a sync pass.
+    /// Whether a thread is running a sync pass.
     pub(crate) syncing: bool,
-    /// The worker waits for the next write, which may overwrite or delete large values.
+    /// Whether the worker waits for the next write, which may overwrite or delete large values.
     pub(crate) wakes_worker: bool,
-    /// The worker found writes that are not published yet, and is to be woken when they are.
+    /// Whether the worker found writes that are not published yet, and must be woken when they are.
     pub(crate) look_again: bool,
-    /// The handle is being closed: pending writes are completed, new ones are refused.
+    /// Whether the handle is being closed: pending writes are completed, new ones are refused.
     pub(crate) closing: bool,
     /// Buffer in which records are assembled.
     scratch: Vec<u8>,
-    /// Bytes of log records written by this handle.
+    /// Number of bytes of log records written by this handle.
     pub(crate) logged_bytes: u64,
     can_hash: bool,
 }
@@ -92,11 +92,11 @@ pub(crate) struct Commit {
 #[derive(Debug)]
 pub(crate) struct SealedMemtable {
     pub(crate) mem: Arc<Memtable>,
-    /// Bytes of its log records.
+    /// Number of bytes of its log records.
     pub(crate) logged: u64,
-    /// The first segment that holds one of its records; `None` if it was not logged.
+    /// First segment that holds one of its records; `None` if it was not logged.
     pub(crate) first_segment: Option<u64>,
-    /// Value files that its pointers lead to.
+    /// Value files referred to by its pointers.
     pub(crate) values: MemtableValues,
 }
 
@@ -105,11 +105,11 @@ pub(crate) struct SealedMemtable {
 pub(crate) struct Appended {
     /// Length of the record.
     pub(crate) bytes: u64,
-    /// Offset in the segment at which the payload ends.
+    /// End offset of the payload in the segment.
     end: u64,
 }
 
-/// Borrows the `len` bytes before `end`, if the region can be read in place.
+/// Borrows the `len` bytes before `end` if the region can be read in place.
 fn borrow_value(
     region: Option<&Arc<dyn LogRegion>>,
     end: Option<u64>,
@@ -119,7 +119,7 @@ fn borrow_value(
     Borrowed::by(region, end - len as u64, len)
 }
 
-/// Fields of a [`Commit`] that an insert changes, apart from the segment that holds its values.
+/// Fields of a [`Commit`] that an insert changes, separate from the segment that holds its values.
 struct Inserter<'a> {
     writer: &'a mut MemWriter,
     last_seq: &'a mut SeqNo,
@@ -155,7 +155,7 @@ impl Inserter<'_> {
     }
 }
 
-/// A write as the commit sees it.
+/// A write to commit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Payload<'a> {
     /// A single entry.
@@ -176,7 +176,7 @@ impl Payload<'_> {
         }
     }
 
-    /// Whether the write consists only of deletions.
+    /// Returns whether the write consists only of deletions.
     pub(crate) fn only_deletes(&self) -> bool {
         match self {
             Payload::One { kind, .. } => *kind == Kind::Delete,
@@ -184,7 +184,7 @@ impl Payload<'_> {
         }
     }
 
-    /// Length of the log record, including header and padding.
+    /// Returns the length of the log record, including header and padding.
     pub(crate) fn record_bytes(&self) -> u64 {
         match self {
             Payload::One { kind, key, value } => {
@@ -202,8 +202,8 @@ pub(crate) fn closing() -> Error {
 }
 
 impl Commit {
-    /// Returns the state before the first write of a handle; `memtable_logged_max` limits the log
-    /// bytes in which a memtable leaves values.
+    /// Returns the state before the first write of a handle. `memtable_logged_max` limits the
+    /// number of log bytes in which a memtable leaves values.
     pub(crate) fn new(
         (mutable, writer): (Arc<Memtable>, MemWriter),
         last_seq: SeqNo,
@@ -238,7 +238,7 @@ impl Commit {
         }
     }
 
-    /// Whether the mutable memtable has room for `payload`, which is written to the log if
+    /// Returns whether the mutable memtable has room for `payload`, which is written to the log if
     /// `logged`. An empty memtable has room for anything.
     pub(crate) fn memtable_has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
         if self.mutable.is_empty() {
@@ -259,7 +259,7 @@ impl Commit {
                 };
                 self.writer.has_room(key.len(), room)
             }
-            // Estimate: each entry takes about its encoded bytes and `NODE_BYTES`, except for a
+            // Estimate: each entry takes about its encoded length plus `NODE_BYTES`, except for a
             // value that stays in the log.
             Payload::Many(batch) => {
                 let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
@@ -271,7 +271,7 @@ impl Commit {
         }
     }
 
-    /// Whether the segment has room for a record of `bytes`.
+    /// Returns whether the segment has room for a record of `bytes`.
     pub(crate) fn segment_has_room(&self, bytes: u64) -> bool {
         self.segment
             .as_ref()
@@ -285,8 +285,9 @@ impl Commit {
         self.segment = Some(segment);
     }
 
-    /// Whether flushing the mutable memtable frees more than `max` bytes of earlier log segments,
-    /// or a segment that was made for a long record. `regular` is the length of all other segments.
+    /// Returns whether flushing the mutable memtable frees more than `max` bytes of earlier log
+    /// segments, or a segment that was created for a long record. `regular` is the length of all
+    /// other segments.
     pub(crate) fn keeps_long_log(&self, regular: u64, max: u64) -> bool {
         let Some(current) = &self.segment else {
             return false;
@@ -296,13 +297,13 @@ impl Commit {
         earlier.saturating_mul(regular) > max || current.region.size() > regular
     }
 
-    /// Leaves the segment, so that the next logged write begins another.
+    /// Leaves the segment, so that the next logged write starts another.
     pub(crate) fn leave_segment(&mut self) {
         self.segment = None;
         self.at = 0;
     }
 
-    /// Replaces the mutable memtable; returns the old one, which no longer has a writer, to be
+    /// Replaces the mutable memtable and returns the old one, which no longer has a writer, to be
     /// flushed.
     pub(crate) fn replace_memtable(
         &mut self,
@@ -319,22 +320,22 @@ impl Commit {
     }
 
     /// Records that a value was appended to `file` whose pointer is not in the memtable yet. Until
-    /// [`Commit::note_value_inserted`] is called, the file may not be considered dead.
+    /// [`Commit::note_value_inserted`] is called, the file must not be considered dead.
     pub(crate) fn note_value_appended(&mut self, file: u64) {
         *self.values_in_flight.entry(file).or_insert(0) += 1;
     }
 
-    /// Records that the pointer to `file` is in the memtable, or that the write was given up.
+    /// Records that the pointer to `file` is in the memtable, or that the write was abandoned.
     pub(crate) fn note_value_inserted(&mut self, file: u64) {
         let count = self.values_in_flight.get_mut(&file);
-        let count = count.expect("every arriving value was announced");
+        let count = count.expect("every inserted value was first recorded as appended");
         *count -= 1;
         if *count == 0 {
             self.values_in_flight.remove(&file);
         }
     }
 
-    /// Returns the first value file that a pointer in flight or in the mutable memtable leads to.
+    /// Returns the first value file referred to by a pointer in flight or in the mutable memtable.
     pub(crate) fn first_values(&self) -> Option<u64> {
         let in_flight = self.values_in_flight.keys().next().copied();
         in_flight
@@ -343,13 +344,13 @@ impl Commit {
             .min()
     }
 
-    /// Bytes of the large values that the mutable memtable points to.
+    /// Returns the number of bytes of the large values that the mutable memtable points to.
     pub(crate) fn value_bytes(&self) -> u64 {
         self.memtable_values.bytes
     }
 
-    /// Appends `payload` to the log. After an error nothing was applied, and the segment is left,
-    /// so that it ends after its last good record.
+    /// Appends `payload` to the log. After an error nothing has been applied, and the segment is
+    /// abandoned, so that it ends after its last intact record.
     pub(crate) fn log(&mut self, payload: &Payload<'_>, sync_next: bool) -> Result<Appended> {
         let seq = self.last_seq + 1;
         let segment = self.segment.as_ref().expect("the caller entered a segment");
@@ -405,12 +406,12 @@ impl Commit {
         }
     }
 
-    /// Inserts `payload` into the mutable memtable; returns its last sequence number. Values that
-    /// were `appended` to the log stay there if it can be read in place.
+    /// Inserts `payload` into the mutable memtable, and returns its last sequence number. Values
+    /// that were `appended` to the log stay there if it can be read in place.
     pub(crate) fn apply(&mut self, payload: &Payload<'_>, appended: Option<Appended>) -> SeqNo {
         assert!(
             self.last_seq + payload.count() < SEQ_MAX,
-            "sequence numbers are used up"
+            "sequence numbers are exhausted"
         );
         let end = appended
             .filter(|_| self.logged_values.in_place)
@@ -454,8 +455,8 @@ impl Commit {
         self.last_seq
     }
 
-    /// Returns the largest sequence number that may be published now: the last one, or the last
-    /// synced one while a `Sync` write waits. The published number never decreases.
+    /// Returns the largest sequence number that may be published now: the last, or the last synced
+    /// one while a `Sync` write waits. The published number never decreases.
     pub(crate) fn publishable(&self) -> SeqNo {
         if self.awaiting_sync.is_empty() {
             self.last_seq

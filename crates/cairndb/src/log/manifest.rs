@@ -16,16 +16,16 @@ use crate::state::stats::Stats;
 struct Tail {
     writer: ManifestWriter,
     sync: ManifestSyncer,
-    /// Kind of the error after which nothing may be appended any more.
+    /// Kind of the error after which nothing more may be appended.
     broken: Option<ErrorKind>,
-    /// Edits were appended since the last sync.
+    /// Whether edits were appended since the last sync.
     dirty: bool,
     /// Initial length in bytes.
     begun: u64,
 }
 
-/// A manifest longer than this, and more than twice its initial length, is replaced at the next
-/// opportunity.
+/// Length above which a manifest is replaced at the next opportunity, if it is also more than twice
+/// its initial length.
 const BYTES_MAX: u64 = 4 << 20;
 
 /// The open manifest; `None` until this handle has written one.
@@ -50,7 +50,7 @@ impl Manifest {
         });
     }
 
-    /// Length of the open manifest in bytes.
+    /// Returns the length of the open manifest in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         // Relaxed: an approximate measure.
         self.bytes.load(Ordering::Relaxed)
@@ -60,7 +60,7 @@ impl Manifest {
         self.tail.lock().is_some()
     }
 
-    /// Whether a new manifest must be begun before the next edit.
+    /// Returns whether a new manifest must be started before the next edit.
     pub(crate) fn is_broken(&self) -> bool {
         self.tail
             .lock()
@@ -68,20 +68,20 @@ impl Manifest {
             .is_some_and(|tail| tail.broken.is_some())
     }
 
-    /// Marks the manifest as broken, so that a new one must be begun.
+    /// Marks the manifest as broken, so that a new one must be started.
     pub(crate) fn give_up(&self) {
         if let Some(tail) = self.tail.lock().as_mut() {
             tail.broken = Some(ErrorKind::Io);
         }
     }
 
-    /// Whether a new manifest would be considerably shorter.
+    /// Returns whether a new manifest would be considerably shorter.
     pub(crate) fn is_long(&self) -> bool {
         let long = |tail: &Tail| tail.writer.bytes() >= BYTES_MAX.max(2 * tail.begun);
         self.tail.lock().as_ref().is_some_and(long)
     }
 
-    /// Appends `edit`; the operating system has it when this returns.
+    /// Appends `edit`. Once this returns, it has been passed to the operating system.
     pub(crate) fn append(&self, edit: &VersionEdit, stats: &Stats) -> Result<()> {
         let mut tail = self.tail.lock();
         let Some(tail) = tail.as_mut() else {
@@ -112,7 +112,7 @@ impl Manifest {
             let Some(tail) = tail.as_mut() else {
                 return Ok(());
             };
-            // After a failed append too: earlier edits name segments that are in use.
+            // Done even after a failed append: earlier edits name segments that are in use.
             if !tail.dirty {
                 return Ok(());
             }

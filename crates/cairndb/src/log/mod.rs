@@ -1,4 +1,4 @@
-//! Files that a commit appends to: log segments, value files, the end of the manifest.
+//! Files to which a commit appends: log segments, value files, the end of the manifest.
 
 pub(crate) mod commit;
 pub(crate) mod manifest;

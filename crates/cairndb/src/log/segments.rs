@@ -1,9 +1,9 @@
-//! Segments of the log: live ones in order, and spares for recycling.
+//! Segments of the log: live segments in order, and spares for recycling.
 //!
 //! A segment is *live* from the manifest edit that names it until the edit that retires it. Its
-//! file may be overwritten under a new number and salt only when the second edit is durable, and
-//! when no memtable keeps its region, since values are read where they were logged. Only the
-//! holder of the commit lock appends; any thread may sync.
+//! file may be overwritten under a new number and salt only once the second edit is durable and no
+//! memtable keeps its region, since values are read where they were logged. Only the holder of the
+//! commit lock appends; any thread may sync.
 //!
 //! Locks: the mutex of the set, taken at rotation, retirement and sync, never held across a sync.
 
@@ -17,22 +17,22 @@ use cairndb_env::sync::Mutex;
 use cairndb_format::log::{self, Binding, RecordHead, SegmentHeader};
 use cairndb_format::manifest::SegmentRecord;
 
-/// Segments kept while the database is idle, including live ones. With a spare beside the live
-/// segment a small database took more disk space than LevelDB's, for a small gain of writes after
-/// an idle phase.
+/// Number of segments kept while the database is idle, including live ones. With a spare in
+/// addition to the live segment, a small database took more disk space than LevelDB's, and writes
+/// after an idle phase gained little.
 const QUIET_SEGMENTS_MAX: usize = 1;
-/// Spares that a busy database always keeps.
+/// Number of spares that a busy database always keeps.
 const BUSY_SPARES_MIN: usize = 2;
-/// A spare is given up if it was not needed for this long.
+/// Time after which an unused spare is removed.
 const SHED_AFTER_NS: u64 = 1_000_000_000;
 
-/// Records up to this size are assembled before they are copied to the log.
+/// Maximum size of a record that is assembled before it is copied to the log.
 const ONE_PIECE_BYTES_MAX: usize = 4096;
 
 /// One live segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    /// Number in the order of the log; a recycled file gets a new one.
+    /// Number in log order; a recycled file gets a new one.
     pub(crate) number: u64,
     pub(crate) file: u64,
     pub(crate) salt: u64,
@@ -41,11 +41,11 @@ pub(crate) struct Segment {
     binding: Binding,
     /// End of the last record written to the region.
     written: AtomicU64,
-    /// Bytes known to be durable.
+    /// Number of bytes known to be durable.
     synced: AtomicU64,
-    /// The manifest edit and the directory entry that name the segment are durable.
+    /// Whether the manifest edit and the directory entry that name the segment are durable.
     named: AtomicBool,
-    /// That edit was appended; before, no sync pass may consider the segment named.
+    /// Whether that edit was appended; until then, no sync pass may consider the segment named.
     appended: AtomicBool,
 }
 
@@ -60,12 +60,12 @@ impl Segment {
         }
     }
 
-    /// Bytes of this segment that survive a power failure.
+    /// Returns the number of bytes of this segment that survive a power failure.
     pub(crate) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// Records that the edit which names this segment is in the manifest.
+    /// Records that the manifest contains the edit that names this segment.
     pub(crate) fn mark_appended(&self) {
         self.appended.store(true, Ordering::Release);
     }
@@ -75,11 +75,11 @@ impl Segment {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one record")]
-    /// Appends one record at `at`; returns the offset after it. `scratch` is the buffer of the
+    /// Appends one record at `at`, and returns the offset after it. `scratch` is the buffer of the
     /// holder of the commit lock.
     ///
-    /// Only the holder of the commit lock calls this. Generic over the number of parts, so that the
-    /// loops over them are unrolled.
+    /// Only the holder of the commit lock calls this. Generic over the number of parts, so that
+    /// loops over the parts are unrolled.
     pub(crate) fn append<const PARTS: usize>(
         &self,
         at: u64,
@@ -96,7 +96,7 @@ impl Segment {
             "the caller checked that the record fits"
         );
         let synced = u32::try_from(self.synced()).unwrap_or(u32::MAX);
-        let offset = u32::try_from(at).expect("segments are below 4 GiB");
+        let offset = u32::try_from(at).expect("segments are shorter than 4 GiB");
         let head = RecordHead {
             offset,
             seq,
@@ -123,7 +123,7 @@ impl Segment {
 struct Sets {
     live: VecDeque<Arc<Segment>>,
     spares: Vec<(u64, Arc<dyn LogRegion>)>,
-    /// Least number of spares since `shed_ns`.
+    /// Minimum number of spares since `shed_ns`.
     spares_unused: usize,
     /// Time at which surplus spares were last shed.
     shed_ns: u64,
@@ -134,16 +134,17 @@ struct Sets {
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     sets: Mutex<Sets>,
-    /// Most bytes of live segments and spares together: no spare is kept beyond it. As many bytes
-    /// as live segments may have, so that after a sync pass, which retires most segments at a time,
-    /// the log continues in recycled files instead of zero-filled ones.
+    /// Maximum size of live segments and spares combined: no spare is kept above it. It equals the
+    /// limit for live segments, so that after a sync pass, which retires most segments at once, the
+    /// log continues in recycled files instead of zero-filled ones.
     bytes_max: u64,
 }
 
 /// Work of a sync pass, in this order.
 #[derive(Debug)]
 pub(crate) struct SyncPlan {
-    /// The name of some segment is not durable yet: sync the directory and the manifest first.
+    /// Whether some segment's name is not durable yet, so that the directory and the manifest are
+    /// synced first.
     pub(crate) name_first: bool,
     /// Segments with unsynced bytes, oldest first, and their ends when the plan was made.
     pub(crate) segments: Vec<(Arc<Segment>, u64)>,
@@ -151,7 +152,7 @@ pub(crate) struct SyncPlan {
 }
 
 impl Segments {
-    /// Returns an empty set; `bytes_max` limits the files of a busy log.
+    /// Returns an empty set. `bytes_max` limits the total size of the files of a busy log.
     pub(crate) fn new(next_number: u64, bytes_max: u64) -> Segments {
         Segments {
             bytes_max,
@@ -162,10 +163,11 @@ impl Segments {
         }
     }
 
-    /// Takes a spare of exactly `bytes` from which no memtable reads values any more.
+    /// Takes a spare of exactly `bytes` from which no memtable reads values any longer.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
         let mut sets = self.sets.lock();
-        // From the end: the most recently written one is most likely in the processor's caches.
+        // From the end, because the most recently written spare is most likely in the processor's
+        // caches.
         let found = sets.spares.iter_mut().rposition(|(_, region)| {
             let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
             alone.map(LogRegion::reuse).is_some()
@@ -177,16 +179,16 @@ impl Segments {
 
     /// Takes out half of the spares that were not needed for a second, the coldest first: after a
     /// burst, a database that is written slowly but is never idle must not keep the files of the
-    /// burst. Not at each sync pass: passes of a fast load differ in length by a factor of three,
-    /// and files given up after a short one would be recreated and zero-filled in the next long
-    /// one.
+    /// burst. This is not done at each sync pass: passes of a fast load differ in length by a
+    /// factor of three, and files removed after a short pass would be recreated and zero-filled in
+    /// the next long one.
     pub(crate) fn shed_spares(&self, now_ns: u64) -> Vec<u64> {
         let mut sets = self.sets.lock();
         if now_ns.saturating_sub(sets.shed_ns) < SHED_AFTER_NS {
             return Vec::new();
         }
         sets.shed_ns = now_ns;
-        // Other spares may have been trimmed meanwhile.
+        // Other spares may have been trimmed in the meantime.
         let unused = sets.spares_unused.min(sets.spares.len());
         let surplus = unused.saturating_sub(BUSY_SPARES_MIN) / 2;
         let shed: Vec<u64> = sets.spares.drain(..surplus).map(|(file, _)| file).collect();
@@ -194,17 +196,17 @@ impl Segments {
         shed
     }
 
-    /// Bytes of the files of all spares.
+    /// Returns the total size of the files of all spares.
     pub(crate) fn spare_bytes(&self) -> u64 {
         let sets = self.sets.lock();
         sets.spares.iter().map(|(_, region)| region.size()).sum()
     }
 
-    /// Keeps a file for recycling; returns its number if there are enough spares. Live segments
-    /// that were made for one long record are not recycled and do not count against the limit.
+    /// Keeps a file for recycling, or returns its number if there are enough spares. Live segments
+    /// that were created for one long record are not recycled and do not count against the limit.
     pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
         let mut sets = self.sets.lock();
-        // Spares whose regions a cursor keeps cannot be used, and may be many.
+        // Spares whose regions a cursor keeps cannot be used, and there may be many of them.
         let ready = |(_, spare): &&(u64, Arc<dyn LogRegion>)| Arc::strong_count(spare) == 1;
         let spares = sets.spares.iter().filter(ready).map(|(_, spare)| spare);
         let live = sets.live.iter().map(|segment| &segment.region);
@@ -221,8 +223,8 @@ impl Segments {
         None
     }
 
-    /// Takes out the spares beyond those that an idle database keeps, and spares from which a
-    /// cursor still reads values, since another handle would not know of that. Returns their file
+    /// Takes out the spares in excess of those that an idle database keeps, and spares from which a
+    /// cursor still reads values, because another handle could not detect this. Returns their file
     /// numbers.
     pub(crate) fn trim_spares(&self) -> Vec<u64> {
         let mut sets = self.sets.lock();
@@ -236,7 +238,7 @@ impl Segments {
         trimmed.into_iter().map(|(file, _)| file).collect()
     }
 
-    /// Whether a spare is ready; a spare whose region a memtable keeps is not.
+    /// Returns whether a spare is ready for use; a spare whose region a memtable keeps is not.
     pub(crate) fn has_spare(&self) -> bool {
         let sets = self.sets.lock();
         let mut spares = sets.spares.iter();
@@ -295,7 +297,7 @@ impl Segments {
         self.sets.lock().live.iter().cloned().collect()
     }
 
-    /// Bytes of the files of all live segments.
+    /// Returns the total size of the files of all live segments.
     pub(crate) fn retained_bytes(&self) -> u64 {
         self.sets
             .lock()
@@ -305,7 +307,7 @@ impl Segments {
             .sum()
     }
 
-    /// Number of the next segment.
+    /// Returns the number of the next segment.
     pub(crate) fn next_number(&self) -> u64 {
         self.sets.lock().next_number
     }
@@ -324,7 +326,7 @@ impl Segments {
         retired
     }
 
-    /// Numbers of the live segments before `floor`.
+    /// Returns the numbers of the live segments before `floor`.
     pub(crate) fn numbers_before(&self, floor: u64) -> Vec<u64> {
         let sets = self.sets.lock();
         sets.live
@@ -334,7 +336,7 @@ impl Segments {
             .collect()
     }
 
-    /// Returns what must be synced to make everything appended so far durable.
+    /// Returns the work needed to make everything appended so far durable.
     pub(crate) fn plan_sync(&self) -> SyncPlan {
         let sets = self.sets.lock();
         let named: Vec<_> = sets
@@ -360,14 +362,14 @@ impl Segments {
 }
 
 impl SyncPlan {
-    /// Marks the segments as named; the manifest and the directory were synced.
+    /// Marks the segments as named, once the manifest and the directory have been synced.
     pub(crate) fn mark_named(&self) {
         for segment in &self.named {
             segment.named.store(true, Ordering::Release);
         }
     }
 
-    /// Syncs the segments, oldest first; returns the number of syncs.
+    /// Syncs the segments, oldest first, and returns the number of syncs.
     pub(crate) fn sync_segments(&self) -> Result<u64> {
         for (segment, end) in &self.segments {
             segment.region.sync()?;
@@ -404,19 +406,19 @@ mod tests {
             let live = region(&*dir, file, BYTES);
             segments.begin(file, live, 7, 1).unwrap();
         }
-        // A segment made for a long record does not count against the limit.
+        // A segment created for a long record does not count against the limit.
         let long = region(&*dir, 2, 100 * BYTES);
         segments.begin(2, long, 7, 1).unwrap();
         let kept = region(&*dir, 3, BYTES);
         assert_eq!(segments.add_spare(3, Arc::clone(&kept)), None);
-        // A reader of the first spare keeps it from being used, and from being counted.
+        // A reader of the first spare keeps it from being used or counted.
         assert!(!segments.has_spare() && segments.take_spare(BYTES).is_none());
         assert_eq!(segments.add_spare(4, region(&*dir, 4, BYTES)), None);
         assert_eq!(segments.add_spare(5, region(&*dir, 5, BYTES)), None);
         assert_eq!(segments.add_spare(6, region(&*dir, 6, BYTES)), Some(6));
         drop(kept);
         assert_eq!(segments.spare_bytes(), 3 * BYTES);
-        // The warmest first, and only of the requested length.
+        // The warmest spare is taken first, and only one of the requested length.
         assert!(segments.take_spare(2 * BYTES).is_none());
         let taken: Vec<u64> = (0..3)
             .map(|_| segments.take_spare(BYTES).unwrap().0)

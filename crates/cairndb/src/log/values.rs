@@ -1,12 +1,12 @@
 //! Value files that are being filled.
 //!
 //! There are two. The writer appends large values to one before it writes the log record that
-//! points to them. Value garbage collection copies live values to the other: long-lived values thus
-//! stay apart from new ones, and a sync of writes never waits for a copy.
+//! points to them. Value garbage collection copies live values to the other: long-lived values are
+//! thus stored separately from new ones, and a sync of writes never waits for a copy.
 //!
 //! One thread at a time appends: the holder of the commit lock, or the relocation. The sync pass
-//! syncs through a second handle. After a failed append the file is closed for good, and the next
-//! value begins another.
+//! syncs through a second handle. After a failed append the file is closed permanently, and the
+//! next value starts another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use cairndb_format::value_file::{HEADER_BYTES, ValueWriter};
 
 use crate::state::files::value_handle::ValueHandle;
 
-/// A file with a value is at least this long: no file is closed before it has one.
+/// Minimum length of a file with a value: no file is closed before it has one.
 const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;
 
 /// A value file that is being filled.
@@ -39,7 +39,7 @@ impl Active {
         Active { handle, writer }
     }
 
-    /// Number of the file.
+    /// Returns the number of the file.
     pub(crate) fn number(&self) -> u64 {
         self.handle.number
     }
@@ -51,26 +51,26 @@ impl Drop for Active {
     }
 }
 
-/// Most value files that may wait for their sync.
+/// Maximum number of value files that may wait for a sync.
 pub(crate) const UNSYNCED_FILES_MAX: usize = 64;
 
 /// The value file that is being filled, and the files that still need a sync.
 #[derive(Debug, Default)]
 pub(crate) struct ValueLog {
     active: Mutex<Option<Active>>,
-    /// Number of the file being filled, or 0. Apart from `active`: a caller that asks for it may
-    /// hold locks and must not wait for an append.
+    /// Number of the file being filled, or 0. Stored separately from `active`: a caller that reads
+    /// it may hold locks and must not wait for an append.
     number: AtomicU64,
     dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
     /// Locked during a sync; contains the first sync error. A caller that finds no file to sync
-    /// must not take for durable what another thread still syncs, or failed to sync. Taken before
-    /// `dirty`; nothing else is taken within it.
+    /// must not treat as durable a file that another thread is still syncing or failed to sync.
+    /// Taken before `dirty`; no other lock is taken under it.
     syncing: Mutex<Option<Error>>,
 }
 
 impl ValueLog {
-    /// Whether a new file must be begun before the next append: there is none, or it has reached
-    /// `bytes_max`.
+    /// Returns whether a new file must be started before the next append, because there is none or
+    /// it has reached `bytes_max`.
     pub(crate) fn needs_file(&self, bytes_max: u64) -> bool {
         self.active
             .lock()
@@ -78,19 +78,19 @@ impl ValueLog {
             .is_none_or(|active| active.writer.bytes() >= bytes_max.max(FILLED_BYTES_MIN))
     }
 
-    /// Number of files that were appended to since their last sync.
+    /// Returns the number of files with appends since their last sync.
     pub(crate) fn unsynced_files(&self) -> usize {
         self.dirty.lock().len()
     }
 
-    /// Number of the file being filled.
+    /// Returns the number of the file being filled.
     pub(crate) fn active(&self) -> Option<u64> {
         // Relaxed: changed under the commit lock, or by the appending thread.
         let number = self.number.load(Ordering::Relaxed);
         (number > 0).then_some(number)
     }
 
-    /// Begins to fill `begun`. Values already in it are synced with later ones.
+    /// Makes `begun` the file being filled. Values already in it are synced with later ones.
     pub(crate) fn begin(&self, begun: Active) {
         let mut slot = self.active.lock();
         self.number.store(begun.number(), Ordering::Relaxed);
@@ -110,9 +110,9 @@ impl ValueLog {
         }
     }
 
-    /// Closes the file being filled if it is `file`; the next value begins another. The caller
-    /// prevents other threads from beginning a file meanwhile. For another file this returns
-    /// without waiting for an append.
+    /// Closes the file being filled if it is `file`; the next value starts another. The caller
+    /// prevents other threads from starting a file in the meantime. If another file is being
+    /// filled, this returns without waiting for an append.
     pub(crate) fn finish(&self, file: u64) {
         if self.active() == Some(file) {
             *self.active.lock() = None;
@@ -120,7 +120,7 @@ impl ValueLog {
         }
     }
 
-    /// Starts writing the appended values to the disk, without waiting for it.
+    /// Starts writing the appended values to the disk, without waiting for completion.
     pub(crate) fn begin_sync(&self) {
         let dirty = self.dirty.lock().last().map(|(_, file)| Arc::clone(file));
         if let Some(file) = dirty {
@@ -156,18 +156,18 @@ impl ValueLog {
         self.dirty.lock().push((u64::MAX, file));
     }
 
-    /// Syncs every file appended to since the last call; returns their number. When it returns,
-    /// files that other threads had begun to sync are durable, too.
+    /// Syncs every file appended to since the last call, and returns their number. When this
+    /// returns, files whose syncs other threads had started are also durable.
     ///
     /// # Errors
-    /// The first sync error, of this call or an earlier one: files whose sync failed are not synced
+    /// The first sync error of this call or an earlier one: files whose sync failed are not synced
     /// again.
     pub(crate) fn sync(&self) -> Result<u64> {
         let mut failed = self.syncing.lock();
         if let Some(error) = &*failed {
             return Err(error.clone());
         }
-        // Taken out first: values appended from here on belong to the next pass.
+        // Taken first, because values appended from here on belong to the next pass.
         let dirty = std::mem::take(&mut *self.dirty.lock());
         for (_, file) in &dirty {
             file.sync()

@@ -1,22 +1,22 @@
 //! Cursor over a view: the newest visible version of each key, with tombstones hidden, pointers
-//! followed and operands folded; both directions cost the same.
+//! followed and operands folded. Both directions cost the same.
 //!
 //! Outline:
-//! - A step usually moves one source and nothing else. That holds up to the position of the next
-//!   key of another source, in a page with one version of each key (every page of a compacted
-//!   database without open snapshots). No key is copied or compared, and a scan steps through that
-//!   part of the page, its *window*, without the merging iterator.
+//! - A step usually moves only one source, up to the position of the next key of another source, in
+//!   a page with one version of each key (every page of a compacted database without open
+//!   snapshots). No key is copied or compared, and a scan steps through that part of the page, its
+//!   *window*, without the merging iterator.
 //! - Otherwise the current key is copied, so that its older versions can be skipped.
-//! - The value is decoded when the cursor moves, so that `value` cannot fail.
-//! - With many sources a seek first looks its key up as a get does, unless the last seek was
+//! - The value is decoded when the cursor moves, so `value` cannot fail.
+//! - With many sources, a seek first looks up its key as a get does, unless the last seek was
 //!   followed by a move. Filters exclude most of the sources, which are positioned only when the
-//!   cursor is moved. A seek to an existing key then costs what a get does; a seek to an absent
-//!   key, and a scan, pay for the filters in addition.
+//!   cursor is moved. A seek to an existing key then costs as much as a get; a seek to an absent
+//!   key, or a scan, additionally pays for the filters.
 //! - If recent seeks were not followed by moves and there are at most sixteen runs, the next entry
-//!   is read from its page or memtable, and no cursor over either is made before the first move.
+//!   is read from its page or memtable, and no cursor over either is created before the first move.
 //! - A dropped cursor leaves its sources to the thread's next cursor
 //!   ([`thread_cache`](crate::read::hints::thread_cache)).
-//! - Ranges of tombstones that the thread has met before are skipped at once
+//! - Ranges of tombstones that the thread has encountered before are skipped in one step
 //!   ([`tombstone_spans`](crate::read::hints::tombstone_spans)), as are many versions of a key,
 //!   unless they are operands.
 //!
@@ -48,21 +48,21 @@ use crate::state::context::ReadContext;
 /// Location of the current entry, which `key` and `value` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Location {
-    /// None: before the first or after the last entry, or not positioned yet.
+    /// No entry: before the first or after the last, or not positioned yet.
     Nothing,
-    /// The merging iterator is on it.
+    /// The entry of the merging iterator.
     InPlace,
     /// In `window`, which the merging iterator has filled.
     Window,
-    /// The merging iterator is on it, an entry with a pointer; `value` holds the value from the
+    /// The entry of the merging iterator, which has a pointer; `value` holds the value from the
     /// file.
     Pointer,
     /// In `key` and `value`; the merging iterator has moved on in its direction.
     Copied,
     /// In `key` and `value`; the merging iterator may be anywhere.
     Apart,
-    /// None: the entry at `key` could not be folded. The merging iterator has moved on in its
-    /// direction, so that the cursor can move too.
+    /// No entry: the one at `key` could not be folded. The merging iterator has moved on in its
+    /// direction, so the cursor can also move.
     Failed,
 }
 
@@ -93,13 +93,13 @@ pub(crate) struct ViewCursor {
     sourced: bool,
     location: Location,
     direction: Direction,
-    /// A seek put the cursor where it is.
+    /// Whether the cursor was positioned by a seek.
     sought: bool,
-    /// The cursor was moved since it was positioned.
+    /// Whether the cursor was moved since it was positioned.
     moved: bool,
-    /// Tombstones passed since it was positioned.
+    /// Number of tombstones passed since it was positioned.
     passed: usize,
-    /// How often sources may still be repositioned in this call to skip entries.
+    /// Number of times that sources may still be repositioned in this call to skip entries.
     searches_left: u32,
     window: PageWindow,
     key: Vec<u8>,
@@ -150,7 +150,7 @@ impl ViewCursor {
         }
     }
 
-    /// Returns the components that it reads with.
+    /// Returns the components used for reading.
     pub(crate) fn context(&self) -> &ReadContext {
         self.view.context()
     }
@@ -160,7 +160,7 @@ impl ViewCursor {
         ViewCursor::new(self.view.fork(), self.seq)
     }
 
-    /// Returns `Ok` while the database is open, else `Closed`.
+    /// Returns `Ok` while the database is open, otherwise `Closed`.
     #[inline]
     pub(crate) fn check_read(&self) -> Result<()> {
         self.view.readers.health.check_read()
@@ -171,8 +171,7 @@ impl ViewCursor {
         !matches!(self.location, Location::Nothing | Location::Failed)
     }
 
-    /// Returns the key the cursor is at: the key of the current entry, or of one that could not be
-    /// folded.
+    /// Returns the key of the current entry, or of the entry that could not be folded.
     pub(crate) fn place(&self) -> Option<&[u8]> {
         match self.location {
             Location::Nothing => None,
@@ -213,8 +212,8 @@ impl ViewCursor {
         self.value.borrowed().filter(|_| apart)
     }
 
-    /// As `key`, outside a window: a separate function, so that the loop of a scan contains only
-    /// the few instructions for a window.
+    /// Like `key`, but outside a window. A separate function, so that the loop of a scan contains
+    /// only the few instructions for a window.
     #[inline(never)]
     fn key_elsewhere(&self) -> &[u8] {
         match self.location {
@@ -225,7 +224,7 @@ impl ViewCursor {
         }
     }
 
-    /// As `value`, outside a window.
+    /// Like `value`, but outside a window.
     #[inline(never)]
     fn value_elsewhere(&self) -> &[u8] {
         match self.location {
@@ -247,7 +246,7 @@ impl ViewCursor {
         self.arrive_backward(KeyBound::End)
     }
 
-    /// Seeks the first entry whose key is at or after `key`.
+    /// Seeks to the first entry whose key is at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.sought = true;
@@ -269,13 +268,13 @@ impl ViewCursor {
         self.moved = false;
     }
 
-    /// Seeks the last entry whose key is at or before `key`.
+    /// Seeks to the last entry whose key is at or before `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.arrive_backward(KeyBound::At(key))
     }
 
-    /// Gives the merging iterator its sources; called before it is positioned.
+    /// Gives the merging iterator its sources. Called before it is positioned.
     fn gather_sources(&mut self) {
         self.view.note_cursor();
         if self.view.version.runs.len() > 1 {
@@ -312,7 +311,7 @@ impl ViewCursor {
         self.next_out()
     }
 
-    /// As `next`, if no window continues.
+    /// Like `next`, but when no window continues.
     #[inline(never)]
     fn next_out(&mut self) -> Result<()> {
         self.begin_call();
@@ -357,7 +356,7 @@ impl ViewCursor {
             return Ok(());
         };
         let turns = mem::replace(&mut self.direction, Direction::Forward) == Direction::Backward;
-        // All versions of the key just left are skipped below.
+        // All versions of the previous key are skipped below.
         match merged {
             MergerPosition::Elsewhere => {
                 self.gather_sources();
@@ -406,8 +405,8 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Makes the put under the merging iterator current; in a scan together with the entries after
-    /// it, if they fit a window.
+    /// Makes the put at the merging iterator current; in a scan, together with the following
+    /// entries if they fit a window.
     #[inline]
     fn show_put(&mut self) -> Result<()> {
         self.merger.load_value()?;
@@ -432,7 +431,7 @@ impl ViewCursor {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
-        // The first is taken even if the comparator finds its key unequal to itself.
+        // The first version is taken even if the comparator finds its key unequal to itself.
         loop {
             self.merger.load_value()?;
             match self.merger.kind() {
@@ -479,7 +478,7 @@ impl ViewCursor {
         self.prev_out()
     }
 
-    /// As `prev`, if no window continues.
+    /// Like `prev`, but when no window continues.
     #[inline(never)]
     fn prev_out(&mut self) -> Result<()> {
         self.begin_call();

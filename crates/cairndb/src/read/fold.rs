@@ -1,7 +1,7 @@
 //! Folds merge operands over the value below them.
 //!
 //! Memory: the operands, the value below them and the result, each bounded ([`FoldLimits`]).
-//! Operands beyond the limit are counted and not kept, and the operator is not called.
+//! Operands above the limit are counted but not kept, and the operator is not called.
 
 use std::cell::Cell;
 
@@ -13,28 +13,28 @@ use crate::state::context::ReadContext;
 use crate::state::fold_limits::{FoldLimits, OPERAND_BYTES_EXTRA};
 use crate::state::version::Values;
 
-/// An operand buffer above this size is freed after its key.
+/// Size above which an operand buffer is freed after its key.
 const OPERAND_BYTES_KEPT: usize = 64 << 10;
 
-/// The operands of one key and the value below them, gathered in either direction. It is reused:
-/// allocated anew for each key, it took a considerable part of a fold, and threads that fold at the
-/// same time waited for the allocator's lock.
+/// The operands of one key and the value below them, gathered in either direction. The buffers are
+/// reused: allocating them for each key took a considerable part of a fold, and threads that fold
+/// at the same time waited for the allocator's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
     base: Vec<u8>,
     has_base: bool,
-    /// Operands one after the other: newest first when gathered forward, oldest first when gathered
+    /// Concatenated operands: newest first when gathered forward, oldest first when gathered
     /// backward.
     operands: Vec<u8>,
     /// End of each operand.
     ends: Vec<usize>,
-    /// Bytes of all operands, including those that were too many to be kept.
+    /// Number of bytes of all operands, including those above the limit, which are not kept.
     bytes: usize,
-    /// Operands are ordered newest first.
+    /// Whether operands are ordered newest first.
     reversed: bool,
 }
 
-/// Number of operands that are passed without an allocation: usually one per source.
+/// Number of operands passed without an allocation: usually one per source.
 const OPERANDS_EXPECTED: usize = 16;
 
 thread_local! {
@@ -43,15 +43,15 @@ thread_local! {
 
 impl Fold {
     /// Returns the thread's fold, or a new one if that is in use (an operator may read the database
-    /// itself) or the thread ends.
+    /// itself) or the thread is exiting.
     pub(crate) fn take() -> Fold {
         KEPT.try_with(Cell::take).unwrap_or_default()
     }
 
-    /// Passes it on to the thread's next fold.
+    /// Leaves this for the thread's next fold.
     pub(crate) fn keep(mut self) {
         self.clear();
-        // A thread that ends keeps nothing.
+        // An exiting thread keeps nothing.
         let _ended = KEPT.try_with(|kept| kept.set(self));
     }
 
@@ -71,8 +71,8 @@ impl Fold {
         self.bytes > 0
     }
 
-    /// Adds an operand; returns whether there are too many now, so that further ones make no
-    /// difference.
+    /// Adds an operand, and returns whether there are now too many, so that further operands make
+    /// no difference.
     #[inline]
     pub(crate) fn push_operand(&mut self, limits: &FoldLimits, operand: &[u8]) -> bool {
         debug_assert!(!self.reversed, "operands are gathered in one direction");
@@ -102,7 +102,7 @@ impl Fold {
         kind: Kind,
         stored: &[u8],
     ) -> Result<()> {
-        debug_assert!(kind != Kind::Merge, "an operand is no base");
+        debug_assert!(kind != Kind::Merge, "an operand is not a base");
         self.has_base = kind != Kind::Delete;
         if self.has_base {
             resolve(order, values, key, kind, stored, &mut self.base)?;
@@ -118,7 +118,7 @@ impl Fold {
     /// Returns the folded value; operands must be ordered oldest first.
     ///
     /// # Errors
-    /// As [`fold`]; `InvalidArgument` if there are more operands than one read folds.
+    /// Same as [`fold`]; `InvalidArgument` if there are more operands than one read folds.
     pub(crate) fn finish(&self, context: &ReadContext, key: &[u8]) -> Result<Vec<u8>> {
         if self.bytes > context.fold_limits.read {
             return Err(context.fold_limits.too_many(key, self.bytes));
@@ -137,11 +137,11 @@ impl Fold {
     }
 }
 
-/// Folds `count` operands over `base`; `put` writes them to their slots, the oldest first.
+/// Folds `count` operands over `base`. `put` writes them to their slots, the oldest first.
 ///
 /// # Errors
-/// `InvalidArgument` without an operator, or if the result exceeds the longest value allowed; else
-/// the error of the operator. Each names the key.
+/// `InvalidArgument` without an operator, or if the result exceeds the maximum length of a value;
+/// otherwise the operator's error. Each error names the key.
 pub(crate) fn fold<'o>(
     context: &ReadContext,
     key: &[u8],
@@ -171,11 +171,11 @@ pub(crate) fn fold<'o>(
     Ok(folded)
 }
 
-/// From this length on a buffer grows to the length it needs, or by an eighth: a doubling one might
-/// hold gigabytes unused.
+/// Length above which a buffer grows to the required length, or by an eighth: doubling might leave
+/// gigabytes unused.
 const DOUBLED_BYTES_MAX: usize = 1 << 20;
 
-/// Appends `more` to a buffer that may become as long as the longest value.
+/// Appends `more` to a buffer that may reach the maximum length of a value.
 #[inline]
 pub(crate) fn append(buffer: &mut Vec<u8>, more: &[u8]) {
     if more.len() > buffer.capacity() - buffer.len() {
@@ -193,7 +193,7 @@ fn grow(buffer: &mut Vec<u8>, more: usize) {
     }
 }
 
-/// Writes the value of an entry to `out`: the stored bytes, or the value that a pointer leads to.
+/// Writes the value of an entry to `out`: the stored bytes, or the value to which a pointer refers.
 pub(crate) fn resolve(
     order: &Order,
     values: &Values,

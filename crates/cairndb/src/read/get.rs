@@ -1,10 +1,10 @@
-//! Point reads: the first visible version in the mutable memtable, the immutable memtables, and run
-//! after run.
+//! Point reads: the first visible version in the mutable memtable, the immutable memtables, and
+//! then each run.
 //!
-//! A point read takes no lock and allocates nothing, except where reads start a compaction
+//! A point read takes no lock and allocates nothing, except when reads start a compaction
 //! ([`read_cost`](crate::read::hints::read_cost)): the value is decoded into the caller's buffer.
-//! If the newest version is a merge operand, each source is asked for the next older version; if
-//! one source has many, they are gathered with a cursor.
+//! If the newest version is a merge operand, the next older version is looked up in each source; if
+//! a source has many, they are gathered with a cursor.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
@@ -20,8 +20,8 @@ use crate::read::view::View;
 use crate::state::context::ReadContext;
 use crate::state::version::TableHandle;
 
-/// Runs whose filters are prefetched together: beside a writer there are dozens of runs, and most
-/// of their filters are in no near cache, so that the misses overlap.
+/// Number of runs whose filters are prefetched together, so that their cache misses overlap: during
+/// writes there are dozens of runs, and most of their filters are not in a near cache.
 const RUNS_ASKED: usize = 8;
 
 /// The newest visible version of a key.
@@ -49,7 +49,8 @@ impl Newest {
     }
 }
 
-/// Replaces `out` by the value of `key` at `seq`, or returns `MISSING` and leaves `out` empty.
+/// Replaces the contents of `out` with the value of `key` at `seq`, or returns `MISSING` and leaves
+/// `out` empty.
 #[inline]
 pub(crate) fn get(
     view: &View,
@@ -64,7 +65,7 @@ pub(crate) fn get(
     }
 }
 
-/// As [`get`], but a value in a value file is not read: returns `POINTER` with the pointer in
+/// Like [`get`], but does not read a value in a value file: returns `POINTER` with the pointer in
 /// `out`.
 #[inline]
 pub(crate) fn get_or_pointer(
@@ -86,16 +87,17 @@ pub(crate) fn get_or_pointer(
     }
 }
 
-/// Replaces the pointer in `out` by the value in the value file.
+/// Replaces the pointer in `out` with the value in the value file.
 #[inline(never)]
 fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) -> Result<Presence> {
-    // Decoded, not moved out of `out`: the caller's buffer is to receive the value.
+    // The pointer is decoded rather than moved out of `out`, because the value goes to the caller's
+    // buffer.
     let pointer = Pointer::decode(out)?;
     read_pointer(&context.order, &view.version.values, key, pointer, out)?;
     Ok(Presence::THERE)
 }
 
-/// Returns the value that the pointer in `out` leads to, borrowed; or `None` with the value in
+/// Returns the value to which the pointer in `out` refers, borrowed, or `None` with the value in
 /// `out`.
 #[inline(never)]
 pub(crate) fn borrowed(
@@ -124,7 +126,7 @@ pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys:
     }
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
-        // From the newest run on. Runs after the first that may have the key are unlikely to be
+        // Starts at the newest run. Runs after the first that may have the key are unlikely to be
         // read.
         let mut runs = view.version.runs.iter();
         runs.any(|run| {
@@ -134,9 +136,9 @@ pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys:
     }
 }
 
-/// Returns the bytes that the newest version of `key` up to `seq` takes, in a table or in a value
-/// file. No large value is read and no operand folded. The contents of `scratch` are unspecified
-/// afterwards.
+/// Returns the number of bytes that the newest version of `key` up to `seq` takes, in a table or in
+/// a value file. No large value is read and no operand is folded. The contents of `scratch` are
+/// unspecified afterwards.
 #[inline(never)]
 pub(crate) fn stored_at(
     view: &View,
@@ -153,9 +155,9 @@ pub(crate) fn stored_at(
     })
 }
 
-/// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the kind of
-/// the newest version is enough. The contents of `scratch`, used for decoding, are unspecified
-/// afterwards.
+/// Returns whether `key` has a value at `seq`. No pointer is followed and no operand is folded: the
+/// kind of the newest version is enough. The contents of `scratch`, used for decoding, are
+/// unspecified afterwards.
 pub(crate) fn contains(
     view: &View,
     context: &ReadContext,
@@ -189,7 +191,7 @@ pub(crate) fn newest(
     for part in &view.immutables {
         part.prefetch(hash);
     }
-    // The memtable of an idle database is empty, and its hash index in no near cache.
+    // The memtable of an idle database is empty, and its hash index is not in a near cache.
     if view.mutable.has_begun()
         && let Some(newest) = newest_in_memtable(&view.mutable, 0, key, hash, seq, out)?
     {
@@ -211,7 +213,7 @@ pub(crate) fn newest(
     newest_in_runs(view, context, key, hash, seq, out)
 }
 
-/// As [`newest`], for several runs.
+/// Like [`newest`], but for several runs.
 #[inline(never)]
 fn newest_in_runs(
     view: &View,
@@ -243,7 +245,7 @@ fn newest_in_runs(
     Ok(Newest::Missing)
 }
 
-/// Looks into one memtable, source number `source` of the view.
+/// Searches one memtable, source number `source` of the view.
 #[inline]
 fn newest_in_memtable(
     part: &Memtable,
@@ -265,7 +267,7 @@ fn newest_in_memtable(
     Ok(Some(Newest::of(entry.kind, operand)))
 }
 
-/// Looks into one table, part of source number `source`.
+/// Searches one table, part of source number `source`.
 #[inline]
 fn newest_in_table(
     table: &TableHandle,

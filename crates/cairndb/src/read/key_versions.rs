@@ -1,8 +1,9 @@
 //! Gathers the versions of one key from its newest operand down to the base value.
 //!
-//! They are looked up source by source, from the newest, and in each source one by one: a source
-//! rarely has more than one or two. Only a source with many gets a cursor. Cursors over all sources
-//! with the key lost: reads beside a writer of operands were slower.
+//! Versions are looked up source by source, starting with the newest, and one by one in each
+//! source, which rarely has more than one or two. Only a source with many gets a cursor. Rejected:
+//! cursors over all sources with the key, because reads were slower while operands were being
+//! written.
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::GetHints;
@@ -13,17 +14,17 @@ use crate::read::source::{RunCursor, Source};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
 
-/// Versions that are looked up one by one in a source. Each costs a search; the first version of a
-/// cursor costs three to eight, further ones next to nothing.
+/// Maximum number of versions that are looked up one by one in a source. Each costs a search; with
+/// a cursor the first version costs three to eight searches, and further ones almost nothing.
 const VERSIONS_ASKED: usize = 4;
 
-/// A buffer above this size is freed before its operands are folded.
+/// Size above which a buffer is freed before its operands are folded.
 const SCRATCH_BYTES_KEPT: usize = 64 << 10;
 
 /// Position of a key's newest visible version, which is an operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
-    /// Index over the mutable memtable, the immutable ones and the runs.
+    /// Index over the mutable memtable, the immutable memtables and the runs.
     pub(crate) source: usize,
     pub(crate) seq: SeqNo,
     /// The source may have older versions.
@@ -58,7 +59,7 @@ impl<'a> KeyVersions<'a> {
         }
     }
 
-    /// Replaces `out`, which holds the operand `first`, by the folded value of the key's versions
+    /// Replaces `out`, which holds the operand `first`, with the folded value of the key's versions
     /// up to `seq`.
     pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<Presence> {
         self.view.note_folded();
@@ -70,7 +71,7 @@ impl<'a> KeyVersions<'a> {
             self.gather_from(seq, first, &mut fold, out)
         };
         if out.capacity() > SCRATCH_BYTES_KEPT {
-            // The longest operand need not be in memory twice during the fold.
+            // Freed so that the longest operand is not in memory twice during the fold.
             *out = Vec::new();
         }
         let folded = folded.and_then(|()| fold.finish(self.context, self.key));
@@ -79,7 +80,7 @@ impl<'a> KeyVersions<'a> {
         Ok(Presence::THERE)
     }
 
-    /// Adds the versions older than `first` to `fold`, and puts them into the operator's order.
+    /// Adds the versions older than `first` to `fold`, and puts them in the operator's order.
     fn gather_from(
         self,
         seq: SeqNo,
@@ -99,8 +100,8 @@ impl<'a> KeyVersions<'a> {
         Ok(())
     }
 
-    /// Prefetches what lookups in the runs after source number `from` read. The base value may be
-    /// in the last run, and any run may have more operands.
+    /// Prefetches the data that lookups in the runs after source number `from` read. The base value
+    /// may be in the last run, and any run may have more operands.
     fn prefetch(self, from: usize) {
         let first = (from + 1).saturating_sub(self.view.memtables());
         let runs = self.view.version.runs.get(first..).unwrap_or_default();
@@ -117,8 +118,8 @@ impl<'a> KeyVersions<'a> {
         }
     }
 
-    /// Adds the versions up to `seq` in one source to `fold`, down to the first that ends the fold;
-    /// returns whether there was one.
+    /// Adds the versions up to `seq` in one source to `fold`, down to the first that ends the fold,
+    /// and returns whether there was one.
     fn gather(
         self,
         source: usize,
@@ -144,7 +145,7 @@ impl<'a> KeyVersions<'a> {
         }
     }
 
-    /// As `gather`, with a cursor.
+    /// Like `gather`, but with a cursor.
     fn gather_rest(self, mut source: Source, seq: SeqNo, fold: &mut Fold) -> Result<bool> {
         source.seek(self.key, seq)?;
         let order = &self.context.order;
@@ -158,7 +159,7 @@ impl<'a> KeyVersions<'a> {
         Ok(false)
     }
 
-    /// Finds the newest version up to `seq` in one source; its stored value is in `out`.
+    /// Finds the newest version up to `seq` in one source, and writes its stored value to `out`.
     fn version(self, source: usize, seq: SeqNo, out: &mut Vec<u8>) -> Result<Option<VersionIn>> {
         out.clear();
         let (key, hash) = (self.key, self.hash);
@@ -186,7 +187,7 @@ impl<'a> KeyVersions<'a> {
         }))
     }
 
-    /// Returns a cursor over one source, not yet positioned.
+    /// Returns an unpositioned cursor over one source.
     fn cursor(self, source: usize) -> Source {
         if let Some(run) = source.checked_sub(self.view.memtables()) {
             let run = self.view.version.runs[run].clone();
@@ -196,8 +197,8 @@ impl<'a> KeyVersions<'a> {
         Source::Mem(self.view.memtable(source).cursor())
     }
 
-    /// Adds a version to `fold`; returns whether older ones are irrelevant: it is no operand, or
-    /// there are too many.
+    /// Adds a version to `fold`. Returns whether older versions are irrelevant because this one is
+    /// not an operand or there are too many.
     fn add(self, kind: Kind, stored: &[u8], fold: &mut Fold) -> Result<bool> {
         if kind == Kind::Merge {
             return Ok(fold.push_operand(&self.context.fold_limits, stored));

@@ -1,6 +1,6 @@
 //! Merging iterator: merges sorted sources into one stream of entries, forward or backward.
 //!
-//! The current source stands outside a small binary heap of the others. A step within one source
+//! The current source is kept outside a small binary heap of the others. A step within one source
 //! therefore costs one comparison with the heap's top. It costs none when no other source is left,
 //! or within a page of a table up to the position of the top's key.
 //!
@@ -12,9 +12,9 @@
 //! current key, taken when the source was moved. Whole keys are compared only if the heads are
 //! equal.
 //!
-//! The alternative is a loser tree. It makes one comparison per level while one source runs on, as
-//! in an idle database, and it is built of all sources before the first entry. Readers therefore
-//! use the heap; jobs, which see every entry and go one way, use [a loser
+//! The alternative is a loser tree. It makes one comparison per level while one source continues,
+//! as in an idle database, and it is built from all sources before the first entry. Readers
+//! therefore use the heap; jobs, which see every entry and go one way, use [a loser
 //! tree](crate::jobs::inputs).
 
 use std::cmp::Ordering;
@@ -50,7 +50,7 @@ enum Heads {
 }
 
 impl Heads {
-    /// `Kept` if all sources are memtables whose entries keep heads after one prefix.
+    /// Returns `Kept` if all sources are memtables whose entries keep heads after one prefix.
     #[cold]
     fn of(sources: &[Source], order: &Order) -> Heads {
         let hint = sources.first().and_then(Source::hint);
@@ -68,14 +68,14 @@ pub(crate) struct MergingIter {
     order: Order,
     /// `None` until there are two sources to compare: a seek in an idle database needs none.
     heads: Option<Heads>,
-    /// Valid sources other than `current`, a binary heap.
+    /// Binary heap of the valid sources other than `current`.
     heap: Vec<HeapEntry>,
     current: Option<usize>,
     direction: Direction,
-    /// No other source has the current key.
+    /// Whether no other source has the current key.
     ahead: bool,
-    /// Steps that are sure to stay before every other source: within a page, up to the position of
-    /// the nearest key of another source.
+    /// Number of steps that certainly stay before every other source: within a page, up to the
+    /// position of the nearest key of another source.
     free: usize,
 }
 
@@ -99,8 +99,8 @@ impl MergingIter {
         MergingIter::new(Vec::new(), Order::Bytewise)
     }
 
-    /// Leaves all sources unpositioned, so that they hold no page. It has to be positioned before
-    /// any other call.
+    /// Leaves all sources unpositioned, so that they hold no page. The iterator must be positioned
+    /// before any other call.
     pub(crate) fn release(&mut self) {
         self.current = None;
         for source in &mut self.sources {
@@ -108,13 +108,13 @@ impl MergingIter {
         }
     }
 
-    /// Whether `memtable` is the newest source.
+    /// Returns whether `memtable` is the newest source.
     pub(crate) fn begins_with(&self, memtable: &Arc<Memtable>) -> bool {
         let newest = self.sources.first();
         newest.is_some_and(|source| source.is(memtable))
     }
 
-    /// Heap bytes that it owns.
+    /// Returns the number of heap bytes that the iterator owns.
     pub(crate) fn memory_bytes(&self) -> usize {
         let own = self.sources.capacity() * size_of::<Source>()
             + self.heap.capacity() * size_of::<HeapEntry>();
@@ -159,14 +159,14 @@ impl MergingIter {
         self.source().map_or(&[], Source::value)
     }
 
-    /// Whether the current entry is the only one of its key in all sources.
+    /// Returns whether the current entry is the only one of its key in all sources.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
         self.ahead && self.source().is_some_and(Source::unique)
     }
 
-    /// Fills `window` with the current entry and the entries that follow it without a comparison;
-    /// returns whether it could. Until [`MergingIter::take_back`] no other method may be called.
+    /// Fills `window` with the current entry and the entries that follow it without a comparison,
+    /// and returns whether it did. Until [`MergingIter::take_back`] no other method may be called.
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow) -> bool {
         let Some(index) = self.current.filter(|_| self.ahead) else {
@@ -201,7 +201,7 @@ impl MergingIter {
         HeapEntry { head, source }
     }
 
-    /// Whether `a` comes before `b` in the current direction.
+    /// Returns whether `a` comes before `b` in the current direction.
     #[inline]
     fn before(&self, a: HeapEntry, b: HeapEntry) -> bool {
         let forward = self.direction == Direction::Forward;
@@ -220,8 +220,8 @@ impl MergingIter {
         self.order.compare(a.key(), b.key())
     }
 
-    /// Stores `place` at `at` or where it belongs below. It stays in registers and is stored once:
-    /// loading it whole right after its halves were stored would stall.
+    /// Stores `place` at `at` or at its position below. The place stays in registers and is stored
+    /// once: loading it as a whole right after storing its halves would stall.
     fn sift_down(&mut self, mut at: usize, place: HeapEntry) {
         loop {
             let left = 2 * at + 1;
@@ -284,7 +284,7 @@ impl MergingIter {
     }
 
     /// Makes the source of `place` current and compares it with the heap's top. Steps within its
-    /// page are computed only if it was `reached` from another source or begins a page.
+    /// page are computed only if it was `reached` from another source or starts a page.
     fn make_current(&mut self, place: HeapEntry, reached: bool) {
         self.current = Some(place.source);
         self.free = 0;
@@ -320,7 +320,7 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Seeks the first entry at or after `(key, seq)`; continues forward.
+    /// Seeks to the first entry at or after `(key, seq)`; continues forward.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         for source in &mut self.sources {
             source.begin_seek(key)?;
@@ -366,7 +366,7 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Seeks the last entry at or before `(key, seq)`; continues backward.
+    /// Seeks to the last entry at or before `(key, seq)`; continues backward.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         for source in &mut self.sources {
             source.seek_for_prev(key, seq)?;
@@ -375,10 +375,11 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Reverses the direction and takes one step in the new one. It must have been positioned.
+    /// Reverses the direction and takes one step in the new one. The iterator must have been
+    /// positioned.
     ///
-    /// This needs no search: every source is on its nearest entry that was not passed, or past its
-    /// end, so the entry in the new direction is one step away.
+    /// This needs no search: every source is on its nearest entry that has not been passed, or past
+    /// its end, so the entry in the new direction is one step away.
     pub(crate) fn turn(&mut self) -> Result<()> {
         let direction = match self.direction {
             Direction::Forward => Direction::Backward,
@@ -425,7 +426,7 @@ impl MergingIter {
         self.current
     }
 
-    /// Whether the current source is a run of tables.
+    /// Returns whether the current source is a run of tables.
     pub(crate) fn is_in_run(&self) -> bool {
         matches!(self.source(), Some(Source::Run(_)))
     }
@@ -444,7 +445,7 @@ impl MergingIter {
     }
 
     /// Moves the current source to the newest version of `key` visible at `seq`. The source is at
-    /// that or an older version, and the direction is backward.
+    /// that version or an older one, and the direction is backward.
     pub(crate) fn go_within(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.replace(|source| source.seek(key, seq))
     }

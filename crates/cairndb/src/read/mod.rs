@@ -1,4 +1,4 @@
-//! Reads: answers gets and cursors from a view, without a lock.
+//! Reads: gets and cursors over a view, without a lock.
 
 pub(crate) mod cursor;
 pub(crate) mod fold;

@@ -1,8 +1,8 @@
-//! Result of a point read, as it is returned from layer to layer.
+//! Result of a point read, passed from layer to layer.
 
-/// Whether a key has a value. A whole word, so that a result of it is returned in registers: as one
-/// byte it was stored and loaded again in each layer, by a load wider than the stores that it then
-/// had to wait for.
+/// Presence of a key's value. It is a full word, so that a result containing it is returned in
+/// registers: as one byte it was stored and reloaded in each layer, with a load wider than the
+/// stores it then had to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Presence(usize);
 

@@ -16,7 +16,7 @@ pub(crate) struct RunCursor {
     order: Order,
     at: usize,
     table: Option<TableCursor>,
-    /// Every page is verified when it is entered, even if it was verified before.
+    /// Whether every page is verified when it is entered, even if it was verified before.
     recheck: bool,
 }
 
@@ -31,14 +31,14 @@ impl RunCursor {
         }
     }
 
-    /// Verifies every page. Used by compactions: their output outlives this opening, so no page is
-    /// trusted because it was verified once.
+    /// Makes the cursor verify every page. Used by compactions: their output outlives this handle,
+    /// so no page is trusted because it was verified once.
     pub(crate) fn rechecking(mut self) -> RunCursor {
         self.recheck = true;
         self
     }
 
-    /// Makes table `index` the current one. Its cursor is kept if it already is.
+    /// Makes table `index` current. Keeps its cursor if it already is.
     fn enter(&mut self, index: usize) -> Result<Option<&mut TableCursor>> {
         if index >= self.run.tables().len() {
             self.at = usize::MAX;
@@ -128,7 +128,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Prefix that all keys of the source share.
+    /// Returns the prefix that all keys of the source share.
     pub(crate) fn prefix(&self) -> &[u8] {
         match self {
             Source::Mem(cursor) => cursor.table().common_prefix(),
@@ -136,14 +136,13 @@ impl Source {
         }
     }
 
-    /// Whether the source is a cursor over `memtable`.
+    /// Returns whether the source is a cursor over `memtable`.
     #[inline]
     pub(crate) fn is(&self, memtable: &Arc<Memtable>) -> bool {
         matches!(self, Source::Mem(cursor) if Arc::ptr_eq(cursor.table(), memtable))
     }
 
-    /// Leaves the source unpositioned, without a page. It has to be positioned before any other
-    /// call.
+    /// Leaves the source unpositioned, without a page. It must be positioned before any other call.
     pub(crate) fn release(&mut self) {
         if let Source::Run(run) = self
             && let Some(table) = &mut run.table
@@ -152,7 +151,7 @@ impl Source {
         }
     }
 
-    /// Heap bytes that the source owns.
+    /// Returns the number of heap bytes that the source owns.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Source::Mem(_) => 0,
@@ -163,7 +162,7 @@ impl Source {
         }
     }
 
-    /// Prefix after which a memtable takes its heads.
+    /// Returns the prefix after which a memtable takes its heads.
     pub(crate) fn hint(&self) -> Option<&[u8]> {
         match self {
             Source::Mem(cursor) => Some(cursor.table().prefix_hint()),
@@ -203,8 +202,8 @@ impl Source {
         }
     }
 
-    /// Head that a memtable keeps of the current key. Two different heads belong to two different
-    /// keys.
+    /// Returns the head that a memtable keeps of the current key. Different heads belong to
+    /// different keys.
     #[inline]
     pub(crate) fn kept_head(&self) -> Option<u64> {
         match self {
@@ -231,7 +230,7 @@ impl Source {
         }
     }
 
-    /// Returns the entry for a compaction: its value as stored, if it can be copied verbatim.
+    /// Returns the entry for a compaction, with its value as stored if it can be copied verbatim.
     #[inline]
     pub(crate) fn entry(&mut self) -> Result<EntryIn<'_>> {
         match self {
@@ -267,7 +266,7 @@ impl Source {
         }
     }
 
-    /// Head that a memtable keeps of the key after the current one.
+    /// Returns the head that a memtable keeps of the key after the current one.
     #[inline]
     pub(crate) fn next_kept_head(&self) -> Option<u64> {
         match self {
@@ -287,7 +286,7 @@ impl Source {
         }
     }
 
-    /// Whether no other entry of this source has the current key.
+    /// Returns whether no other entry of this source has the current key.
     #[inline]
     pub(crate) fn unique(&self) -> bool {
         match self {
@@ -299,7 +298,7 @@ impl Source {
         }
     }
 
-    /// Fills `window` with the entries that follow, as [`TableCursor::borrow_window`].
+    /// Fills `window` with the entries that follow, like [`TableCursor::borrow_window`].
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         match self {
@@ -320,7 +319,8 @@ impl Source {
         }
     }
 
-    /// Whether a run of tables has just entered its page, or a range of it with decoded keys.
+    /// Returns whether a run of tables has just entered its page, or a range of it with decoded
+    /// keys.
     #[inline]
     pub(crate) fn begins_stretch(&self, forward: bool) -> bool {
         match self {
@@ -385,14 +385,14 @@ impl Source {
         }
     }
 
-    /// Seeks the first entry at or after `(key, seq)`; newer versions come first.
+    /// Seeks to the first entry at or after `(key, seq)`; newer versions come first.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.begin_seek(key)?;
         self.end_seek(key, seq)
     }
 
-    /// Begins a seek that [`Source::end_seek`] completes: prefetches what that reads. No other
-    /// method may be called in between.
+    /// Starts a seek that [`Source::end_seek`] completes, by prefetching the data that it reads. No
+    /// other method may be called in between.
     #[inline]
     pub(crate) fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         match self {
@@ -401,7 +401,7 @@ impl Source {
         }
     }
 
-    /// Completes a seek begun by [`Source::begin_seek`] with the same key.
+    /// Completes a seek started by [`Source::begin_seek`] with the same key.
     #[inline]
     pub(crate) fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {
@@ -413,7 +413,7 @@ impl Source {
         }
     }
 
-    /// Seeks the last entry at or before `(key, seq)`.
+    /// Seeks to the last entry at or before `(key, seq)`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {
             Source::Mem(cursor) => {

@@ -1,9 +1,9 @@
-//! Reads the value that a pointer leads to in a value file: copied, decoded, or borrowed.
+//! Reads the value to which a pointer refers in a value file: copied, decoded, or borrowed.
 //!
 //! A borrowed value is a part of the mapping, which it keeps: it stays valid when the file is
 //! removed, the database is closed, or more of the file is mapped. Copying a long value takes as
-//! long as everything else a reader does with it. A shorter value is copied: borrowed, it would
-//! keep the space of a whole removed file for as long as it lives, and save little.
+//! long as all other work of a reader. A shorter value is copied: borrowing would save little, and
+//! would keep the space of a whole removed file for as long as the value lives.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use cairndb_format::value_file::{self, Check, Pointer};
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Values;
 
-/// Stored bytes from which on a value is borrowed.
+/// Minimum number of stored bytes of a borrowed value.
 const BORROWED_BYTES_MIN: u32 = 64 << 10;
 
-/// Replaces `out` by the value that a pointer leads to.
+/// Replaces the contents of `out` with the value to which a pointer refers.
 pub(crate) fn read_pointer(
     order: &Order,
     values: &Values,
@@ -28,7 +28,7 @@ pub(crate) fn read_pointer(
     ValueRef::new(order, values, key, pointer)?.read(out)
 }
 
-/// Returns the value that a pointer leads to, borrowed; or `None` with the value in `out`.
+/// Returns the value to which a pointer refers, borrowed, or `None` with the value in `out`.
 pub(crate) fn borrow_pointer(
     order: &Order,
     values: &Values,
@@ -44,8 +44,8 @@ pub(crate) fn borrow_pointer(
     Ok(borrowed)
 }
 
-/// As [`read_pointer`], from an encoded pointer and without a mapping, where an I/O error would
-/// kill the process: for opening and verification, which read each value once.
+/// Like [`read_pointer`], but from an encoded pointer and without a mapping, in which an I/O error
+/// would kill the process. Used by recovery and verification, which read each value once.
 pub(crate) fn read_pointer_unmapped(
     order: &Order,
     values: &Values,
@@ -72,7 +72,7 @@ impl<'v> ValueRef<'v> {
         pointer: Pointer,
     ) -> Result<ValueRef<'v>> {
         let handle = values.get(&pointer.file.0).ok_or_else(|| {
-            Error::corruption("a value pointer names a file the manifest does not")
+            Error::corruption("a value pointer names a file that the manifest does not")
                 .file(cairndb_format::name::value(pointer.file))
                 .offset(pointer.offset)
         })?;

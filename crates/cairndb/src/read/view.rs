@@ -1,9 +1,9 @@
 //! The view: everything that a read needs, as one immutable value that is replaced as a whole.
 //!
 //! A reader loads the view first and the published sequence number second. Everything in the view's
-//! tables and immutable memtables was published before the view, so the pair is a consistent
-//! moment: either the number is older than the last entries of the mutable memtable and hides them,
-//! or it is newer than the sealing of that memtable, and then the view itself is the moment.
+//! tables and immutable memtables was published before the view, so the pair is consistent: either
+//! the number is older than the last entries of the mutable memtable and hides them, or it is newer
+//! than the sealing of that memtable, and then the view itself is consistent.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -22,35 +22,35 @@ use crate::state::version::Version;
 /// The sources of a read, newest first: the mutable memtable, immutable memtables, runs of tables.
 #[derive(Debug)]
 pub(crate) struct View {
-    /// Number of the view within its handle, so that it can be compared with the newest one without
-    /// loading that.
+    /// Number of the view within its handle, for comparison with the newest view without loading
+    /// it.
     pub(crate) number: u64,
-    /// The memtable that takes writes.
+    /// Memtable that takes writes.
     pub(crate) mutable: Arc<Memtable>,
     /// Immutable memtables, newest first.
     pub(crate) immutables: Vec<Arc<Memtable>>,
-    /// The tables.
+    /// Runs of tables and value files.
     pub(crate) version: Arc<Version>,
-    /// Other state that reads need. It is here so that a cursor need not hold it: each reference
-    /// count that threads share costs every seek two transfers of its cache line.
+    /// Other state that reads need. It is stored here so that a cursor need not hold it: each
+    /// reference count shared by threads costs every seek two transfers of its cache line.
     pub(crate) readers: Readers,
-    /// The most demanding [`Use`] of the view so far.
+    /// Most demanding [`Use`] of the view so far.
     used: AtomicU8,
     /// Whether a cursor was positioned in the view.
     cursors: AtomicBool,
-    /// Reads that had to look into several of its runs.
+    /// Count of reads that had to search several of its runs.
     read_cost: ReadCost,
-    /// Largest sequence number outside the mutable memtable, once computed; 0 before.
+    /// Largest sequence number outside the mutable memtable; 0 until it is computed.
     settled: AtomicU64,
 }
 
-/// State that the reads of all views of a handle share.
+/// State shared by reads of all views of a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
     pub(crate) thread_caches: Arc<ThreadCaches>,
-    /// Started once reads of several runs have paid for a compaction.
+    /// Trigger of the compaction that starts once reads of several runs have paid for it.
     pub(crate) compaction_trigger: Arc<CompactionTrigger>,
 }
 
@@ -66,19 +66,19 @@ impl Readers {
     }
 }
 
-/// Runs above which writers stall earlier if there are readers. A read pays for a look into the
-/// filter of each run, and several times that for a cursor in it. With twice this limit reads
-/// beside a writer were much slower; with about half of it compactions wrote twice as much.
+/// Number of runs above which writers stall earlier if there are readers. A read pays for a lookup
+/// in the filter of each run, and several times as much for a cursor in it. With twice this limit,
+/// reads during writes were much slower; with about half of it, compactions wrote twice as much.
 const RUNS_READ: usize = 10;
-/// Same limit if reads fold operands, any of which may be in any run, or if cursors are positioned.
-/// With a smaller limit seeks were no faster, since compactions did not keep up.
+/// The same limit if reads fold operands, which may be in any run, or if cursors are positioned.
+/// With a smaller limit seeks were no faster, because compactions did not keep up.
 const RUNS_CURSOR: usize = 6;
 
-/// Immutable memtables at which writers help to flush if there are readers: a seek for an absent
-/// key searches each. With 128 MB there would be fifty of them.
+/// Number of immutable memtables at which writers help to flush if there are readers: a seek for an
+/// absent key searches each. With a budget of 128 MB there would be fifty of them.
 const MEMTABLES_READ: usize = 6;
 
-/// The most demanding kind of read of a view.
+/// Most demanding kind of read of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 enum Use {
@@ -108,20 +108,20 @@ impl View {
         }
     }
 
-    /// Order of the view's keys, and the operator of its operands.
+    /// Returns the key order and the merge operator of the view.
     #[inline]
     pub(crate) fn context(&self) -> &ReadContext {
         &self.readers.context
     }
 
-    /// Number of memtables, including the mutable one.
+    /// Returns the number of memtables, including the mutable one.
     #[inline]
     pub(crate) fn memtables(&self) -> usize {
         1 + self.immutables.len()
     }
 
-    /// Largest sequence number in immutable memtables and tables. Numbers that a compaction rewrote
-    /// to 0 are visible to every cursor over the view and do not count.
+    /// Returns the largest sequence number in immutable memtables and tables. Numbers that a
+    /// compaction rewrote to 0 are visible to every cursor over the view and do not count.
     pub(crate) fn settled_seq(&self) -> SeqNo {
         // Relaxed: a thread that does not see the value computes it again.
         let known = self.settled.load(Ordering::Relaxed);
@@ -145,8 +145,8 @@ impl View {
     }
 
     /// Records a read; every read calls this. A view lives only until the next memtable is full or
-    /// the next job is done, so the record is recent, and a load without readers is not slowed for
-    /// them.
+    /// the next job is done, so the record is recent, and a load without readers is not slowed down
+    /// for them.
     #[inline]
     pub(crate) fn note_read(&self) {
         self.note(Use::Read);
@@ -159,7 +159,7 @@ impl View {
 
     #[inline]
     fn note(&self, what: Use) {
-        // Relaxed: a hint. Checked before it is stored, so that readers share the cache line.
+        // Relaxed: a hint. Checked before the store, so that readers share the cache line.
         if self.used.load(Ordering::Relaxed) < what as u8 {
             self.used.fetch_max(what as u8, Ordering::Relaxed);
         }
@@ -174,7 +174,7 @@ impl View {
         }
     }
 
-    /// Records a read that looks into the runs, if there are several.
+    /// Records a read that searches the runs, if there are several.
     #[inline]
     pub(crate) fn note_several(&self) {
         if self.readers.thread_caches.mine().reads.count() {
@@ -189,22 +189,24 @@ impl View {
         }
     }
 
-    /// Whether a cursor was positioned in the view.
+    /// Returns whether a cursor was positioned in the view.
     pub(crate) fn had_cursors(&self) -> bool {
         self.cursors.load(Ordering::Relaxed)
     }
 
-    /// Whether the view was read.
+    /// Returns whether the view was read.
     pub(crate) fn was_read(&self) -> bool {
         self.used.load(Ordering::Relaxed) >= Use::Read as u8
     }
 
-    /// Most immutable memtables before writers help to flush them; `None` without readers.
+    /// Returns the number of immutable memtables above which writers help to flush them, or `None`
+    /// without readers.
     pub(crate) fn memtables_for_readers(&self) -> Option<usize> {
         self.was_read().then_some(MEMTABLES_READ)
     }
 
-    /// Most runs before writers stall for the sake of readers; `None` without readers.
+    /// Returns the number of runs above which writers stall for the sake of readers, or `None`
+    /// without readers.
     pub(crate) fn runs_for_readers(&self) -> Option<usize> {
         match self.used.load(Ordering::Relaxed) {
             used if used >= Use::Folded as u8 || self.had_cursors() => Some(RUNS_CURSOR),
@@ -219,14 +221,15 @@ impl View {
 pub(crate) struct PublishedViews(Mutex<Vec<Weak<View>>>);
 
 impl PublishedViews {
-    /// Adds a view that is about to be published, and removes those that are dropped.
+    /// Adds a view that is about to be published, and removes views that have been dropped.
     pub(crate) fn note(&self, view: &Arc<View>) {
         let mut published = self.0.lock();
         published.retain(|view| view.strong_count() > 0);
         published.push(Arc::downgrade(view));
     }
 
-    /// Bytes of memtables that only older views keep: memtables that `current` does not have.
+    /// Returns the size of the memtables that only older views keep, and that `current` does not
+    /// have.
     pub(crate) fn pinned_bytes(&self, current: &View) -> usize {
         let held: Vec<Arc<View>> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         let parts = |view: &View| {

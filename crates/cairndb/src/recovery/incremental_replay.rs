@@ -2,8 +2,8 @@
 //! the next one is read.
 //!
 //! A log takes up to 256 MiB, and its tables need about as much. A full disk has no room for both.
-//! So the last attempt of an opening writes a manifest after each segment, with the tables so far
-//! and the remaining segments. A crash in between finds a database with a shorter log. Other
+//! Therefore the last recovery attempt writes a manifest after each segment, with the tables so far
+//! and the remaining segments. A crash in between leaves a database with a shorter log. Other
 //! attempts write one manifest at the end, because each costs four syncs.
 
 use cairndb_base::{FileNumber, Result};
@@ -20,8 +20,8 @@ impl Replay<'_> {
     /// all in tables.
     ///
     /// # Errors
-    /// Those of writing the manifest. The previous manifest then stays in force, or a crash may
-    /// find either.
+    /// Errors of writing the manifest. Then either the previous manifest stays in effect, or it is
+    /// unknown which one does after a crash.
     pub(super) fn release_segments(&mut self, log: &LiveLog<'_>, done: usize) -> Result<()> {
         self.sync_values()?;
         self.dir.sync()?;
@@ -49,13 +49,14 @@ impl Replay<'_> {
             let base = edit.divided(edit_bytes_max);
             ManifestWriter::create(dir, number, salt.wrapping_add(number.0), &base)
         })?;
-        // From here on a crash may find either manifest, and so may a sweep after an error.
+        // From here on, either manifest may be in effect after a crash, or when a sweep runs after
+        // an error.
         self.manifest_files.add_files(&recovered.version);
         install_current(dir, number)?;
         let old = std::mem::replace(&mut recovered.manifest, number.0);
         self.durable_seq = recovered.last_seq;
         self.manifest_files.replaced_by(number, &recovered.version);
-        // A file that cannot be removed now is removed by the sweep after the opening.
+        // A file that cannot be removed now is removed by the sweep after the open.
         let _ = dir.unlink(&name::manifest(FileNumber(old)));
         for index in self.released..done {
             let _ = dir.unlink(&log.name(index));

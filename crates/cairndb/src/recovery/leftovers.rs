@@ -1,13 +1,13 @@
-//! Files found at opening that have a name of this format but that no manifest names.
+//! Files found at open whose names follow this format but that no manifest names.
 //!
-//! Files left by unfinished jobs are removed, and log files are reused. But a name proves nothing:
-//! anybody may have created `20261127.log`. So a file is removed, opened or overwritten only if it
-//! is a regular file whose contents identify it as ours. Every other file stays, its number is not
-//! used, and [`OpenReport::skipped`](crate::OpenReport) lists it.
+//! Files left by unfinished jobs are removed, and log files are reused. However, a name proves
+//! nothing: any program may have created `20261127.log`. A file is therefore removed, opened or
+//! overwritten only if it is a regular file whose contents identify it as ours. Every other file
+//! stays, its number is not used, and [`OpenReport::skipped`](crate::OpenReport) lists it.
 //!
 //! The files are examined when the result is first needed: at the first write of the handle, or
-//! when the report is asked for. After a clean close, examining them would be a noticeable part of
-//! the opening.
+//! when the report is requested. After a clean close, examining them would take a noticeable part
+//! of the open.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -21,13 +21,13 @@ use cairndb_format::name::FileKind;
 use crate::recovery::report::{OpenReport, SkippedFile};
 use crate::state::version::Version;
 
-/// Whether a file with a name of this format is ours.
+/// Ownership of a file whose name follows this format.
 #[derive(Debug)]
 pub(crate) enum Ownership {
     /// Its contents are of this format.
     Ours,
     /// Its contents are not of this format, or it is not a regular file; with the reason as a
-    /// phrase. `Silent` if a crash of ours may have left it: it is empty, or begins with zeros.
+    /// phrase. `Silent` if a crash of ours may have left it: it is empty or starts with zeros.
     Other(Evidence, String),
     /// It no longer exists.
     Gone,
@@ -36,13 +36,13 @@ pub(crate) enum Ownership {
 /// Examines the file `name`, which must be a name of this format.
 ///
 /// # Errors
-/// Those of looking up, opening and reading the file.
+/// Errors of looking up, opening and reading the file.
 pub(crate) fn ownership(dir: &dyn Dir, name: &str) -> Result<Ownership> {
     match dir.size_of(name) {
         Ok(Some(_)) => {}
         Ok(None) => return Ok(Ownership::Gone),
-        // An error without a system error: not a regular file. Such files are not opened, because
-        // opening a pipe would wake the process at its other end.
+        // An error without a system error means that it is not a regular file. Such files are not
+        // opened, because opening a pipe would wake the process at its other end.
         Err(error) if error.io_kind().is_none() => {
             return Ok(Ownership::Other(
                 Evidence::Foreign,
@@ -69,10 +69,10 @@ pub(crate) fn ownership(dir: &dyn Dir, name: &str) -> Result<Ownership> {
     })
 }
 
-/// Returns those of the `found` files that the manifest numbered `manifest` does not name: tables
-/// of unfinished jobs, old manifests, temporary files, spare logs, and any other file with such a
-/// name. Must be called before a job of this handle creates files. `logs` are the log files that a
-/// read-only handle reads.
+/// Returns the files in `found` that manifest number `manifest` does not name: tables of unfinished
+/// jobs, old manifests, temporary files, spare logs, and any other file with such a name. Must be
+/// called before a job of this handle creates files. `logs` are the log files that a read-only
+/// handle reads.
 pub(crate) fn unlisted_files(
     mut found: Vec<String>,
     version: &Version,
@@ -94,13 +94,13 @@ pub(crate) fn unlisted_files(
 /// Files that no manifest names, split by whether they are ours.
 #[derive(Debug, Default)]
 pub(crate) struct Classified {
-    /// To be reused or removed.
+    /// Files to reuse or remove.
     pub(crate) ours: Vec<String>,
-    /// To be left alone.
+    /// Files to leave alone.
     pub(crate) skipped: Vec<SkippedFile>,
 }
 
-/// Files that opening found and that no manifest names.
+/// Files that were found at open and that no manifest names.
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     found: OnceLock<Vec<String>>,
@@ -110,14 +110,14 @@ pub(crate) struct Leftovers {
 }
 
 impl Leftovers {
-    /// Stores the names `found`, all of this format. Opening calls it once.
+    /// Stores the names `found`, all of this format. Called once, when the database is opened.
     pub(crate) fn note(&self, found: Vec<String>) {
         let noted = self.found.set(found);
         debug_assert!(noted.is_ok(), "a database is opened once");
     }
 
-    /// Returns the files that are ours to the first caller, and nothing to later ones: a file must
-    /// not be removed by one caller and reused by another. Call it under the commit lock.
+    /// Returns the files that are ours to the first caller, and nothing to later callers: a file
+    /// must not be removed by one caller and reused by another. Call it under the commit lock.
     pub(crate) fn take_ours(&self, dir: &dyn Dir) -> &[String] {
         // Relaxed, because callers hold a lock.
         if self.taken.swap(true, Ordering::Relaxed) {
@@ -127,7 +127,7 @@ impl Leftovers {
     }
 
     /// Returns `report` with the skipped files added. If `dir` is `None`, because the handle has
-    /// given up its directory, they are included only if they were determined before.
+    /// released its directory, they are included only if they have already been determined.
     pub(crate) fn report<'a>(
         &'a self,
         report: &'a OpenReport,
@@ -142,7 +142,7 @@ impl Leftovers {
         })
     }
 
-    /// Returns the files split by whether they are ours, as determined by the first call. A file
+    /// Returns the files, split by whether they are ours, as determined by the first call. A file
     /// that cannot be examined is left alone.
     pub(crate) fn classified(&self, dir: &dyn Dir) -> &Classified {
         self.classified.get_or_init(|| {

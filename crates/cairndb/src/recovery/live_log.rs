@@ -1,7 +1,7 @@
 //! The live segments of a database that was not closed, read one at a time.
 //!
-//! The log may be many times larger than the memory budget of the handle that opens it. So only one
-//! segment is in memory at a time, and a second pass over the log reads it again.
+//! The log may be many times larger than the memory budget of the handle that opens it. Therefore
+//! only one segment is in memory at a time, and a second pass over the log reads it again.
 
 use cairndb_base::{ErrorKind, FileNumber, Result};
 use cairndb_env::Dir;
@@ -19,10 +19,10 @@ pub(crate) struct LiveLog<'a> {
 #[derive(Debug)]
 pub(crate) struct OnDisk {
     pub(crate) name: String,
-    /// `None` if the header is not this segment's.
+    /// `None` if the header does not belong to this segment.
     pub(crate) header: Option<SegmentHeader>,
     pub(crate) bytes: Vec<u8>,
-    /// The file is shorter than it was created.
+    /// Whether the file is shorter than when it was created.
     pub(crate) short: bool,
 }
 
@@ -45,13 +45,14 @@ impl<'a> LiveLog<'a> {
         self.records.len()
     }
 
-    /// The file name of segment `index`. Empty for an index after the last.
+    /// Returns the file name of segment `index`, or an empty string for an index after the last.
     pub(crate) fn name(&self, index: usize) -> String {
         let record = self.records.get(index);
         record.map_or_else(String::new, |record| name::log(FileNumber(record.file)))
     }
 
-    /// Whether the file of segment `index` does not exist; `false` for an index after the last.
+    /// Returns whether the file of segment `index` does not exist; `false` for an index after the
+    /// last.
     pub(crate) fn is_missing(&self, index: usize) -> Result<bool> {
         Ok(index < self.len() && self.dir.size_of(&self.name(index))?.is_none())
     }
@@ -68,8 +69,8 @@ impl<'a> LiveLog<'a> {
         })
     }
 
-    /// Reads the header of segment `index`. Returns `None` if there is none or it is not this
-    /// segment's.
+    /// Reads the header of segment `index`. Returns `None` if there is no header or it does not
+    /// belong to this segment.
     pub(crate) fn header(&self, index: usize) -> Result<Option<SegmentHeader>> {
         let Some(record) = self.records.get(index) else {
             return Ok(None);
@@ -86,7 +87,8 @@ impl<'a> LiveLog<'a> {
                 bytes.resize(usize::try_from(size).unwrap_or(0), 0);
                 file.read_at(0, &mut bytes)?;
             }
-            // The name was never synced. Its absence is judged by the segments after it.
+            // The name was never synced. The following segments determine whether its absence is an
+            // error.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -94,12 +96,12 @@ impl<'a> LiveLog<'a> {
     }
 }
 
-/// Decodes the header and returns it if it is this segment's. A recycled file may still have the
-/// header of an earlier use.
+/// Decodes the header and returns it if it belongs to this segment. A recycled file may still have
+/// the header of an earlier use.
 ///
 /// # Errors
-/// `FormatTooNew` if a newer version wrote this segment: it must not be cut off as if it were
-/// empty. The header of the file's earlier use does not count.
+/// `FormatTooNew` if a newer version wrote this segment, which must not be cut off as if it were
+/// empty. The header of an earlier use of the file is ignored.
 fn own_header(bytes: &[u8], record: &SegmentRecord) -> Result<Option<SegmentHeader>> {
     match SegmentHeader::decode(bytes) {
         Ok(header) => {
@@ -161,7 +163,7 @@ mod tests {
         let log = LiveLog::new(&*dir, [&later]);
         assert!(
             log.header(0)
-                .expect("the header is of an earlier use, which is no error")
+                .expect("the header of an earlier use is not an error")
                 .is_none()
         );
     }

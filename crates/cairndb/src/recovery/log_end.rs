@@ -1,8 +1,8 @@
-//! Finds where the log of a database that was not closed ends.
+//! Finds the end of the log of a database that was not closed.
 //!
-//! All records are walked without writing, so that a refusal leaves the directory as it was. The
-//! log ends at the first bytes that are not a record. These bytes are damage if a later intact
-//! record, in the same segment or a later one, knew them to be durable. Otherwise they are a torn
+//! All records are scanned without writing, so that a refused open leaves the directory unchanged.
+//! The log ends at the first bytes that are not a record. These bytes are damaged if a later intact
+//! record, in the same segment or a later one, recorded them as durable. Otherwise they are a torn
 //! tail, or content from before the file was recycled.
 
 use std::cell::OnceCell;
@@ -19,17 +19,17 @@ use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::Values;
 
-/// The reason reported for a cut after which nothing may ever have been written. Every kill of a
-/// process with a recycled log leaves such a cut.
+/// Reason reported for a cut after which possibly nothing was written. Killing a process with a
+/// recycled log always leaves such a cut.
 const NOTHING_LOST: &str = "nothing shows that a record was lost: what follows is a torn write, \
                             or content from before the file was recycled";
 
 /// The part of the log to replay.
 #[derive(Debug, Default)]
 pub(crate) struct End {
-    /// Where the records of each segment end. Covers only the segments to replay.
+    /// End offset of the records of each segment to replay.
     pub(crate) ends: Vec<u64>,
-    /// Where the log was cut, if the part left out may have held a record.
+    /// Position at which the log was cut, if the discarded part may have held a record.
     pub(crate) cut: Option<LogCut>,
 }
 
@@ -38,32 +38,33 @@ struct Cut {
     segment: usize,
     offset: u64,
     why: String,
-    /// The bytes are not a record. They may be anything.
+    /// Whether the bytes are not a record. They may be anything.
     unreadable: bool,
 }
 
-/// The walk over the log.
+/// A scan of the log for its end.
 pub(crate) struct Walk<'a> {
     pub(crate) log: &'a LiveLog<'a>,
     pub(crate) values: &'a Values,
     pub(crate) context: &'a ReadContext,
     pub(crate) mode: RecoveryMode,
-    /// The manifest's tables hold everything up to here.
+    /// The tables of the manifest hold everything up to this sequence number.
     pub(crate) durable_seq: SeqNo,
 }
 
-/// The sequence number at which the first record of the log may begin. The record may repeat
-/// entries that tables hold, but must not leave a gap after them.
+/// Returns the sequence number at which the first record of the log may start. The record may
+/// repeat entries that tables hold, but must not leave a gap after them.
 fn first_expected(durable: SeqNo, record: &Record<'_>) -> SeqNo {
     (durable + 1).min(before(record))
 }
 
-/// The first sequence number that a record accounts for, including the unlogged ones before it.
+/// Returns the first sequence number that a record accounts for, including the unlogged ones before
+/// it.
 fn before(record: &Record<'_>) -> SeqNo {
     record.seq.saturating_sub(u64::from(record.gap))
 }
 
-/// Adds segment and offset to `error`, unless a lower layer has named a file.
+/// Adds segment and offset to `error`, unless a lower layer has already named a file.
 pub(crate) fn locate_error(error: Error, segment: &OnDisk, offset: u64) -> Error {
     if error.file_name().is_some() {
         return error;
@@ -75,8 +76,8 @@ impl Walk<'_> {
     /// Finds the end of the log.
     ///
     /// # Errors
-    /// `Corruption` of bytes that a sync had covered. The errors of reading: a segment that cannot
-    /// be read now does not end the log.
+    /// `Corruption` of bytes that a sync had covered. Read errors: a segment that cannot be read
+    /// now does not end the log.
     pub(crate) fn find_end(&self) -> Result<End> {
         let mut end = End::default();
         let mut expected = None;
@@ -86,7 +87,7 @@ impl Walk<'_> {
                 let cut = Cut {
                     segment: index,
                     offset: 0,
-                    why: "the segment's header is missing or not its own".to_owned(),
+                    why: "the segment's header is missing or of another segment".to_owned(),
                     unreadable: true,
                 };
                 return self.cut(end, &segment, cut);
@@ -97,7 +98,7 @@ impl Walk<'_> {
             let follower = OnceCell::new();
             let (offset, why, unreadable) = loop {
                 match reader.advance() {
-                    // The next segment's header states where this one ended.
+                    // The next segment's header states the end of this one.
                     Step::Record(record)
                         if next.is_some_and(|next| record.offset >= next.previous_end)
                             && self.is_replaced_from(index + 1, &follower, &record)? =>
@@ -119,7 +120,7 @@ impl Walk<'_> {
                 }
             };
             end.ends.push(offset);
-            // Bytes past the end that the next segment states do not count.
+            // Bytes past the end stated by the next segment are ignored.
             if next.is_some_and(|next| offset >= next.previous_end) {
                 continue;
             }
@@ -134,9 +135,10 @@ impl Walk<'_> {
         Ok(end)
     }
 
-    /// Whether the first record from segment `index` on replaces `refused`, a record past the end
-    /// of the previous segment: its write failed, and yet all of it reached the disk. `follower`
-    /// caches that first record, so that it is looked up once, however many records are refused.
+    /// Returns whether the first record from segment `index` on replaces `refused`, a record past
+    /// the end of the previous segment whose write failed although all of it reached the disk.
+    /// `follower` caches that first record, so that it is looked up only once regardless of the
+    /// number of refused records.
     fn is_replaced_from(
         &self,
         index: usize,
@@ -151,7 +153,8 @@ impl Walk<'_> {
         Ok(found.is_some_and(|first| first <= before(refused)))
     }
 
-    /// The first sequence number that the first record from segment `index` on accounts for.
+    /// Returns the first sequence number that the first record from segment `index` on accounts
+    /// for.
     fn first_from(&self, index: usize) -> Result<Option<SeqNo>> {
         for index in index..self.log.len() {
             let segment = self.log.read(index)?;
@@ -165,12 +168,12 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// Checks that sequence numbers continue and that pointers lead to their values. Returns `Some`
-    /// with a reason if the log ends here.
+    /// Checks that sequence numbers are contiguous and that pointers refer to their values. Returns
+    /// `Some` with a reason if the log ends here.
     ///
     /// # Errors
-    /// The record is intact but cannot be decoded. Then it is damaged in another way, or a newer
-    /// version wrote it, and it never ends the log. A value that cannot be read now does not end it
+    /// An intact record cannot be decoded. It is then damaged in another way, or a newer version
+    /// wrote it, and it never ends the log. A value that cannot be read now does not end the log
     /// either, because recovery would make the loss permanent.
     fn check_record(&self, record: &Record<'_>, due: &mut SeqNo) -> Result<Option<String>> {
         if record.seq != *due + u64::from(record.gap) {
@@ -182,7 +185,8 @@ impl Walk<'_> {
         let mut seq = record.seq;
         for entry in batch::iter(record.payload)? {
             let entry = entry?;
-            // Tables hold earlier entries already, and their values may have been removed since.
+            // Tables already hold earlier entries, and the values of those may have been removed
+            // since.
             if entry.kind == Kind::Pointer && seq > self.durable_seq {
                 let pointer = Pointer::decode(entry.value)?;
                 match self.check_value(entry.key, &pointer) {
@@ -223,7 +227,7 @@ impl Walk<'_> {
         let last = cut.segment + 1 == self.log.len();
         let start = usize::try_from(cut.offset).unwrap_or(usize::MAX);
         let rest = segment.bytes.get(start..).unwrap_or_default();
-        // If only zeros follow, nothing was written there.
+        // If only zeros follow, nothing was written after the cut.
         let begun = segment.header.is_some() && !segment.short;
         if last && begun && rest.iter().all(|byte| *byte == 0) {
             return Ok(end);
@@ -234,7 +238,7 @@ impl Walk<'_> {
         {
             let damage = self.damage(segment, cut, file)?;
             return Err(damage.expected(format_args!(
-                "the record that {file} offset {at} knew to be durable"
+                "the record that {file} offset {at} recorded as durable"
             )));
         }
         let reason = if last && cut.unreadable && witness.is_none() {
@@ -250,7 +254,7 @@ impl Walk<'_> {
         Ok(end)
     }
 
-    /// The error for a cut in bytes that had been synced, as the segment `witness` proves.
+    /// Returns the error for a cut in bytes that had been synced, as the segment `witness` proves.
     fn damage(&self, segment: &OnDisk, cut: Cut, witness: &str) -> Result<Error> {
         if witness != segment.name {
             for index in [cut.segment, cut.segment + 1] {
@@ -274,7 +278,7 @@ impl Walk<'_> {
         .found(cut.why))
     }
 
-    /// Finds a record after the cut that knew the bytes at the cut to be durable. Returns its file
+    /// Finds a record after the cut that recorded the bytes at the cut as durable. Returns its file
     /// and offset.
     fn witness(&self, segment: &OnDisk, cut: &Cut) -> Result<Option<(String, u64)>> {
         if let Some(header) = &segment.header
@@ -283,7 +287,8 @@ impl Walk<'_> {
             return Ok(Some((segment.name.clone(), at)));
         }
         for index in cut.segment + 1..self.log.len() {
-            // Read only the first sector: a damaged manifest may name one file any number of times.
+            // Only the first sector is read: a damaged manifest may name one file any number of
+            // times.
             if self.log.header(index)?.is_none() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Opening after a crash: turns the files in the directory into a version.
+//! Recovery after a crash: turns the files in the directory into a version.
 
 pub(crate) mod incremental_replay;
 pub(crate) mod leftovers;

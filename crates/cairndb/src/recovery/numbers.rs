@@ -1,12 +1,13 @@
-//! Upper limits for the numbers in a manifest or log. A damaged file may hold larger ones, which
-//! would overflow, or run out, when the database counts on from them.
+//! Upper limits for the numbers in a manifest or log. A damaged file may hold larger numbers, which
+//! would overflow or be exhausted when the database counts on from them.
 
 use std::ops::RangeInclusive;
 
 use cairndb_base::{Error, Result, SEQ_MAX, SeqNo};
 use cairndb_format::manifest::VersionEdit;
 
-/// No database counts files, runs or segments this far. Beyond it, an addition could overflow.
+/// Limit that no database's file, run or segment numbers reach. Above it, an addition could
+/// overflow.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 
 pub(crate) fn out_of_range(number: u64) -> Error {
@@ -23,8 +24,8 @@ fn in_range(mut numbers: impl Iterator<Item = u64>) -> Result<()> {
     }
 }
 
-/// No database counts its entries this far: at ten million a second it would take a century. Beyond
-/// it, a write could run out of numbers.
+/// Limit that no database's entry count reaches: at ten million entries per second it would take a
+/// century. Above it, a write could run out of numbers.
 const SEQ_REACHED_MAX: SeqNo = SEQ_MAX / 2;
 
 /// Checks that a database can have reached `seq`.
@@ -39,10 +40,10 @@ pub(crate) fn check_seq(seq: SeqNo) -> Result<()> {
     )
 }
 
-/// The lengths that a log segment may have (`docs/format/log.md`).
+/// Valid lengths of a log segment (`docs/format/log.md`).
 const SEGMENT_BYTES: RangeInclusive<u64> = 536..=(1 << 32) - 4096;
 
-/// Refuses an edit with a number that no file, run or length can have.
+/// Checks that all numbers of files and runs and all lengths in an edit are possible.
 pub(crate) fn check_numbers(edit: &VersionEdit) -> Result<()> {
     let tables = edit.added_tables.iter();
     in_range(tables.flat_map(|table| [table.file, table.run, table.bytes, table.entries]))?;

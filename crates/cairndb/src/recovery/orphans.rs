@@ -1,15 +1,15 @@
-//! Removes files that an interrupted opening, or a process that was killed, has left.
+//! Removes files left by an interrupted open or a killed process.
 //!
-//! Such files are removed before the log is replayed, so that openings that are interrupted again
-//! and again do not fill the disk, and once more if the replay fails. At that time the end of the
-//! manifest that `CURRENT` names may not be durable yet. So only those tables and value files are
-//! removed that no durable state can name: their number is above that manifest's, which older
-//! manifests never reach, and no edit of that manifest has ever mentioned them. All other unneeded
-//! files wait until the new manifest is durable.
+//! Such files are removed before the log is replayed, so that repeatedly interrupted opens do not
+//! fill the disk, and once more if the replay fails. At that time the end of the manifest that
+//! `CURRENT` names may not be durable yet. Therefore only tables and value files that no durable
+//! state can name are removed: their number is above that manifest's, which older manifests never
+//! reach, and no edit of that manifest has ever mentioned them. All other unneeded files wait until
+//! the new manifest is durable.
 //!
 //! File numbers are never reused, but nothing durable records the numbers of the removed files.
-//! Therefore the file with the highest number stays as a marker; a temporary file takes that role
-//! if one can be created.
+//! Therefore the file with the highest number stays as a marker; a temporary file replaces it if
+//! one can be created.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub(crate) struct ManifestFiles {
 }
 
 impl ManifestFiles {
-    /// For manifest `manifest`, with no edits read yet.
+    /// Returns the set for manifest `manifest`, before any edit is read.
     pub(crate) fn new(manifest: FileNumber) -> ManifestFiles {
         ManifestFiles {
             manifest,
@@ -37,14 +37,14 @@ impl ManifestFiles {
         }
     }
 
-    /// Adds the files of `version`, because another manifest, which names them, may be in force.
+    /// Adds the files of `version`, because another manifest, which names them, may be in effect.
     pub(crate) fn add_files(&mut self, version: &Version) {
         let tables = version.tables().map(|table| table.record.file);
         self.files
             .extend(tables.chain(version.values.keys().copied()));
     }
 
-    /// Notes that `manifest` is in force now. It names only the files of `version`.
+    /// Records that `manifest`, which names only the files of `version`, is now in effect.
     pub(crate) fn replaced_by(&mut self, manifest: FileNumber, version: &Version) {
         self.files.clear();
         self.add_files(version);
@@ -62,14 +62,14 @@ impl ManifestFiles {
     /// durable.
     ///
     /// # Errors
-    /// Those of listing the directory. A file that cannot be removed stays until the sweep after a
-    /// successful opening.
+    /// Errors of listing the directory. A file that cannot be removed stays until the sweep after a
+    /// successful open.
     pub(crate) fn sweep_others(&self, dir: &dyn Dir) -> Result<()> {
         self.sweep(dir, &[])
     }
 
-    /// Does the same after a failed attempt that created the value files `made`. Those are known to
-    /// be ours, even if they are too short to be identified.
+    /// Like [`ManifestFiles::sweep_others`], but after a failed attempt that created the value
+    /// files `made`. These are known to be ours, even if they are too short to be identified.
     ///
     /// # Errors
     /// Same as [`ManifestFiles::sweep_others`].

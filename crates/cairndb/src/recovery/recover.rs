@@ -1,21 +1,22 @@
-//! Recovery: turns the manifest and the log into a version. Writes nothing until everything is read
-//! and checked.
+//! Recovery: turns the manifest and the log into a version. Nothing is written until everything has
+//! been read and checked.
 //!
 //! 1. The edits of the manifest are folded. Comparator and merge operator must match, and every
-//!    file named must exist.
+//!    named file must exist.
 //! 2. If the last edit is a clean close, recovery is done: nothing is replayed or written. The
 //!    length of a table is then checked when the table is first used, because looking up thousands
-//!    of files would cost more than the rest of the opening, and on a cold disk one read each.
-//!    Without a clean close all lengths are checked now.
+//!    of files would cost more than the rest of the open, and a read per file on a cold disk.
+//!    Without a clean close, all lengths are checked now.
 //! 3. Otherwise the live segments are read in order, one at a time. The first bad record ends the
 //!    log. Intact records after it, and the headers and records of later segments, carry a
-//!    known-synced position, which decides whether the end is a torn tail or damage. In `Strict`
-//!    mode damage is an error. Anything that cannot be read now is an error too.
-//! 4. Files that interrupted openings left are removed.
+//!    known-synced position, which determines whether the end is a torn tail or damage. In `Strict`
+//!    mode damage is an error. Anything that cannot be read now is also an error.
+//! 4. Files left by interrupted opens are removed.
 //! 5. The replayed records become new, synced tables and a new manifest. The old log is never
-//!    appended to. A cut tail can never reappear, because a file that is reused gets another salt.
+//!    appended to. A cut tail can never reappear, because a reused file gets a different salt.
 //!
-//! A crash during recovery finds the old `CURRENT`, or the new one with everything it names.
+//! After a crash during recovery, `CURRENT` is either the old file, or the new one with everything
+//! it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ struct Folded {
     value_dead: BTreeMap<u64, u64>,
     value_sizes: BTreeMap<u64, u64>,
     settled_values: BTreeSet<u64>,
-    /// The clean close, if the last edit is one.
+    /// Clean close, if the last edit is one.
     closed: Option<CleanClose>,
 }
 
@@ -125,7 +126,7 @@ impl Folded {
         Ok(())
     }
 
-    /// Checks that a clean close leaves no log, because its records would not be replayed.
+    /// Checks that no log remains after a clean close, because its records would not be replayed.
     fn check_closed(&self) -> Result<()> {
         let Some(close) = &self.closed else {
             return Ok(());
@@ -175,7 +176,7 @@ impl Folded {
             })?;
             run.push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
-        // In the manifest's order. A run that it lists twice is included once.
+        // Runs are in the manifest's order. A run that it lists twice is included once.
         let filled = self.runs.iter().filter_map(|id| {
             let tables = runs.remove(id).filter(|tables| !tables.is_empty())?;
             Some(Arc::new(Run::new(*id, tables, &opener.order)))
@@ -200,7 +201,7 @@ impl Folded {
             let named = name::value(FileNumber(*number));
             let Some(size) = opener.files.dir.size_of(&named)? else {
                 // The edit that names a value file may reach the disk before the file's own name.
-                // Then nothing durable leads to the file.
+                // In that case nothing durable refers to the file.
                 if self.value_sizes.contains_key(number) || referenced.contains(number) {
                     return Err(Error::corruption(
                         "a value file that the database needs is missing",
@@ -258,7 +259,7 @@ impl Recovery<'_> {
         let manifest_cut = match reader.tail() {
             Tail::Clean => None,
             Tail::Torn { offset } => {
-                // A clean close before a torn tail was not the last edit.
+                // A clean close followed by a torn tail was not the last edit.
                 folded.closed = None;
                 Some(ManifestCut {
                     file: name::manifest(number),
@@ -326,7 +327,7 @@ impl Recovery<'_> {
             durable_seq: folded.last_seq,
         }
         .find_end()?;
-        // Everything has been read and found good, so writing may begin.
+        // Everything has been read and verified, so writing may start.
         if !self.settings.read_only {
             // The old `CURRENT` must not reappear after a crash and find its files gone.
             dir.sync()?;
@@ -348,7 +349,7 @@ impl Recovery<'_> {
         };
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {
-            // The next attempt cannot use what was written so far. Errors of the sweep are dropped
+            // The next attempt cannot use anything written so far. Errors of the sweep are dropped
             // in favour of the replay's.
             let _ = manifest_files.sweep_failed(dir, &recovered.made);
         }
@@ -357,11 +358,11 @@ impl Recovery<'_> {
     }
 }
 
-/// Removes log files that were never a segment, including the reserve for a full disk. Returns
-/// whether there were any. The durable part of the manifest may name any other log file.
+/// Removes log files that were never a segment, including the disk reserve. Returns whether there
+/// were any. The durable part of the manifest may name any other log file.
 ///
 /// # Errors
-/// Those of listing the directory. A file that cannot be examined stays.
+/// Errors of listing the directory. A file that cannot be examined stays.
 pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
     let mut removed = false;
     for found in dir.list()? {
@@ -377,7 +378,7 @@ pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
     Ok(removed)
 }
 
-/// The numbers of the tables in `listed`, ascending.
+/// Returns the numbers of the tables in `listed`, ascending.
 fn tables_of(listed: &[String]) -> Vec<u64> {
     let kinds = listed.iter().filter_map(|found| FileKind::parse(found));
     let mut tables: Vec<u64> = kinds
@@ -392,7 +393,7 @@ fn tables_of(listed: &[String]) -> Vec<u64> {
 
 /// Returns the first number at or above `next` that no file in `listed` has. Numbers are never used
 /// twice, not even those of files whose edit was lost. Numbers that no database reaches are
-/// ignored: such files are not ours, and counting on from them would leave no numbers.
+/// ignored: such files are not ours, and counting on from them would exhaust the numbers.
 pub(crate) fn unused_file(listed: &[String], next: u64) -> u64 {
     let numbers = listed
         .iter()
@@ -439,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    /// An example that no database could have would mislead anyone who writes a reader from it.
+    /// An example that no real database could contain would mislead authors of other readers.
     #[test]
     fn the_golden_manifest_could_belong_to_a_database() {
         let text = include_str!("../../../../testdata/golden/manifest-v1.hex");

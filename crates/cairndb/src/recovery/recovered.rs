@@ -1,4 +1,4 @@
-//! The result of recovery, from which opening assembles the engine.
+//! The result of recovery, from which the engine is assembled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use crate::recovery::report::OpenReport;
 use crate::state::version::Version;
 use crate::versions::state::ImmutableMemtable;
 
-/// The result of recovery: everything that opening needs to assemble the engine.
+/// The result of recovery: everything needed to assemble the engine.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     pub(crate) version: Version,
@@ -24,16 +24,16 @@ pub(crate) struct Recovered {
     /// The merge operator that the stored operands belong to, even if this handle has none.
     pub(crate) merge_operator: Option<String>,
     pub(crate) report: OpenReport,
-    /// The directory's listing, if recovery has changed nothing since it was read.
+    /// Directory listing, if recovery has changed nothing since it was read.
     pub(crate) listed: Option<Vec<String>>,
-    /// Log files that a read-only handle has replayed and left in place.
+    /// Log files that a read-only handle replayed and left in place.
     pub(crate) logs: BTreeSet<u64>,
     /// Value files that this attempt has begun to create.
     pub(crate) made: Vec<u64>,
 }
 
 impl Recovered {
-    /// Counts bytes of a value file as dead, because no pointer leads to them any more.
+    /// Counts bytes of a value file as dead, because no pointer refers to them any longer.
     pub(crate) fn add_dead(&mut self, file: u64, bytes: u64) {
         *self.value_dead.entry(file).or_insert(0) += bytes;
         if let Some(handle) = self.version.values.get(&file) {
@@ -41,8 +41,8 @@ impl Recovered {
         }
     }
 
-    /// The prefix that all keys of the newest run share. The heads of the next memtable begin after
-    /// it.
+    /// Returns the prefix that all keys of the newest run share. The heads of the next memtable
+    /// start after it.
     pub(crate) fn key_prefix(&self) -> Vec<u8> {
         let Some(run) = self.version.runs.first() else {
             return Vec::new();

@@ -1,8 +1,7 @@
 //! Replay: turns the log of a database that was not closed into tables.
 //!
 //! The end of the log is known before replay starts ([`crate::recovery::log_end`]). Replay reads
-//! the segments a second time, one at a time, and fails if their records differ from the first
-//! pass.
+//! the segments again, one at a time, and fails if their records differ from the first pass.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -38,10 +37,10 @@ pub(crate) struct Replay<'a> {
     pub(crate) context: &'a ReadContext,
     pub(crate) large: &'a LargeValues,
     pub(crate) recovered: &'a mut Recovered,
-    /// The manifest's tables hold everything up to here.
+    /// The tables of the manifest hold everything up to this sequence number.
     pub(crate) durable_seq: SeqNo,
     pub(crate) pending: Replayed,
-    /// For the manifests of an attempt that writes several.
+    /// Salt for the manifests of an attempt that writes several.
     pub(crate) salt: u64,
     pub(crate) manifest_files: &'a mut ManifestFiles,
     /// Number of segments removed so far.
@@ -56,7 +55,7 @@ pub(crate) struct Replayed {
 }
 
 impl Replayed {
-    /// Nothing replayed yet. Value files are closed at `value_file` bytes.
+    /// Returns a state with nothing replayed. Value files are closed at `value_file` bytes.
     pub(crate) fn new(value_file: u64) -> Replayed {
         Replayed {
             values: ValueCopier::new(value_file),
@@ -70,7 +69,7 @@ impl Replay<'_> {
     /// Applies all records before the end of the log.
     ///
     /// # Errors
-    /// Those of reading the log and its values, and of writing tables.
+    /// Errors of reading the log and its values, and of writing tables.
     pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &End) -> Result<()> {
         let end_count = end.ends.len();
         for (index, end) in end.ends.iter().enumerate() {
@@ -103,7 +102,7 @@ impl Replay<'_> {
         if reached == end {
             return Ok(());
         }
-        let changed = Error::corruption("the log differs when it is read a second time");
+        let changed = Error::corruption("the log differs when it is read again");
         Err(locate_error(changed, segment, reached)
             .expected(format_args!("records up to {end}"))
             .found(format_args!("records up to {reached}")))
@@ -134,7 +133,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Returns the pointer under which the large value is found from now on.
+    /// Returns the pointer that from now on refers to the large value.
     fn move_value(&mut self, key: &[u8], encoded: &[u8]) -> Result<Vec<u8>> {
         let values = &mut self.pending.values;
         if self.large.stay() {
@@ -246,8 +245,8 @@ impl Replay<'_> {
             return Ok(());
         }
         self.write_out()?;
-        // Values that a kill left readable but not durable must be durable before the log is
-        // dropped.
+        // Values that were readable but not durable after a kill must be made durable before the
+        // log is dropped.
         self.sync_values()?;
         self.dir.sync()?;
         Ok(())

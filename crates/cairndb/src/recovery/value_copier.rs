@@ -1,11 +1,11 @@
 //! Copies the large values of a replayed log into new value files.
 //!
-//! The system may continue to show a value that it will never write: a failed sync leaves such
-//! pages behind, and syncing the file again proves nothing. So recovery trusts no value that it has
-//! not synced itself. It copies the values that replayed pointers lead to into new files, just as
-//! it turns replayed records into new tables. Only if the disk has no room for the copies, twice,
-//! are they removed and the old files synced in place, because that is better than not opening at
-//! all.
+//! The operating system may continue to return a value that it will never write: a failed sync
+//! leaves such pages in its cache, and syncing the file again proves nothing. Therefore recovery
+//! trusts only values that it has synced itself. It copies the values of replayed pointers into new
+//! files, just as it turns replayed records into new tables. Only if the disk has twice had no room
+//! for the copies are they removed and the old files synced in place, because that is better than
+//! not opening at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Values;
 
-/// How one attempt at opening treats large values, and what the attempt did.
+/// Treatment of large values in one attempt to open the database, and the progress of that attempt.
 #[derive(Debug, Default)]
 pub(crate) struct LargeValues {
     stay: bool,
@@ -33,7 +33,7 @@ pub(crate) struct LargeValues {
 }
 
 impl LargeValues {
-    /// Large values stay in their files.
+    /// Returns the treatment that leaves large values in their files.
     pub(crate) fn in_place() -> LargeValues {
         LargeValues {
             stay: true,
@@ -45,35 +45,35 @@ impl LargeValues {
         self.stay
     }
 
-    /// Notes that the attempt has begun to copy.
+    /// Records that the attempt has begun to copy.
     pub(crate) fn note_copy(&self) {
         self.copied.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that the attempt has removed unneeded files.
+    /// Records that the attempt has removed unneeded files.
     pub(crate) fn note_freed(&self) {
         self.freed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the attempt has removed files.
+    /// Returns whether the attempt has removed files.
     pub(crate) fn freed(&self) -> bool {
         self.freed.load(Ordering::Relaxed)
     }
 
-    /// Whether another attempt may find more room: this one began to copy, and its copies are
-    /// removed by now, or it freed space.
+    /// Returns whether another attempt may find more room: this one began to copy, and its copies
+    /// have been removed, or it freed space.
     pub(crate) fn may_try_again(&self) -> bool {
         self.copied.load(Ordering::Relaxed) || self.freed()
     }
 }
 
-/// The new places of large values.
+/// New locations of large values.
 #[derive(Debug)]
 pub(crate) struct ValueCopier {
     open: Option<(u64, ValueWriter)>,
     /// Length at which a file is closed.
     file_bytes: u64,
-    /// Files begun since the last sync.
+    /// Files created since the last sync.
     syncs: Vec<Arc<dyn FileSync>>,
     /// Old files with values that stay in place.
     in_place: BTreeSet<u64>,
@@ -159,7 +159,7 @@ impl ValueCopier {
         Ok(moved)
     }
 
-    /// Notes that the file filled last receives no more values.
+    /// Records that no more values will be appended to the current file.
     fn end_open(&self, values: &Values) {
         let filled = self.open.as_ref().map(|(number, _)| *number);
         if let Some(handle) = filled.and_then(|number| values.get(&number)) {

@@ -1,18 +1,19 @@
-//! `IdleSpace`: flushes a memtable that keeps an idle database from freeing space.
+//! `IdleSpace`: flushes a memtable that prevents an idle database from freeing space.
 //!
-//! A tombstone, or a short value over a long one, makes nothing dead until it is in a table,
-//! because only tables say what of a value file is alive. Under load the memtable is flushed soon.
-//! In an idle database it may stay for ever, and with it the large values of thousands of deleted
-//! keys. So the worker looks up what its entries hide, in value files and in tables, and flushes it
-//! if more would be dead than an idle database may have ([`Allowance`]). It also flushes a memtable
-//! that keeps much more of the log than the current segment.
+//! A tombstone, or a short value that overwrites a long one, makes nothing dead until it is in a
+//! table, because only tables record which parts of a value file are live. Under load the memtable
+//! is flushed soon. In an idle database it may stay forever, and with it the large values of
+//! thousands of deleted keys. The worker therefore looks up the values that its entries hide, in
+//! value files and in tables, and flushes it if more would be dead than an idle database may have
+//! ([`Allowance`]). It also flushes a memtable that keeps much more of the log than the current
+//! segment.
 //!
-//! Alternatives that lost: to flush every memtable of an idle database, because an application that
-//! writes an entry a second would make a table of each; to count tombstones, because most delete
-//! short values or nothing.
+//! Rejected: flushing every memtable of an idle database, because an application that writes one
+//! entry per second would make a table of each; counting tombstones, because most delete short
+//! values or nothing.
 //!
-//! Each entry is looked up once, and what was found is kept ([`Hidden`]). The next write wakes the
-//! idle worker, which costs that write a signal.
+//! Each entry is looked up once, and the result is kept ([`Hidden`]). The next write wakes the idle
+//! worker, which costs that write a signal.
 
 use std::sync::Arc;
 
@@ -32,9 +33,9 @@ use crate::versions::shared::{LOG_WHEN_IDLE, Shared};
 use crate::versions::version_set::VersionSet;
 use crate::write::seal::Sealer;
 
-/// Returns the bytes of large values that entries of `mem` up to `published` hide, in it and below;
-/// `before` is the result of the last call. Values that a snapshot still sees count as hidden: a
-/// flush in vain is made up for when the snapshot is gone.
+/// Returns the number of bytes of large values that entries of `mem` up to `published` hide, in it
+/// and below. `before` is the result of the last call. Values that a snapshot still sees count as
+/// hidden: a flush that frees nothing now pays off once the snapshot is dropped.
 fn hidden_by(
     mem: &Arc<Memtable>,
     before: Hidden,
@@ -64,7 +65,7 @@ fn hidden_by(
     while cursor.valid() {
         key.clear();
         key.extend_from_slice(cursor.key());
-        // The version that hides those after it: the oldest so far, apart from operands.
+        // The version that hides those after it: the oldest so far, except operands.
         let mut hider: Option<SeqNo> = None;
         while cursor.valid() && context.order.compare(cursor.key(), &key).is_eq() {
             let (seq, kind) = (cursor.seq(), cursor.kind());
@@ -85,7 +86,8 @@ fn hidden_by(
     hidden
 }
 
-/// Whether `mem` has tombstones: on a nearly full disk an idle database flushes each.
+/// Returns whether `mem` has tombstones. On a nearly full disk an idle database flushes every such
+/// memtable.
 fn has_tombstones(mem: &Arc<Memtable>) -> bool {
     let mut cursor = mem.cursor();
     cursor.seek_to_first();
@@ -144,17 +146,18 @@ impl IdleSpace {
         }
         let segment = commit.segment.as_ref();
         if segment.is_some_and(|it| it.region.size() > self.shared.settings.budget.segment) {
-            // The segment was made for one long record.
+            // The segment was created for one long record.
             commit.leave_segment();
         }
         true
     }
 
-    /// Whether a flush of the mutable memtable would free more than an idle database may keep.
+    /// Returns whether a flush of the mutable memtable would free more than an idle database may
+    /// keep.
     fn keeps_space(&self) -> bool {
         let (view, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.log.lock();
-            // Entries that wait for a sync are not published and not looked at.
+            // Entries that wait for a sync are not published and not examined.
             commit.look_again |= !commit.awaiting_sync.is_empty();
             if commit.mutable.is_empty() {
                 commit.wakes_worker = self.value_gc.may_hide_much(&self.versions.lock().version);
@@ -166,7 +169,7 @@ impl IdleSpace {
                 return true;
             }
             let state = self.versions.lock();
-            // Set first: a write from here on makes the worker look again.
+            // Set first, so that a write from here on makes the worker look again.
             commit.wakes_worker = self.value_gc.may_hide_much(&state.version);
             if !commit.wakes_worker {
                 return false;
@@ -196,7 +199,7 @@ impl IdleSpace {
         self.versions.lock().value_gc.hidden = hidden;
         let mut census = Census::of(&view.version);
         census.files.retain(|file| !unmovable.contains(&file.file));
-        // Tables do not count what memtables point to.
+        // The counts of tables do not include values that memtables point to.
         let dead = census.dead().saturating_sub(in_memtables) + hidden.bytes;
         let all = census.bytes() + view.version.bytes();
         let max = self.value_gc.allowance().dead_max(all.saturating_sub(dead));

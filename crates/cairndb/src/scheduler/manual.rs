@@ -1,4 +1,4 @@
-//! `Manual`: compactions that a caller asks for.
+//! `Manual`: compactions requested by a caller.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::versions::state::{State, stopped};
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
 
-/// How often a compaction makes room before its second attempt.
+/// Maximum number of times that a compaction makes room before its second attempt.
 const ROOM_TRIES_MAX: usize = 64;
 
-/// The turn of a range compaction. No other compaction begins before it.
+/// The turn of a range compaction. No other compaction starts before it.
 struct Turn<'a>(Option<&'a VersionSet>);
 
 impl<'a> Turn<'a> {
@@ -32,7 +32,7 @@ impl<'a> Turn<'a> {
         Turn(Some(versions))
     }
 
-    /// The turn has come.
+    /// Takes the turn.
     fn take(mut self, state: &mut State) {
         state.compactions.range_waiting -= 1;
         self.0 = None;
@@ -40,14 +40,14 @@ impl<'a> Turn<'a> {
 }
 
 impl Drop for Turn<'_> {
-    /// Gives up the turn before it came: other compactions may begin.
+    /// Gives up a turn that was not taken, so that other compactions may start.
     fn drop(&mut self) {
         if let Some(versions) = self.0 {
             let mut state = versions.lock();
             state.compactions.range_waiting -= 1;
             state.background.idle.disturb();
             drop(state);
-            // Other calls wait for those of a range, and without a worker nothing else signals
+            // Other calls wait for range compactions, and without a worker nothing else signals
             // them.
             versions.notify_changed();
             versions.notify_work();
@@ -73,7 +73,7 @@ pub(crate) struct Manual {
 impl Manual {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -109,7 +109,7 @@ impl Manual {
     /// all keys, otherwise the files without a live value.
     fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
         let whole = range == (Bound::Unbounded, Bound::Unbounded);
-        // Relaxed: value files begun meanwhile are not waited for.
+        // Relaxed: this does not wait for value files started in the meantime.
         let below = self.shared.next_file.load(Ordering::Relaxed);
         loop {
             let relocated = if whole {
@@ -120,7 +120,7 @@ impl Manual {
             match relocated {
                 Relocated::Some => self.persister.persist_all()?,
                 Relocated::Nothing => {
-                    // The last copies may be the worker's, and not be durable yet.
+                    // The worker may have made the last copies, which may not be durable yet.
                     self.persister.persist_all()?;
                     return self.dead_files.drop_all_dead_values();
                 }
@@ -137,10 +137,10 @@ impl Manual {
         }
     }
 
-    /// Compacts everything that shares keys with `range` into the last run, and makes it durable.
+    /// Compacts everything that overlaps `range` into the last run, and makes it durable.
     ///
     /// # Errors
-    /// From the flush, the compaction or the syncs.
+    /// Errors of the flush, the compaction or the syncs.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
         self.shared.check_writable()?;
         self.installer.begin_compacting();
@@ -150,7 +150,8 @@ impl Manual {
             .as_ref()
             .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
         {
-            // A little at a time, and then once more: each attempt writes until there is no room.
+            // Frees a little at a time before trying again, because each attempt writes until there
+            // is no room.
             let mut tries = 0;
             while tries < ROOM_TRIES_MAX && self.space.make_room_on_disk() {
                 tries += 1;
@@ -165,8 +166,8 @@ impl Manual {
     }
 
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
-        // From here on, or the worker would take the flushed runs for an idle compaction and do
-        // alone what two threads do here.
+        // Taken here, because otherwise the worker would take the flushed runs for an idle
+        // compaction and do alone the work that two threads do here.
         let turn = Turn::wait_for(&self.versions);
         self.writer.flush_memtables()?;
         let plan = {

@@ -1,4 +1,4 @@
-//! The threads that do background work, and callers that wait for it or do it themselves.
+//! Background threads, and callers that wait for background work or do it themselves.
 
 pub(crate) mod idle_space;
 pub(crate) mod manual;

@@ -22,10 +22,9 @@ use crate::versions::shared::Shared;
 pub enum Job {
     /// Flush immutable memtables.
     Flush,
-    /// Run one compaction that the picker chooses, or copy large values out of files that are
-    /// mostly dead.
+    /// Run one compaction chosen by the picker, or copy large values out of mostly dead files.
     Compact,
-    /// The same, as an idle database does it.
+    /// Like `Compact`, but as an idle database does it.
     IdleCompact,
     /// Make installed tables durable and free log segments.
     Persist,
@@ -51,7 +50,7 @@ pub(crate) struct Steps {
 impl Steps {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -100,8 +99,7 @@ impl Steps {
         }
     }
 
-    /// Does one piece of an idle database's work, apart from flushes. Returns whether there was
-    /// any.
+    /// Does one piece of an idle database's work, except flushes. Returns whether there was any.
     fn idle_once(&self) -> Result<bool> {
         Ok(self.compactor.compact_idle()?
             || self.idle_space.seal_for_space()
@@ -109,8 +107,8 @@ impl Steps {
             || self.squeezer.squeeze_when_nearly_full()?)
     }
 
-    /// Does the work of an idle database until there is none. Returns whether there was time for
-    /// all.
+    /// Does the work of an idle database until none is left. Returns whether there was time for all
+    /// of it.
     pub(crate) fn step_until_idle(&self, end: Option<u64>) -> Result<bool> {
         let jobs = [
             Job::Flush,

@@ -1,4 +1,4 @@
-//! `Syncer`: the loop of the thread that makes installed versions durable.
+//! `Syncer`: the main loop of the thread that makes installed versions durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::versions::shared::Shared;
 use crate::versions::state::{State, UNSYNCED_TABLES_MAX};
 use crate::versions::version_set::VersionSet;
 
-/// A flush is durable after this long at the latest, however little it wrote.
+/// Maximum time before a flush is made durable, however little it wrote.
 const PERSIST_AFTER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Syncer {
@@ -69,10 +69,10 @@ impl Syncer {
                     continue;
                 }
             }
-            // A failure is recorded, and reported to callers that need the result.
+            // A failure is recorded, and returned to callers that need the result.
             let _ = self.persister.persist();
             let _ = self.dead_files.drop_dead_values();
-            // Here as well: the worker may compact for seconds, and compactions replace as much as
+            // Done here too: the worker may compact for seconds, and compactions replace as much as
             // they write.
             self.sweeper.reap();
             if self.versions.lock().background.idle.is_quiet() {
@@ -83,8 +83,9 @@ impl Syncer {
         }
     }
 
-    /// Whether a pass is due. Each flushes the disk several times, and a table that is compacted
-    /// away before the pass is never synced, so a busy database waits until it retains much log.
+    /// Returns whether a pass is due. Each pass flushes the disk several times, and a table that is
+    /// compacted away before the pass is never synced, so a busy database waits until it retains
+    /// much of the log.
     fn persist_due(&self, state: &State, now: u64) -> bool {
         let pending = state.durable.pending.as_ref();
         let oldest = pending.map_or(now, |pending| pending.since_ns);

@@ -17,7 +17,8 @@ use crate::value_gc::collect::ValueGc;
 use crate::versions::shared::{Shared, nanos};
 use crate::versions::version_set::VersionSet;
 
-/// How long closing frees space that an idle database would free. The next opening frees the rest.
+/// Maximum time for which closing frees space that an idle database would free. The rest is freed
+/// after the next open.
 const CLOSING: Duration = Duration::from_millis(200);
 
 pub(crate) struct Scheduler {
@@ -35,7 +36,7 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -59,13 +60,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether the threads were started, or there are to be none.
+    /// Returns whether the threads were started, or none are needed.
     #[inline]
     pub(crate) fn is_started(&self) -> bool {
         self.started.load(Ordering::Acquire)
     }
 
-    /// Waits for the end of the threads. `State::closing` makes them end.
+    /// Waits until the threads exit, which `State::closing` makes them do.
     pub(crate) fn join_threads(&self) {
         let threads = std::mem::take(&mut *self.threads.lock());
         for join in threads {
@@ -73,7 +74,7 @@ impl Scheduler {
         }
     }
 
-    /// Starts the worker and the syncer, once.
+    /// Starts the worker and the syncer, unless they were already started.
     pub(crate) fn start_threads(&self) -> Result<()> {
         if self.started.swap(true, Ordering::AcqRel) || self.shared.stepped() {
             return Ok(());
@@ -88,7 +89,8 @@ impl Scheduler {
 
     fn spawn_threads(&self) -> Result<()> {
         let mut threads = self.threads.lock();
-        // Closing sets this before it joins the threads: nobody would join a later one.
+        // Closing sets this before it joins the threads: a thread started later would never be
+        // joined.
         if self.versions.lock().closing {
             return Ok(());
         }
@@ -101,8 +103,8 @@ impl Scheduler {
         }
         let syncer = Arc::clone(&self.syncer);
         let body = self.guarded(move || syncer.sync_loop());
-        // The syncer sleeps at every sync. Below the priority of writers it waited for its turn
-        // each time, and the log grew to eight times its length before a segment was free.
+        // The syncer sleeps at every sync. At a priority below that of writers, it waited for its
+        // turn each time, and the log grew to eight times its length before a segment was freed.
         let (env, body) = (&self.shared.env, Box::new(body));
         threads.push(env.spawn("cairndb-syncer", Priority::Normal, body)?);
         Ok(())
@@ -126,20 +128,21 @@ impl Scheduler {
         if !may || self.started.load(Ordering::Acquire) {
             return;
         }
-        // A reader never waits. It calls this again later.
+        // A reader never waits; it calls this again later.
         let Some(state) = self.versions.try_lock() else {
             return;
         };
         let wanted = !state.closing && self.schedule.compaction_wanted(&state, true).is_some();
         drop(state);
         if wanted {
-            // Without threads, reads cost as much as before.
+            // If no thread can be started, reads cost as much as before.
             let _ = self.start_threads();
         }
     }
 
-    /// Runs `body` and poisons the handle if it panics. That is a defect of ours, or a comparator's
-    /// panic outside a job: the thread's work is unfinished, so nothing more may be written.
+    /// Runs `body` and poisons the handle if it panics. A panic is a bug in this crate, or a
+    /// comparator's panic outside a job: the thread's work is unfinished, so nothing more may be
+    /// written.
     fn guarded(&self, body: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
         let versions = Arc::clone(&self.versions);
         move || {
@@ -153,8 +156,8 @@ impl Scheduler {
         }
     }
 
-    /// Before closing, frees the space that an idle database would free, for at most 200 ms. A
-    /// failure does not fail closing: everything is as before.
+    /// Frees the space that an idle database would free, for at most 200 ms before closing. A
+    /// failure does not make the close fail, because it changes nothing.
     pub(crate) fn give_back_before_close(&self) {
         if !self.value_gc.space_wanted(&self.versions.lock()) {
             return;

@@ -1,9 +1,10 @@
-//! `Waiting`: waits for background work that was there when a caller began to wait.
+//! `Waiting`: waits for background work that was pending when the caller started to wait.
 //!
-//! Work that other threads cause meanwhile is not waited for, because a fast writer causes work for
-//! ever. So a caller records what there is when it calls, and waits for that.
+//! It does not wait for work that other threads cause in the meantime, because a fast writer causes
+//! work forever. Therefore a caller records the work that is pending at the call, and waits for
+//! that.
 //!
-//! Locks: commit, then state, one after the other. Only the state's is released while waiting.
+//! Locks: commit, then state, one after the other. Only the state lock is released while waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,16 +24,16 @@ use crate::versions::shared::{Shared, nanos};
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// The background work that a caller waits for, and how much of it is done.
+/// The background work that a caller waits for, and its progress.
 #[derive(Debug)]
 struct Asked {
-    /// Immutable memtables up to here are to be flushed.
+    /// Sequence number up to which immutable memtables must be flushed.
     seq: SeqNo,
-    /// Once they are flushed: runs numbered below this one are to be compacted.
+    /// Number below which runs must be compacted; set once the memtables are flushed.
     runs: Option<u64>,
-    /// Once they are compacted: this many installed versions are to be durable.
+    /// Number of installed versions that must be durable; set once the runs are compacted.
     installed: Option<u64>,
-    /// The last published write.
+    /// Last published write.
     published: SeqNo,
 }
 
@@ -46,7 +47,7 @@ impl Asked {
         }
     }
 
-    /// Whether all of it is done.
+    /// Returns whether all of the work is done.
     fn is_done(&mut self, versions: &VersionSet, schedule: &Schedule, state: &State) -> bool {
         if state
             .immutables
@@ -55,8 +56,8 @@ impl Asked {
         {
             return false;
         }
-        // Without further writes the database becomes idle, which includes that obsolete files are
-        // gone.
+        // Without further writes the database becomes idle, which includes the removal of obsolete
+        // files.
         if versions.published() == self.published {
             return false;
         }
@@ -84,7 +85,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -110,8 +111,8 @@ impl Waiting {
         }
     }
 
-    /// Waits for the background work that is there now, at most for `limit`. Returns whether all of
-    /// it is done.
+    /// Waits for the background work that is currently pending, at most for `limit`. Returns
+    /// whether all of it was done.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
         self.shared.origin.check()?;
         if self.shared.settings.read_only {
@@ -125,12 +126,12 @@ impl Waiting {
         }
         self.shared.health.check_write()?;
         self.scheduler.start_threads()?;
-        // Relaxed: value files begun meanwhile are not waited for.
+        // Relaxed: this does not wait for value files started in the meantime.
         let below = self.shared.next_file.load(Ordering::Relaxed);
         let mut state = self.versions.lock();
         state.background.hurrying += 1;
         if self.shared.health.lacks_space() {
-            // There may be room by now.
+            // Room may have been made by now.
             state.background.retry_at_ns = 0;
         }
         state.background.idle.disturb();
@@ -138,10 +139,10 @@ impl Waiting {
         let waited = self.wait_for_work(state, end);
         self.versions.lock().background.hurrying -= 1;
         let (quiet, done) = waited?;
-        // The syncer may have made them durable without coming to this.
+        // The syncer may have made the versions durable without reaching this step.
         let mut all = done;
         if self.shared.health.check_write().is_ok() && done {
-            // An idle worker has emptied value files itself.
+            // An idle worker has already emptied the value files.
             all = quiet || self.empty_files(below, end)?;
             self.dead_files.drop_all_dead_values()?;
         }
@@ -153,11 +154,11 @@ impl Waiting {
         self.versions.known_damage().map(|()| all)
     }
 
-    /// Waits until there is no work, or until the work that was there is done; the two results say
-    /// which. Both are false if the time is over, or if no work can be done any more.
+    /// Waits until there is no work, or until the pending work is done; the two results state
+    /// which. Both are false if the time limit has passed, or if no more work can be done.
     ///
     /// # Errors
-    /// The failure that background work stopped at. A later attempt may succeed.
+    /// The error at which background work stopped. A later attempt may succeed.
     fn wait_for_work(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -187,7 +188,7 @@ impl Waiting {
     }
 
     /// Copies live values out of value files numbered below `below`, as an idle worker does.
-    /// Returns whether there was time for all.
+    /// Returns whether there was time for all of them.
     fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
         loop {
             match self.value_gc.relocate(Moment::Asked { below })? {

@@ -1,11 +1,11 @@
-//! `Worker`: the loop of the thread that flushes and compacts.
+//! `Worker`: the main loop of the thread that flushes and compacts.
 //!
-//! In this order: take or give back the reserve, pause after a failure, flush, compact, rewrite
-//! tables on a nearly full disk, collect garbage of value files. Idle work, which is compacting to
-//! one run and compressing, begins 50 ms after the last write, or as soon as a caller waits for it.
+//! The order of work is: take or return the reserve, pause after a failure, flush, compact, rewrite
+//! tables on a nearly full disk, collect garbage in value files. Idle work, which is compacting to
+//! one run and compressing, starts 50 ms after the last write, or as soon as a caller waits for it.
 //!
 //! The worker starts with the first write, or when reads have paid for a compaction
-//! ([`crate::read::hints::read_cost`]). In a stepped environment there is none: see
+//! ([`crate::read::hints::read_cost`]). In a stepped environment there is no worker: see
 //! [`Steps`](crate::scheduler::steps::Steps).
 
 use std::sync::Arc;
@@ -29,13 +29,13 @@ use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// Without a write for this long, a database is idle.
+/// Time without a write after which a database is idle.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// An idle database unlinks a file that readers released after this long.
+/// Time after which an idle database unlinks a file that readers have released.
 const REAP_AFTER: Duration = Duration::from_secs(1);
 
-/// The last write that the worker noticed, and when it did.
+/// The last write that the worker noticed, and the time at which it did.
 #[derive(Debug, Default)]
 struct Seen {
     published: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Worker {
 impl Worker {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -113,8 +113,8 @@ impl Worker {
                 self.make_room_after_pause();
                 continue;
             }
-            // If a caller waits for idle work, only every other time: beside a fast writer there is
-            // always something to flush, and a compaction flushes between its steps.
+            // If a caller waits for idle work, flush only every other time: with a fast writer some
+            // flush is always due, and a compaction flushes between its steps.
             let hurrying = state.background.hurrying > 0;
             let skip = hurrying && std::mem::take(&mut flushed);
             if !skip
@@ -156,19 +156,19 @@ impl Worker {
         }
     }
 
-    /// On a full disk: readers may have released files. Room is made once the pause is over, and
-    /// not at every signal.
+    /// Makes room on a full disk, where readers may have released files. This is done once the
+    /// pause is over, and not at every signal.
     fn make_room_after_pause(&self) {
         self.sweeper.reap();
         let over = self.versions.lock().background.retry_at_ns <= self.shared.env.now_ns();
         if over && self.shared.health.lacks_space() {
-            // The latest deletions may be all that can be freed.
+            // The latest deletions may hide the only data that can be freed.
             let _ = self.idle_space.seal_for_space() || self.space.make_room_on_disk();
         }
     }
 
-    /// Before a compaction on a nearly full disk: it may find no room until deletions are in a
-    /// table.
+    /// Flushes deletions before a compaction on a nearly full disk, which may find no room until
+    /// deletions are in a table.
     fn flush_deletes_when_nearly_full(&self) {
         if self.reserve.is_near() && self.idle_space.seal_for_space() {
             let _ = self.space.with_room(|| self.flusher.flush_once());
@@ -188,7 +188,7 @@ impl Worker {
                 .saturating_sub(now)
                 .max(1_000_000),
         );
-        // Nothing can be done during the pause, so callers may take the database for idle.
+        // Nothing can be done during the pause, so callers may treat the database as idle.
         let since = state.background.idle.look();
         let _quiet = state.background.idle.settle(since);
         self.versions.notify_changed();
@@ -212,7 +212,7 @@ impl Worker {
                 since_ns: now,
             };
         }
-        // By the clock, not by signals: segments and syncs signal too.
+        // Measured by the clock rather than by signals, because segments and syncs also signal.
         let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
         if rested >= IDLE || state.background.hurrying > 0 {
             if !state.background.idle.is_quiet() {
@@ -237,7 +237,7 @@ impl Worker {
                 if !matches!(self.value_gc.relocate_values(Moment::Idle), Ok(false)) {
                     return;
                 }
-                // Files that were open for appending and are dead were just closed.
+                // Dead files that were open for appending have just been closed.
                 let _ = self.dead_files.drop_dead_values();
                 if matches!(self.squeezer.squeeze_when_nearly_full(), Ok(true)) {
                     return;

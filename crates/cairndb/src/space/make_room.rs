@@ -1,16 +1,16 @@
 //! `SpaceMaker`: makes room on a full disk, from inside the database.
 //!
-//! It frees what needs least room to free, in this order:
+//! It frees space in this order, starting with what needs the least room to free:
 //!
 //! 1. Spare log files, and obsolete files that readers have released.
 //! 2. The [reserve](crate::durable::reserve).
-//! 3. Memtables: flushed a few at a time and made durable at once, so that their log is free before
-//!    the next are flushed.
+//! 3. Memtables: these are flushed a few at a time and made durable at once, so that their log is
+//!    freed before the next are flushed.
 //! 4. Value files without a live value.
 //! 5. Tables whose entries newer runs have deleted or overwritten ([`crate::space::squeeze`]).
 //!
-//! Deletions, flushes, compactions, closing and the worker do this when they find no room. Puts do
-//! not: they would consume the space reserved for deletions.
+//! Deletions, flushes, compactions, closing and the worker do this when they run out of room. Puts
+//! do not: they would consume the space reserved for deletions.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::value_gc::dead_files::DeadFiles;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
-/// Upper bound on the retries of one call. A retry happens only after space was freed.
+/// Maximum number of retries of one call. A retry happens only after space was freed.
 const TRIES_MAX: usize = 64;
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ pub(crate) struct SpaceMaker {
 impl SpaceMaker {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -80,17 +80,17 @@ impl SpaceMaker {
         }
     }
 
-    /// Calls `call`. If it finds no room, makes some and calls it again.
+    /// Calls `call`. If it runs out of room, makes some and calls it again.
     ///
     /// # Errors
-    /// Those of `call`.
+    /// Errors of `call`.
     pub(crate) fn with_room<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tries = 1;
         loop {
             let unlinked = self.sweeper.reaper().unlinked();
             match call() {
                 Err(error) if error.kind() == ErrorKind::NoSpace && tries < TRIES_MAX => {
-                    // Another thread may have made room meanwhile.
+                    // Another thread may have made room in the meantime.
                     if self.sweeper.reaper().unlinked() == unlinked && !self.make_room_on_disk() {
                         return Err(error);
                     }
@@ -101,7 +101,7 @@ impl SpaceMaker {
         }
     }
 
-    /// Refuses a put that begins a memtable or a segment while the reserve is given up.
+    /// Refuses a put that would start a memtable or a segment while the reserve is released.
     ///
     /// # Errors
     /// `NoSpace`, if there is no room for a new reserve.
@@ -117,7 +117,7 @@ impl SpaceMaker {
         .path(self.shared.dir.path()))
     }
 
-    /// Keeps room for deletions: frees something if less is left than half of the reserve, or than
+    /// Keeps room for deletions: frees space if less is left than half of the reserve, or than
     /// rewriting the largest table takes.
     pub(crate) fn keep_room_to_work(&self) {
         let largest = || {
@@ -129,19 +129,20 @@ impl SpaceMaker {
             space.free < (plan.bytes / 2).max(largest() / 2 * 3).min(plan.bytes)
         };
         if self.reserve.is_short() && self.reserve.space().is_some_and(little) {
-            // If nothing can be freed yet, the deletion itself hides entries that can be.
+            // If nothing can be freed yet, the deletion itself hides entries that can be freed
+            // later.
             self.make_room_on_disk();
         }
     }
 
-    /// Frees as much as it can of a nearly full file system, up to two reserves. Returns whether
-    /// there is more room than before.
+    /// Frees as much space as possible on a nearly full file system, up to two reserves. Returns
+    /// whether there is more room than before.
     pub(crate) fn make_room_on_disk(&self) -> bool {
         if self.shared.settings.read_only
             || self.shared.health.check_write().is_err()
             || !self.reserve.is_nearly_full()
         {
-            // The file system has room, so the reason is another: a quota, or a fault.
+            // The file system has room, so there is another reason: a quota, or a fault.
             return false;
         }
         let before = self.sweeper.reaper().unlinked();
@@ -149,14 +150,14 @@ impl SpaceMaker {
         self.log.trim_spares();
         let mut freed = self.sweeper.reaper().unlinked() > before;
         let given_up = self.reserve.give_up_reserve();
-        // At once, while there is room to work in: the caller will take some of it.
+        // Done at once, while there is room to work in: the caller will take some of it.
         let mut plenty = false;
         while !plenty && self.squeeze() {
             freed = true;
             let space = self.reserve.space();
             plenty = space.is_none_or(|(space, plan)| space.free >= 2 * plan.bytes);
         }
-        // Not if the caller would find no room again.
+        // Not done if the caller would run out of room again.
         let kept = plenty && self.reserve.retake_reserve();
         let made = freed || given_up && !kept;
         if made {
@@ -167,7 +168,7 @@ impl SpaceMaker {
         made
     }
 
-    /// Frees log that tables can replace, and spare log files. Returns whether there was any.
+    /// Frees log space that tables can replace, and spare log files. Returns whether there was any.
     pub(crate) fn free_log(&self) -> bool {
         if !self.reserve.is_nearly_full() {
             return false;
@@ -181,14 +182,15 @@ impl SpaceMaker {
         self.log.segments().retained_bytes() < log || self.sweeper.reaper().unlinked() > unlinked
     }
 
-    /// Frees what tables, value files and the log no longer need. Returns whether there was any.
+    /// Frees space that tables, value files and the log no longer need. Returns whether there was
+    /// any.
     fn squeeze(&self) -> bool {
         drop(self.compactor.wait_for_compactions());
         let (log, unlinked) = (
             self.log.segments().retained_bytes(),
             self.sweeper.reaper().unlinked(),
         );
-        // A step that fails for lack of room is skipped: the next one may make some.
+        // A step that fails for lack of room is skipped: the next step may make some.
         let _ = self.flush_bit_by_bit();
         let _ = self.dead_files.drop_dead_values();
         self.log.trim_spares();
@@ -200,9 +202,9 @@ impl SpaceMaker {
         self.log.segments().retained_bytes() < log || self.sweeper.reaper().unlinked() > unlinked
     }
 
-    /// Flushes memtables a few at a time and makes each flush durable before the next. If a few
-    /// find no room it flushes one, and if one finds none it flushes all together: entries that
-    /// newer memtables overwrite or delete are then never written.
+    /// Flushes memtables a few at a time and makes each flush durable before the next. If there is
+    /// no room for a few, it flushes one, and if there is no room for one, it flushes all together:
+    /// entries that newer memtables overwrite or delete are then never written.
     fn flush_bit_by_bit(&self) -> Result<()> {
         let full = |flushed: &Result<bool>| {
             let error = flushed.as_ref().err();
@@ -219,7 +221,7 @@ impl SpaceMaker {
                 flushed = self.flusher.flush_once();
             }
             if !flushed? {
-                // The flush of another thread frees its log once it is durable.
+                // Another thread's flush frees its log once it is durable.
                 drop(
                     self.versions
                         .wait(self.versions.lock(), |state| !state.flushing()),

@@ -1,19 +1,20 @@
 //! `Squeezer`: rewrites tables in place without the entries that newer runs hide.
 //!
-//! A compaction of whole runs needs as much room as everything that is alive. This needs as much as
-//! the tables that are rewritten at a time. The newer runs, the *hiders*, are read along and stay
-//! as they are ([`CompactionPlan::hiders`]). Once every older table that overlaps a table of
+//! A compaction of whole runs needs as much room as all live data. A squeeze needs only as much as
+//! the tables that are rewritten at a time. The newer runs, the *hiders*, are also read but stay
+//! unchanged ([`CompactionPlan::hiders`]). Once every older table that overlaps a table of
 //! tombstones was rewritten for it, the tombstones hide nothing and are dropped.
 //!
 //! Invariants:
 //!
 //! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each rewritten table, exactly the
-//!    newer tables that hide nothing in it any more. By file, not up to a number: a running flush
-//!    has taken its numbers already and is in no version yet.
-//! 2. Only tables whose entries everybody can see hide: what a snapshot still reads stays.
+//!    newer tables that no longer hide anything in it. They are listed individually rather than up
+//!    to a number, because a running flush has already taken its numbers and is in no version yet.
+//! 2. Only tables whose entries are visible to all readers hide others: entries that a snapshot
+//!    still reads are kept.
 //!
 //! Locks: the version is examined without the state lock, because tables may have to be opened. The
-//! plan begins only if the version is still the newest.
+//! plan is started only if the version is still the newest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -31,32 +32,34 @@ use crate::versions::shared::Shared;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
-/// A table is worth rewriting if this share of its entries is hidden.
+/// Fraction of hidden entries at which a table is worth rewriting.
 const HIDDEN_SHARE_MIN: u64 = 16;
-/// As a last resort, one hidden entry suffices: tombstones can be dropped only after every older
-/// overlapping table was rewritten without the entries that they hide.
+/// The same fraction as a last resort, at which one hidden entry suffices: tombstones can be
+/// dropped only after every older overlapping table was rewritten without the entries that they
+/// hide.
 const HIDDEN_SHARE_AT_WORST: u64 = u64::MAX;
-/// At most this many bytes of tables are rewritten together.
+/// Maximum number of table bytes that are rewritten together.
 const REWRITTEN_BYTES_MAX: u64 = 64 << 20;
-/// Versions that may be replaced during an examination before it is given up.
+/// Number of examinations, during each of which the version was replaced, before the attempt is
+/// abandoned.
 const SURVEYS_MAX: usize = 3;
 
 /// Adjacent tables of one run.
 struct Stretch {
     run: usize,
     tables: Vec<Arc<TableHandle>>,
-    /// About the bytes that rewriting them frees.
+    /// Approximate number of bytes that rewriting them frees.
     gain: u64,
-    /// They are tombstones that hide nothing any more.
+    /// Whether they are tombstones that no longer hide anything.
     idle: bool,
 }
 
-/// A version, and what is known about its tables.
+/// A version, and the information about its tables.
 struct Survey<'a> {
     version: Arc<Version>,
     applied: BTreeMap<u64, Arc<BTreeSet<u64>>>,
     damaged: BTreeSet<u64>,
-    /// Everybody sees entries up to this one.
+    /// Sequence number up to which entries are visible to all readers.
     oldest: SeqNo,
     order: &'a Order,
 }
@@ -67,7 +70,7 @@ impl Survey<'_> {
         let run = &self.version.runs[found.run];
         let inputs = Run::new(run.id, found.tables, self.order);
         let (first, last) = (inputs.tables().first(), inputs.tables().last());
-        let (first, last) = (first.expect("of some"), last.expect("of some"));
+        let (first, last) = (first.expect("not empty"), last.expect("not empty"));
         let (smallest, largest) = (&first.record.smallest, &last.record.largest);
         let newer = self.version.runs[..found.run].iter();
         let hiders = newer.filter(|_| !found.idle).map(|run| {
@@ -86,19 +89,20 @@ impl Survey<'_> {
         }
     }
 
-    /// Whether everybody can see all entries of a table, and it can be read.
+    /// Returns whether all entries of a table are visible to all readers, and the table can be
+    /// read.
     fn may_hide(&self, table: &TableHandle) -> bool {
         table.record.seq_max <= self.oldest && !self.damaged.contains(&table.record.file)
     }
 
-    /// Whether `table` was rewritten without the entries that table `hider` hides.
+    /// Returns whether `table` was rewritten without the entries that table `hider` hides.
     fn heeds(&self, table: &TableHandle, hider: u64) -> bool {
         let applied = self.applied.get(&table.record.file);
         applied.is_some_and(|applied| applied.contains(&hider))
     }
 
-    /// Finds adjacent tables of tombstones that hide nothing any more: every older table between
-    /// their keys was rewritten for them.
+    /// Finds adjacent tables of tombstones that no longer hide anything, because every older table
+    /// between their keys was rewritten for them.
     fn find_idle_tombstones(&self) -> Option<Stretch> {
         let runs = &self.version.runs;
         let is_idle = |at: usize, table: &TableHandle| {
@@ -126,8 +130,8 @@ impl Survey<'_> {
         })
     }
 
-    /// Finds the tables that free most among those that fit into `free` bytes even if nothing is
-    /// hidden in them: the hidden share is an estimate.
+    /// Finds the tables that free the most space among those that fit into `free` bytes even if
+    /// nothing in them is hidden, because the hidden share is an estimate.
     fn find_hidden(&self, free: u64, share_min: u64) -> Option<Stretch> {
         // The rest is for the manifest and for concurrent writes.
         let most = (free - free / 8).min(REWRITTEN_BYTES_MAX);
@@ -166,8 +170,8 @@ impl Survey<'_> {
         best
     }
 
-    /// Estimates how many entries of a table of run `at` are hidden by tables that it was not
-    /// rewritten for.
+    /// Estimates the number of entries of a table of run `at` that are hidden by tables for which
+    /// it was not rewritten.
     fn hidden_in(&self, at: usize, table: &TableHandle) -> u64 {
         let record = &table.record;
         if self.damaged.contains(&record.file) {
@@ -186,7 +190,7 @@ impl Survey<'_> {
                 hidden += if inside {
                     over.entries
                 } else {
-                    // A table that overlaps may hide at least one.
+                    // An overlapping table may hide at least one entry.
                     entries_between(hider, smallest, largest)
                         .unwrap_or(0)
                         .max(1)
@@ -197,7 +201,7 @@ impl Survey<'_> {
     }
 }
 
-/// Estimates how many entries of a table are between two keys.
+/// Estimates the number of entries of a table between two keys.
 fn entries_between(table: &TableHandle, from: &[u8], to: &[u8]) -> Result<u64> {
     let opened = table.table()?;
     let bytes = opened
@@ -219,7 +223,7 @@ pub(crate) struct Squeezer {
 impl Squeezer {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -245,7 +249,7 @@ impl Squeezer {
     /// Returns whether there were any. Waits for a running compaction.
     ///
     /// # Errors
-    /// From the compaction, or from making it durable.
+    /// Errors of the compaction, or of making it durable.
     pub(crate) fn squeeze_tables(&self) -> Result<bool> {
         drop(self.compactor.wait_for_compactions());
         match self.squeeze_once(HIDDEN_SHARE_MIN) {
@@ -254,11 +258,12 @@ impl Squeezer {
         }
     }
 
-    /// The same for the worker while the file system is nearly full, if it is worth it and no
-    /// compaction is running: runs may be too large for an idle compaction.
+    /// Like [`Squeezer::squeeze_tables`], but for the worker while the file system is nearly full,
+    /// and only if it is worthwhile and no compaction is running: runs may be too large for an idle
+    /// compaction.
     ///
     /// # Errors
-    /// As [`Squeezer::squeeze_tables`].
+    /// Same as [`Squeezer::squeeze_tables`].
     pub(crate) fn squeeze_when_nearly_full(&self) -> Result<bool> {
         if !self.reserve.is_near() {
             return Ok(false);
@@ -289,7 +294,7 @@ impl Squeezer {
         Ok(true)
     }
 
-    /// Begins a rewrite. Returns its plan and the tables that hide nothing in its output.
+    /// Starts a rewrite. Returns its plan and the tables that hide nothing in its output.
     fn plan_squeeze(&self, share_min: u64) -> Option<(CompactionPlan, Arc<BTreeSet<u64>>)> {
         for _ in 0..SURVEYS_MAX {
             let survey = self.survey()?;
@@ -331,7 +336,7 @@ impl Squeezer {
         })
     }
 
-    /// Notes that the tables `applied` hide nothing in the output of `plan`.
+    /// Records that the tables `applied` hide nothing in the output of `plan`.
     fn note_squeezed(&self, plan: &CompactionPlan, applied: &Arc<BTreeSet<u64>>) {
         let tables = plan.inputs[0].tables();
         let (Some(first), Some(last)) = (tables.first(), tables.last()) else {

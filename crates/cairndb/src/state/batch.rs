@@ -7,7 +7,7 @@ use cairndb_format::batch::BatchWriter;
 
 /// Writes that [`crate::Db::write`] applies atomically.
 ///
-/// Later writes to a key win over earlier ones. A batch holds at most 2 GiB in encoded form. A
+/// Later writes to a key override earlier ones. A batch holds at most 2 GiB in encoded form. A
 /// batch of any size is one commit.
 ///
 /// ```
@@ -23,7 +23,7 @@ pub struct WriteBatch {
     merges: usize,
 }
 
-/// Shows the size and not the contents: a batch may have a million entries.
+/// Shows the size rather than the contents: a batch may have a million entries.
 impl fmt::Debug for WriteBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteBatch")
@@ -51,7 +51,7 @@ impl WriteBatch {
         self.writer.delete(key);
     }
 
-    /// Applies `operand` to `key` with the database's merge operator.
+    /// Adds `operand` to `key`, to be folded with the database's merge operator.
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) {
         self.merges += 1;
         self.writer.merge(key, operand);
@@ -64,17 +64,17 @@ impl WriteBatch {
         self.merges = 0;
     }
 
-    /// Number of writes in the batch.
+    /// Returns the number of writes in the batch.
     pub fn len(&self) -> usize {
         usize::try_from(self.writer.count()).unwrap_or(usize::MAX)
     }
 
-    /// Whether the batch holds no writes.
+    /// Returns whether the batch holds no writes.
     pub fn is_empty(&self) -> bool {
         self.writer.is_empty()
     }
 
-    /// Size of the encoded writes in bytes.
+    /// Returns the size of the encoded writes in bytes.
     pub fn byte_len(&self) -> usize {
         self.writer.entries().len()
     }

@@ -12,48 +12,50 @@ pub(crate) struct Budget {
     pub(crate) total: usize,
     /// Capacity of one memtable.
     pub(crate) memtable: usize,
-    /// Most bytes of the log in which one memtable leaves values.
+    /// Maximum number of log bytes in which one memtable leaves values.
     pub(crate) memtable_logged: u64,
-    /// Most bytes of the mutable and the immutable memtables together.
+    /// Maximum size of the mutable and immutable memtables combined.
     pub(crate) write_share: usize,
-    /// Bytes of immutable memtables at which a flush begins: two memtables if the budget is small.
+    /// Size of the immutable memtables at which a flush begins: two memtables if the budget is
+    /// small.
     pub(crate) flush: usize,
-    /// Most bytes that one flush takes while writers continue: three memtables if the budget is
-    /// small. A flush of everything that waited lost: when a stalled writer then helped, nothing
-    /// was left for the worker, which slept for a large part of a load.
+    /// Maximum number of bytes that one flush takes while writers continue: three memtables if the
+    /// budget is small. Rejected: a flush of everything that waits, because when a stalled writer
+    /// helped, nothing was left for the worker, which slept for a large part of a load.
     pub(crate) flush_max: usize,
     /// Approximate size of the run that a flush makes, used by code that compacts runs: a
-    /// compaction yields to a flush of this size. Also the size that replay collects before it
-    /// flushes.
+    /// compaction yields to a flush of this size. Replay also collects this size before it flushes.
     pub(crate) run: usize,
-    /// Most bytes that a stalled writer flushes at a time.
+    /// Maximum number of bytes that a stalled writer flushes at a time.
     pub(crate) help: usize,
-    /// Page cache capacity.
+    /// Capacity of the page cache.
     pub(crate) cache: usize,
     /// Length of one log segment.
     pub(crate) segment: u64,
-    /// Bytes of live segments at which a writer waits until some can be retired. Spare segments add
-    /// about as much.
+    /// Size of the live segments at which a writer waits until some can be retired. Spare segments
+    /// take about as much again.
     pub(crate) retained_log: u64,
-    /// Log bytes held by waiting memtables at which a flush begins, whatever memory they take, and
-    /// most of the bytes that one flush writes. The tables of three such flushes are durable before
-    /// the log is at its limit.
+    /// Number of log bytes held by waiting memtables at which a flush begins, regardless of their
+    /// memory, and the maximum number of bytes that one flush writes. The tables of three such
+    /// flushes are durable before the log reaches its limit.
     pub(crate) flush_logged: u64,
-    /// Log bytes held by all immutable memtables above which a writer flushes some itself.
+    /// Number of log bytes held by all immutable memtables above which a writer flushes some
+    /// itself.
     pub(crate) immutable_logged_max: u64,
-    /// Bytes of live segments at which installed tables are made durable.
+    /// Size of the live segments at which installed tables are made durable.
     pub(crate) persist: u64,
     /// Size at which table files are cut.
     pub(crate) table: u64,
-    /// Most bytes of keys and references in one edit of the manifest, as far as an edit can be
+    /// Maximum size of the keys and references in one manifest edit, as far as an edit can be
     /// divided.
     pub(crate) edit: usize,
 }
 
-/// A memtable stays in a second-level cache of 1 MiB beside the code that fills it.
+/// A memtable of this size fits in a second-level cache of 1 MiB, together with the code that fills
+/// it.
 const MEMTABLE_BYTES_MAX: usize = 1 << 20;
 const MEMTABLE_BYTES_MIN: usize = 32 << 10;
-/// Without this limit a memtable with the longest values that do not go to value files would keep a
+/// Without this limit, a memtable with the longest values that do not go to value files would pin a
 /// hundred times its size of log. Entries of 16 + 100 bytes take twice as much log as memory.
 const MEMTABLE_LOGGED_SHARE: u64 = 4;
 /// A larger flush gains nothing: its run already fills a tier.
@@ -61,10 +63,10 @@ const FLUSH_BYTES_MAX: usize = 16 << 20;
 const SEGMENT_BYTES_MAX: u64 = 4 << 20;
 /// The log is kept until its contents are durable in tables, so it bounds the time of a replay.
 const RETAINED_LOG_BYTES_MIN: u64 = 64 << 20;
-/// Upper limit for any amount of memory: 64 segments, each with a descriptor and a mapping.
+/// Upper limit, however large the budget: 64 segments, each with a descriptor and a mapping.
 const RETAINED_LOG_BYTES_MAX: u64 = 256 << 20;
-/// With values that are left in the log, 64 MiB are soon full, and a writer with twice the memory
-/// waited for the disk: see `docs/design/0009-values-stay-in-the-log.md`.
+/// When values are left in the log, 64 MiB fill quickly, and a writer with twice the memory waited
+/// for the disk: see `docs/design/0009-values-stay-in-the-log.md`.
 const RETAINED_LOG_SHARE: u64 = 2;
 
 impl Budget {
@@ -89,7 +91,7 @@ impl Budget {
             help: (write_share / 3).clamp(memtable, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment,
-            // With the largest segments, eight would be no more than one flush waits for.
+            // Eight of the largest segments would hold no more than a flush waits for.
             persist: match segment {
                 SEGMENT_BYTES_MAX => retained_log / 4,
                 _ => (8 * segment).clamp(retained_log / 8, retained_log / 4),
@@ -108,18 +110,18 @@ impl Budget {
         budget
     }
 
-    /// Bytes of immutable memtables that show that flushes do not keep up: more than a flush begins
-    /// with, whether a compaction runs beside it or not.
+    /// Returns the size of the immutable memtables that indicates that flushes do not keep up: more
+    /// than a flush begins with, whether or not a compaction runs at the same time.
     pub(crate) fn crowd(&self) -> usize {
         self.run + self.flush / 2
     }
 
-    /// Same threshold for the log bytes that immutable memtables hold.
+    /// Returns the same threshold for the log bytes held by immutable memtables.
     pub(crate) fn crowd_logged(&self) -> u64 {
         self.flush_logged + self.flush_logged / 3
     }
 
-    /// Most bytes of immutable memtables before a writer must wait or help.
+    /// Returns the size of the immutable memtables above which a writer must wait or help.
     pub(crate) fn immutable_max(&self) -> usize {
         self.write_share
             .saturating_sub(self.memtable)
@@ -157,8 +159,8 @@ mod tests {
             let memtable = budget.memtable_logged;
             assert!(budget.flush_logged + memtable <= budget.retained_log / 4);
             assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
-            // A size at which a flush begins is below the crowd threshold, which is below the stall
-            // limit.
+            // The size at which a flush begins is below the crowd threshold, which is below the
+            // stall limit.
             assert!(budget.crowd() >= budget.run.max(budget.flush) + budget.memtable / 2);
             assert!(
                 budget.crowd() <= budget.immutable_max() || total < 1 << 20,

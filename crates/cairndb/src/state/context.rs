@@ -1,5 +1,5 @@
-//! Components that a read needs besides a view: the key order, the merge operator, and the database
-//! directory for errors.
+//! Components that a read needs besides a view: the key order, the merge operator, and, for errors,
+//! the database directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ pub(crate) struct ReadContext {
 }
 
 impl ReadContext {
-    /// Adds the database directory to the error, so that a process with several databases knows
-    /// which one failed.
+    /// Adds the database directory to the error, to identify the database in a process with
+    /// several.
     #[inline]
     pub(crate) fn with_directory<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.add_directory(error))
     }
 
     /// Adds the database directory to `error`. `NotFound` is reserved for paths without a database,
-    /// so a handle returns `Io` instead: the operating system reported another name as missing,
-    /// such as a directory that was removed.
+    /// so a handle returns `Io` instead: the operating system reported something else as missing,
+    /// such as a removed directory.
     #[cold]
     pub(crate) fn add_directory(&self, error: Error) -> Error {
         let error = match error.kind() {
@@ -42,7 +42,7 @@ impl ReadContext {
     /// Checks that the operator accepts `operand`.
     ///
     /// # Errors
-    /// `InvalidArgument` without an operator, else the error of the operator.
+    /// `InvalidArgument` without an operator, otherwise the operator's error.
     pub(crate) fn check_operand(&self, operand: &[u8]) -> Result<()> {
         match &self.merge_operator {
             Some(operator) => operator.check(operand),
@@ -55,7 +55,7 @@ impl ReadContext {
     /// Checks that the operator accepts every operand of a batch.
     ///
     /// # Errors
-    /// As [`ReadContext::check_operand`].
+    /// Same as [`ReadContext::check_operand`].
     pub(crate) fn check_operands(&self, batch: &WriteBatch) -> Result<()> {
         for entry in batch.writer() {
             let entry = entry?;

@@ -1,33 +1,33 @@
-//! Limits on the memory that merge operands of one key take.
+//! Limits on the memory that the merge operands of one key take.
 //!
-//! A read folds all unfolded operands of a key, and the operator makes a value that is in memory as
-//! a whole; both are bounded by the longest value allowed. A flush or compaction holds far less,
-//! since it does this for every key and beside all other work. Operands that it does not fold are
-//! folded by a later job or by a read.
+//! A read folds all unfolded operands of a key, and the operator returns a complete value in
+//! memory; both are bounded by the maximum length of a value. A flush or compaction holds far less,
+//! because it does this for every key and alongside all other work. Operands that it does not fold
+//! are folded by a later job or by a read.
 
 use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Error, SeqNo};
 
-/// Added to the bytes of each operand: its slot in a list.
+/// Number of bytes added to each operand for its slot in a list.
 pub(crate) const OPERAND_BYTES_EXTRA: usize = 32;
 const _: () = assert!(OPERAND_BYTES_EXTRA >= size_of::<&[u8]>() + size_of::<SeqNo>());
 
-/// Operand bytes of one key that a flush or compaction holds while older runs may have the value
-/// below them.
+/// Number of operand bytes of one key that a flush or compaction holds while older runs may have
+/// the value below them.
 const GATHERED_BYTES_MAX: usize = 64 << 20;
 
-/// A compaction that includes the oldest run holds this many times as much: it can fold the
-/// operands whether it finds a value below them or not.
+/// A compaction that includes the oldest run holds this many times as much, because it can fold the
+/// operands whether or not it finds a value below them.
 const BOTTOM_TIMES: usize = 4;
 
 /// Limits in bytes; constant except in tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoldLimits {
-    /// Longest value that operands are folded to.
+    /// Maximum length of a folded value.
     pub(crate) value: usize,
-    /// Most operand bytes of a key that a read gathers.
+    /// Maximum number of operand bytes of a key that a read gathers.
     pub(crate) read: usize,
-    /// Operand bytes of a key that a job holds, approximately.
+    /// Approximate number of operand bytes of a key that a job holds.
     pub(crate) job: usize,
 }
 
@@ -48,7 +48,7 @@ impl FoldLimits {
         }
     }
 
-    /// Approximate operand bytes of a key that a job holds.
+    /// Returns the approximate number of operand bytes of a key that a job holds.
     pub(crate) const fn held(&self, bottom: bool) -> usize {
         if bottom {
             self.job.saturating_mul(BOTTOM_TIMES)
@@ -57,7 +57,7 @@ impl FoldLimits {
         }
     }
 
-    /// Returns the error for `key`, whose operands have `bytes` bytes or more.
+    /// Returns the error for `key`, whose operands have at least `bytes` bytes.
     #[cold]
     pub(crate) fn too_many(&self, key: &[u8], bytes: usize) -> Error {
         Error::invalid(
@@ -73,7 +73,7 @@ impl FoldLimits {
     #[cold]
     pub(crate) fn too_long(&self, bytes: usize) -> Error {
         Error::invalid(
-            "merge operands of a key fold to too long a value; overwrite or delete the key",
+            "merge operands of a key fold to an overlong value; overwrite or delete the key",
         )
         .expected(format_args!("at most {} bytes", self.value))
         .found(format_args!("{bytes} bytes"))

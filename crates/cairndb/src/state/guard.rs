@@ -2,8 +2,8 @@
 //!
 //! Comparators and merge operators run inside flushes and compactions, on the worker thread or on
 //! the thread of a writer that helps. If such a job unwound, its memtables would stay marked as
-//! being flushed, and every writer and `close` would wait for ever. As an error, the failure is
-//! recorded and reported to writers that need the room, and the job is retried later.
+//! being flushed, and every writer and `close` would wait forever. As an error, the failure is
+//! recorded, returned to writers that need the room, and the job is retried later.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,8 +11,8 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 /// Returns the result of `run`; a panic becomes `InvalidArgument` with the panic message.
 ///
-/// Unwind safety: jobs work on their own values, and on shared state that changes only when a job
-/// is installed. A job that panicked is not installed.
+/// Unwind safety: jobs work on their own values and on shared state that changes only when a job is
+/// installed. A job that panicked is not installed.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();

@@ -1,12 +1,12 @@
-//! Whether a database handle may still write.
+//! Health of a database handle: whether it may still read and write.
 //!
-//! Two conditions stop writes for good. A handle is *poisoned* when a sync failed, so that the
+//! Two conditions stop writes permanently. A handle is *poisoned* when a sync failed, so that the
 //! contents of the disk are unknown until the database is reopened, or when a job produced output
 //! that must not reach the disk, such as tables out of order. From then on no file is deleted. A
-//! handle is *closed* at its end.
+//! handle is *closed* by `close`.
 //!
 //! A background job that failed for another reason (a full disk, an unreadable page) leaves its
-//! error here until a later attempt succeeds. Writes meet that error only if they need the room
+//! error here until a later attempt succeeds. Writes return that error only if they need the room
 //! that the job would have made.
 
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// Returns the health of an open handle on the database at `path`.
+    /// Returns the health of an open handle to the database at `path`.
     pub(crate) fn new(path: Arc<Path>) -> Health {
         Health {
             path,
@@ -73,7 +73,7 @@ impl Health {
                 "a sync failed earlier, so writes are refused; reopen the database"
             }
             Some(_) => {
-                "an earlier failure (see the cause) may have left this handle in a wrong state, so \
+                "an earlier failure (see the cause) may have left this handle in a bad state, so \
                  writes are refused; reopen the database"
             }
         };
@@ -84,7 +84,7 @@ impl Health {
         }
     }
 
-    /// Stops writes for good; returns the error that the caller should report.
+    /// Stops writes permanently, and returns the error that the caller should report.
     pub(crate) fn poison(&self, cause: Error) -> Error {
         let mut slot = self.cause.lock();
         if slot.is_none() {
@@ -115,7 +115,7 @@ impl Health {
         *self.background.lock() = error;
     }
 
-    /// Whether the last background job found no room on the disk.
+    /// Returns whether the last background job ran out of disk space.
     pub(crate) fn lacks_space(&self) -> bool {
         let background = self.background.lock();
         background
@@ -123,7 +123,7 @@ impl Health {
             .is_some_and(|error| error.kind() == ErrorKind::NoSpace)
     }
 
-    /// The error of the last background job, unless one has succeeded since.
+    /// Returns the error of the last background job, unless one has succeeded since.
     pub(crate) fn background(&self) -> Option<Error> {
         self.background.lock().clone()
     }

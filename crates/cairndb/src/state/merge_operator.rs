@@ -10,19 +10,20 @@ use crate::state::fold_limits::FoldLimits;
 /// Folds merge operands.
 ///
 /// `db.merge(key, operand)` stores the operand without reading. The fold happens when the key is
-/// read, flushed or compacted, on the thread of the reader, on that of a writer, or on a background
-/// thread with 2 MiB of stack. The result must not depend on when that is.
+/// read, flushed or compacted, on the thread of the reader, on the thread of a writer, or on a
+/// background thread with 2 MiB of stack. The result must not depend on the time of the fold.
 ///
 /// An operator may read the database it belongs to. It must not write to, flush or close that
 /// database, since these calls may wait for the flush that runs the operator. An operator that
-/// keeps a handle of the database keeps it open until `close` is called. A panic of the operator
-/// unwinds into a reader; a flush or compaction keeps the operands, as it does after an error.
+/// holds a handle to the database keeps it open until `close` is called. If the operator panics in
+/// a read, the panic unwinds to the reader; if it panics in a flush or compaction, the operands are
+/// kept, as after an error.
 ///
-/// The value may have 1 GiB, and so may the unfolded operands of one key, each counted with 32
-/// bytes more than its length. Beyond that the operator is not called, or its result is refused: a
-/// read of the key returns `InvalidArgument` until the key is overwritten or deleted, and flushes
-/// and compactions keep the operands. If a key has many operands, flushes and compactions fold some
-/// at a time, the oldest first.
+/// The value may be up to 1 GiB long, and so may the unfolded operands of one key, each counted
+/// with 32 bytes more than its length. Above that the operator is not called, or its result is
+/// refused: a read of the key returns `InvalidArgument` until the key is overwritten or deleted,
+/// and flushes and compactions keep the operands. If a key has many operands, flushes and
+/// compactions fold some at a time, the oldest first.
 ///
 /// ```
 /// use cairndb::MergeOperator;
@@ -44,7 +45,7 @@ use crate::state::fold_limits::FoldLimits;
 /// }
 /// ```
 pub trait MergeOperator: Debug + Send + Sync {
-    /// Name that is stored in the database, at most 255 bytes.
+    /// Returns the name that is stored in the database, at most 255 bytes.
     fn name(&self) -> &str;
 
     /// Checks that [`MergeOperator::merge`] can fold `operand`, before the operand is written. A
@@ -58,21 +59,21 @@ pub trait MergeOperator: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns the value of `key` after `operands`, oldest first, are applied to `base` (`None`:
-    /// the key did not exist).
+    /// Returns the value of `key` after applying `operands`, oldest first, to `base`, which is
+    /// `None` if the key did not exist.
     ///
     /// # Errors
-    /// Any. The error is returned to the reader, whose cursor can move past the key; a compaction
-    /// keeps the operands as they are.
+    /// Any; it is returned to the reader, whose cursor can move past the key; a compaction keeps
+    /// the operands unchanged.
     fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>>;
 
     /// Combines `operands` into one operand that has the same effect on any value as applying them
-    /// in turn, oldest first. There are at least two. `None`, the default, if there is no such
-    /// operand.
+    /// in turn, oldest first. There are at least two. Returns `None`, the default, if there is no
+    /// such operand.
     ///
-    /// With it, flushes and compactions keep one operand of a key, where they would otherwise keep
-    /// all until they meet its value. A counter that is only added to then costs a reader one
-    /// operand per run instead of one per write.
+    /// With such an operand, flushes and compactions keep one operand of a key; otherwise they keep
+    /// all of them until they reach its value. A counter that is only incremented then costs a
+    /// reader one operand per run instead of one per write.
     fn combine(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
         let _ = (key, operands);
         None
@@ -92,8 +93,8 @@ pub struct Append;
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Max;
 
-/// Operands of [`Append`] are joined up to this size: a longer one would be rewritten by every
-/// compaction that joins a few bytes to it.
+/// Maximum size up to which operands of [`Append`] are joined: a longer one would be rewritten by
+/// every compaction that appends a few bytes to it.
 const COMBINED_BYTES_MAX: usize = 64 << 10;
 
 fn number(bytes: &[u8]) -> Result<u64> {

@@ -1,4 +1,4 @@
-//! State of a database at one moment, and the settings it was opened with.
+//! State of a database at a point in time, and the settings it was opened with.
 //!
 //! Plain data and small shared records. The only I/O here opens and reads tables and value files.
 

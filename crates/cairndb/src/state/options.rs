@@ -1,7 +1,8 @@
 //! Settings of a database and of single writes.
 //!
-//! Settings are few and plain. Components (environment, comparator, merge operator) are injected
-//! beside them. Everything that can be derived from the memory budget is derived, see `budget.rs`.
+//! There are few settings. Components (environment, comparator, merge operator) are injected
+//! alongside them. Everything that can be derived from the memory budget is derived; see
+//! `budget.rs`.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,19 +14,19 @@ use cairndb_format::table::Compression as TableCompression;
 use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
 
-/// What a write survives, chosen per write.
+/// Guarantee that a write survives a failure, chosen per write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Not logged: the write survives only once a later `flush` has returned. The fastest level,
-    /// for data that can be recreated.
+    /// The write is not logged and survives only once a later `flush` has returned. The fastest
+    /// level, for data that can be recreated.
     None,
-    /// Handed to the operating system before the call returns: the write survives the death of the
-    /// process (`SIGKILL` included). After a power failure a suffix of the newest writes may be
-    /// missing, never a hole. The default; LevelDB's `sync = false`.
+    /// The write is passed to the operating system before the call returns, so it survives the
+    /// death of the process (`SIGKILL` included). After a power failure a suffix of the newest
+    /// writes may be missing, never a hole. The default; LevelDB's `sync = false`.
     #[default]
     Os,
     /// When the call returns, the write and every logged write before it survive a power failure.
-    /// Writes that arrive during the sync wait for it, whatever their level. A write at `Os`
+    /// Writes that arrive during the sync wait for it, regardless of their level. A write at `Os`
     /// followed by [`Db::sync`](crate::Db::sync) gives the same guarantee without blocking other
     /// writers.
     Sync,
@@ -38,7 +39,8 @@ pub enum Durability {
 pub enum Compression {
     /// Stored uncompressed; reads need no decoding.
     None,
-    /// LZ4-class compression at the finest granularity that keeps the ratio. The default.
+    /// LZ4-class compression at the finest granularity that preserves the compression ratio. The
+    /// default.
     #[default]
     Fast,
 }
@@ -52,12 +54,12 @@ impl Compression {
     }
 }
 
-/// What opening does if the log of a database that was not closed cleanly is damaged.
+/// Treatment of a damaged log when a database that was not closed cleanly is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RecoveryMode {
-    /// A torn tail that no sync covered is cut off and reported. Damage in anything that a sync
-    /// covered is an error, and nothing on disk is changed. The default.
+    /// A torn tail that no sync covered is cut off and reported. Damage to synced data is an error,
+    /// and nothing on disk is changed. The default.
     #[default]
     Strict,
     /// Keeps everything before the first damaged record, even if later records were synced, and
@@ -98,19 +100,19 @@ pub struct Options {
     pub(crate) fold_limits: FoldLimits,
 }
 
-/// Length at which a value file is closed: large enough that files are few, small enough that a
-/// file becomes entirely dead now and then.
+/// Length at which a value file is closed: large enough to keep the number of files low, small
+/// enough that a file occasionally becomes entirely dead.
 pub const VALUE_FILE_BYTES_DEFAULT: u64 = 256 << 20;
 /// Filter bits per key: about one absent key in a hundred passes the filter.
 pub const FILTER_BITS_DEFAULT: u32 = 10;
-/// Most filter bits per key. A lookup tests at most 16 of them, as many as with 24. A filter
-/// distinguishes keys by 32 bits of their hash, so in a table of N keys N absent keys in 2^32 pass
-/// whatever the setting: with a million keys one in 4,300.
+/// Maximum number of filter bits per key. A lookup tests at most 16 of them, as many as with 24
+/// bits per key. A filter distinguishes keys by 32 bits of their hash, so in a table of N keys, N
+/// of 2^32 absent keys pass regardless of the setting: with a million keys, one in 4,300.
 pub const FILTER_BITS_MAX: u32 = 100;
 /// 64 MiB: room for some hundred thousand entries of 16 + 100 bytes between flushes, and small
-/// beside any program that embeds a store.
+/// compared with any program that embeds a store.
 pub const MEMORY_BUDGET_DEFAULT: usize = 64 << 20;
-/// Smallest budget: one memtable, one flush and one compaction must fit.
+/// Minimum budget: one memtable, one flush and one compaction must fit.
 pub const MEMORY_BUDGET_MIN: usize = 256 << 10;
 
 impl Default for Options {
@@ -142,40 +144,40 @@ impl Options {
         Options::default()
     }
 
-    /// Bytes of anonymous memory for memtables, page cache, flushes and compactions. At least 256
-    /// KiB; 64 MiB by default, [`MEMORY_BUDGET_DEFAULT`]. For LevelDB users: write buffer and cache
-    /// together.
+    /// Sets the number of bytes of anonymous memory for memtables, page cache, flushes and
+    /// compactions: at least 256 KiB; 64 MiB by default ([`MEMORY_BUDGET_DEFAULT`]). For LevelDB
+    /// users: write buffer and cache combined.
     ///
     /// The budget does not bound memtables that open cursors and iterators pin (`pinned` in the
     /// property `cairndb.memory`), values and batches passed to or returned from calls, operands of
     /// one key and the value they fold to (at most 1 GiB each in a read, about 64 MiB of operands
-    /// in a flush, 256 in a compaction), and the log that a read-only opening after a crash reads.
+    /// in a flush, 256 MiB in a compaction), and the log that a read-only open reads after a crash.
     ///
-    /// The budget also decides how much disk space the log takes before its contents are durable in
-    /// tables, and so how much an opening after a crash has to replay: twice the budget, at least
-    /// 64 MiB and at most 256.
+    /// The budget also determines how much disk space the log takes before its contents are durable
+    /// in tables, and so how much is replayed after a crash: twice the budget, but at least 64 MiB
+    /// and at most 256 MiB.
     pub fn memory_budget(mut self, bytes: usize) -> Options {
         self.memory_budget = bytes;
         self
     }
 
-    /// Durability of writes that do not set their own. [`Durability::Os`] by default: a process
-    /// that dies loses nothing, and no write waits for the disk.
+    /// Sets the durability of writes that do not set their own. [`Durability::Os`] by default:
+    /// nothing is lost if the process dies, and no write waits for the disk.
     pub fn durability(mut self, durability: Durability) -> Options {
         self.durability = durability;
         self
     }
 
-    /// Compression of values from now on; existing values stay readable. [`Compression::Fast`] by
-    /// default: values that do not shrink are stored uncompressed.
+    /// Sets the compression of values written from now on; existing values stay readable.
+    /// [`Compression::Fast`] by default; values that do not shrink are stored uncompressed.
     pub fn compression(mut self, compression: Compression) -> Options {
         self.compression = compression;
         self
     }
 
-    /// Creates the database (and the last component of its path) if it is missing. A read-only
-    /// opening creates nothing. `false` by default, so that a wrong path is an error and not an
-    /// empty database; [`Db::open`](crate::Db::open) sets it.
+    /// Creates the database (and the last component of its path) if it is missing. A read-only open
+    /// creates nothing. `false` by default, so that a wrong path is an error rather than an empty
+    /// database; [`Db::open`](crate::Db::open) sets it.
     pub fn create_if_missing(mut self, create: bool) -> Options {
         self.create_if_missing = create;
         self
@@ -187,33 +189,34 @@ impl Options {
         self
     }
 
-    /// Opens without changing one byte; writes fail with `ReadOnly`. Any number of handles and
-    /// processes may read at a time. While one of them is open, opening for writing is `Locked`;
-    /// while a writer is open, opening for reading is. A copy or checkpoint that was never opened
-    /// for writing has no `LOCK` file yet, and its readers keep no writer out. `false` by default:
-    /// most programs write.
+    /// Opens the database without changing a byte; writes fail with `ReadOnly`. Any number of
+    /// handles and processes may read at the same time. While one of them is open, opening for
+    /// writing fails with `Locked`; while a writer is open, so does opening for reading. A copy or
+    /// checkpoint that was never opened for writing has no `LOCK` file yet, and its readers do not
+    /// exclude a writer. `false` by default: most programs write.
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;
         self
     }
 
     /// Orders keys by `comparator`. Its name is stored when the database is created; opening with
-    /// another is refused.
+    /// another comparator is refused.
     pub fn comparator(mut self, comparator: Arc<dyn Comparator>) -> Options {
         self.order = Order::Custom(comparator);
         self
     }
 
     /// Folds merge operands with `operator`. Its name is stored with the first write of any kind
-    /// after an opening with it; from then on opening with another is refused. A database opened
-    /// without an operator cannot read keys with operands, and can read everything else.
+    /// after the database was opened with it; from then on, opening with another operator is
+    /// refused. A database opened without an operator can read everything except keys with
+    /// operands.
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
         self.merge_operator = Some(operator);
         self
     }
 
-    /// What to do about a damaged log. [`RecoveryMode::Strict`] by default: synced data is given up
-    /// only on request.
+    /// Sets the treatment of a damaged log. [`RecoveryMode::Strict`] by default: synced data is
+    /// discarded only on request.
     pub fn recovery(mut self, mode: RecoveryMode) -> Options {
         self.recovery = mode;
         self
@@ -225,49 +228,51 @@ impl Options {
         self
     }
 
-    /// Forces tables and value files to be read through a mapping (`true`), or with `pread`, tables
-    /// through the page cache (`false`). By default they are mapped on known local file systems
-    /// (ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is below half
-    /// of the machine's memory. The log is mapped on ext2 to 4 and XFS regardless of this setting.
+    /// Forces tables and value files to be read through a mapping (`true`), or with `pread` and,
+    /// for tables, the page cache (`false`). By default they are mapped on known local file systems
+    /// (ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is smaller
+    /// than half of the machine's memory. The log is mapped on ext2 to ext4 and XFS regardless of
+    /// this setting.
     pub fn mapped(mut self, mapped: bool) -> Options {
         self.mapped = Some(mapped);
         self
     }
 
-    /// Verifies the checksum of a page, or of a large value, each time it is read through its
-    /// mapping or from its file, instead of once per open. A page in the page cache was verified
-    /// when it was read into the cache. A value that is read with `pread` is always verified, and a
-    /// mapped value that takes less than 4 KiB is now and then verified again. `false` by default:
-    /// memory that changes by itself is rare, and each read of a page costs the time of a checksum.
+    /// Verifies the checksum of a page or large value each time it is read through its mapping or
+    /// from its file, instead of once per open. A page in the page cache was verified when it was
+    /// read into the cache. A value read with `pread` is always verified, and a mapped value that
+    /// takes less than 4 KiB is occasionally verified again. `false` by default: spontaneous memory
+    /// corruption is rare, and every read of a page would cost a checksum.
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;
         self
     }
 
-    /// Filter bits per key; 0 for no filter. The default of 10 costs 1.25 bytes per key, and about
-    /// one absent key in a hundred passes. At most [`FILTER_BITS_MAX`].
+    /// Sets the number of filter bits per key: at most [`FILTER_BITS_MAX`]; 0 for no filter. With
+    /// the default of 10, a filter costs 1.25 bytes per key, and about one absent key in a hundred
+    /// passes.
     pub fn filter_bits_per_key(mut self, bits: u32) -> Options {
         self.filter_bits_per_key = bits;
         self
     }
 
-    /// Length of value files, which hold the values of 8 KiB and more. A file that has reached
-    /// `bytes` is closed, and the next value begins another. A closed file is removed once none of
-    /// its values is alive. When the database is idle and more than a sixth of the bytes in value
-    /// files is dead, the live values of the files with the most dead bytes are copied elsewhere;
-    /// so are values that compression shrinks.
+    /// Sets the length of value files, which hold the values of 8 KiB or more. A file that has
+    /// reached `bytes` is closed, and the next value starts another. A closed file is removed once
+    /// none of its values is live. When the database is idle and more than a sixth of the bytes in
+    /// value files are dead, the live values of the files with the most dead bytes are copied
+    /// elsewhere; so are values that compression shrinks.
     ///
-    /// Shorter files mean less to copy at a time, but more files. Each file is an edit of the
-    /// manifest and makes each later edit take longer. 256 MiB by default,
-    /// [`VALUE_FILE_BYTES_DEFAULT`]. Any length is allowed; 0 makes a file for each value.
+    /// With shorter files, less is copied at a time, but there are more files. Each file costs an
+    /// edit of the manifest and slows down every later edit. 256 MiB by default
+    /// ([`VALUE_FILE_BYTES_DEFAULT`]). Any length is allowed; 0 creates a file for each value.
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;
         self
     }
 
-    /// For tests, which cannot fold gigabytes: `value` replaces 1 GiB as the limit of a folded
-    /// value and of the operands that a read folds; `job` replaces 64 MiB as the limit of the
-    /// operands of one key that a flush or compaction holds.
+    /// Sets lower limits for tests, which cannot fold gigabytes: `value` replaces 1 GiB as the
+    /// limit for a folded value and for the operands that a read folds; `job` replaces 64 MiB as
+    /// the limit for the operands of one key that a flush or compaction holds.
     #[doc(hidden)]
     pub fn fold_limits(mut self, value: usize, job: usize) -> Options {
         self.fold_limits = FoldLimits::new(value, job);
@@ -277,7 +282,7 @@ impl Options {
 
 /// Settings of one write.
 #[derive(Clone, Copy, Debug, Default)]
-#[must_use = "settings do nothing until a write is given them"]
+#[must_use = "settings do nothing until they are passed to a write"]
 pub struct WriteOptions {
     pub(crate) durability: Option<Durability>,
 }

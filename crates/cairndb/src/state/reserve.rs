@@ -1,23 +1,23 @@
 //! Size and contents of the disk reserve: the space that a database keeps for making room.
 //!
-//! [`crate::durable::reserve`] explains why it exists, takes it and gives it up.
+//! [`crate::durable::reserve`] explains why the reserve exists, and takes and releases it.
 
 use cairndb_env::sync::Mutex;
 
 use crate::state::budget::Budget;
 
-/// A file system with less free space than this, besides the reserve, is nearly full: about what
-/// flushes and compactions write between two checks.
+/// A file system is nearly full if it has less free space than this, in addition to the reserve:
+/// about as much as flushes and compactions write between two checks.
 const NEAR_BYTES: u64 = 128 << 20;
-/// On small file systems, this share of the total instead.
+/// On small file systems, this fraction of the total is used instead.
 const NEAR_SHARE: u64 = 4;
-/// Largest share of a file system that the reserve takes.
+/// Maximum fraction of a file system that the reserve takes.
 const RESERVE_SHARE: u64 = 8;
-/// Share of a small file system at which tables are cut: a table that is rewritten has to fit into
-/// the reserve.
+/// Fraction of a small file system at which tables are cut: a rewritten table must fit into the
+/// reserve.
 const TABLE_SHARE: u64 = 64;
-/// Bytes of large values after which free space is checked again; on a small file system this share
-/// of the total instead.
+/// Number of bytes of large values after which free space is checked again. On a small file system,
+/// a fraction of the total is used instead.
 const LOOK_AFTER_BYTES: u64 = 16 << 20;
 const LOOK_AFTER_SHARE: u64 = 32;
 const TABLE_BYTES_MIN: u64 = 64 << 10;
@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     /// Number of files, each as long as a segment.
     pub(crate) files: usize,
     pub(crate) bytes: u64,
-    /// Free bytes below which the reserve is kept.
+    /// Number of free bytes below which the reserve is kept.
     pub(crate) near: u64,
     /// Length at which tables are cut.
     pub(crate) table_bytes: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(budget: &Budget, total: u64) -> Plan {
         let table_bytes = (total / TABLE_SHARE).max(TABLE_BYTES_MIN).min(budget.table);
-        // Tables that are rewritten, the tables of two memtables, and segments for the tombstones.
+        // The rewritten tables, the tables of two memtables, and segments for the tombstones.
         let wanted = 3 * table_bytes + 2 * (budget.memtable_logged + budget.segment);
         let files = wanted.min(total / RESERVE_SHARE) / budget.segment;
         let bytes = files * budget.segment;
@@ -58,15 +58,15 @@ impl Plan {
 pub(crate) struct ReserveState {
     /// Numbers of the files.
     pub(crate) files: Vec<u64>,
-    /// The reserve was given up, and there was no room yet to take it again.
+    /// Whether the reserve was released and there was not yet room to take it again.
     pub(crate) short: bool,
-    /// Bytes of large values appended since the last check.
+    /// Number of bytes of large values appended since the last check.
     pub(crate) appended: u64,
     /// Length at which tables are cut on a small file system.
     pub(crate) table_bytes: Option<u64>,
-    /// Bytes of large values after which the next check is due.
+    /// Number of bytes of large values after which the next check is due.
     pub(crate) look_after: u64,
-    /// The reserve is to be taken or given up.
+    /// Whether the reserve must be taken or released.
     pub(crate) due: bool,
 }
 
@@ -79,24 +79,24 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// Whether the reserve was given up and there is no room to take it again.
+    /// Returns whether the reserve was released and there is no room to take it again.
     pub(crate) fn is_short(&self) -> bool {
         self.state.lock().short
     }
 
-    /// Whether the file system was nearly full at the last check.
+    /// Returns whether the file system was nearly full at the last check.
     pub(crate) fn is_near(&self) -> bool {
         let state = self.state.lock();
         state.short || !state.files.is_empty()
     }
 
-    /// Returns whether the reserve is to be taken or given up, and clears that mark: the caller
-    /// does it.
+    /// Returns whether the reserve must be taken or released, and clears this flag; the caller does
+    /// the work.
     pub(crate) fn take_due(&self) -> bool {
         std::mem::take(&mut self.state.lock().due)
     }
 
-    /// Length at which tables are cut, on a small file system.
+    /// Returns the length at which tables are cut, on a small file system.
     pub(crate) fn table_bytes(&self) -> Option<u64> {
         self.state.lock().table_bytes
     }
@@ -127,7 +127,7 @@ mod tests {
                 "{plan:?} of {total} MiB"
             );
         }
-        // Where there is no room for one segment there is no reserve.
+        // If there is no room for a segment, there is no reserve.
         let plan = Plan::new(&Budget::new(256 << 10), 100_000);
         assert_eq!((plan.files, plan.bytes), (0, 0));
     }

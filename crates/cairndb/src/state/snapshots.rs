@@ -1,8 +1,8 @@
 //! Sequence numbers that open snapshots pin.
 //!
-//! A flush or compaction lists them *after* the memtables or tables it works on were closed. A
-//! snapshot registered later has a sequence number at least as large as every number in them, so it
-//! sees exactly the newest version of each key, which is always kept.
+//! A flush or compaction lists the snapshots *after* the memtables or tables it works on were
+//! closed. A snapshot registered later has a sequence number at least as large as every number in
+//! them, so it sees only the newest version of each key, which is always kept.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ impl Snapshots {
         }
     }
 
-    /// All pinned sequence numbers, ascending.
+    /// Returns all pinned sequence numbers, ascending.
     pub(crate) fn list(&self) -> Vec<SeqNo> {
         self.open.lock().keys().copied().collect()
     }

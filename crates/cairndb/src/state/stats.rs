@@ -1,10 +1,10 @@
 //! Counters of one open database, and the reasons for write stalls.
 //!
-//! They are updated on slow paths only; a put touches none of them.
+//! The counters are updated on slow paths only; a put updates none of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a writer stalled.
+/// Reason for a write stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StallReason {
     /// Immutable memtables fill the write share: flushes do not keep up.
@@ -28,7 +28,7 @@ struct Stall {
     nanos_max: AtomicU64,
 }
 
-/// All counters are totals since opening.
+/// Counters of one open database, all totals since it was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     stalls: [Stall; 3],
@@ -40,10 +40,10 @@ pub(crate) struct Stats {
     pub(crate) compaction_bytes: AtomicU64,
     pub(crate) moves: AtomicU64,
     pub(crate) value_bytes: AtomicU64,
-    /// Values copied out of value files that were mostly dead.
+    /// Number of bytes of values copied out of value files that were mostly dead.
     pub(crate) moved_value_bytes: AtomicU64,
     pub(crate) manifest_bytes: AtomicU64,
-    /// Zeros written to new log segments.
+    /// Number of zeros written to new log segments.
     pub(crate) prewritten_bytes: AtomicU64,
     pub(crate) file_syncs: AtomicU64,
     pub(crate) flush_nanos: AtomicU64,
@@ -67,7 +67,7 @@ impl Stats {
         stall.nanos_max.fetch_max(nanos, Ordering::Relaxed);
     }
 
-    /// Bytes written to files of every kind except the log.
+    /// Returns the number of bytes written to all files except the log.
     pub(crate) fn written_besides_log(&self) -> u64 {
         [
             &self.flush_bytes,
@@ -82,7 +82,7 @@ impl Stats {
         .sum()
     }
 
-    /// `(reason, count, total nanoseconds, longest)` for each reason.
+    /// Returns `(reason, count, total nanoseconds, longest)` for each reason.
     pub(crate) fn stalls(&self) -> impl Iterator<Item = (&'static str, u64, u64, u64)> + '_ {
         STALL_REASONS.iter().map(|(name, reason)| {
             let stall = &self.stalls[*reason as usize];

@@ -1,4 +1,4 @@
-//! Tables and value files of a database at one moment: runs of non-overlapping tables, newest
+//! Tables and value files of a database at a point in time: runs of non-overlapping tables, newest
 //! first.
 //!
 //! A version is immutable. Installing an edit builds the next version, which shares every run that
@@ -7,7 +7,7 @@
 //! Invariants:
 //! 1. The tables of a run ascend and share no key. [`Version::check`] checks this.
 //! 2. Over one key range, the entries of a run are all newer than those of the runs after it. The
-//!    order of installation keeps this; the bounds of tables cannot show it.
+//!    order of installation ensures this; it cannot be checked from the bounds of tables.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -31,8 +31,8 @@ pub(crate) struct TableHandle {
     file: Arc<TableFile>,
 }
 
-/// File of a table, shared by all its handles: the table, once it was opened, and whether the last
-/// handle deletes the file.
+/// File of a table, shared by all its handles: the table, once it has been opened, and whether the
+/// last handle deletes the file.
 #[derive(Debug)]
 struct TableFile {
     number: u64,
@@ -54,7 +54,7 @@ impl TableHandle {
         TableHandle { record, file }
     }
 
-    /// Returns a handle on the same file with a changed record.
+    /// Returns a handle to the same file with a changed record.
     pub(crate) fn moved(&self, record: TableRecord) -> TableHandle {
         assert_eq!(
             record.file, self.file.number,
@@ -73,7 +73,7 @@ impl TableHandle {
         }
     }
 
-    /// Prefetches what a get reads of the table's filter, if the table is open.
+    /// Prefetches the part of the table's filter that a get reads, if the table is open.
     #[inline]
     pub(crate) fn prefetch_filter(&self, hash: u64) {
         if let Some(table) = self.file.open.get() {
@@ -81,8 +81,8 @@ impl TableHandle {
         }
     }
 
-    /// Prefetches what a get of this key reads of the table, if the table is open and its filter
-    /// lets the key pass; returns whether it does.
+    /// Prefetches the part of the table that a get of this key reads, if the table is open and the
+    /// key passes its filter. Returns whether the key passes.
     #[inline]
     pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
         let table = self.file.open.get();
@@ -95,13 +95,13 @@ impl TableHandle {
         Ok(self.file.open.get_or_init(|| table))
     }
 
-    /// Heap bytes of the open table.
+    /// Returns the number of heap bytes of the open table.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.file.open.get().map_or(0, |table| table.memory_bytes())
     }
 
-    /// Length of the file if its values are stored uncompressed and are to be encoded later, else
-    /// 0.
+    /// Returns the length of the file if its values are stored uncompressed and will be encoded
+    /// later, otherwise 0.
     fn deferred_bytes(&self) -> u64 {
         if self.record.deferred {
             self.record.bytes
@@ -110,12 +110,13 @@ impl TableHandle {
         }
     }
 
-    /// Bytes of filter and fence index, once the table is open.
+    /// Returns the size of the filter and fence index, once the table is open.
     pub(crate) fn index_bytes(&self) -> u64 {
         self.file.open.get().map_or(0, |table| table.index_bytes())
     }
 
-    /// Marks a table that the durable manifest no longer names: its last reader deletes the file.
+    /// Marks the table as no longer named by the durable manifest: its last reader deletes the
+    /// file.
     pub(crate) fn mark_obsolete(&self) {
         if !self.file.obsolete.swap(true, Ordering::AcqRel) {
             self.file.opener.reaper.pin(self.file.bytes);
@@ -135,22 +136,22 @@ impl Drop for TableFile {
 
 /// A sorted sequence of tables that share no key.
 ///
-/// For each table the run keeps eight bytes of its largest key, after the prefix that all keys of
-/// the run share. The table for a key is found in one or two cache lines, without touching the
-/// tables themselves.
+/// For each table, the run keeps eight bytes of its largest key after the prefix that all keys of
+/// the run share. The table for a key is found by reading one or two cache lines, without accessing
+/// the tables themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) id: u64,
     tables: Vec<Arc<TableHandle>>,
     /// Prefix that all keys share; empty unless the order is bytewise.
     prefix: Vec<u8>,
-    /// For each table the head of its largest key, little-endian for the vector search.
+    /// Head of the largest key of each table, little-endian for the vector search.
     heads: Vec<[u8; HEAD_BYTES]>,
-    /// Bytes of all table files.
+    /// Total size of all table files.
     bytes: u64,
     /// Bytes of the tables whose values are to be encoded later.
     deferred: u64,
-    /// Number of leading tables that the run which this one continues already had.
+    /// Number of leading tables that were already in the run that this one continues.
     continued: usize,
 }
 
@@ -184,9 +185,9 @@ impl Run {
         }
     }
 
-    /// Returns this run with `added` after its last table, at the cost of a copy: existing tables
-    /// are not examined. Returns `None` if a table does not belong after the last one or lacks the
-    /// run's prefix.
+    /// Returns a copy of this run with `added` after its last table. Existing tables are not
+    /// examined. Returns `None` if a table does not belong after the last one or lacks the run's
+    /// prefix.
     pub(crate) fn appended(
         &self,
         added: impl Iterator<Item = Arc<TableHandle>>,
@@ -217,12 +218,12 @@ impl Run {
         &self.tables
     }
 
-    /// Prefix that all keys of the run share; empty for an order that is not bytewise.
+    /// Returns the prefix that all keys of the run share; empty for an order that is not bytewise.
     pub(crate) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// Checks that tables ascend and share no key, beginning with the first that was appended.
+    /// Checks that tables ascend and share no key, starting with the first appended table.
     fn check(&self, order: &Order, continued: usize) -> Result<()> {
         for pair in self.tables[continued.saturating_sub(1)..].windows(2) {
             let (left, right) = (&pair[0].record, &pair[1].record);
@@ -276,7 +277,7 @@ impl Run {
         at
     }
 
-    /// Returns the tables that share keys with `[smallest, largest]`.
+    /// Returns the tables that overlap `[smallest, largest]`.
     pub(crate) fn overlapping(
         &self,
         order: &Order,
@@ -293,7 +294,7 @@ impl Run {
 /// Value files by number.
 pub(crate) type Values = BTreeMap<u64, Arc<ValueHandle>>;
 
-/// The runs and value files at one moment.
+/// The runs and value files at a point in time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
     /// Newest first.
@@ -310,7 +311,7 @@ impl Version {
         self.runs.iter().map(|run| run.bytes()).sum()
     }
 
-    /// Bytes of all tables whose values are to be encoded later.
+    /// Returns the total size of the tables whose values will be encoded later.
     pub(crate) fn deferred_bytes(&self) -> u64 {
         self.runs.iter().map(|run| run.deferred_bytes()).sum()
     }
@@ -320,7 +321,7 @@ impl Version {
         self.runs.iter().try_for_each(|run| run.check(order, 0))
     }
 
-    /// Checks the runs that are new in this version. It was made from `old`, which was checked.
+    /// Checks the runs that are new in this version, which was made from `old`, already checked.
     pub(crate) fn check_since(&self, old: &Version, order: &Order) -> Result<()> {
         let new = |run: &&Arc<Run>| !old.runs.iter().any(|there| Arc::ptr_eq(there, run));
         let mut runs = self.runs.iter().filter(new);

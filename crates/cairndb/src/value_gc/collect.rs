@@ -2,27 +2,28 @@
 //! uncompressed.
 //!
 //! A value file is deleted as a whole, once no table and no memtable points into it. The tables'
-//! records say how much of a file is alive; the rest is dead. If that is too much, some files
+//! records state how much of a file is live; the rest is dead. If too much is dead, some files
 //! become *victims*: the tables that point to them are rewritten in place, a few at a time, and
 //! each live value is copied to another file ([`Relocation`]). Once all of these tables are
-//! durable, the victims have no live value and are dropped like any dead file. A crash before that
-//! finds the old files and tables.
+//! durable, the victims have no live value and are dropped like any dead file. After a crash before
+//! that, the old files and tables are in use.
 //!
-//! * **When idle**, a fifth of the live bytes may be dead, or 8 MB, including log and manifest
-//!   ([`Allowance`]). Random overwrites make the oldest files the emptiest, so these are first. If
-//!   little is dead, files of uncompressed values that would shrink become victims, each once.
-//! * **Under load**, as much as is alive may be dead, and two files: the bound costs bandwidth that
-//!   writers want.
-//! * **Values that memtables point to do not count as dead.** So a memtable ends at a quarter of a
-//!   value file ([`Settings::memtable_values_max`]) and is flushed then; in an idle database sooner
-//!   (`idle_space`).
+//! * **When idle**, dead bytes may amount to a fifth of the live bytes, or to 8 MB, including log
+//!   and manifest ([`Allowance`]). Random overwrites make the oldest files the emptiest, so these
+//!   are chosen first. If little is dead, files of uncompressed values that would shrink become
+//!   victims, each once.
+//! * **Under load**, dead bytes may amount to the live bytes plus two files: a lower bound would
+//!   cost bandwidth that writers need.
+//! * **Values that memtables point to do not count as dead.** Therefore a memtable is sealed and
+//!   flushed when it points to a quarter of a value file ([`Settings::memtable_values_max`]), and
+//!   earlier in an idle database (`idle_space`).
 //! * **A round frees at least** an eighth of the tables that it rewrites, and a 1024th of a value
 //!   file.
-//! * **A round copies at most** a value file's length or the bytes of all tables with pointers, so
-//!   that neither extra space nor rewritten tables grow with the database.
+//! * **A round copies at most** the length of a value file or the bytes of all tables with
+//!   pointers, so that neither extra space nor rewritten tables grow with the database.
 //!
-//! Alternative that lost: counting the bytes whose pointers compactions drop, as `cairndb.stats`
-//! does. It misses what a crash or a failed write leaves in a file.
+//! Rejected: counting the bytes whose pointers compactions drop, as `cairndb.stats` does, because
+//! this misses bytes that a crash or a failed write leaves in a file.
 //!
 //! [`Allowance`]: crate::value_gc::pick::Allowance
 //! [`Settings::memtable_values_max`]: crate::versions::shared::Settings::memtable_values_max
@@ -53,18 +54,19 @@ use crate::versions::version_set::VersionSet;
 
 mod allowance;
 
-/// Freeing less than this share of a value file is not worth a job, ...
+/// Fraction of a value file below which freeing space is not worth a job.
 const GAIN_MIN_SHARE: u64 = 1024;
-/// ... and neither is compressing less than this one.
+/// Fraction of a value file below which compressing values is not worth a job.
 const ENCODED_MIN_SHARE: u64 = 64;
-/// One job rewrites about this many bytes of tables, and copies about this many bytes of values.
+/// Approximate number of table bytes that one job rewrites, and of value bytes that it copies.
 const STRETCH_BYTES: u64 = 32 << 20;
 const STRETCH_VALUE_BYTES: u64 = 64 << 20;
 
-/// Bytes of values that are sampled to know whether a file would shrink.
+/// Number of value bytes sampled to determine whether a file would shrink.
 const SAMPLE_BYTES: usize = 4 << 20;
 
-/// After this many versions were replaced during a search, it is done under the lock.
+/// Number of searches during which the version was replaced, after which the search is done under
+/// the lock.
 const STRETCH_TRIES: u32 = 3;
 
 /// Tables that are rewritten together.
@@ -73,19 +75,19 @@ type Stretch = Vec<Arc<TableHandle>>;
 /// The locked state, and the first tables to rewrite with the index of their run.
 type Found<'a> = (MutexGuard<'a, State>, Option<(usize, Stretch)>);
 
-/// When a relocation is asked for.
+/// Moment at which a relocation is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// While writers are busy.
     Load,
     /// While the database is idle.
     Idle,
-    /// By a caller that waits for it, for the value files below a number. Later files are not
-    /// waited for.
+    /// By a caller that waits for it, for the value files below a number. It does not wait for
+    /// later files.
     Asked { below: u64 },
 }
 
-/// Result of a call for a relocation.
+/// Result of a request for a relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relocated {
     /// Some values were copied, and there may be more.
@@ -96,7 +98,8 @@ pub(crate) enum Relocated {
     Busy,
 }
 
-/// Whether the first values of a file would be shorter compressed. `None` if the disk does not say.
+/// Returns whether the first values of a file would be shorter compressed. Returns `None` if the
+/// file cannot be read.
 fn shrinks(handle: &ValueHandle) -> Option<bool> {
     let file = handle.file(0).ok()?;
     let mut scan = ValueScan::new(&*file, FileNumber(handle.number)).ok()?;
@@ -108,14 +111,14 @@ fn shrinks(handle: &ValueHandle) -> Option<bool> {
                 before += value.len();
                 after += encoder.encode(&value).map_or(value.len(), <[u8]>::len);
             }
-            // Compressed already: it stays as it is.
+            // Already compressed; it stays unchanged.
             Ok(Some(found)) => {
                 let stored = usize::try_from(found.pointer.len).ok()?;
                 before += stored;
                 after += stored;
             }
             Err(error) if error.kind() == ErrorKind::Io => return None,
-            // The end of the file, damage, or what a crash cut off.
+            // The end of the file, damage, or a record cut off by a crash.
             Ok(None) | Err(_) => break,
         }
     }
@@ -145,7 +148,7 @@ fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Optio
     Some(taken.map(Arc::clone).collect())
 }
 
-/// Ends a round. Victims that tables still point to could not be read and are left alone from now
+/// Ends a round. Victims that tables still point to could not be read, and are left alone from now
 /// on.
 fn end_round(state: &mut State) {
     let version = Arc::clone(&state.version);
@@ -172,7 +175,7 @@ pub(crate) struct ValueGc {
 impl ValueGc {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -196,15 +199,15 @@ impl ValueGc {
         }
     }
 
-    /// Copies some live values out of files that are mostly dead. Returns whether it did.
+    /// Copies some live values out of mostly dead files. Returns whether it did.
     ///
     /// # Errors
-    /// From the compaction that does it.
+    /// Errors of the compaction that does so.
     pub(crate) fn relocate_values(&self, moment: Moment) -> Result<bool> {
         Ok(self.relocate(moment)? == Relocated::Some)
     }
 
-    /// As [`ValueGc::relocate_values`]; if it did not, returns why.
+    /// Like [`ValueGc::relocate_values`], but returns the reason if it did not.
     pub(crate) fn relocate(&self, moment: Moment) -> Result<Relocated> {
         if self.versions.lock().version.values.is_empty()
             || self.shared.health.check_write().is_err()
@@ -222,7 +225,8 @@ impl ValueGc {
             return Ok(Relocated::Busy);
         };
         if let Err(error) = self.compactor.compact(&plan) {
-            // The copies have no pointers. On a full disk they would be in the way of making room.
+            // The copies have no pointers. On a full disk they would take space that is needed to
+            // make room.
             if let Some(file) = self.value_files.moved().active() {
                 self.value_files.close_value_files(&BTreeSet::from([file]));
             }
@@ -232,7 +236,7 @@ impl ValueGc {
         Ok(Relocated::Some)
     }
 
-    /// Plans the next rewrite of pointers to victims. `None` if there is none, or another
+    /// Plans the next rewrite of pointers to victims. Returns `None` if there is none, or another
     /// compaction is running.
     fn next_stretch(&self) -> Option<CompactionPlan> {
         let (mut state, found) = self.find_stretch()?;
@@ -261,8 +265,8 @@ impl ValueGc {
         Some(state.begin_compaction(plan))
     }
 
-    /// Finds the next tables to rewrite. `None` if there are no victims, or another compaction is
-    /// running.
+    /// Finds the next tables to rewrite. Returns `None` if there are no victims, or another
+    /// compaction is running.
     fn find_stretch(&self) -> Option<Found<'_>> {
         let mut tries = 0;
         loop {
@@ -273,7 +277,7 @@ impl ValueGc {
             let (version, victims) = (Arc::clone(&state.version), state.value_gc.victims.clone());
             let damaged = state.compactions.damaged.keys().copied().collect();
             // Without the lock, because there may be thousands of tables; with it after several
-            // vain attempts.
+            // failed attempts.
             let held = (tries == STRETCH_TRIES).then_some(state);
             let mut runs = version.runs.iter().enumerate().rev();
             let found = runs.find_map(|(at, run)| Some((at, stretch(run, &victims, &damaged)?)));
@@ -285,10 +289,11 @@ impl ValueGc {
         }
     }
 
-    /// Chooses the next victims. Not while another compaction is running: its copies would look
-    /// dead, and their file would be closed while it writes.
+    /// Chooses the next victims. Does nothing while another compaction is running, because its
+    /// copies would appear dead, and their file would be closed while it writes.
     fn choose_victims(&self, moment: Moment) -> Relocated {
-        // Both locks, for one moment: a pointer is in a memtable or in a table of the version.
+        // Both locks are held briefly, for a consistent view: a pointer is in a memtable or in a
+        // table of the version.
         let (version, moving, unmovable) = {
             let commit = self.log.lock();
             let mut state = self.versions.lock();
@@ -329,7 +334,7 @@ impl ValueGc {
         if victims.is_empty() {
             return Relocated::Nothing;
         }
-        // Under both locks: nobody copies into a victim, and nobody begins to.
+        // Under both locks, so that no thread copies into a victim or starts to.
         let commit = self.log.lock();
         let mut state = self.versions.lock();
         if !state.may_relocate() || !state.value_gc.victims.is_empty() {
@@ -340,8 +345,7 @@ impl ValueGc {
         Relocated::Some
     }
 
-    /// Returns files that are mostly dead, or else files that would shrink, if that is worth the
-    /// work.
+    /// Returns mostly dead files, or otherwise files that would shrink, if that is worth the work.
     fn worthy_victims(
         &self,
         moment: Moment,
@@ -371,7 +375,7 @@ impl ValueGc {
             return BTreeSet::new();
         }
         let mut victims = self.choose_to_encode(census, version);
-        // Compression saves about a half, and at least an eighth.
+        // Compression saves about half, and at least an eighth.
         if !worthy(census, &victims, regular / ENCODED_MIN_SHARE, |file| {
             file.live / 2
         }) {
@@ -380,7 +384,7 @@ impl ValueGc {
         victims
     }
 
-    /// Returns as many files of uncompressed values that would shrink as one round takes. Notes
+    /// Returns as many files of uncompressed values that would shrink as one round takes. Records
     /// those that would not.
     fn choose_to_encode(&self, census: &Census, version: &Version) -> BTreeSet<u64> {
         let (mut chosen, mut settled) = (BTreeSet::new(), Vec::new());
@@ -390,7 +394,7 @@ impl ValueGc {
         for file in &census.files {
             let handle = version.values.get(&file.file);
             let fresh = handle.filter(|it| !it.settled.load(Ordering::Relaxed));
-            // A file that was just begun is left until it is longer.
+            // A newly started file is left until it is longer.
             let short =
                 file.bytes < regular / ENCODED_MIN_SHARE && self.value_files.is_filled(file.file);
             let Some(handle) = fresh.filter(|_| self.shared.encodes() && !short) else {
@@ -417,7 +421,7 @@ impl ValueGc {
         chosen
     }
 
-    /// Notes that these files need no compression, so that they are not sampled again.
+    /// Records that these files need no compression, so that they are not sampled again.
     fn settle(&self, files: &[Arc<ValueHandle>]) {
         if files.is_empty() {
             return;
@@ -436,14 +440,14 @@ impl ValueGc {
             ..VersionEdit::default()
         };
         if self.manifests.is_open() && !self.manifests.is_broken() {
-            // If the note is lost, the next handle samples the files again.
+            // If this edit is lost, the next handle samples the files again.
             let _ = self.manifests.append(&edit);
         }
         drop(commit);
     }
 
-    /// Whether so much was written since the last check that too much may be dead under load.
-    /// Checking all tables is too much for every flush.
+    /// Returns whether so much was written since the last check that too much may be dead under
+    /// load. Checking all tables at every flush is too expensive.
     fn is_due(&self, state: &mut State, bytes: u64) -> bool {
         let regular = self.shared.regular_length();
         let looked_at = state.value_gc.looked_at.min(bytes);

@@ -48,9 +48,9 @@ impl DeadFiles {
     /// Drops value files that nothing refers to. Returns whether there were any.
     ///
     /// # Errors
-    /// From the manifest. The files stay then.
+    /// Errors of the manifest, after which the files stay.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
-        // Held, so that no value file and no manifest is begun meanwhile.
+        // Held so that no value file or manifest is started in the meantime.
         let mut commit = self.log.lock();
         if self.shared.health.check_write().is_err() {
             return Ok(false);
@@ -76,10 +76,10 @@ impl DeadFiles {
         self.versions.notify_changed();
         self.versions.notify_work();
         let removed = removed?;
-        // In turn: another thread must not take this edit for durable before it is synced.
+        // Within the turn: another thread must not treat this edit as durable before it is synced.
         let _turn = self.manifests.take_sync_turn()?;
         let poison = |error| self.versions.poison(error);
-        // Earlier edits become durable with this one, so the names in them have to be durable too.
+        // Earlier edits become durable with this one, so the names in them must be durable too.
         if self.manifests.take_names() {
             self.shared.dir.sync().map_err(poison)?;
         }
@@ -88,7 +88,8 @@ impl DeadFiles {
             handle.mark_obsolete();
         }
         // Readers may still use the files. The worker, which may have slept since the signal above,
-        // has to check for them. The lock ensures that it has not looked yet or already waits.
+        // has to check for them. The lock ensures that it either has not looked yet or is already
+        // waiting.
         drop(self.versions.lock());
         self.versions.notify_work();
         Ok(true)
@@ -97,7 +98,7 @@ impl DeadFiles {
     /// Drops every value file that nothing refers to, and waits for other threads that do so.
     ///
     /// # Errors
-    /// As [`DeadFiles::drop_dead_values`].
+    /// Same as [`DeadFiles::drop_dead_values`].
     pub(crate) fn drop_all_dead_values(&self) -> Result<()> {
         loop {
             while self.drop_dead_values()? {}
@@ -116,12 +117,13 @@ impl DeadFiles {
     /// Claims the files that nothing refers to, and with them the manifest.
     fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
         let mut state = self.versions.lock();
-        // A pass of the persister may name tables that neither version has.
+        // A persister pass may name tables that neither version has.
         if state.durable.persisting || !self.manifests.is_open() {
             return None;
         }
         if self.manifests.is_broken() {
-            // After the next manifest is begun. Otherwise closing would fail for it now.
+            // The files are dropped after the next manifest is started. Otherwise closing would
+            // fail because of them now.
             return None;
         }
         let gone = self.dead_values(commit, &state);
@@ -135,7 +137,7 @@ impl DeadFiles {
             return Vec::new();
         }
         // A pointer goes to the file that was active when its value was appended, and file numbers
-        // ascend. Pointers of a flush that is not durable are in the log as well, which would be
+        // ascend. Pointers of a flush that is not durable are also in the log, which would be
         // replayed.
         let immutables = state
             .immutables
@@ -170,7 +172,7 @@ impl DeadFiles {
         gone.into_iter().collect()
     }
 
-    /// Removes `gone` from all versions and returns their handles.
+    /// Removes the files `gone` from all versions and returns their handles.
     fn forget_values(&self, state: &mut State, gone: &[u64]) -> Vec<Arc<ValueHandle>> {
         let mut removed = Vec::new();
         let pending = state

@@ -1,8 +1,8 @@
-//! Which value files are emptied: a pure function of a version.
+//! Choice of the value files to empty, as a pure function of a version.
 //!
-//! Values that tables point to are alive; the rest of a file is dead. The emptiest files free most
-//! for the bytes that have to be copied. Headers and padding count with their values; otherwise
-//! files of short compressed values would be emptied for ever.
+//! Values that tables point to are live; the rest of a file is dead. The emptiest files free the
+//! most space per copied byte. Headers and padding count with their values; otherwise files of
+//! short compressed values would be emptied forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,25 +12,26 @@ use cairndb_format::value_file::HEADER_BYTES;
 
 use crate::state::version::{TableHandle, Version};
 
-/// An idle database has at most one dead byte for this many live ones, ...
+/// Minimum ratio of live to dead bytes in an idle database, unless [`SLACK_BYTES`] allows more dead
+/// bytes.
 const ALIVE_SHARE: u64 = 5;
-/// ... or this many dead bytes, however little is alive. Log and manifest count as dead, and half a
-/// million bytes of 8 MB are left for tables. For value files shorter than the default length it is
-/// one [`SLACK_SHARE`]th of that length.
+/// Number of dead bytes allowed regardless of the live bytes. Log and manifest count as dead, and
+/// half a million bytes of 8 MB are left for tables. For value files shorter than the default
+/// length it is one [`SLACK_SHARE`]th of that length.
 const SLACK_BYTES: u64 = 7_500_000;
 const SLACK_SHARE: u64 = 32;
-/// But at least this share of a value file: freeing less costs more than it is worth.
+/// Minimum fraction of a value file to free: freeing less costs more than it is worth.
 const LEAST_SHARE: u64 = 128;
-/// Tables are rewritten if they have at most this many times the bytes that are freed.
+/// Maximum ratio of rewritten table bytes to freed bytes.
 const REWRITTEN_MAX: u64 = 8;
 
-/// A value file as one version knows it.
+/// Usage of a value file in one version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileUsage {
     pub(crate) file: u64,
-    /// Bytes of its records.
+    /// Number of bytes of its records.
     pub(crate) bytes: u64,
-    /// Bytes of those that tables point to.
+    /// Number of bytes of the records that tables point to.
     pub(crate) live: u64,
 }
 
@@ -44,7 +45,7 @@ impl FileUsage {
 #[derive(Debug)]
 pub(crate) struct Census {
     pub(crate) files: Vec<FileUsage>,
-    /// Bytes of the tables that point to any of them.
+    /// Total size of the tables that point to any of them.
     pub(crate) pointing: u64,
 }
 
@@ -81,7 +82,7 @@ impl Census {
     }
 }
 
-/// How many bytes of value files may be dead while the database is idle.
+/// Limit on dead bytes of value files while the database is idle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     slack: u64,
@@ -90,7 +91,8 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// `regular` is the length of a value file, `beside` what log and manifest take.
+    /// Returns the limit for value files of length `regular`, with `beside` bytes of log and
+    /// manifest.
     pub(crate) fn new(regular: u64, beside: u64) -> Allowance {
         Allowance {
             slack: SLACK_BYTES.min(regular / SLACK_SHARE),
@@ -99,28 +101,29 @@ impl Allowance {
         }
     }
 
-    /// Returns the bound for `alive` live bytes.
+    /// Returns the limit for `alive` live bytes.
     pub(crate) fn dead_max(&self, alive: u64) -> u64 {
         let all = (alive / ALIVE_SHARE).max(self.slack);
         all.saturating_sub(self.beside).max(self.least)
     }
 
-    /// Whether files are to be emptied when `dead` of `bytes` are dead. A little below the bound,
-    /// so that the mutable memtable may hide an eighth more before it has to be flushed.
+    /// Returns whether files must be emptied when `dead` of `bytes` are dead. The threshold is a
+    /// little below the limit, so that the mutable memtable may hide an eighth more before it has
+    /// to be flushed.
     pub(crate) fn is_much(&self, dead: u64, bytes: u64) -> bool {
         let max = self.dead_max(bytes.saturating_sub(dead));
         dead > max - max / 8
     }
 
-    /// Whether emptying goes on. It goes down to three quarters of the bound; otherwise every few
-    /// deletions would start it again.
+    /// Returns whether emptying continues. It continues down to three quarters of the limit;
+    /// otherwise every few deletions would start it again.
     fn is_still_much(&self, dead: u64, bytes: u64) -> bool {
         let max = self.dead_max(bytes.saturating_sub(dead));
         dead > max - max / 4
     }
 }
 
-/// Whether emptying `victims` frees enough for the tables that have to be rewritten.
+/// Returns whether emptying `victims` frees enough for the tables that have to be rewritten.
 pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64) -> bool {
     let points = |table: &&Arc<TableHandle>| {
         let mut refs = table.record.value_refs.iter();
@@ -131,7 +134,7 @@ pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64)
     rewritten <= gain.saturating_mul(REWRITTEN_MAX)
 }
 
-/// Chooses the files of `census` to empty, the emptiest first, until little enough is dead or a
+/// Chooses the files of `census` to empty, the emptiest first, until few enough bytes are dead or a
 /// round has enough to copy.
 pub(crate) fn choose(census: &mut Census, value_file: u64, allowance: &Allowance) -> BTreeSet<u64> {
     let limit = value_file.max(census.pointing);

@@ -7,7 +7,7 @@ use cairndb_format::manifest::VersionEdit;
 use crate::state::context::ReadContext;
 use crate::state::version::Version;
 
-/// Returns the edit that makes `version` from nothing, except for numbers and the log.
+/// Returns the edit that builds `version` from an empty one, except for numbers and the log.
 pub(crate) fn edit_of(
     version: &Version,
     context: &ReadContext,

@@ -1,33 +1,35 @@
-//! Whether the background work is exhausted.
+//! Idle state of a database: whether all background work is done.
 //!
-//! The worker looks for work with and without the state lock, and records here when it found none.
+//! The worker looks for work with and without the state lock, and records here that it found none.
 //!
-//! Invariant: the database counts as idle only if no work was announced since the worker began to
-//! look. The worker looks into files without the lock. Meanwhile a writer may seal a memtable, or a
-//! caller may begin to wait until the database is idle; then the worker has to look again. (Without
-//! the counter, callers that waited for idleness found memtables that were not flushed.)
+//! Invariant: the database counts as idle only if no work was announced since the worker started to
+//! look. The worker examines files without the lock. In the meantime a writer may seal a memtable,
+//! or a caller may start to wait until the database is idle; then the worker has to look again.
+//! (Without the counter, callers that waited until the database was idle found unflushed
+//! memtables.)
 //!
 //! Threads: used under the state lock.
 
-/// Whether the database is idle, and the events that end idleness.
+/// Idle state of the database, and the events that end it.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     quiet: bool,
     disturbed: u64,
 }
 
-/// A moment at which the worker began to look for work.
+/// A moment at which the worker started to look for work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LookedSince(u64);
 
 impl Idle {
-    /// Whether the worker found no work, idle compactions included, and none was announced since.
+    /// Returns whether the worker found no work, including idle compactions, and none was announced
+    /// since.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Announces that there may be work from now on; returns whether the database was idle.
+    /// Announces that there may be work from now on, and returns whether the database was idle.
     pub(crate) fn disturb(&mut self) -> bool {
         self.disturbed += 1;
         std::mem::replace(&mut self.quiet, false)
@@ -38,7 +40,7 @@ impl Idle {
         LookedSince(self.disturbed)
     }
 
-    /// Records that no work was found since `since`; returns whether the database is idle now.
+    /// Records that no work was found since `since`, and returns whether the database is now idle.
     #[must_use]
     pub(crate) fn settle(&mut self, since: LookedSince) -> bool {
         self.quiet |= since.0 == self.disturbed;

@@ -1,4 +1,4 @@
-//! `Installer`: builds the next version from what a flush or a compaction wrote, publishes it, and
+//! `Installer`: builds the next version from the output of a flush or compaction, publishes it, and
 //! queues it for the manifest.
 
 use std::collections::BTreeSet;
@@ -18,14 +18,14 @@ use crate::versions::shared::Shared;
 use crate::versions::state::{Added, Pending, State};
 use crate::versions::version_set::VersionSet;
 
-/// The newest run takes tables of a flush only while it has fewer than this: they are smaller than
+/// Number of tables up to which the newest run takes tables of a flush, which are smaller than
 /// those of a compaction.
 const CONTINUED_TABLES_MAX: usize = 1024;
 
-/// What a flush takes over from its memtables, beside the entries.
+/// Data that a flush takes over from its memtables, in addition to the entries.
 struct Flushed {
     last_seq: SeqNo,
-    /// The first value file that they point to.
+    /// First value file that they point to.
     first_values: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
 pub(crate) struct Installer {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
-    /// Calls of `compact_range` in progress.
+    /// Number of calls of `compact_range` in progress.
     compacting: AtomicUsize,
 }
 
@@ -54,13 +54,13 @@ impl Installer {
         }
     }
 
-    /// Notes that a call of `compact_range` begins.
+    /// Records the start of a call of `compact_range`.
     pub(crate) fn begin_compacting(&self) {
-        // Relaxed: only a hint for compactions that run beside it.
+        // Relaxed: only a hint for concurrent compactions.
         self.compacting.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that a call of `compact_range` ends.
+    /// Records the end of a call of `compact_range`.
     pub(crate) fn end_compacting(&self) {
         self.compacting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -71,11 +71,10 @@ impl Installer {
         let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
         if !outcome.tables.is_empty() {
-            // May call a comparator of the user's, which may panic. The memtables are still there
-            // then.
+            // May call a custom comparator, which may panic. In that case the memtables are kept.
             added = self.place_flushed(state, &mut version, outcome.tables);
         }
-        // The memtables stay: without them and without tables, readers would miss entries.
+        // The memtables are kept: without them and without tables, readers would miss entries.
         if !self.is_in_order(state, &version) {
             return;
         }
@@ -96,8 +95,8 @@ impl Installer {
 
     /// Chooses the run of flushed tables. If they share no key with any table, they join the last
     /// run, so that a sequential load only changes the manifest. If all their keys are after those
-    /// of the newest run, they join that: overwrites or deletions in key order form one run and are
-    /// not compacted again and again. Otherwise they become a run.
+    /// of the newest run, they join that run: overwrites or deletions in key order form one run and
+    /// are not compacted repeatedly. Otherwise they become a new run.
     fn place_flushed(
         &self,
         state: &mut State,
@@ -112,7 +111,7 @@ impl Installer {
                 .iter()
                 .all(|run| run.overlapping(order, smallest, largest).is_empty())
         });
-        // A running compaction may fill the gap that these tables would go into, but not the range
+        // A running compaction may fill the gap into which these tables would go, but not the range
         // after every key.
         let after = |smallest: &[u8]| {
             let mut last = version.runs.iter().filter_map(|run| run.tables().last());
@@ -134,8 +133,8 @@ impl Installer {
         if let Some(newest) = version.runs.first_mut()
             && self.may_continue(state, newest, &tables)
         {
-            // They are newer than all other tables, so they may join the newest run or stand above
-            // it.
+            // The tables are newer than all others, so they may join the newest run or form a run
+            // above it.
             let added = self.handles(newest.id, tables);
             *newest = Arc::new(self.extended(newest, &added));
             Stats::add(&self.shared.stats.moves, 1);
@@ -148,10 +147,11 @@ impl Installer {
         added
     }
 
-    /// Whether tables of a flush may join the newest run. Their keys are after all of its keys. It
-    /// has no damaged table, which would keep them from every compaction, and not too many small
-    /// ones: each costs memory, and a reference in every version. No compaction is running, because
-    /// a run that grows would hide the newer runs above it from a stalled writer.
+    /// Returns whether tables of a flush may join the newest run. Their keys are after all of its
+    /// keys. The run must have no damaged table, which would keep them out of every compaction, and
+    /// not too many small ones: each costs memory, and a reference in every version. No compaction
+    /// may be running, because a growing run would hide the newer runs above it from a stalled
+    /// writer.
     fn may_continue(&self, state: &State, newest: &Run, tables: &[Written]) -> bool {
         let after = match (newest.tables().last(), tables.first()) {
             (Some(last), Some(first)) => {
@@ -172,22 +172,21 @@ impl Installer {
         after && few && !state.is_compacting() && whole
     }
 
-    /// Opens and maps tables that were just written, if somebody reads or calls `compact_range`.
+    /// Opens and maps newly written tables, if there are readers or calls of `compact_range`.
     /// Otherwise their first reader would wait for a dozen system calls, for the check of filter
-    /// and fence index, and for a page fault a page.
+    /// and fence index, and for a page fault per page.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
         if !self.versions.view().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
         }
         for written in &mut outcome.tables {
-            // Readers that need a damaged table get its error.
+            // The error of a damaged table is returned to readers that need the table.
             let (opened, _) = self.open_mapped(&written.record, Table::check_index);
             written.opened = Some(opened);
         }
     }
 
-    /// Returns an open and mapped handle of a table that was just written, and the result of
-    /// `check`.
+    /// Returns an open and mapped handle of a newly written table, and the result of `check`.
     pub(crate) fn open_mapped(
         &self,
         record: &TableRecord,
@@ -201,7 +200,7 @@ impl Installer {
         (opened, checked)
     }
 
-    /// Returns handles of tables that were just written, as members of run `id`.
+    /// Returns handles of newly written tables, as members of run `id`.
     fn handles(&self, id: u64, written: Vec<Written>) -> Vec<Added> {
         let handle = |written: Written| {
             let record = TableRecord {
@@ -234,8 +233,8 @@ impl Installer {
         Run::new(id, tables, &self.shared.context.order)
     }
 
-    /// Replaces the inputs of a compaction by its output. Tables that a flush added to an input run
-    /// meanwhile share no key with it and stay in their run.
+    /// Replaces the inputs of a compaction with its output. Tables that a flush has since added to
+    /// an input run share no key with the output and stay in their run.
     pub(crate) fn install_compaction(
         &self,
         state: &mut State,
@@ -301,8 +300,8 @@ impl Installer {
         }
     }
 
-    /// Whether `version` may replace the newest. If not, a job of ours broke the order: nothing of
-    /// it may reach the manifest, and the handle is poisoned.
+    /// Returns whether `version` may replace the newest version. If not, a job violated the order:
+    /// none of its output may reach the manifest, and the handle is poisoned.
     fn is_in_order(&self, state: &State, version: &Version) -> bool {
         let checked = version.check_since(&state.version, &self.shared.context.order);
         let right = checked

@@ -1,4 +1,4 @@
-//! The state that all parts of an open database share, and how it changes.
+//! The state shared by all components of an open database, and its changes.
 
 pub(crate) mod edits;
 pub(crate) mod idle;

@@ -1,5 +1,5 @@
-//! `Shared`: what every part of an open database uses and none replaces: environment, directory,
-//! settings, counters.
+//! `Shared`: state that every component of an open database uses and none replaces: environment,
+//! directory, settings, counters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,11 +22,11 @@ use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::edits::edit_of;
 
-/// What every part of an open database uses and none replaces.
+/// State that every component of an open database uses and none replaces.
 pub(crate) struct Shared {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
-    /// The process that opened the database.
+    /// Process that opened the database.
     pub(crate) origin: Origin,
     pub(crate) settings: Settings,
     pub(crate) context: Arc<ReadContext>,
@@ -34,14 +34,14 @@ pub(crate) struct Shared {
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
     pub(crate) opener: Arc<TableOpener>,
-    /// The merge operator that the database was last used with, even if this handle has none.
+    /// Merge operator with which the database was last used, even if this handle has none.
     pub(crate) stored_operator: Option<String>,
-    /// The next file number. A number is never used twice.
+    /// Next file number. A number is never used twice.
     pub(crate) next_file: AtomicU64,
 }
 
 impl Shared {
-    /// Returns the edit that makes `version` from nothing.
+    /// Returns the edit that builds `version` from an empty one.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
         let stored_operator = self.stored_operator.as_deref();
         VersionEdit {
@@ -51,12 +51,13 @@ impl Shared {
         }
     }
 
-    /// Whether the moment `end` has passed.
+    /// Returns whether the moment `end` has passed.
     pub(crate) fn is_over(&self, end: Option<u64>) -> bool {
         end.is_some_and(|end| self.env.now_ns() >= end)
     }
 
-    /// The length of a value file, or 256 MiB if it is longer: the measure for shares of one.
+    /// Returns the length of a value file, but at most 256 MiB: the base for fractions of a value
+    /// file.
     pub(crate) fn regular_length(&self) -> u64 {
         self.settings.value_file.min(REGULAR_BYTES_MAX)
     }
@@ -72,8 +73,7 @@ impl Shared {
     }
 
     /// Refuses a write in a forked child. Checked before taking a lock that a thread of the parent
-    /// may have held at the fork, and before storing anything into the log, which both processes
-    /// map.
+    /// may have held at the fork, and before storing anything in the log, which both processes map.
     #[inline]
     pub(crate) fn check_here(&self) -> Result<()> {
         if self.origin.is_here() {
@@ -94,12 +94,13 @@ impl Shared {
         self.health.check_write()
     }
 
-    /// Whether tables store values compressed.
+    /// Returns whether tables store values compressed.
     pub(crate) fn encodes(&self) -> bool {
         self.settings.output.compression == Compression::Adaptive
     }
 
-    /// Bytes of large values that the mutable memtable of an idle database may point to.
+    /// Returns the number of bytes of large values that the mutable memtable of an idle database
+    /// may point to.
     pub(crate) fn values_when_idle_max(&self) -> u64 {
         (self.regular_length() / VALUES_WHEN_IDLE_SHARE).max(1)
     }
@@ -113,15 +114,15 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Value files may be longer than this, but shares of one are taken of no more.
+/// Maximum length used as the base for fractions of a value file, which may be longer.
 const REGULAR_BYTES_MAX: u64 = 256 << 20;
 
-/// An idle database flushes a memtable that points to this share of a value file.
+/// Fraction of a value file at which an idle database flushes the memtable that points to it.
 const VALUES_WHEN_IDLE_SHARE: u64 = 16;
 
-/// An idle database flushes a memtable that keeps more of the log than this, besides the current
-/// segment. With less than 16 MB of memory, segments are shorter than this, and a memtable that
-/// crosses from one into the next is no reason to write a table.
+/// Number of log bytes, besides the current segment, above which an idle database flushes the
+/// memtable that keeps them. With less than 16 MB of memory, segments are shorter than this, and a
+/// memtable that extends from one into the next is not worth a table.
 pub(crate) const LOG_WHEN_IDLE: u64 = 2 << 20;
 
 /// Converts a duration to the environment's clock.
@@ -129,14 +130,14 @@ pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Settings that are fixed at opening.
+/// Settings that are fixed when the database is opened.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) budget: Budget,
     pub(crate) durability: Durability,
     pub(crate) output: OutputSettings,
     pub(crate) read_only: bool,
-    /// A value file that reaches this length is closed.
+    /// Length at which a value file is closed.
     pub(crate) value_file: u64,
 }
 
@@ -146,13 +147,13 @@ impl Settings {
         options.durability.unwrap_or(self.durability)
     }
 
-    /// Bytes of large values that a memtable may point to. Which of them are dead is known only
-    /// after its flush.
+    /// Returns the number of bytes of large values that a memtable may point to. Only after its
+    /// flush is it known which of them are dead.
     pub(crate) fn memtable_values_max(&self) -> u64 {
         (self.value_file / 4).clamp(MEMTABLE_VALUES_MIN, MEMTABLE_VALUES_MAX)
     }
 }
 
-/// Bounds of that, for short and for long value files.
+/// Bounds of [`Settings::memtable_values_max`], for short and for long value files.
 const MEMTABLE_VALUES_MIN: u64 = 1 << 20;
 const MEMTABLE_VALUES_MAX: u64 = 64 << 20;

@@ -1,7 +1,7 @@
-//! `VersionSet`: the newest view, the state behind it, and the signals of their changes.
+//! `VersionSet`: the newest view, the state it is built from, and the signals of their changes.
 //!
-//! Readers use the view alone, without a lock. Everything else reads and changes the state under
-//! its lock and publishes a view where readers are to see the change.
+//! Readers use only the view, without a lock. Everything else reads and changes the state under its
+//! lock, and publishes a view if readers must see the change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,11 +16,11 @@ use crate::read::view::{PublishedViews, View};
 use crate::versions::shared::Shared;
 use crate::versions::state::State;
 
-/// The newest view, the state behind it, and the signals of its changes.
+/// The newest view, the state it is built from, and the signals of their changes.
 pub(crate) struct VersionSet {
     shared: Arc<Shared>,
     view: ArcSwap<View>,
-    /// The number of the newest view. It is stored before the view.
+    /// Number of the newest view, stored before the view.
     newest_view: AtomicU64,
     published_views: PublishedViews,
     published: AtomicU64,
@@ -55,7 +55,7 @@ impl VersionSet {
         self.state.lock()
     }
 
-    /// As [`VersionSet::lock`]; `None` if the lock is taken.
+    /// Like [`VersionSet::lock`], but returns `None` if the lock is taken.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
         self.state.try_lock()
     }
@@ -85,22 +85,22 @@ impl VersionSet {
         self.published.store(last, Ordering::Release);
     }
 
-    /// As [`VersionSet::publish`], unless more is published already.
+    /// Like [`VersionSet::publish`], but does nothing if more has already been published.
     pub(crate) fn publish_up_to(&self, last: SeqNo) {
         self.published.fetch_max(last, Ordering::AcqRel);
     }
 
-    /// Takes a snapshot of what is published.
+    /// Takes a snapshot of everything published.
     pub(crate) fn acquire_snapshot(&self) -> SeqNo {
         self.shared.snapshots.acquire(&self.published)
     }
 
-    /// Bytes of memory that older views keep, because readers still use them.
+    /// Returns the number of bytes of memory that older views keep because readers still use them.
     pub(crate) fn pinned_bytes(&self) -> usize {
         self.published_views.pinned_bytes(&self.view.load())
     }
 
-    /// Registers the view that opening made.
+    /// Registers the view created when the database was opened.
     pub(crate) fn note_first_view(&self) {
         self.published_views.note(&self.view.load());
     }
@@ -115,7 +115,7 @@ impl VersionSet {
         self.work.notify_all();
     }
 
-    /// Waits for a change of the state, at most until the moment `end`.
+    /// Waits for a change of the state, at most until the time `end`.
     pub(crate) fn wait_changed(&self, state: &mut MutexGuard<'_, State>, end: Option<u64>) {
         match end {
             None => self.changed.wait(state),
@@ -126,7 +126,7 @@ impl VersionSet {
         }
     }
 
-    /// Waits for work, at most for `limit`; returns whether the time is over.
+    /// Waits for work, at most for `limit`, and returns whether the time limit has passed.
     pub(crate) fn wait_work(
         &self,
         state: &mut MutexGuard<'_, State>,
@@ -141,12 +141,12 @@ impl VersionSet {
         }
     }
 
-    /// Records a failure of background work, or that it succeeds again.
+    /// Records a failure of background work, or its recovery.
     pub(crate) fn note_background<T>(&self, state: &mut State, result: &Result<T>) {
         match result {
             Ok(_) => {
                 if self.shared.health.background().is_some() {
-                    // While the worker waits for its next attempt it counts as idle.
+                    // While the worker waits for its next attempt, it counts as idle.
                     state.background.idle.disturb();
                 }
                 self.shared.health.set_background(None);
@@ -157,8 +157,8 @@ impl VersionSet {
         }
     }
 
-    /// The pause is one second after the first failure and doubles up to a minute. A writer that
-    /// needs the room does not wait for it.
+    /// Postpones the next attempt. The pause is one second after the first failure and doubles up
+    /// to a minute. A writer that needs the room does not wait for it.
     fn back_off(&self, state: &mut State, error: &Error) {
         const FIRST_NS: u64 = 1_000_000_000;
         const LAST_NS: u64 = 60 * FIRST_NS;
@@ -185,13 +185,13 @@ impl VersionSet {
         }
     }
 
-    /// Whether `error` is about a table that compactions leave alone.
+    /// Returns whether `error` concerns a table that compactions leave alone.
     pub(crate) fn is_known_damage(&self, error: &Error) -> bool {
         let file = damaged_table(error);
         file.is_some_and(|file| self.lock().compactions.damaged.contains_key(&file))
     }
 
-    /// Returns the view and the sequence number to read at. The view is loaded first.
+    /// Returns the view and the sequence number at which to read. The view is loaded first.
     #[inline]
     pub(crate) fn read_point(&self) -> (arc_swap::Guard<Arc<View>>, SeqNo) {
         let view = self.view.load();
@@ -219,7 +219,7 @@ impl VersionSet {
         self.view.store(view);
     }
 
-    /// Sequence numbers that reads may use: those of snapshots and the published one.
+    /// Returns the sequence numbers that reads may use: those of snapshots and the published one.
     pub(crate) fn readable_at(&self) -> Vec<SeqNo> {
         let mut list = self.shared.snapshots.list();
         let published = self.published.load(Ordering::Acquire);
@@ -229,11 +229,12 @@ impl VersionSet {
         list
     }
 
-    /// Poisons the handle and wakes callers that would wait for ever. Not under the state lock.
+    /// Poisons the handle and wakes callers that would wait forever. Must not be called under the
+    /// state lock.
     pub(crate) fn poison(&self, error: Error) -> Error {
         let error = self.shared.health.poison(error);
-        // Locked in between, or a caller that has checked the health and does not wait yet would
-        // miss the signal.
+        // Locked in between, because otherwise a caller that has checked the health and does not
+        // wait yet would miss the signal.
         drop(self.lock());
         self.notify_changed();
         self.notify_work();

@@ -1,4 +1,4 @@
-//! `Sealer`: makes the mutable memtable immutable and begins another.
+//! `Sealer`: makes the mutable memtable immutable and starts another.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Sealer {
     versions: Arc<VersionSet>,
     flusher: Arc<Flusher>,
     schedule: Arc<Schedule>,
-    /// Memory of flushed memtables for new ones: fresh pages cost more than the inserts.
+    /// Memory of flushed memtables, reused for new ones: fresh pages cost more than the inserts.
     pool: Arc<ChunkPool>,
 }
 
@@ -38,8 +38,8 @@ impl Sealer {
         }
     }
 
-    /// Queues the mutable memtable for its flush and begins another. Returns the reason if there is
-    /// no room for one.
+    /// Queues the mutable memtable for its flush and starts another. Returns the stall reason if
+    /// there is no room for one.
     pub(crate) fn seal(&self, commit: &mut Commit) -> Option<StallReason> {
         let mut state = self.versions.lock();
         if commit.mutable.is_empty() {
@@ -49,7 +49,7 @@ impl Sealer {
             commit.awaiting_sync.is_empty(),
             "only published entries are sealed"
         );
-        // Closing adds one run at most, and its flush must not fail or wait for a compaction.
+        // Closing adds at most one run, and its flush must not fail or wait for a compaction.
         if !commit.closing && self.schedule.runs_hold_up(&state) {
             return Some(StallReason::Runs);
         }
@@ -75,7 +75,7 @@ impl Sealer {
         let filled = commit.replace_memtable(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.immutables.push_back(ImmutableMemtable::from(filled));
-        // An idle worker is woken by nothing else, and flushes few memtables too.
+        // Nothing else wakes an idle worker, which also flushes a small number of memtables.
         let rested = state.background.idle.disturb();
         self.versions.publish_view(&state);
         if rested || self.flusher.flush_wanted(&state, budget.flush) {

@@ -1,10 +1,10 @@
-//! `Writer`: the write path, from a call to its publication.
+//! `Writer`: the write path, from the call to its publication.
 //!
-//! A put that finds room in memtable and segment takes one uncontended lock, one copy into the log,
-//! one insert and one release store. Everything else is for a put that finds none.
+//! A put that finds room in the memtable and the segment takes one uncontended lock, one copy into
+//! the log, one insert and one release store. Everything else is for a put that finds no room.
 //!
 //! * `large_values`: values that go to a value file
-//! * `stall`: what a writer does while it cannot go on
+//! * `stall`: the work of a writer that cannot continue
 //! * `flush_all`: flushing everything written before a call
 
 use std::sync::Arc;
@@ -39,19 +39,20 @@ mod flush_all;
 mod large_values;
 mod stall;
 
-/// Shorter records are stored through the mapping of the log (`crates/env` decides).
+/// Length below which records are stored through the mapping of the log (`crates/env` decides).
 const SMALL_RECORD_BYTES: u64 = 512 << 10;
 
-/// Poisons a handle whose comparator panicked during an insert: the log then holds a whole batch,
-/// the memtable a part of it, and some sequence numbers have no record.
+/// Poisons a handle whose comparator panicked during an insert: the log then holds a complete
+/// batch, the memtable holds a part of it, and some sequence numbers have no record.
 struct PoisonOnUnwind<'a>(Option<&'a VersionSet>);
 
 impl Drop for PoisonOnUnwind<'_> {
     fn drop(&mut self) {
-        // Also reached if a batch holds other than it counts, which no batch built here does.
+        // Also reached if the contents of a batch do not match its count, which is impossible for a
+        // batch built here.
         if let Some(versions) = self.0 {
             let _ = versions.poison(Error::invalid(
-                "the comparator panicked during a write; open the database again",
+                "the comparator panicked during a write; reopen the database",
             ));
         }
     }
@@ -80,7 +81,7 @@ pub(crate) struct Writer {
 impl Writer {
     #[expect(
         clippy::too_many_arguments,
-        reason = "the parts it needs, each a type of its own"
+        reason = "each parameter is a separate component"
     )]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -136,8 +137,8 @@ impl Writer {
         self.write_payload(&Payload::One { kind, key, value }, durability)
     }
 
-    /// Writes an operand that the merge operator accepts. Apart from [`Writer::write_one`], so that
-    /// a put does not check for it.
+    /// Writes an operand that the merge operator accepts. Separate from [`Writer::write_one`], so
+    /// that a put need not check for operands.
     pub(crate) fn write_operand(
         &self,
         key: &[u8],
@@ -148,12 +149,12 @@ impl Writer {
         self.write_one(Kind::Merge, key, operand, durability)
     }
 
-    /// Writes a batch: all of it or nothing.
+    /// Writes a batch atomically.
     pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
         batch.writer().check()?;
         self.shared.check_writable()?;
         if batch.is_empty() {
-            // LevelDB's users write an empty batch to make earlier writes durable.
+            // LevelDB users write an empty batch to make earlier writes durable.
             return match durability {
                 Durability::Sync => self.group_sync.sync_written(),
                 _ => Ok(()),
@@ -186,9 +187,9 @@ impl Writer {
     }
 
     /// Returns the commit lock once the memtable, and for a logged write the segment, has room for
-    /// `payload`. On a full disk, a put unlinks obsolete files and frees log that tables can
-    /// replace, and tries again if that freed anything. A payload of deletions may use the reserve
-    /// and make room in every way.
+    /// `payload`. On a full disk, a put unlinks obsolete files and frees log space that tables can
+    /// replace, and retries if that freed anything. A payload of deletions may also use the reserve
+    /// and every other way to make room.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(
@@ -238,8 +239,8 @@ impl Writer {
             }
             if full {
                 if !commit.awaiting_sync.is_empty() {
-                    // Only published entries are sealed, so that a flush may drop what no snapshot,
-                    // present or future, can see.
+                    // Only published entries are sealed, so that a flush may drop entries that no
+                    // current or future snapshot can see.
                     let last = commit.last_seq;
                     self.group_sync.wait_published(commit, last)?;
                     continue;
@@ -272,7 +273,7 @@ impl Writer {
         }
     }
 
-    /// Appends `payload` to the log and applies it. There is room for it.
+    /// Appends `payload`, for which there is room, to the log and applies it.
     #[inline]
     pub(crate) fn write_in_room<'a>(
         &'a self,
@@ -283,8 +284,8 @@ impl Writer {
         let mut appended = None;
         if durability != Durability::None || !commit.skip_log(payload.count()) {
             if durability == Durability::None && !commit.segment_has_room(payload.record_bytes()) {
-                // So many entries were not logged that a record has to say so, and there may be no
-                // room for it.
+                // So many entries were not logged that a record has to state this, and there may be
+                // no room for that record.
                 drop(commit);
                 commit = self.room_for(payload, Durability::Os)?;
             }
@@ -298,7 +299,7 @@ impl Writer {
         self.acknowledge(commit, last, durability)
     }
 
-    /// Publishes the write that ends at `last`, after its sync if it wants one.
+    /// Publishes the write that ends at `last`, after its sync if it requested one.
     #[inline]
     fn acknowledge<'a>(
         &'a self,
@@ -316,7 +317,7 @@ impl Writer {
         self.group_sync.wait_published(commit, last)
     }
 
-    /// Begins a new segment that takes a record of `bytes`.
+    /// Starts a new segment that has room for a record of `bytes`.
     fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
         self.shared.origin.check()?;
         self.log.ensure_manifest(commit)?;
@@ -333,7 +334,7 @@ impl Writer {
             let (FileNumber(file), region) = self.log.create_log(size)?;
             Stats::add(&self.shared.stats.prewritten_bytes, size);
             if bytes < SMALL_RECORD_BYTES {
-                // One call for all pages is cheaper than a fault for each.
+                // One call for all pages is cheaper than a page fault for each.
                 region.warm();
             }
             (file, region)
@@ -353,7 +354,7 @@ impl Writer {
         };
         if let Err(error) = self.manifests.append_naming(&edit) {
             self.log.segments().abandon(&segment);
-            // Reused only after a new manifest, which does not name it.
+            // Reused only once a new manifest no longer names it.
             if let Some(file) = self.log.segments().add_spare(file, region) {
                 self.sweeper.reaper().add(name::log(FileNumber(file)));
             }

@@ -33,7 +33,7 @@ fn deletes_in_key_order_form_one_run_and_are_not_compacted_until_idle() {
     let snapshot = db.snapshot();
     for n in 0..20_000u32 {
         db.delete(format!("{n:08}").as_bytes()).unwrap();
-        // Also write keys after all of these, so that the last run grows meanwhile.
+        // Also write keys after all of these, so that the last run grows in the meantime.
         if n % 5_000 == 0 {
             fill(&db, 30_000 + n..30_100 + n, &[2; 40]);
             db.flush().unwrap();
@@ -132,7 +132,7 @@ fn threads_write_and_read_while_everything_runs() {
                     key.extend_from_slice(&(n % 5_000).to_be_bytes());
                     db.put(&key, &n.to_le_bytes()).unwrap();
                     if n % 64 == 0 {
-                        let value = db.get(&key).unwrap().expect("a thread reads its own write");
+                        let value = db.get(&key).unwrap().expect("a thread must read its write");
                         assert_eq!(value, n.to_le_bytes());
                     }
                 }
@@ -144,7 +144,7 @@ fn threads_write_and_read_while_everything_runs() {
                 let mut last = None;
                 for entry in db.iter() {
                     let (key, _) = entry.unwrap();
-                    assert!(last.as_deref() < Some(&*key), "keys ascend");
+                    assert!(last.as_deref() < Some(&*key), "keys must ascend");
                     last = Some(key.into_vec());
                 }
             }
@@ -207,7 +207,7 @@ fn a_checkpoint_is_a_database_of_its_own() {
 }
 
 /// Every operation fails once. Both directories have files of these names, and the error must name
-/// the copy's.
+/// the copy's file.
 #[test]
 fn a_failed_checkpoint_names_the_new_file_and_can_be_repeated() {
     let mut named = 0;
@@ -234,7 +234,7 @@ fn a_failed_checkpoint_names_the_new_file_and_can_be_repeated() {
             named += 1;
             assert!(error.to_string().contains(" in /two"), "{error}");
         }
-        // If only the last sync fails, a database stays, which a power loss may destroy.
+        // If only the last sync fails, a database remains, which a power loss may destroy.
         if !env
             .files()
             .iter()
@@ -353,7 +353,7 @@ fn the_directory_is_unlocked_when_a_concurrent_close_returns() {
     }
 }
 
-/// Regression: a compaction removed its outputs by name when the directory might already belong to
+/// Regression: a compaction removed its outputs by name, but the directory might already belong to
 /// another handle.
 #[test]
 fn a_compaction_in_progress_has_ended_when_close_returns() {
@@ -483,8 +483,8 @@ fn destroying_and_opening_at_once_leaves_one_owner() {
 }
 
 /// A persist pass whose edit would be too long writes a whole manifest. Regressions: value files
-/// created meanwhile were missing from it, and the pass deadlocked with a writer that waited for it
-/// while holding the commit lock.
+/// created in the meantime were missing from it, and the pass deadlocked with a writer that waited
+/// for it while holding the commit lock.
 #[test]
 fn a_whole_manifest_names_new_value_files() {
     let options = threaded().value_file_bytes(0);
@@ -505,8 +505,8 @@ fn a_whole_manifest_names_new_value_files() {
     assert_eq!(options.open("/db").unwrap().iter().count(), 340);
 }
 
-/// A database with two runs, just opened: a load, and the flush of the last handle's close. Created
-/// again if closing took so long that the worker compacted them.
+/// Returns a newly opened database with two runs: a load, and the flush of the last handle's close.
+/// Recreates it if closing took so long that the worker compacted the runs.
 fn opened_with_two_runs(options: &Options) -> Db {
     loop {
         destroy("/db", options).unwrap();
@@ -526,7 +526,7 @@ fn opened_with_two_runs(options: &Options) -> Db {
 #[test]
 fn reads_of_a_handle_that_writes_nothing_pay_for_a_compaction() {
     let options = threaded();
-    // First with gets, then with seeks alone.
+    // First with gets, then only with seeks.
     for seeks in [false, true] {
         let db = opened_with_two_runs(&options);
         let read = |n: u32| {
@@ -543,7 +543,7 @@ fn reads_of_a_handle_that_writes_nothing_pay_for_a_compaction() {
         let few = if seeks { 20_000 } else { 60_000 };
         (0..few).for_each(read);
         assert_eq!((stat(&db, "runs"), stat(&db, "merges")), (2, 0));
-        // The compaction is due within 65,536 lookups. The rest of the loop waits for the worker.
+        // 65,536 lookups trigger the compaction. The rest of the loop waits for the worker.
         let compacted = (0..100_000_000).any(|n| {
             read(n);
             n % 1_000 == 0 && stat(&db, "runs") == 1
@@ -592,8 +592,8 @@ fn an_idle_database_reclaims_what_a_dropped_cursor_kept() {
 }
 
 /// Regression: the worker was notified of a dead value file before the file was marked for removal.
-/// It found nothing to do and went to sleep, while the thread that marked the file waited for the
-/// disk.
+/// The worker found nothing to do and went to sleep, while the thread that marked the file waited
+/// for the disk.
 #[test]
 fn a_value_file_that_only_a_cursor_keeps_is_removed_with_it() {
     let dir = real_dir();
@@ -629,8 +629,8 @@ fn a_value_file_that_only_a_cursor_keeps_is_removed_with_it() {
     db.close().unwrap();
 }
 
-/// Two callers that reclaim space wait for each other's turn to end. Regression: in a handle that
-/// has not written and has no worker neither was notified, and one waited for ever.
+/// Two callers that reclaim space wait for each other. Regression: in a handle that had not written
+/// and had no worker, neither caller was notified, and one waited forever.
 #[test]
 fn compactions_of_a_handle_without_threads_wait_for_each_other_and_end() {
     let env = MemEnv::new(Background::Threads);

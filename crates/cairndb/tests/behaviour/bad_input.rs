@@ -1,4 +1,4 @@
-//! Refusals: each names the cause, advises what to do, and changes nothing on disk.
+//! Rejected operations: each error names the cause and gives advice, and nothing on disk changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +14,8 @@ use cairndb_sim::{Cause, Effect, Fault, OpKind, SimEnv};
 
 use crate::{all, real_dir, reverse};
 
-/// The contents of a directory. Skips files that are removed meanwhile, as those of an open
-/// database may be.
+/// Returns the contents of a directory. Skips files that are removed in the meantime, as can happen
+/// in an open database.
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let Ok(entries) = std::fs::read_dir(path) else {
         return BTreeMap::new();
@@ -32,7 +32,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A closed database with a table and a few keys.
+/// Creates and closes a database with a table and a few keys.
 fn closed(path: &Path) {
     let db = Options::new().create_if_missing(true).open(path).unwrap();
     for n in 0..2_000u32 {
@@ -137,7 +137,7 @@ fn a_second_opening_is_locked_out_by_any_name() {
     Options::new().open(&link).unwrap();
 }
 
-/// Regression: a read-only handle beside a writer took no lock, and its files were removed while it
+/// Regression: a read-only handle took no lock, and a concurrent writer removed its files while it
 /// read them.
 #[test]
 fn readers_share_a_database_and_keep_writers_out() {
@@ -213,8 +213,8 @@ fn an_error_names_the_directory_of_its_database() {
     }
 }
 
-/// A relative path may also consist of one component, which is not a file name in the database's
-/// directory.
+/// A relative path may consist of one component. The error must not treat it as a file name in the
+/// database's directory.
 #[test]
 fn an_error_about_a_path_is_not_about_a_file_of_the_database() {
     let env = MemEnv::new(Background::Stepped);
@@ -264,7 +264,7 @@ fn a_missing_table_is_named() {
     refused(dir.path(), &Options::new(), ErrorKind::Corruption, &table);
 }
 
-/// After a clean close the first read finds it, because opening does not look up tables.
+/// After a clean close only the first read detects it, because an open does not access tables.
 #[test]
 fn a_shortened_table_is_named() {
     let dir = real_dir();
@@ -280,7 +280,7 @@ fn a_shortened_table_is_named() {
     db.close().unwrap();
 }
 
-/// After a crash the opening itself finds it.
+/// After a crash, the open detects the missing file.
 #[test]
 fn a_table_shortened_by_a_crash_is_named() {
     let (dir, crashed) = (real_dir(), real_dir());
@@ -327,7 +327,7 @@ fn a_newer_format_is_left_untouched() {
         .unwrap();
     let path = dir.path().join(&manifest);
     let mut bytes = std::fs::read(&path).unwrap();
-    // docs/format/manifest.md: the version stands at 28, the masked checksum of 6..64 at 0.
+    // docs/format/manifest.md: version at offset 28, masked checksum of bytes 6..64 at offset 0.
     bytes[28] = 99;
     let crc = cairndb_kernel::crc32c(&bytes[6..64])
         .rotate_right(15)
@@ -354,7 +354,7 @@ fn a_read_only_handle_refuses_writes() {
         db.checkpoint(&copy).unwrap_err().kind(),
         ErrorKind::ReadOnly
     );
-    assert!(!copy.exists(), "a refused checkpoint makes no directory");
+    assert!(!copy.exists(), "a rejected checkpoint left files");
     let absent = dir.path().join("absent");
     let options = Options::new().read_only(true).create_if_missing(true);
     refused(&absent, &options, ErrorKind::NotFound, "");
@@ -372,15 +372,14 @@ fn a_budget_below_the_minimum_is_refused() {
     );
 }
 
-/// Regression: the report mentioned a checksum mismatch, which users took for damage.
+/// Regression: the report mentioned a checksum mismatch, which users mistook for corruption.
 #[test]
 fn the_log_of_a_killed_process_is_not_reported_as_damaged() {
     let dir = real_dir();
     let (path, copy) = (dir.path().join("db"), dir.path().join("copy"));
     let db = Options::new().create_if_missing(true).open(&path).unwrap();
     db.put(b"k", b"v").unwrap();
-    // A kill leaves the current contents of the segment, including older records that it held
-    // before.
+    // A kill leaves the current contents of the segment, including records from its earlier use.
     std::fs::create_dir(&copy).unwrap();
     for (name, mut bytes) in files(&path) {
         if Path::new(&name).extension().is_some_and(|end| end == "log")
@@ -411,7 +410,7 @@ fn an_error_that_main_returns_is_readable() {
     assert_eq!(format!("{error:?}"), error.to_string());
 }
 
-/// Gives the database at `path` a changed manifest with valid checksums.
+/// Changes the manifest of the database at `path` and keeps its checksums valid.
 fn forged(path: &Path, change: impl FnOnce(&mut VersionEdit)) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     let number = read_current(&*dir).unwrap().unwrap();
@@ -423,7 +422,7 @@ fn forged(path: &Path, change: impl FnOnce(&mut VersionEdit)) {
     dir.rename(&name::temp(next), name::CURRENT).unwrap();
 }
 
-/// Regression: bounds in the wrong order were cut by a prefix that they do not have.
+/// Regression: reversed bounds were cut by a prefix that they do not have.
 #[test]
 fn tables_whose_bounds_contradict_each_other_are_damage() {
     let dir = real_dir();
@@ -458,7 +457,7 @@ fn unreachable_sequence_numbers_are_damage() {
     );
 }
 
-/// Regression: a segment of any length was accepted, and as much memory allocated for it.
+/// Regression: a segment of any length was accepted, and memory of the same size was allocated.
 #[test]
 fn log_segments_of_impossible_length_are_damage() {
     for bytes in [0, 535, 1 << 32, 1 << 60] {
@@ -483,7 +482,7 @@ fn log_segments_of_impossible_length_are_damage() {
     }
 }
 
-/// Regression: segments that a clean close listed were ignored, and their records were lost.
+/// Regression: segments listed by a clean close were ignored, and their records were lost.
 #[test]
 fn a_close_that_leaves_a_log_is_damage() {
     let segment = SegmentRecord {

@@ -1,5 +1,5 @@
-//! Values borrowed from mapped files: their bytes do not change, and they are verified before first
-//! use.
+//! Values borrowed from mapped files: their bytes do not change, and they are verified before their
+//! first use.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn filled(dir: &Path) -> Db {
     db
 }
 
-/// The value files, sorted.
+/// Returns the value files, sorted.
 fn value_files(dir: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(dir)
         .unwrap()
@@ -77,8 +77,8 @@ fn a_borrowed_value_outlives_its_file_and_the_database() {
             &backward[usize::from(KEYS) - 1 - n],
             &value.clone(),
         ];
-        // Values that share one address were not copied. Values that were appended after their file
-        // was mapped are read instead.
+        // Values with the same address were not copied. Values appended after their file was mapped
+        // are read instead.
         let shared = others.iter().all(|other| other.as_ptr() == value.as_ptr());
         places += usize::from(shared);
         for other in others {
@@ -113,7 +113,7 @@ fn a_borrowed_value_outlives_its_file_and_the_database() {
     assert_eq!(newest[3].clone().into_vec(), value(3, 1));
 }
 
-/// The error names the value file.
+/// Checks that the error names the value file.
 fn refused(error: &cairndb::Error) {
     assert_eq!(error.kind(), ErrorKind::Corruption);
     assert!(error.to_string().contains(".val"), "{error}");
@@ -156,8 +156,8 @@ fn verify_always_checks_a_value_each_time_it_is_borrowed() {
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
 }
 
-/// By default a verified value is not verified again: later damage is found by `verify` or after
-/// the next opening.
+/// By default a verified value is not verified again: `verify` or the next open detects later
+/// damage.
 #[test]
 fn damage_after_the_first_check_is_found_at_the_next_opening() {
     let dir = real_dir();
@@ -169,7 +169,7 @@ fn damage_after_the_first_check_is_found_at_the_next_opening() {
     assert_eq!(
         db.get(&[0]).unwrap().unwrap(),
         borrowed,
-        "both borrow the same bytes"
+        "both must borrow the same bytes"
     );
     assert_ne!(borrowed, value(0, 0));
     db.close().unwrap();
@@ -179,7 +179,7 @@ fn damage_after_the_first_check_is_found_at_the_next_opening() {
     assert_eq!(db.get(&[0]).unwrap_err().kind(), ErrorKind::Corruption);
 }
 
-/// Large values among others, overwritten, deleted and merged onto: a cursor shows each of them
+/// Large values among others, overwritten, deleted and merged onto: a cursor returns each of them
 /// correctly in either direction.
 #[test]
 fn a_cursor_shows_borrowed_values_among_others() {
@@ -247,7 +247,7 @@ fn a_cursor_shows_borrowed_values_among_others() {
     assert!(found.iter().eq(expected.values()));
 }
 
-/// A compressed value is also verified once, but decoded each time.
+/// A compressed value is also verified only once, but decoded each time.
 #[test]
 fn a_compressed_value_is_checked_before_it_is_first_decoded() {
     let dir = real_dir();

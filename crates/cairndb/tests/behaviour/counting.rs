@@ -1,12 +1,12 @@
-//! A comparator that counts comparisons, for tests of costs that must not grow.
+//! A comparator that counts comparisons, for tests that costs do not grow.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use cairndb::Comparator;
 
-/// Bytewise order that counts its calls. As a custom comparator it is also called where bytewise
-/// order would compare heads.
+/// Bytewise order that counts its calls. Because it is a custom comparator, it is also called where
+/// bytewise order would compare heads.
 #[derive(Debug, Default)]
 pub(crate) struct Counting(AtomicU64);
 
@@ -24,7 +24,7 @@ impl Comparator for Counting {
 }
 
 impl Counting {
-    /// Returns how many comparisons `run` takes.
+    /// Returns the number of comparisons that `run` makes.
     pub(crate) fn of(&self, run: impl FnOnce()) -> u64 {
         let before = self.0.load(Memory::Relaxed);
         run();

@@ -9,14 +9,14 @@ use cairndb_sim::{Profile, SimEnv};
 
 use crate::{all, mem_db, stat};
 
-/// Enough for a dozen tables with the smallest budget.
+/// Number of records, enough for a dozen tables with the smallest budget.
 const RECORDS: u32 = 20_000;
 
 fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
 }
 
-/// A record that resembles all others and compresses only together with them.
+/// Returns a record that resembles all others and compresses only together with others.
 fn record(n: u32) -> Vec<u8> {
     let (customer, price) = (n.wrapping_mul(2_654_435_761) >> 8, n % 997);
     format!("{{\"customer\":\"C-{customer:07}\",\"price\":{price},\"currency\":\"NOK\"}}")
@@ -53,7 +53,7 @@ fn tables_of_a_fast_load_are_compressed_in_place_when_idle() {
     let raw = stat(&db, "table_bytes");
     assert!(
         2 * stat(&db, "deferred_bytes") > raw,
-        "at least half of the load is left uncompressed"
+        "at least half of the load must be left uncompressed"
     );
     check(&db);
     let runs = stat(&db, "runs");
@@ -64,7 +64,7 @@ fn tables_of_a_fast_load_are_compressed_in_place_when_idle() {
     check(&db);
     assert!(
         !db.step_background(Job::IdleCompact).unwrap(),
-        "no work is left"
+        "no work must be left"
     );
     db.close().unwrap();
 }
@@ -115,7 +115,8 @@ fn nothing_is_deferred_without_compression_or_in_random_order() {
         db.put(&key(n), &record(n)).unwrap();
     }
     db.flush().unwrap();
-    // A single memtable that is flushed before there is a table may be deferred.
+    // Compression of a single memtable may be deferred if it is flushed before the first table
+    // exists.
     assert!(8 * stat(&db, "deferred_bytes") < stat(&db, "table_bytes"));
     check(&db);
     db.close().unwrap();
@@ -146,8 +147,8 @@ fn without_compression_deferred_tables_stay_deferred() {
     db.close().unwrap();
 }
 
-/// A few uncompressed tables among many compressed ones: each of them is compressed, and the tables
-/// between them are not rewritten.
+/// A few uncompressed tables among many compressed ones: the uncompressed tables are compressed,
+/// and the tables between them are not rewritten.
 #[test]
 fn compressing_deferred_tables_does_not_rewrite_their_neighbours() {
     let env = MemEnv::new(Background::Stepped);
@@ -155,7 +156,8 @@ fn compressing_deferred_tables_does_not_rewrite_their_neighbours() {
     let db = options.memory_budget(256 << 10).open("/db").unwrap();
     for n in 0..RECORDS {
         db.put(&key(n), &record(n)).unwrap();
-        // Manual flushes at a low rate leave nothing uncompressed. One stretch in eight has none.
+        // Manual flushes at a low rate leave nothing uncompressed. One stretch in eight has no
+        // manual flushes.
         if n % 8000 > 1000 && n % 50 == 0 {
             // Each call of `now_ns` advances this clock.
             let passed: u64 = (0..1000).map(|_| env.now_ns()).sum();
@@ -175,7 +177,8 @@ fn compressing_deferred_tables_does_not_rewrite_their_neighbours() {
     db.close().unwrap();
 }
 
-/// Tombstones and newer values above deferred tables, which an idle database compacts with them.
+/// Tombstones and newer values lie above deferred tables, and an idle database compacts both
+/// together.
 #[test]
 fn entries_above_deferred_tables_stay_above() {
     let (db, _) = mem_db();
@@ -226,11 +229,11 @@ fn power_may_fail_while_tables_are_compressed() {
             after.close().unwrap();
         }
     }
-    assert!(encoded > 0, "some crash states have the new tables");
+    assert!(encoded > 0, "some crash states must have the new tables");
     db.close().unwrap();
 }
 
-/// The damaged table is left as it is and reported. Its neighbours are compressed.
+/// The damaged table is reported and left unchanged. Its neighbours are compressed.
 #[test]
 fn a_damaged_table_does_not_keep_others_from_being_compressed() {
     let env = MemEnv::new(Background::Stepped);

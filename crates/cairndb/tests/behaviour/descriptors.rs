@@ -1,5 +1,5 @@
-//! How many file descriptors a database with many files holds, and which error an opening returns
-//! that runs out of them. Starts this test binary again under a low limit.
+//! The number of file descriptors that a database with many files holds, and the error of an open
+//! that runs out of descriptors. The tests start this binary again under a low limit.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,13 +10,14 @@ use crate::real_dir;
 
 const PATH: &str = "CAIRN_DESCRIPTORS_PATH";
 const MAPPED: &str = "CAIRN_DESCRIPTORS_MAPPED";
-/// The lowest limit that shells set by default.
+/// The lowest default limit of common shells.
 const LIMIT: usize = 256;
-/// With the smallest budget a table is 128 KiB. This many entries make more tables than the limit.
+/// Number of entries. With the smallest budget a table is 128 KiB, so this many entries make more
+/// tables than the limit.
 const ENTRIES: u32 = 10_000;
-/// Less than the length of a large value.
+/// Value length, below the minimum of a large value.
 const VALUE_BYTES: usize = 4_000;
-/// Number of value files: each large value is written by a handle of its own, which begins and ends
+/// Number of value files: each large value is written by its own handle, which starts and finishes
 /// a value file.
 const LARGE: u32 = 3;
 
@@ -68,8 +69,8 @@ fn play() {
     cairndb::verify(Path::new(&path), &options).unwrap();
 }
 
-/// The body of a second process that opens a database with few free descriptors, one more each
-/// time, until the opening succeeds.
+/// The body of a second process. It opens a database with few free descriptors, one more each time,
+/// until the open succeeds.
 #[test]
 #[ignore = "started by another test of this file"]
 fn open_with_few() {
@@ -120,7 +121,7 @@ fn an_opening_with_few_descriptors_names_the_directory() {
     start("descriptors::open_with_few", dir.path(), "true");
 }
 
-/// Regression: every table that had been read kept its descriptor, even a mapped one.
+/// Regression: every table that had been read kept its descriptor open, even if it was mapped.
 #[test]
 #[cfg(target_os = "linux")]
 fn more_tables_than_descriptors_can_be_read() {

@@ -1,5 +1,5 @@
-//! Operands are folded to a value of at most the maximum length. All tests but one use limits of
-//! kilobytes instead of gigabytes.
+//! Folded values do not exceed the maximum length. All tests but one use limits of kilobytes
+//! instead of gigabytes.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn is_refused(error: &Error, key: &str) {
     }
 }
 
-/// The keys and errors that a cursor returns while it walks the whole database.
+/// Returns the keys and errors that a cursor returns over the whole database.
 fn walked(
     mut cursor: Cursor,
     first: fn(&mut Cursor) -> Result<()>,
@@ -48,8 +48,7 @@ fn walked(
     }
 }
 
-/// Checks that every way of reading `m` is refused and that its neighbours `a` and `z` stay
-/// readable.
+/// Checks that every kind of read of `m` fails and that its neighbours `a` and `z` stay readable.
 fn unreadable(db: &Db) {
     let key = "\"m\"";
     is_refused(&db.get(b"m").unwrap_err(), key);
@@ -86,7 +85,8 @@ fn unreadable(db: &Db) {
     );
 }
 
-/// Regression: operands were folded to a value above the limit, with many times as much memory.
+/// Regression: operands were folded to a value above the limit, and folding took many times as much
+/// memory.
 #[test]
 fn operands_that_fold_to_too_long_a_value_are_refused_by_key() {
     for (operands, bytes) in [(20, 1000), (40, 1000), (2000, 10)] {
@@ -153,8 +153,7 @@ fn operands_of_the_maximum_length_are_read() {
     }
 }
 
-/// Folds a few short operands to a long value, and fails with an error of its own on the operand
-/// `bad`.
+/// Folds a few short operands to a long value, and fails with its own error on the operand `bad`.
 #[derive(Debug)]
 struct Repeats;
 
@@ -209,8 +208,8 @@ impl MergeOperator for Newest {
     }
 }
 
-/// A key with more operands than a read may fold, whose folded value is short. Each compaction
-/// folds some of them until the key can be read again.
+/// A key has more operands than a read may fold, but its folded value is short. Each compaction
+/// folds some of them until the key is readable again.
 #[test]
 fn compactions_make_a_key_with_a_short_value_readable_again() {
     let db = options()
@@ -233,7 +232,7 @@ fn compactions_make_a_key_with_a_short_value_readable_again() {
     assert_eq!(db.get(b"m").unwrap().unwrap(), [100; 400]);
 }
 
-/// Peak memory of the process since the last call, including mapped files.
+/// Returns the peak memory of the process since the last call, including mapped files.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -244,11 +243,11 @@ fn peak_bytes() -> u64 {
     peak
 }
 
-/// The same with the real limits. Regression: a read, a flush and a compaction used several times
-/// the limit in memory and produced a value above it.
+/// The limits hold at their real sizes. Regression: a read, a flush and a compaction used several
+/// times the limit in memory and produced a value above it.
 #[test]
 #[cfg(target_os = "linux")]
-#[ignore = "takes 5 GiB of memory and as much of disk; `make nightly` runs it"]
+#[ignore = "takes 5 GiB of memory and 5 GiB of disk space; `make nightly` runs it"]
 fn the_largest_values_of_operands_are_bounded() {
     const MIB: usize = 1 << 20;
     let _alone = crate::LARGEST.lock().unwrap();
@@ -286,7 +285,7 @@ fn the_largest_values_of_operands_are_bounded() {
     refused(&db, b"more");
     assert_eq!(db.get(b"z").unwrap().unwrap(), b"last");
     let peaks = [written, read, refusal, compacted].map(|bytes| bytes >> 20);
-    eprintln!("MiB to write, read, refuse, compact: {peaks:?}");
+    eprintln!("peak MiB of write, read, rejected read, compaction: {peaks:?}");
     let most = [3000, 4000, 4000, 5000];
     assert!(
         peaks.iter().zip(most).all(|(peak, most)| *peak < most),

@@ -1,4 +1,4 @@
-//! Files in the directory that have a name of this format but are not ours: left alone and listed.
+//! Foreign files in the directory whose names match the format: they are left alone and listed.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
@@ -9,7 +9,7 @@ use cairndb::{Db, ErrorKind, Options, destroy, verify};
 
 use crate::{all, real_dir};
 
-/// What a name may refer to.
+/// The kinds of objects that a name may refer to.
 const SHAPES: [Shape; 6] = [
     Shape::Link,
     Shape::Dangling,
@@ -23,7 +23,7 @@ const SHAPES: [Shape; 6] = [
 enum Shape {
     /// A symbolic link to a file outside the directory.
     Link,
-    /// A symbolic link to nothing.
+    /// A dangling symbolic link.
     Dangling,
     Pipe,
     Folder,
@@ -61,8 +61,8 @@ impl Shape {
     }
 }
 
-/// One of every kind of name that the engine creates, with numbers that it has not reached and one
-/// that it never reaches.
+/// Returns one name of each kind that the engine creates, with numbers that it has not reached and
+/// one that it never reaches.
 fn names() -> Vec<String> {
     let numbers = [
         "000998",
@@ -79,8 +79,8 @@ fn names() -> Vec<String> {
     numbers.into_iter().flat_map(name).collect()
 }
 
-/// Creates a database with a table, a value file and a log; closed, or as a killed process leaves
-/// it.
+/// Creates a database with a table, a value file and a log, either closed or as left by a killed
+/// process.
 fn database(path: &Path, closed: bool) {
     let work = path.with_extension("work");
     let db = Db::open(if closed { path } else { &work }).unwrap();
@@ -144,7 +144,7 @@ fn foreign_files_are_never_touched_and_are_listed() {
             for round in 0..2 {
                 let db = Db::open(&path).unwrap();
                 if round == 0 {
-                    db.put(b"a", b"1").expect("the first write succeeds");
+                    db.put(b"a", b"1").expect("the first write must succeed");
                 }
                 assert_eq!(skipped(&db), expected, "{shape:?}, closed: {closed}");
                 assert!(
@@ -165,7 +165,7 @@ fn foreign_files_are_never_touched_and_are_listed() {
     }
 }
 
-/// Names that are taken while the database is open are skipped as well.
+/// Names that become taken while the database is open are also skipped.
 #[test]
 fn a_number_whose_name_is_taken_is_not_used() {
     for shape in SHAPES {
@@ -202,8 +202,8 @@ fn a_number_whose_name_is_taken_is_not_used() {
     }
 }
 
-/// Regressions: `destroy` stopped halfway at a folder with a name of ours, and removed foreign
-/// files.
+/// Regressions: `destroy` stopped halfway at a folder whose name matched the format, and removed
+/// foreign files.
 #[test]
 fn destroy_removes_our_files_and_nothing_else() {
     for shape in SHAPES {
@@ -246,7 +246,7 @@ fn destroy_removes_our_files_and_nothing_else() {
     }
 }
 
-/// A `CURRENT` that is not a regular file stops `destroy` and opening before they change anything.
+/// If `CURRENT` is not a regular file, `destroy` and open fail before they change anything.
 #[test]
 fn a_current_that_is_not_a_regular_file_is_refused() {
     for shape in [Shape::Link, Shape::Dangling, Shape::Pipe, Shape::Folder] {
@@ -270,8 +270,8 @@ fn a_current_that_is_not_a_regular_file_is_refused() {
     }
 }
 
-/// Regression: every file was removed, and then the call failed, because a link is not the name of
-/// the directory itself.
+/// Regression: every file was removed, and then the call failed, because the path was a link to the
+/// directory.
 #[test]
 fn all_calls_work_through_a_symbolic_link() {
     let dir = real_dir();
@@ -295,10 +295,18 @@ fn all_calls_work_through_a_symbolic_link() {
     db.close().unwrap();
     verify(&to_copy, &Options::new()).unwrap();
     destroy(to_copy.join("."), &Options::new()).unwrap();
-    assert_eq!(fs::read_dir(&copy).unwrap().count(), 0, "empty, and there");
+    assert_eq!(
+        fs::read_dir(&copy).unwrap().count(),
+        0,
+        "the directory must exist and be empty"
+    );
     destroy(&link, &Options::new()).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "empty, and there");
+    assert_eq!(
+        fs::read_dir(&path).unwrap().count(),
+        0,
+        "the directory must exist and be empty"
+    );
     let db = Db::open(&link).unwrap();
     db.put(b"new", b"life").unwrap();
     db.close().unwrap();
@@ -306,8 +314,8 @@ fn all_calls_work_through_a_symbolic_link() {
     assert!(!path.exists());
 }
 
-/// Regression: a user's own files made a directory without a database look like one that had lost
-/// its `CURRENT`.
+/// Regression: a user's own files made a directory without a database look like a database without
+/// `CURRENT`.
 #[test]
 fn foreign_files_are_not_a_database_without_current() {
     for (shape, name) in [

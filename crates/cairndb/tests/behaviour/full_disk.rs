@@ -1,5 +1,5 @@
-//! A full disk can be emptied through the database itself. Each test mounts a small file system of
-//! its own, if this user may mount one.
+//! Space on a full disk can be freed through the database itself. Each test mounts its own small
+//! file system, if the user is allowed to mount one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,7 +58,7 @@ impl Drop for Mount {
     }
 }
 
-/// Adds a line to the list of tests that this machine could not run.
+/// Adds a line to the list of tests that could not run on this machine.
 fn skip(what: &str) {
     use std::io::Write;
     eprintln!("skipped: {what}");
@@ -85,7 +85,7 @@ fn key(n: u64) -> [u8; 16] {
     key
 }
 
-/// Puts values of `len` bytes until there is no room. Returns how many fit.
+/// Puts values of `len` bytes until the disk is full. Returns the number of values that fit.
 fn fill(db: &Db, len: usize) -> Result<u64> {
     let value = vec![7; len];
     for n in 0.. {
@@ -105,10 +105,10 @@ fn on_disk(path: &Path) -> u64 {
         .sum()
 }
 
-/// State of the full database when the deletions begin.
+/// State of the full database when the deletions start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Met {
-    /// Open in the handle that filled it.
+    /// Still open in the handle that filled it.
     Open,
     /// Reopened after a close.
     Closed,
@@ -116,11 +116,11 @@ enum Met {
     Killed,
 }
 
-/// How all keys are deleted.
+/// The way in which all keys are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Deletes,
-    /// In the reverse of the order in which they were put.
+    /// In reverse order of their puts.
     DeletesBackward,
     Batches,
     DeletesAndCompaction,
@@ -150,7 +150,10 @@ fn killed(path: &Path, budget: usize, len: usize) {
         .env(CHILD, format!("{budget} {len} {}", path.display()))
         .output()
         .unwrap();
-    assert!(!status.status.success(), "a signal ends the child");
+    assert!(
+        !status.status.success(),
+        "the child must be killed by a signal"
+    );
     assert!(path.join("CURRENT").exists(), "{status:?}");
 }
 
@@ -173,7 +176,7 @@ fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
     if by == By::DeletesAndCompaction {
         db.compact_range(..)?;
     }
-    // Background work may find no room for a while, but it frees some.
+    // Background work may fail for lack of room at first, but it frees some.
     let begun = Instant::now();
     while let Err(error) = db.wait_idle() {
         if error.kind() != ErrorKind::NoSpace || begun.elapsed().as_secs() > 60 {
@@ -184,7 +187,7 @@ fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
     Ok(())
 }
 
-/// Fills `path`, deletes everything, and checks how much is left.
+/// Fills `path`, deletes everything, and checks the remaining size.
 fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
     let what = format!("{}: {len} bytes, {met:?}, {by:?}", path.display());
     let options = options(budget);
@@ -231,8 +234,9 @@ fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
 
 /// Lengths of values in value files.
 const LARGE: [usize; 2] = [30_000, 300_000];
-/// One filling in about twenty finds no room when closing, on a loaded machine: the writer fills
-/// the disk before the reserve is taken (issue 44). Several in a row would be another defect.
+/// Maximum number of attempts. On a loaded machine, about one fill in twenty has no room to close,
+/// because the writer fills the disk before the reserve is allocated (issue 44). Several such
+/// failures in a row would be a different defect.
 const ATTEMPTS: u32 = 3;
 const WAYS: [(Met, By); 4] = [
     (Met::Open, By::Deletes),
@@ -242,7 +246,7 @@ const WAYS: [(Met, By); 4] = [
 ];
 
 /// Regression: all deletes were accepted, but nothing was freed, because no flush found room for
-/// its first block, and reopening for writing was refused.
+/// its first block, and reopening for writing failed.
 fn a_full_disk_is_emptied(kind: &str, lengths: [usize; 2], after_a_kill: bool) {
     for (at, len) in lengths.into_iter().enumerate() {
         for (way, (met, by)) in WAYS.into_iter().enumerate() {
@@ -265,10 +269,10 @@ fn a_full_disk_is_emptied(kind: &str, lengths: [usize; 2], after_a_kill: bool) {
     }
 }
 
-/// Values in tables. Some ways to free space need more room than there is, in about one of seventy
-/// runs, so a push does not depend on this test (issue 44).
+/// Values are in tables. In about one of seventy runs, freeing space needs more room than is
+/// available, so the push checks skip this test (issue 44).
 #[test]
-#[ignore = "a few runs in a hundred find no way to free space"]
+#[ignore = "fails in a few of a hundred runs, unable to free space"]
 fn full_disks_of_short_values_are_emptied_from_inside() {
     for kind in ["ext4", "ext2", "tmpfs"] {
         a_full_disk_is_emptied(kind, [10, 3_000], false);
@@ -276,10 +280,10 @@ fn full_disks_of_short_values_are_emptied_from_inside() {
     }
 }
 
-/// As the next tests, after a kill. On a loaded machine a few runs in a hundred find less room than
-/// the files of the database leave, so that a push does not depend on it (issue 44).
+/// Like the next tests, but after a kill. On a loaded machine, a few of a hundred runs have too
+/// little room to continue, so the push checks skip this test (issue 44).
 #[test]
-#[ignore = "a few runs in a hundred find no way out on a loaded machine"]
+#[ignore = "fails in a few of a hundred runs on a loaded machine"]
 fn full_disks_are_emptied_after_a_kill() {
     for kind in ["ext4", "ext2", "tmpfs"] {
         a_full_disk_is_emptied(kind, LARGE, true);

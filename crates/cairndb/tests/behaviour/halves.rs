@@ -1,4 +1,4 @@
-//! `compact_range` with two threads: the result, and what a failure of either half leaves.
+//! `compact_range` with two threads: the result, and the state after either half fails.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
 }
 
-/// Up to three versions of each key, including operands, large values and tombstones.
+/// Writes up to three versions of each key, including operands, large values and tombstones.
 fn write(db: &Db) {
     for round in 0..3u32 {
         for n in 0..KEYS {
@@ -96,7 +96,7 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
             let (env, options) = options(background);
             let db = options.open("/db").unwrap();
             write(&db);
-            // One run in key order, and entries above it.
+            // One run in key order, with entries above it.
             db.compact_range(..).unwrap();
             db.close().unwrap();
             let dir = env.open_dir("/db".as_ref(), false).unwrap();
@@ -116,7 +116,7 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
             assert_eq!(
                 left.len() as u64,
                 stat(&db, "tables"),
-                "no table is left that no version names"
+                "every table left must be named by a version"
             );
             assert_eq!(db.get(&key(KEYS)).unwrap().as_deref(), Some(&b"above"[..]));
             db.close().unwrap();
@@ -124,7 +124,7 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
     }
 }
 
-/// Bytewise order that panics at the key in `at`, if there is one.
+/// Bytewise order that panics at the key in `at`, if any.
 #[derive(Debug, Default)]
 struct Panics {
     at: Mutex<Option<Vec<u8>>>,
@@ -154,7 +154,7 @@ fn a_panic_in_either_half_is_an_error_and_leaves_no_file() {
             let db = options.comparator(comparator.clone()).open("/db").unwrap();
             write(&db);
             db.wait_idle().unwrap();
-            // Keys that are not bounds of tables, because the caller's thread compares those.
+            // These keys are not bounds of tables, because the caller's thread compares bounds.
             for n in [0, n, KEYS] {
                 db.put(&key(n), b"above").unwrap();
             }
@@ -166,7 +166,7 @@ fn a_panic_in_either_half_is_an_error_and_leaves_no_file() {
             assert_eq!(
                 tables(&*dir).len() as u64,
                 stat(&db, "tables"),
-                "no table of either half is left"
+                "no table of either half must be left"
             );
             db.compact_range(..).unwrap();
             assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&b"above"[..]));

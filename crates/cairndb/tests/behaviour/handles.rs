@@ -1,4 +1,5 @@
-//! Handles: closed twice, read-only, inherited by a fork, and directories of other stores.
+//! Handles that are closed twice, read-only or inherited across a fork, and directories of other
+//! stores.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +21,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(file).collect()
 }
 
-/// The files that LevelDB leaves of a small database.
+/// Creates the files of a small LevelDB database.
 fn leveldb(path: &Path) {
     std::fs::create_dir(path).unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(path.join(name), bytes).unwrap();
@@ -33,7 +34,7 @@ fn leveldb(path: &Path) {
     write("000003.ldb", b"blocks");
 }
 
-/// Regression: files were removed because of their names alone, and LevelDB uses the same names.
+/// Regression: files were removed based only on their names, and LevelDB uses the same names.
 #[test]
 fn another_stores_directory_is_neither_opened_nor_destroyed() {
     let dir = real_dir();
@@ -147,7 +148,7 @@ impl MergeOperator for Panicking {
     }
 }
 
-/// Regression: every flush failed at the operand, until nothing could be written, closed or opened.
+/// Regression: every flush failed at the operand, until writing, closing and opening all failed.
 #[test]
 fn an_operator_that_panics_at_one_operand_costs_that_key_alone() {
     let options = stepped().merge_operator(Arc::new(Panicking));
@@ -176,7 +177,7 @@ fn an_operator_that_panics_at_one_operand_costs_that_key_alone() {
     db.close().unwrap();
 }
 
-/// Regression: a forked child overwrote its parent's records in the log that both have mapped.
+/// Regression: a forked child overwrote its parent's records in the log that both had mapped.
 #[test]
 #[expect(
     unsafe_code,
@@ -210,7 +211,7 @@ fn a_forked_child_writes_nothing() {
     };
     let mut command = Command::new("true");
     // SAFETY: the closure takes no lock that another thread of this process could hold at the fork.
-    // The test checks exactly that: every call must be refused before it takes its first lock.
+    // The test checks exactly that: every call must fail before it takes its first lock.
     unsafe { command.pre_exec(check) };
     assert!(command.status().unwrap().success());
     db.put(b"parent too", &[3; 100]).unwrap();

@@ -1,4 +1,4 @@
-//! Keys with many versions: a cursor does not walk all of them.
+//! Keys with many versions: a cursor does not step through all of them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ fn value(n: u64, round: u64) -> Vec<u8> {
     format!("{n} in round {round}").into_bytes()
 }
 
-/// Ten keys that are overwritten again and again, all of it in memtables.
+/// Creates a database with ten keys that are overwritten repeatedly, with all versions in
+/// memtables.
 fn hot(order: &Arc<Counting>) -> Db {
     stepped()
         .memory_budget(16 << 20)
@@ -121,7 +122,7 @@ fn keys_of_many_versions_are_shown_as_they_are() {
             let mut cursor = snapshot.cursor();
             assert_eq!(&forward(&mut cursor), expected, "flushed {flushed}");
             assert_eq!(&backward(&mut cursor), expected, "flushed {flushed}");
-            // Back and forth at each entry.
+            // Move back and forth at each entry.
             for at in 1..expected.len() {
                 cursor.seek(&expected[at].0).unwrap();
                 cursor.prev().unwrap();
@@ -135,7 +136,7 @@ fn keys_of_many_versions_are_shown_as_they_are() {
     }
 }
 
-/// With one or two versions in each run there is nothing to search for, in either direction.
+/// With one or two versions per run, a cursor does not search in either direction.
 #[test]
 fn a_few_versions_in_many_runs_are_walked() {
     let order = Arc::new(Counting::default());
@@ -161,7 +162,7 @@ fn a_few_versions_in_many_runs_are_walked() {
     );
 }
 
-/// A cursor that changes direction searches instead of walking a long way.
+/// A cursor that changes direction searches instead of stepping over many entries.
 #[test]
 fn a_turn_walks_neither_newer_versions_nor_tombstones() {
     let order = Arc::new(Counting::default());
@@ -199,8 +200,8 @@ fn a_turn_walks_neither_newer_versions_nor_tombstones() {
     assert!(turned < 500, "{turned} comparisons past tombstones");
 }
 
-/// Bytewise until `on` is set. From then on, keys that begin with `lies` are on the other side of
-/// the hot key.
+/// Bytewise order until `on` is set. After that, keys that start with `lies` sort on the other side
+/// of the hot key.
 #[derive(Debug)]
 struct Changed {
     lies: u8,
@@ -227,8 +228,8 @@ impl Comparator for Changed {
     }
 }
 
-/// Regression: a source that was positioned again could land where the cursor had been, and the
-/// cursor never ended.
+/// Regression: a repositioned source could return to an earlier position of the cursor, and the
+/// cursor never reached an end.
 #[test]
 fn cursors_end_under_a_comparator_that_changes() {
     for (lies, flushed) in [(b'p', false), (b'p', true), (b'z', false), (b'z', true)] {
@@ -255,7 +256,7 @@ fn cursors_end_under_a_comparator_that_changes() {
             db.flush().unwrap();
         }
         order.on.store(true, Memory::Relaxed);
-        // What they show is undefined, but they must return.
+        // The results are undefined, but the calls must return.
         let mut cursor = db.cursor();
         let _ = cursor.seek_to_first();
         let _ = cursor.seek_to_last();
@@ -269,7 +270,7 @@ fn cursors_end_under_a_comparator_that_changes() {
     }
 }
 
-/// One key is not equal to itself, like a floating-point NaN.
+/// An order in which one key is not equal to itself, like a floating-point NaN.
 #[derive(Debug)]
 struct Irreflexive;
 
@@ -302,7 +303,7 @@ fn cursors_end_if_a_key_is_not_equal_to_itself() {
                 }
             }
             if flushed {
-                // Writing a table may refuse keys that are out of order.
+                // Writing a table may fail for keys that are out of order.
                 let _ = db.flush();
             }
             for other in [&b"a"[..], b"z", b"nan"] {

@@ -1,4 +1,4 @@
-//! How much disk space an idle or closed database takes in addition to its live data.
+//! The disk space that an idle or closed database takes in addition to its live data.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::stat;
 
 const MB: u64 = 1_000_000;
 
-/// Incompressible bytes.
+/// Returns incompressible bytes.
 fn value(seed: u64, len: usize) -> Vec<u8> {
     let mut random = Random::new(seed);
     let words = std::iter::repeat_with(|| random.next_u64().to_le_bytes());
@@ -28,7 +28,7 @@ fn options(env: Arc<dyn Env>) -> Options {
     Options::new().create_if_missing(true).env(env)
 }
 
-/// Total length of all files.
+/// Returns the total length of all files.
 fn on_disk(env: &dyn Env) -> u64 {
     let dir = env.open_dir("/db".as_ref(), false).unwrap();
     let names = dir.list().unwrap();
@@ -37,7 +37,7 @@ fn on_disk(env: &dyn Env) -> u64 {
     sizes.sum()
 }
 
-/// The most that an idle database may take.
+/// Returns the maximum size of an idle database.
 fn bound(alive: u64) -> u64 {
     (alive + alive / 5).max(alive + 8 * MB)
 }
@@ -51,7 +51,7 @@ fn check_bound(env: &dyn Env, alive: u64, what: &str) {
     );
 }
 
-/// Number of keys, and the length of their values.
+/// Pairs of the number of keys and the length of their values.
 const SHAPES: [(u64, usize); 4] = [
     (25, 1_000_000),
     (201, 100_000),
@@ -95,8 +95,8 @@ fn load(db: &Db, keys: u64, len: usize) {
     db.wait_idle().unwrap();
 }
 
-/// Regression: nearly all bytes of deleted large values stayed on disk, idle and after a clean
-/// close, until a flush.
+/// Regression: until a flush, nearly all bytes of deleted large values stayed on disk, both when
+/// idle and after a clean close.
 #[test]
 fn values_that_only_the_memtable_hides_are_reclaimed() {
     for (keys, len) in SHAPES {
@@ -131,7 +131,7 @@ fn short_values_that_only_the_memtable_hides_are_reclaimed() {
     check_bound(&*env, 0, "6,000 values of 3,000 bytes");
 }
 
-/// Values are deleted one by one. The bound holds at each check, although not every deletion is
+/// Values are deleted one by one. The bound holds at each check even though not every deletion is
 /// flushed.
 #[test]
 fn the_bound_holds_while_values_are_deleted_one_by_one() {
@@ -179,7 +179,7 @@ fn values_overwritten_in_the_memtable_are_reclaimed() {
     }
 }
 
-/// An idle database does not flush a memtable that hides nothing.
+/// An idle database does not flush a memtable that makes no older data dead.
 #[test]
 fn short_entries_of_an_idle_database_are_not_flushed() {
     let env = MemEnv::new(Background::Stepped);
@@ -196,8 +196,8 @@ fn short_entries_of_an_idle_database_are_not_flushed() {
     assert_eq!(stat(&db, "flushes"), flushed);
 }
 
-/// With a small budget segments are short, so a memtable that spans two of them keeps little of the
-/// log.
+/// With a small budget segments are short, so a memtable that spans two segments keeps only a small
+/// part of the log.
 #[test]
 fn a_memtable_across_two_short_segments_is_not_flushed() {
     let env = MemEnv::new(Background::Stepped);
@@ -209,14 +209,17 @@ fn a_memtable_across_two_short_segments_is_not_flushed() {
             db.wait_idle().unwrap();
             assert!(
                 stat(&db, "entries") <= n,
-                "the newest entries stay in memory"
+                "the newest entries must stay in memory"
             );
         }
     }
-    assert!(stat(&db, "flushes") > 1, "the load spans several segments");
+    assert!(
+        stat(&db, "flushes") > 1,
+        "the load must span several segments"
+    );
 }
 
-/// The log counts as well: a memtable that spans two segments, and a segment made for one long
+/// The log also counts: a memtable that spans two segments, and a segment created for one long
 /// record.
 #[test]
 fn an_idle_database_keeps_one_segment_of_the_log() {
@@ -277,12 +280,15 @@ impl Env for NoTime {
 fn wait_for_bound(env: &dyn Env, alive: u64) {
     let begun = Instant::now();
     while on_disk(env) > bound(alive) {
-        assert!(begun.elapsed().as_secs() < 60, "the space is not reclaimed");
+        assert!(
+            begun.elapsed().as_secs() < 60,
+            "the space was not reclaimed"
+        );
         std::thread::yield_now();
     }
 }
 
-/// Closing gives up after a while. The next handle continues, even without a write.
+/// Close stops reclaiming after a while. The next handle continues, even without a write.
 #[test]
 fn space_left_by_a_close_is_reclaimed_after_the_next_opening() {
     for partly in [false, true] {

@@ -1,11 +1,11 @@
-//! Reads the JSON of properties: objects, possibly nested, whose leaves are whole numbers.
+//! A reader for the JSON of properties: objects, possibly nested, whose leaves are integers.
 
 use std::collections::BTreeMap;
 
-/// The numbers of `json` by name, where a nested field is named `outer.inner`.
+/// Returns the numbers of `json` by name, where a nested field is named `outer.inner`.
 ///
 /// # Panics
-/// If `json` is anything but one such object.
+/// If `json` is not exactly one such object.
 #[track_caller]
 pub(crate) fn numbers(json: &str) -> BTreeMap<String, u64> {
     let mut fields = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Values that memtables leave in the log: they stay while a reader needs them, and are checked.
+//! Values that memtables leave in the log: they stay as long as a reader needs them, and are
+//! checked.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn on_disk() -> Options {
     Options::new().create_if_missing(true).memory_budget(BUDGET)
 }
 
-/// A value whose length and contents depend on its round and key.
+/// Returns a value whose length and contents depend on its round and key.
 fn value(round: u32, n: u32) -> Vec<u8> {
     [round.to_be_bytes(), n.to_be_bytes()].concat().repeat(20)
 }
@@ -25,7 +26,7 @@ fn fill(db: &Db, round: u32, keys: u32) {
 }
 
 /// Writes many times the length of the log while cursors read memtables whose values are in it.
-/// Segments are reused all the time, but those must not be.
+/// Segments are constantly reused, but the ones being read must not be.
 fn cursors_keep_the_segments_they_read(options: &Options, path: &Path) {
     let db = options.open(path).unwrap();
     let mut cursors = Vec::new();
@@ -54,8 +55,8 @@ fn cursors_keep_the_log_that_they_read_values_from() {
     cursors_keep_the_segments_they_read(&threaded(), Path::new("/db"));
 }
 
-/// Closes the database, opens it again, writes more than the log holds, and walks a cursor of the
-/// first handle. The cursor must be invalid or still show the entry it was on.
+/// Closes the database, opens it again, writes more than the log holds, and moves a cursor of the
+/// first handle. The cursor must be invalid or still return its entry.
 fn reopen_beside_a_cursor(dir: &Path, before: impl FnOnce(), after: impl FnOnce()) {
     let db = on_disk().open(dir).unwrap();
     fill(&db, 1, 500);
@@ -78,14 +79,14 @@ fn reopen_beside_a_cursor(dir: &Path, before: impl FnOnce(), after: impl FnOnce(
     again.close().unwrap();
 }
 
-/// A clean close leaves log files for the next handle to reuse, but not those that a cursor reads.
+/// A clean close leaves log files for the next handle to reuse, except files that a cursor reads.
 #[test]
 fn a_log_file_that_a_cursor_reads_is_not_left_to_the_next_handle() {
     let dir = real_dir();
     reopen_beside_a_cursor(dir.path(), || {}, || {});
 }
 
-/// Regression: a close failed to remove the file, and the next handle reused it.
+/// Regression: close failed to remove the file, and the next handle reused it.
 #[test]
 fn a_log_file_that_could_not_be_removed_is_not_used_under_a_cursor() {
     let (dir, kept) = (real_dir(), real_dir());
@@ -115,7 +116,8 @@ fn log_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Simulates a failing disk that refuses a page of the log: the system drops the page, and later
-/// reads return what the file held before. Neither a get nor a flush may take that for the value.
+/// reads return what the file held before. Neither a get nor a flush may treat these bytes as the
+/// value.
 #[test]
 fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     let dir = real_dir();
@@ -136,7 +138,7 @@ fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     assert_eq!(db.get(b"whole").unwrap().unwrap(), [b'w'; 100]);
     assert_eq!(db.get(b"short").unwrap().unwrap(), b"LLLL");
     let error = match db.get(b"lost") {
-        // Where the log cannot be mapped, values are copied into the memtable.
+        // If the log cannot be mapped, values are copied into the memtable.
         Ok(found) => return assert_eq!(found.unwrap(), [b'L'; 100]),
         Err(error) => error,
     };

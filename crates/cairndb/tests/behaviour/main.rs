@@ -1,4 +1,4 @@
-//! Tests of the promises of the public API, on a real directory and in memory.
+//! Tests of the guarantees of the public API, on a real directory and in memory.
 
 #![expect(
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ use std::sync::Arc;
 use cairndb::env::{Background, MemEnv};
 use cairndb::{Db, Options};
 
-/// Options with a new in-memory environment whose background work is stepped.
+/// Returns options with a new in-memory environment whose background work is stepped.
 fn stepped() -> Options {
     Options::new()
         .env(MemEnv::new(Background::Stepped))
@@ -47,16 +47,18 @@ fn stepped() -> Options {
         .memory_budget(256 << 10)
 }
 
-/// Like [`stepped`], with background work on threads.
+/// Like [`stepped`], but with background work on threads.
 fn threaded() -> Options {
     stepped().env(MemEnv::new(Background::Threads))
 }
 
-/// A new database in memory, and the options to open it again.
+/// Returns a new database in memory, and the options to open it again.
 fn mem_db() -> (Db, Options) {
     let options = stepped();
     (
-        options.open("/db").expect("a new database in memory opens"),
+        options
+            .open("/db")
+            .expect("a new database in memory must open"),
         options,
     )
 }
@@ -64,41 +66,41 @@ fn mem_db() -> (Db, Options) {
 /// Held by every test that needs gigabytes, so that they run one at a time.
 static LARGEST: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-/// A directory that is removed at the end of the test.
+/// Returns a directory that is removed at the end of the test.
 fn real_dir() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory can be created")
 }
 
-/// The field `name` of the property `cairndb.stats`.
+/// Returns the field `name` of the property `cairndb.stats`.
 #[track_caller]
 fn stat(db: &Db, name: &str) -> u64 {
     field(db, "cairndb.stats", name)
 }
 
-/// The number `name` of `property`. The name of a nested field is a path: `runs.count`.
+/// Returns the number `name` of `property`. The name of a nested field is a path: `runs.count`.
 #[track_caller]
 fn field(db: &Db, property: &str, name: &str) -> u64 {
-    let fields = json::numbers(&db.property(property).expect("the property exists"));
+    let fields = json::numbers(&db.property(property).expect("the property must exist"));
     let found = fields.get(name).copied();
     found.unwrap_or_else(|| panic!("{property} has no field {name}: {fields:?}"))
 }
 
-/// All entries, from a forward scan.
+/// Returns all entries, from a forward scan.
 fn all(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
     db.iter()
         .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))
         .collect::<Result<_, _>>()
-        .expect("a scan succeeds")
+        .expect("a scan must succeed")
 }
 
-/// All entries in key order, from a backward scan.
+/// Returns all entries in key order, from a backward scan.
 fn all_backward(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut entries: Vec<_> = db
         .iter()
         .rev()
         .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))
         .collect::<Result<_, _>>()
-        .expect("a scan succeeds");
+        .expect("a scan must succeed");
     entries.reverse();
     entries
 }

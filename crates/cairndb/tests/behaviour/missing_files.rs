@@ -1,5 +1,5 @@
-//! A missing file of the database is damage. Every call names the file, and none reports a missing
-//! database or key instead.
+//! A missing file of the database is corruption. Every failing call names the file, and no call
+//! reports a missing database or key instead.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn options() -> Options {
         .mapped(false)
 }
 
-/// A closed database with one table and one value file.
+/// Creates and closes a database with one table and one value file.
 fn closed(path: &Path) {
     let db = options().open(path).unwrap();
     for n in 0..400u32 {
@@ -30,7 +30,7 @@ fn closed(path: &Path) {
     db.close().unwrap();
 }
 
-/// The only file in `path` with the extension `end`.
+/// Returns the only file in `path` with the extension `end`.
 fn only(path: &Path, end: &str) -> PathBuf {
     let names = std::fs::read_dir(path).unwrap();
     let paths = names.map(|entry| entry.unwrap().path());
@@ -110,7 +110,7 @@ const WRITES: [Call; 5] = [
     }),
     ("checkpoint", |db| db.checkpoint(db.path().join("copy"))),
     ("wait_idle", |db| {
-        // Enough runs that they are compacted together with the oldest.
+        // Enough runs to be compacted together with the oldest run.
         for round in 0..12u32 {
             for n in 0..400u32 {
                 db.put(&n.to_be_bytes(), &round.to_le_bytes().repeat(100))?;
@@ -201,7 +201,7 @@ fn a_missing_value_file_is_damage_in_every_call() {
     assert!(writes.contains("checkpoint"), "{writes:?}");
 }
 
-/// A file that was read and then closed is opened again by its name.
+/// A file that was read and then closed is reopened by name.
 #[test]
 fn a_file_removed_after_it_was_read_is_damage() {
     for end in ["tbl", "val"] {
@@ -210,7 +210,8 @@ fn a_file_removed_after_it_was_read_is_damage() {
         let db = options().open(dir.path()).unwrap();
         each(db.iter()).unwrap();
         std::fs::remove_file(only(dir.path(), end)).unwrap();
-        // An open file can still be read. A file that was closed meanwhile is damage.
+        // An open file can still be read. Reading a file that was closed in the meantime is a
+        // corruption error.
         for (call, run) in READS {
             if let Err(error) = run(&db) {
                 assert_eq!(error.kind(), ErrorKind::Corruption, "{call}: {error}");
@@ -245,7 +246,7 @@ fn a_missing_manifest_is_damage() {
         let dir = real_dir();
         let path = dir.path();
         closed(path);
-        // Stands for a process that ends without closing.
+        // Simulates a process that ends without closing.
         let left = (!clean).then(|| {
             let db = options().open(path).unwrap();
             db.put(b"k", b"v").unwrap();
@@ -256,7 +257,7 @@ fn a_missing_manifest_is_damage() {
         for entry in std::fs::read_dir(path).unwrap() {
             let file = entry.unwrap().path();
             let copied = std::fs::copy(&file, copy.path().join(file.file_name().unwrap()));
-            // The worker of the open handle may remove a spare log meanwhile.
+            // The worker of the open handle may remove a spare log in the meantime.
             if let Err(error) = copied {
                 assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
             }
@@ -318,11 +319,11 @@ fn a_missing_log_segment_is_damage() {
             }
         }
     }
-    assert!(damaged > 0, "no segment was needed");
+    assert!(damaged > 0, "recovery needed none of the removed segments");
 }
 
 /// The directory is removed under an open handle. The system call fails, and `NotFound` would be
-/// wrong, because there was a database.
+/// wrong, because the database existed.
 #[test]
 fn a_removed_directory_is_an_io_error() {
     let dir = real_dir();

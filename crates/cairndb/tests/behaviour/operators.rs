@@ -1,4 +1,4 @@
-//! User-defined merge operators: they may read the database, refuse an operand, and fail.
+//! User-defined merge operators: they may read the database, reject an operand, and fail.
 
 use std::sync::{Arc, Mutex};
 
@@ -68,7 +68,7 @@ fn an_operand_that_the_operator_refuses_is_not_written() {
     assert_eq!(db.get(b"o").unwrap().unwrap(), 7u64.to_le_bytes());
 }
 
-/// The keys that an iterator yields, with `!` for each error.
+/// Returns the keys that an iterator yields, with `!` for each error.
 fn seen(entries: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value)>>) -> Vec<u8> {
     let seen = entries.map(|entry| entry.map_or(b'!', |(key, _)| key[0]));
     seen.take(20).collect()
@@ -94,7 +94,7 @@ fn a_scan_continues_past_a_key_that_cannot_be_folded() {
         );
         assert_eq!(seen(db.range(after)), b"oz");
         assert_eq!(seen(db.prefix(b"n")), b"!");
-        // The ends meet at this key: exactly one of them yields the error.
+        // The two ends meet at this key, and exactly one of them yields the error.
         for turns in 0..5 {
             let mut both = db.iter();
             let mut keys = seen(both.by_ref().take(turns));
@@ -171,7 +171,7 @@ fn an_operand_has_a_durability_of_its_own() {
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"12"[..]));
 }
 
-/// A get asks each source for a few versions one by one, and then for the rest.
+/// A get reads a few versions of each source one by one, and then the rest at once.
 #[test]
 fn any_number_of_operands_is_folded_wherever_they_are() {
     let counts = [0, 1, 3, 4, 5, 9];
@@ -213,7 +213,7 @@ fn any_number_of_operands_is_folded_wherever_they_are() {
                     (db.get(b"k").unwrap(), &value),
                     (snapshot.get(b"k").unwrap(), &then),
                 ] {
-                    // Deleted, or never written, and no operand since.
+                    // The key was deleted or never written, and has no newer operand.
                     let is_there = !expected.is_empty();
                     let expected = is_there.then_some(expected.as_slice());
                     assert_eq!(found.as_deref(), expected, "{what}");
@@ -224,12 +224,12 @@ fn any_number_of_operands_is_folded_wherever_they_are() {
     }
 }
 
-/// Fills the database from within a merge, and reads as well if asked to. So everything written
-/// here is written while a compaction is running.
+/// Fills the database from within a merge, and also reads if requested. So all writes happen while
+/// a compaction is running.
 #[derive(Debug, Default)]
 struct Busy(Mutex<Option<(Db, bool)>>);
 
-/// Causes more flushes than there may be runs, each over the whole key range.
+/// Causes more flushes than the maximum number of runs, each over the whole key range.
 fn fill(db: &Db, reads: bool) {
     for number in 0..20_000u32 {
         let key = (number.wrapping_mul(2_654_435_761) >> 8).to_be_bytes();
@@ -253,7 +253,7 @@ impl MergeOperator for Busy {
 
 /// Regression: once there were too many runs, a writer waited for the end of the running
 /// compaction, which takes seconds in a large store. With concurrent reads it waited as soon as a
-/// compaction of most of the runs had begun.
+/// compaction of most of the runs had started.
 #[test]
 fn a_writer_makes_room_while_a_compaction_runs() {
     for (runs, reads) in [(2, false), (2, true), (19, true)] {

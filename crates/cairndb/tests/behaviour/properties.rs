@@ -1,4 +1,4 @@
-//! Properties, and that the guide documents exactly their fields.
+//! Properties: the guide must document exactly their fields.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use crate::mem_db;
 
 const PAGE: &str = include_str!("../../../../docs/guide/properties.md");
 
-/// The names in a JSON text. All values are numbers, so these are the quoted strings.
+/// Returns the names in a JSON string. All values are numbers, so the names are the quoted strings.
 fn names(json: &str) -> BTreeSet<&str> {
     json.split('"').skip(1).step_by(2).collect()
 }
 
-/// The names in the first column of the guide's section about `property`.
+/// Returns the names in the first column of the guide's section about `property`.
 fn documented(property: &str) -> BTreeSet<&'static str> {
     let (_, section) = PAGE.split_once(&format!("## `{property}`")).unwrap();
     let (section, _) = section.split_once("\n## ").unwrap_or((section, ""));

@@ -1,5 +1,5 @@
 //! Queues: entries put at the tail and deleted at the head leave tombstones that a seek must not
-//! walk again.
+//! step over again.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -17,7 +17,7 @@ fn key(n: u64) -> Vec<u8> {
     format!("queue {n:08}").into_bytes()
 }
 
-/// The first key at or after `from`.
+/// Returns the first key at or after `from`.
 fn first(db: &Db, from: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut cursor = db.cursor();
     match from {
@@ -27,7 +27,7 @@ fn first(db: &Db, from: Option<&[u8]>) -> Option<Vec<u8>> {
     cursor.valid().then(|| cursor.key().to_vec())
 }
 
-/// Regression: each read of the head took as many steps as entries had been deleted before.
+/// Regression: each read of the head took one step for every entry deleted before.
 #[test]
 fn reading_the_head_of_a_queue_does_not_walk_deleted_entries() {
     const LENGTH: u64 = 20;
@@ -54,8 +54,8 @@ fn reading_the_head_of_a_queue_does_not_walk_deleted_entries() {
         let early = order.of(|| (begun..begun + 200).for_each(turn));
         (begun + 200..begun + TURNS - 200).for_each(turn);
         let late = order.of(|| (begun + TURNS - 200..begun + TURNS).for_each(turn));
-        // A memtable may be sealed meanwhile, after which one read walks. Before the fix every read
-        // walked 6,000 tombstones.
+        // A memtable may be sealed in the meantime, after which one read steps over tombstones.
+        // Before the fix every read stepped over 6,000 tombstones.
         assert!(
             late < 8 * early,
             "{early} comparisons at first, {late} later"
@@ -63,7 +63,7 @@ fn reading_the_head_of_a_queue_does_not_walk_deleted_entries() {
     }
 }
 
-/// A stack, and a queue whose head is its greatest key.
+/// A stack and a queue whose head is its greatest key.
 #[test]
 fn reading_the_last_key_does_not_walk_deleted_entries_either() {
     const TURNS: u64 = 2_000;
@@ -94,7 +94,7 @@ fn reading_the_last_key_does_not_walk_deleted_entries_either() {
         let early = order.of(|| (0..200).for_each(turn));
         (200..TURNS - 200).for_each(turn);
         let late = order.of(|| (TURNS - 200..TURNS).for_each(turn));
-        // Before the fix every read walked two thousand tombstones.
+        // Before the fix every read stepped over two thousand tombstones.
         assert!(
             late < 4 * early,
             "stack {stack}: {early} comparisons at first, {late} later"
@@ -102,7 +102,8 @@ fn reading_the_last_key_does_not_walk_deleted_entries_either() {
     }
 }
 
-/// Entries put into other queues, and before all of them, must not make a read walk either.
+/// Entries put into other queues, or before all queues, must not make a read step over tombstones
+/// either.
 #[test]
 fn queues_are_read_in_turn_between_other_writes() {
     const QUEUES: u64 = 16;
@@ -147,7 +148,7 @@ fn what_an_older_cursor_finds_deleted_is_deleted_at_its_moment_only() {
     cursor.seek_to_first().unwrap();
     assert!(!cursor.valid(), "the cursor is older than the new entries");
     assert_eq!(first(&db, None), Some(key(200)));
-    // The same for entries between keys that are deleted by then.
+    // The same for entries between keys that have been deleted by now.
     db.put(&key(100), b"job").unwrap();
     db.delete(&key(100)).unwrap();
     db.put(&key(150), b"job").unwrap();
@@ -250,7 +251,7 @@ fn reads_of_queues_see_every_operation_between_them() {
                     tails[queue] += 1;
                 }
                 35..50 => {
-                    // Many at once, so that the stretch of tombstones grows long.
+                    // Many at once, so that the sequence of tombstones grows long.
                     let taken = usize::try_from(random.below(40)).unwrap();
                     let range = name(queue, 0)..name(queue, 999_999);
                     let mut heads: Vec<_> =
@@ -330,11 +331,7 @@ fn operands_on_deleted_keys_are_seen() {
     assert_eq!((cursor.key(), cursor.value()), (&*key(40), &b"new"[..]));
     drop(cursor);
     let (other, _) = mem_db();
-    assert_eq!(
-        first(&other, None),
-        None,
-        "nothing is shared between databases"
-    );
+    assert_eq!(first(&other, None), None, "databases must not share state");
 }
 
 /// A producer runs concurrently with the consumer. It puts most jobs at the tail, and some before

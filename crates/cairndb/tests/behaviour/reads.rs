@@ -15,7 +15,7 @@ fn write(db: &Db, residue: u8) {
     }
 }
 
-/// Three quarters of the keys, in a compacted run, a younger run and the mutable memtable.
+/// Puts three quarters of the keys in a compacted run, a newer run and the mutable memtable.
 fn three_layers() -> Db {
     let (db, _) = mem_db();
     write(&db, 0);
@@ -32,7 +32,7 @@ fn three_layers() -> Db {
     db
 }
 
-/// Keys 00..99, in a compacted run, two younger runs and the mutable memtable.
+/// Puts keys 00..99 in a compacted run, two newer runs and the mutable memtable.
 fn layered() -> Db {
     let db = three_layers();
     db.flush().unwrap();
@@ -44,8 +44,8 @@ fn keys(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
     range.map(|n| format!("{n:02}").into_bytes()).collect()
 }
 
-/// Regression: a cursor left its sources to the next one, and the mutable memtable was missing
-/// among them, because it had been empty.
+/// Regression: a cursor passed its sources on to the next cursor without the mutable memtable,
+/// because that memtable had been empty.
 #[test]
 fn a_cursor_sees_writes_made_since_another_was_dropped() {
     let db = three_layers();
@@ -77,8 +77,8 @@ fn a_cursor_sees_writes_made_since_another_was_dropped() {
     assert_eq!(moved.key(), b"000");
 }
 
-/// After a number of lone seeks, a seek looks its key up as a get does, without positioning its
-/// sources. A move after such a seek must continue from there.
+/// After a number of lone seeks, a seek looks up its key like a get, without positioning its
+/// sources. A move after such a seek must continue from the key.
 #[test]
 fn lone_seeks_lead_to_the_same_entries() {
     let (one_run, _) = mem_db();
@@ -123,7 +123,7 @@ fn lone_seeks_lead_to_the_same_entries() {
     }
 }
 
-/// The shortcut of lone seeks shows in the number of comparisons: each source that is positioned
+/// The shortcut of lone seeks lowers the number of comparisons, because positioning each source
 /// costs some.
 #[test]
 fn lone_seeks_position_no_source() {
@@ -151,7 +151,7 @@ fn lone_seeks_position_no_source() {
         comparisons
     };
     let followed: u64 = (0..SEEKS).map(|n| seek(n, true)).sum();
-    // The first lone seeks only announce the habit.
+    // The first lone seeks only establish the pattern.
     let _: u64 = (0..SEEKS).map(|n| seek(n, false)).sum();
     let alone: u64 = (0..SEEKS).map(|n| seek(n, false)).sum();
     assert!(
@@ -160,7 +160,7 @@ fn lone_seeks_position_no_source() {
     );
 }
 
-/// One run that also holds what a snapshot needs: older versions, tombstones, operands.
+/// One run that also holds the data of a snapshot: older versions, tombstones, operands.
 #[test]
 fn lone_seeks_in_a_run_respect_snapshots() {
     let options = stepped().merge_operator(Arc::new(Append));
@@ -198,9 +198,9 @@ fn lone_seeks_in_a_run_respect_snapshots() {
     }
 }
 
-/// Checks that a seek to `sought`, and sometimes steps after it, show the entries of `expected`, in
-/// either order. Most seeks are alone, because a step makes the next seeks position their sources
-/// again.
+/// Checks that a seek to `sought`, and sometimes steps after it, return the entries of `expected`,
+/// in either order. Most seeks have no steps, because a step makes the next seeks position their
+/// sources again.
 fn check_seek(
     mut cursor: Cursor,
     sought: &str,
@@ -223,8 +223,8 @@ fn check_seek(
     }
 }
 
-/// A run, and above it, in memory or in more runs, entries that a snapshot sees and others that it
-/// does not see, in either order.
+/// A run with entries above it, in memory or in more runs, of which a snapshot contains only some,
+/// in either order.
 #[test]
 fn lone_seeks_respect_snapshots() {
     for (backwards, runs) in [
@@ -245,8 +245,8 @@ fn lone_seeks_respect_snapshots() {
             db.put(&key(n), &[n; 20]).unwrap();
         }
         let mut moments = vec![(db.snapshot(), all(&db))];
-        // The last key of the run, or the first in reverse order. The first snapshot does not see
-        // it.
+        // The last key of the run, or the first in reverse order. The first snapshot does not
+        // contain it.
         db.put(b"z", b"late").unwrap();
         db.compact_range(..).unwrap();
         for n in 0..200u8 {
@@ -405,7 +405,7 @@ fn both_ends_of_an_iterator_meet() {
     assert_eq!(seen, keys(0..100));
 }
 
-/// Entries that are passed over are not copied, but counted like those that are.
+/// Skipped entries are not copied, but counted like copied ones.
 #[test]
 fn skipped_and_counted_entries_are_the_entries_that_exist() {
     let db = layered();
@@ -426,12 +426,12 @@ fn skipped_and_counted_entries_are_the_entries_that_exist() {
     assert_eq!(key(iter.nth(30)), Some(all[30].clone()));
     assert_eq!(key(iter.nth_back(30)), Some(all[69].clone()));
     assert_eq!(key(iter.next()), Some(all[31].clone()));
-    assert_eq!(iter.try_count().unwrap(), 37, "entries between both ends");
+    assert_eq!(iter.try_count().unwrap(), 37, "wrong number of entries");
     let mut met = db.iter();
     assert!(met.nth_back(60).is_some() && met.nth(60).is_none());
     assert!(met.next_back().is_none());
     db.close().unwrap();
-    assert_eq!(db.iter().count(), 0, "an error is not an entry");
+    assert_eq!(db.iter().count(), 0, "an error must not count as an entry");
     let error = db.iter().try_count().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(
@@ -501,9 +501,8 @@ fn an_open_cursor_keeps_its_moment() {
 
 fn sendable<T: Send + Sync>(_: &T) {}
 
-/// A thread holds a few views without a reference count. Cursors beyond those, cursors of threads
-/// that have ended and cursors moved to other threads keep their views as well, however often views
-/// change.
+/// A thread holds a few views without a reference count. Further cursors, cursors of finished
+/// threads and cursors moved to other threads also keep their views, however often views change.
 #[test]
 fn many_cursors_of_one_thread_keep_their_moments() {
     let (db, _) = mem_db();
@@ -515,7 +514,7 @@ fn many_cursors_of_one_thread_keep_their_moments() {
     };
     for moment in 0..6u8 {
         change(moment);
-        // More than the thread has room for, without a change of the view between them.
+        // More cursors than the thread has room for, without a change of the view in between.
         cursors.extend((0..20).map(|_| (moment, db.cursor())));
         let other = db.clone();
         let made = std::thread::spawn(move || (0..9).map(|_| other.cursor()).collect::<Vec<_>>());
@@ -543,7 +542,7 @@ fn many_cursors_of_one_thread_keep_their_moments() {
     assert_eq!(
         field(&db, "cairndb.memory", "pinned"),
         0,
-        "dropped cursors pin nothing"
+        "dropped cursors must pin nothing"
     );
     assert_eq!(db.get(b"k").unwrap().unwrap(), [6; 40]);
 }
@@ -648,7 +647,7 @@ fn a_cursor_of_a_closed_database_is_invalid() {
     assert!(entries.next_back().is_none());
 }
 
-/// Tables that only a cursor keeps are reported, and are removed after the cursor.
+/// Tables that only a cursor keeps alive are reported, and are removed after the cursor is dropped.
 #[test]
 fn tables_that_only_cursors_keep_are_reported() {
     let (db, _) = mem_db();
@@ -671,7 +670,7 @@ fn tables_that_only_cursors_keep_are_reported() {
     assert_eq!(held(), 0);
 }
 
-/// Regression: memtables that only cursors kept were not reported anywhere.
+/// Regression: memtables that only cursors kept alive were not reported anywhere.
 #[test]
 fn memtables_that_cursors_pin_are_reported() {
     let (db, _) = mem_db();

@@ -1,4 +1,4 @@
-//! Bugs found by the model test or by review, each reduced to a few lines.
+//! Regression tests for bugs that the model test or reviews found, each reduced to a few lines.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ fn append() -> Arc<dyn MergeOperator> {
     Arc::new(Append)
 }
 
-/// Regression: every operand was alone in its run, so each had lost its sequence number. A
-/// compaction that could not fold them then met two equal ones.
+/// Regression: every operand was the only one in its run, so each had lost its sequence number. A
+/// compaction that could not fold them then encountered two equal entries.
 #[test]
 fn operands_alone_in_their_runs_are_compacted_above_a_deeper_run() {
     let db = stepped().merge_operator(append()).open("/db").unwrap();
@@ -34,7 +34,8 @@ fn operands_alone_in_their_runs_are_compacted_above_a_deeper_run() {
 }
 
 /// Regression: a version that an earlier compaction had renumbered to 0 stayed below a newer
-/// version of its key. The page of such versions then counted as one without second versions.
+/// version of its key. The page of such versions was then treated as a page without second
+/// versions.
 #[test]
 fn a_snapshot_hides_no_newer_version_from_a_backward_scan() {
     let (db, _) = mem_db();
@@ -53,7 +54,7 @@ fn a_snapshot_hides_no_newer_version_from_a_backward_scan() {
     assert_eq!(then, [1; 200]);
 }
 
-/// Regression: an idle database compacted tombstones again and again while a snapshot needed them.
+/// Regression: an idle database compacted tombstones repeatedly while a snapshot needed them.
 #[test]
 fn an_idle_database_stops_compacting_while_a_snapshot_needs_its_tombstones() {
     let (db, _) = mem_db();
@@ -103,7 +104,7 @@ fn fold_case() -> Options {
         .merge_operator(append())
 }
 
-/// Regression: a large value was bound to the exact bytes of its key and could not be read under an
+/// Regression: a large value was tied to the exact bytes of its key and could not be read under an
 /// equal key.
 #[test]
 fn a_large_value_is_found_under_every_equal_key() {
@@ -131,8 +132,8 @@ fn a_large_value_is_found_under_every_equal_key() {
     );
 }
 
-/// Regression: backward scans showed the key of the oldest version. After a compaction even a
-/// snapshot taken earlier showed the key of the newest.
+/// Regression: backward scans returned the key of the oldest version. After a compaction even an
+/// earlier snapshot returned the key of the newest version.
 #[test]
 fn a_scan_shows_the_key_as_last_written() {
     let db = fold_case().open("/db").unwrap();
@@ -150,7 +151,7 @@ fn a_scan_shows_the_key_as_last_written() {
     }
 }
 
-/// Regression: the end of a prefix was computed as for bytewise order.
+/// Regression: the end of a prefix was computed for bytewise order even under other orders.
 #[test]
 fn a_prefix_under_another_order_ends_where_the_keys_do() {
     let db = fold_case().open("/db").unwrap();
@@ -178,11 +179,15 @@ fn a_prefix_under_another_order_ends_where_the_keys_do() {
     }
     assert_eq!(db.prefix(b"ab").count(), 1);
     assert_eq!(db.prefix(b"ab").rev().count(), 1);
-    assert_eq!(db.prefix(b"").rev().count(), 0, "the empty key is the last");
+    assert_eq!(
+        db.prefix(b"").rev().count(),
+        0,
+        "the empty key must be the last"
+    );
 }
 
-/// Regression: on the fast path a lone seek to a key before the common prefix of a table's keys
-/// landed on the first entry of whatever page the rest of the key led to.
+/// Regression: on the fast path, a lone seek to a key before the common prefix of a table's keys
+/// landed on the first entry of the page that the rest of the key selected.
 #[test]
 fn a_lone_seek_before_the_first_key_finds_the_first() {
     let dir = real_dir();
@@ -191,7 +196,8 @@ fn a_lone_seek_before_the_first_key_finds_the_first() {
         .open(dir.path())
         .unwrap();
     let key = |n: u32| format!("user{n:06}");
-    // Values that do not compress, not even together: the fast path does not read pages of groups.
+    // Values that do not compress, not even in groups, because the fast path does not read pages of
+    // groups.
     let mut random = Random::new(7);
     for n in 0..20_000_u32 {
         let value: Vec<u8> = (0..60)

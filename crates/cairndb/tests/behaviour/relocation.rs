@@ -15,7 +15,7 @@ const VALUE_BYTES: usize = 20_000;
 const KEYS: u32 = 200;
 const LIVE: u64 = KEYS as u64 * VALUE_BYTES as u64;
 
-/// Without compression, so that the space taken by the values is known.
+/// Returns options without compression, so that the space taken by the values is known.
 fn options(env: Arc<dyn Env>) -> Options {
     encoding(env).compression(Compression::None)
 }
@@ -34,7 +34,7 @@ fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
 }
 
-/// The value of key `n` after it was put `round` times.
+/// Returns the value of key `n` after it was put `round` times.
 fn value(n: u32, round: u32) -> Vec<u8> {
     let seed = n.wrapping_mul(31).wrapping_add(round.wrapping_mul(7919));
     let words = (0..).map(|at: u32| at.wrapping_mul(seed | 1).rotate_left(9).to_le_bytes());
@@ -70,7 +70,7 @@ fn check(db: &Db, rounds: &[u32]) {
     assert_eq!(scanned, rounds.len());
 }
 
-/// Total length of the value files.
+/// Returns the total length of the value files.
 fn on_disk(env: &dyn Env) -> u64 {
     let dir = env.open_dir("/db".as_ref(), false).unwrap();
     let names = dir.list().unwrap();
@@ -102,7 +102,7 @@ fn an_idle_database_reclaims_overwritten_values() {
     assert_eq!(
         stat(&db, "moved_value_bytes"),
         moved,
-        "values are moved only once"
+        "values must be moved only once"
     );
 
     for n in (0..KEYS).step_by(2) {
@@ -138,7 +138,7 @@ fn compacting_everything_reclaims_overwritten_values() {
     assert_eq!(
         stat(&db, "moved_value_bytes"),
         0,
-        "compacting a bounded range moves no values"
+        "compacting a bounded range must not move values"
     );
     db.compact_range(..).unwrap();
     let after = on_disk(&*env);
@@ -147,7 +147,7 @@ fn compacting_everything_reclaims_overwritten_values() {
     db.close().unwrap();
 }
 
-/// Snapshots and cursors keep the files that existed when they were made.
+/// Snapshots and cursors keep the files that existed when they were created.
 #[test]
 fn snapshots_and_cursors_keep_their_values() {
     let (env, options) = mem();
@@ -205,7 +205,7 @@ fn under_load_dead_space_is_bounded() {
                 while db.step_background(job).unwrap() {}
             }
             let live = LIVE + u64::from(step / 16) * VALUE_BYTES as u64;
-            // In addition, only runs that are not yet compacted record that some values are dead.
+            // In addition, some values are known to be dead only in uncompacted runs.
             let bytes = on_disk(&*env);
             assert!(
                 bytes < 2 * live + (2 << 20) + (9 << 20),
@@ -272,14 +272,14 @@ fn power_may_fail_while_values_are_copied() {
             after.close().unwrap();
         }
     }
-    assert!(given_back > 0, "some crash states have less on disk");
+    assert!(given_back > 0, "some crash states must have less on disk");
     assert!(stat(&db, "moved_value_bytes") > 0);
     db.close().unwrap();
     assert!(env.violations().is_empty());
 }
 
-/// Every operation on a value file fails once. Nothing is lost, and no space stays occupied for
-/// good.
+/// Every operation on a value file fails once. Nothing is lost, and no space stays occupied
+/// permanently.
 #[test]
 fn a_failed_copy_is_repeated() {
     for kind in [OpKind::Create, OpKind::Append] {
@@ -308,8 +308,8 @@ fn a_failed_copy_is_repeated() {
     }
 }
 
-/// Reads of its key report the damage, as before. All other values are moved, and no job retries
-/// for ever.
+/// Reads of the damaged value's key still report the damage. All other values are moved, and no job
+/// retries forever.
 #[test]
 fn a_damaged_value_stays_where_it_is() {
     let env = SimEnv::new(5);
@@ -329,7 +329,7 @@ fn a_damaged_value_stays_where_it_is() {
     let (path, _) = first.unwrap();
     // Damage the first value, which is live.
     assert!(env.corrupt(path, 5000, 1));
-    // Closing also reclaims space, and reads the damaged value.
+    // Close also reclaims space, and reads the damaged value.
     db.close().unwrap();
 
     let db = options.open("/db").unwrap();
@@ -358,7 +358,7 @@ fn a_damaged_value_stays_where_it_is() {
     db.close().unwrap();
 }
 
-/// A value that compresses to a fifth, except for the keys that are to be incompressible.
+/// Returns a value that compresses to a fifth, or an incompressible value for some keys.
 fn prose(n: u32, round: u32) -> Vec<u8> {
     if n % 7 == 3 {
         let mut random = Random::new(u64::from(n) << 32 | u64::from(round));
@@ -404,11 +404,11 @@ fn compressible_values_are_compressed_when_idle() {
     assert_eq!(
         stat(&db, "moved_value_bytes"),
         moved,
-        "values are moved only once"
+        "values must be moved only once"
     );
     db.close().unwrap();
 
-    // They are not moved after reopening either, nor without compression. Compressed values stay
+    // Values are also not moved after reopening or without compression. Compressed values stay
     // compressed when they are moved.
     cairndb::verify("/db", &options).unwrap();
     let db = options.clone().compression(Compression::None);
@@ -466,12 +466,12 @@ fn compact_range_compresses_large_values_and_snapshots_see_them() {
     assert_eq!(
         stat(&db, "moved_value_bytes"),
         moved,
-        "compact_range moved all values"
+        "compact_range must move all values"
     );
     assert_eq!(
         stat(&db, "value_files"),
         files,
-        "compact_range dropped all dead files"
+        "compact_range must drop all dead files"
     );
     check_prose(&db, |n| u32::from(n % 2 == 0));
     for n in 0..KEYS {
@@ -509,14 +509,14 @@ fn power_may_fail_while_large_values_are_compressed() {
     }
     assert!(
         encoded > 0,
-        "some crash states have only the compressed files"
+        "some crash states must have only the compressed files"
     );
     db.close().unwrap();
     assert!(env.violations().is_empty());
 }
 
 /// Regression: a value that compresses to a few bytes consists mostly of its header. The header was
-/// counted as dead space, so the value was copied again and again.
+/// counted as dead space, so the value was copied repeatedly.
 #[test]
 fn values_that_compress_to_almost_nothing_are_copied_once() {
     let env = MemEnv::new(Background::Stepped);
@@ -583,7 +583,7 @@ fn nothing_remains_of_deleted_values() {
     }
 }
 
-/// On a full disk the copies would take the room that is needed to free space.
+/// On a full disk, copies would take the space that is needed to free space.
 #[test]
 fn copies_of_a_failed_relocation_are_removed() {
     let env = SimEnv::new(3);
@@ -652,7 +652,7 @@ fn values_are_moved_during_writes_reads_and_compactions() {
     db.close().unwrap();
 }
 
-/// An idle worker sleeps, and writes that do not fill a memtable do not wake it by themselves.
+/// An idle worker sleeps, and writes that do not fill a memtable do not wake it.
 #[test]
 fn large_values_wake_an_idle_worker() {
     let env = MemEnv::new(Background::Threads);

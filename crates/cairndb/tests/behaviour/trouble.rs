@@ -1,4 +1,4 @@
-//! Failures in the background that must not stop writes and reads.
+//! Background failures that must not stop writes and reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,7 @@ fn a_merge_operator_that_panics_stops_no_write() {
         operator.0.store(true, Ordering::Relaxed);
         assert!(first_failure(&db).is_none());
         db.flush().unwrap();
-        // Nothing was lost: once the operator works, the operand is folded.
+        // Nothing was lost: once the operator works again, the operand is folded.
         operator.0.store(false, Ordering::Relaxed);
         db.compact_range(..).unwrap();
         assert_eq!(
@@ -62,7 +62,7 @@ fn a_merge_operator_that_panics_stops_no_write() {
 }
 
 /// Regression: every compaction that read the damaged page failed, until there were so many runs
-/// that writes were refused.
+/// that writes failed.
 #[test]
 fn writes_continue_beside_a_damaged_table() {
     let dir = real_dir();
@@ -104,7 +104,7 @@ fn writes_continue_beside_a_damaged_table() {
     let error = db.wait_idle().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.file_name().is_some() && error.file_offset().is_some());
-    // So does a compaction by request.
+    // So does a manual compaction.
     let error = db.compact_range(..).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
     db.close().unwrap();

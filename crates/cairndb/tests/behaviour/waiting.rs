@@ -1,4 +1,4 @@
-//! `wait_idle` and `wait_idle_for`: what they wait for, also with concurrent writers.
+//! `wait_idle` and `wait_idle_for`: the work that they wait for, also with concurrent writers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn waiting_for_idle_ends_while_another_thread_writes() {
         for _ in 0..3 {
             let (flushes, compactions) = (stat(&db, "flushes"), stat(&db, "merges"));
             db.wait_idle().unwrap();
-            // It did not give up: the runs that existed at the call are compacted.
+            // The wait did not give up: the runs that existed at the call were compacted.
             assert!(stat(&db, "merges") > compactions || flushes == stat(&db, "flushes"));
             assert!(db.wait_idle_for(Duration::from_mins(10)).unwrap());
         }
@@ -50,7 +50,10 @@ fn with_work(db: &Db) {
 #[test]
 fn waiting_for_no_time_reports_pending_work() {
     let db = stepped().open("/db").unwrap();
-    assert!(db.wait_idle_for(Duration::ZERO).unwrap(), "nothing to do");
+    assert!(
+        db.wait_idle_for(Duration::ZERO).unwrap(),
+        "there must be nothing to do"
+    );
     with_work(&db);
     assert!(!db.wait_idle_for(Duration::ZERO).unwrap());
     assert!(db.wait_idle_for(Duration::from_hours(1)).unwrap());
@@ -72,7 +75,7 @@ fn waiting_with_a_limit_returns_at_the_limit() {
     let options = Options::new().env(env).create_if_missing(true);
     let db = options.memory_budget(256 << 10).open("/db").unwrap();
     with_work(&db);
-    // A short wait returns, whatever it achieved. A long one completes all work.
+    // A short wait returns even if work is left. A long wait completes all work.
     let _ = db.wait_idle_for(Duration::from_micros(1)).unwrap();
     assert!(db.wait_idle_for(Duration::from_mins(10)).unwrap());
     assert_eq!(stat(&db, "runs"), 1);

@@ -213,7 +213,7 @@ fn a_value_beyond_the_limit_is_refused() {
 }
 
 #[test]
-#[ignore = "takes 6 GiB of memory and 3 of disk; `make nightly` runs it"]
+#[ignore = "takes 6 GiB of memory and 3 GiB of disk space; `make nightly` runs it"]
 fn the_largest_value_and_batch_are_stored() {
     let _alone = crate::LARGEST.lock().unwrap();
     let dir = real_dir();
@@ -257,7 +257,7 @@ fn unlogged_writes_are_durable_after_flush() {
 }
 
 /// Regression: operands above a value in an older run were never folded, and a read had to hold all
-/// of them.
+/// of them in memory.
 #[test]
 fn operands_without_their_base_become_one() {
     let operators: [(Arc<dyn MergeOperator>, &[u8]); 2] = [
@@ -275,7 +275,7 @@ fn operands_without_their_base_become_one() {
         let before = db.snapshot();
         merge();
         db.flush().unwrap();
-        // The two puts, and one operand each for the snapshot and for the current state.
+        // The two puts, and one operand each for the snapshot and the current state.
         assert_eq!(stat(&db, "entries"), 4);
         assert_eq!(db.get(b"n").unwrap().as_deref(), Some(expected));
         drop(before);

@@ -29,14 +29,14 @@ pub(crate) struct Image {
     /// Every committed state, by [`digest`], with its position in the history.
     pub(crate) history: HashMap<u64, usize>,
     pub(crate) clean: bool,
-    /// The order of keys is descending.
+    /// Whether the key order is descending.
     pub(crate) reversed: bool,
-    /// Log records that a later record knows to be durable: file and range.
+    /// Log records that a later record marks as durable: file and range.
     synced: Vec<(String, std::ops::Range<usize>)>,
 }
 
 impl Image {
-    /// Whether the byte at `at` of `file` belongs to a record known to be durable.
+    /// Returns whether the byte at `at` of `file` belongs to a record known to be durable.
     pub(crate) fn is_synced(&self, file: &str, at: usize) -> bool {
         self.synced
             .iter()
@@ -44,7 +44,7 @@ impl Image {
     }
 }
 
-/// Finds the records of live segments that a later record knows to be durable.
+/// Finds the records of live segments that a later record marks as durable.
 fn synced(env: &MemEnv, files: &Files) -> Vec<(String, std::ops::Range<usize>)> {
     let dir = env
         .open_dir(Path::new("/db"), false)
@@ -93,7 +93,7 @@ fn synced(env: &MemEnv, files: &Files) -> Vec<(String, std::ops::Range<usize>)> 
     found
 }
 
-/// An order-independent digest of a set of entries.
+/// Returns an order-independent digest of a set of entries.
 pub(crate) fn digest(entries: &Entries) -> u64 {
     entries.iter().fold(0, |sum, (key, value)| {
         sum.wrapping_add(digest_of(key, value))
@@ -117,7 +117,7 @@ pub(crate) fn place(files: &Files) -> Arc<MemEnv> {
     env
 }
 
-/// The files of a database, which may be open.
+/// Returns the files of a database, which may be open.
 pub(crate) fn files_of(env: &MemEnv) -> Files {
     let dir = env
         .open_dir(Path::new("/db"), false)
@@ -180,7 +180,7 @@ impl Builder {
         }
     }
 
-    /// Notes that the current entries are a committed state.
+    /// Records the current entries as a committed state.
     fn commit(&mut self) {
         let place = self.history.len();
         self.history.entry(self.sum).or_insert(place);
@@ -232,8 +232,8 @@ impl Builder {
         self.commit();
     }
 
-    /// Sequential keys of sixteen digits with classic values: uniform pages, the short codec or
-    /// groups.
+    /// Writes sequential keys of sixteen digits with classic values: uniform pages, the short codec
+    /// or groups.
     fn classic(&mut self, keys: std::ops::Range<u32>) {
         for n in keys {
             let half = self.noise(50);
@@ -241,7 +241,7 @@ impl Builder {
         }
     }
 
-    /// Keys and values of all lengths: tails, columns of every kind, extents, value files.
+    /// Writes keys and values of all lengths: tails, columns of every kind, extents, value files.
     fn mixed(&mut self) {
         for n in 0..60u32 {
             let (key_len, value_len) = (self.random.below(40), self.random.below(200));
@@ -306,7 +306,7 @@ impl Builder {
     }
 }
 
-/// A few bytes of everything, closed.
+/// Returns a closed database with a few bytes of everything.
 pub(crate) fn tiny() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..20);
@@ -320,7 +320,7 @@ pub(crate) fn tiny() -> Image {
     builder.finish("tiny", true)
 }
 
-/// Several runs with every kind of page, closed. A snapshot kept old versions.
+/// Returns a closed database of several runs with every kind of page. A snapshot kept old versions.
 pub(crate) fn closed() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..500);
@@ -341,7 +341,8 @@ pub(crate) fn closed() -> Image {
     builder.finish("closed", true)
 }
 
-/// Another order, no filter, no compression, reopened once, closed.
+/// Returns a closed database with another order and without filters and compression, which was
+/// reopened once.
 fn plain() -> Image {
     let options = Options::new()
         .comparator(Arc::new(Reverse))
@@ -357,7 +358,8 @@ fn plain() -> Image {
     builder.finish("plain", true)
 }
 
-/// Not closed: tables, and a log with synced and unsynced records and large values.
+/// Returns a database that was not closed, with tables and a log with synced and unsynced records
+/// and large values.
 pub(crate) fn live() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..200);
@@ -381,7 +383,8 @@ pub(crate) fn live() -> Image {
     builder.finish("live", false)
 }
 
-/// Not closed: several segments, some recycled, and tables of flushed memtables.
+/// Returns a database that was not closed, with several segments, some recycled, and tables of
+/// flushed memtables.
 fn rolling() -> Image {
     let mut builder = Builder::new(Options::new());
     for round in 0..12u32 {
@@ -404,7 +407,7 @@ fn rolling() -> Image {
     builder.finish("rolling", false)
 }
 
-/// All images.
+/// Returns all images.
 pub(crate) fn all() -> Vec<Image> {
     vec![tiny(), closed(), plain(), live(), rolling()]
 }

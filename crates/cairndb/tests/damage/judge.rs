@@ -1,10 +1,10 @@
-//! What a damaged database may return.
+//! The permitted results of a damaged database.
 //!
-//! If it was closed cleanly, every result is right or an error that names a file, and [`verify`]
-//! detects any damage to a file that the manifest names. If it was not closed cleanly, it may also
-//! open as an earlier state of its history, provided that the opening reports a cut. But a record
-//! that a later one knows to be synced is never cut, and a second opening returns the same state as
-//! the first.
+//! If the database was closed cleanly, every result is correct or an error that names a file, and
+//! [`verify`] detects any damage to a file that the manifest names. If it was not closed cleanly,
+//! it may also open as an earlier state of its history, provided that the open reports a cut. A
+//! record that a later one marks as synced is never cut, and a second open returns the same state
+//! as the first.
 
 use cairndb::{Db, Error, ErrorKind, Options, verify};
 
@@ -14,17 +14,17 @@ use crate::mutants::{Damage, Mutant, is_named};
 /// The outcome of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
-    /// The damage changed nothing.
+    /// The mutation changed nothing.
     Same,
-    /// Opening was refused.
+    /// Open failed.
     Refused,
-    /// Some reads failed; the others were right.
+    /// Some reads failed; the others were correct.
     Partly,
-    /// Opened, with a reported cut.
+    /// The database opened with a reported cut.
     Cut,
-    /// Every result was right: the damage hit unused bytes.
+    /// Every result was correct: the damage hit unused bytes.
     Right,
-    /// A repaired checksum was accepted or not; nothing broke.
+    /// The repaired checksum was accepted or rejected, and nothing broke.
     Survived,
 }
 
@@ -34,7 +34,7 @@ struct Reading {
     error: Option<Error>,
 }
 
-/// More than the entries of any image.
+/// A limit above the number of entries of any image.
 const ENTRIES_MAX: usize = 100_000;
 
 fn read(
@@ -57,16 +57,16 @@ fn read(
 fn named(error: &Error, damage: &Damage) -> Result<(), String> {
     let file = error
         .file_name()
-        .ok_or_else(|| format!("names no file: {error}"))?;
+        .ok_or_else(|| format!("the error names no file: {error}"))?;
     let within = error.kind() == ErrorKind::Corruption && damage.is_within(file);
     if within && error.file_offset().is_none() {
-        return Err(format!("names no offset: {error}"));
+        return Err(format!("the error names no offset: {error}"));
     }
     if matches!(
         error.kind(),
         ErrorKind::Io | ErrorKind::Poisoned | ErrorKind::Closed
     ) {
-        return Err(format!("the wrong kind for damage: {error}"));
+        return Err(format!("wrong error kind for damage: {error}"));
     }
     Ok(())
 }
@@ -104,10 +104,12 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
         Err(error) => {
             named(&error, &mutant.damage)?;
             if unlocked(files_of(&env)) != unlocked(files) {
-                return Err(format!("a refused opening changed a file: {error}"));
+                return Err(format!("a failed open changed a file: {error}"));
             }
             if verified.is_ok() {
-                return Err(format!("verify accepts what opening refuses: {error}"));
+                return Err(format!(
+                    "verify accepts a database that open rejects: {error}"
+                ));
             }
             return Ok(Verdict::Refused);
         }
@@ -147,7 +149,7 @@ fn survive(db: &Db, image: &Image, damage: &Damage) -> Result<Verdict, String> {
             .as_ref()
             .map_or(Ok(()), |error| named(error, damage))?;
     }
-    // A compaction may refuse as well.
+    // A compaction may also fail.
     let _ = db.put(b"new", b"entry").and_then(|()| db.compact_range(..));
     let _ = db.close();
     Ok(Verdict::Survived)
@@ -176,13 +178,13 @@ fn right(
         }
         if !wanted.starts_with(&reading.entries) {
             return Err(format!(
-                "a scan (backward {backward}) shows an entry that was not written"
+                "a scan (backward {backward}) returned an entry that was not written"
             ));
         }
         if reading.error.is_none() && reading.entries.len() != wanted.len() {
             let (found, wanted) = (reading.entries.len(), wanted.len());
             return Err(format!(
-                "a scan (backward {backward}) shows {found} of {wanted} entries"
+                "a scan (backward {backward}) returned {found} of {wanted} entries"
             ));
         }
         noticed = noticed.or(reading.error);
@@ -203,7 +205,7 @@ fn right(
         if !entries.contains_key(&absent) {
             match db.get(&absent) {
                 Ok(None) => {}
-                Ok(Some(_)) => return Err("a get finds a key that never existed".to_owned()),
+                Ok(Some(_)) => return Err("a get found a key that never existed".to_owned()),
                 Err(error) => noticed = noticed.or(Some(error)),
             }
         }
@@ -214,8 +216,8 @@ fn right(
     Ok(noticed)
 }
 
-/// Whether `verify` must detect the damage: bytes of a file that the manifest names were changed or
-/// removed.
+/// Returns whether `verify` must detect the damage: bytes of a file that the manifest names were
+/// changed or removed.
 fn must_notice(image: &Image, mutant: &Mutant) -> bool {
     match &mutant.damage {
         Damage::Byte { file, .. } | Damage::Block { file, .. } | Damage::Delete { file } => {
@@ -237,14 +239,16 @@ fn closed(
     let noticed = right(db, &image.entries, image.reversed, &mutant.damage)?;
     if verified.is_none() {
         if let Some(error) = noticed {
-            return Err(format!("verify accepts what a read refuses: {error}"));
+            return Err(format!(
+                "verify accepts a database whose read fails: {error}"
+            ));
         }
         if must_notice(image, mutant) {
             return Err("verify did not detect the damage".to_owned());
         }
     }
-    // A compaction of damaged tables fails or keeps all results right. It never gives damaged bytes
-    // a new checksum.
+    // A compaction of damaged tables fails or keeps all results correct. It never gives damaged
+    // bytes a new checksum.
     if mutant.seed.is_multiple_of(4) {
         let compacted = db.put(
             b"",
@@ -277,14 +281,15 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
     let entries: Entries = forward.entries.into_iter().collect();
     let Some(place) = image.history.get(&digest(&entries)) else {
         return Err(format!(
-            "{} entries that never existed at one moment",
+            "{} entries that never existed at the same time",
             entries.len()
         ));
     };
     let report = db.open_report().clone();
     let cut = report.log_cut.is_some() || report.manifest_cut.is_some();
     let last = image.history[&digest(&image.entries)];
-    // Files that look as if a write had never happened leave no trace. Nor does a shorter manifest.
+    // If a file looks as if a write never happened, the loss cannot be detected. The same holds for
+    // a shorter manifest.
     let hidden = match &mutant.damage {
         Damage::Older { .. } => true,
         Damage::Truncate { file, .. } => file.starts_with("MANIFEST"),
@@ -298,16 +303,16 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
     if let Damage::Byte { file, at, .. } = &mutant.damage
         && image.is_synced(file, *at)
     {
-        return Err(format!("a record known to be synced was cut: {report:?}"));
+        return Err(format!("a record marked as synced was cut: {report:?}"));
     }
     right(&db, &entries, image.reversed, &mutant.damage)?;
     db.close().map_err(|error| format!("closing: {error}"))?;
     drop(db);
     let again = options
         .open("/db")
-        .map_err(|error| format!("opening again: {error}"))?;
+        .map_err(|error| format!("second open: {error}"))?;
     if digest(&read(again.iter()).entries.into_iter().collect()) != digest(&entries) {
-        return Err("the second opening returns another state".to_owned());
+        return Err("the second open returned another state".to_owned());
     }
     Ok(if cut { Verdict::Cut } else { Verdict::Right })
 }

@@ -1,4 +1,4 @@
-//! The kinds of damage, and how they are drawn.
+//! The kinds of damage, and their random generation.
 
 use cairndb::env::random::Random;
 
@@ -7,7 +7,7 @@ use crate::reseal::reseal;
 
 const BLOCK: usize = 4096;
 
-/// One damage.
+/// One mutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
     Byte {
@@ -34,7 +34,7 @@ pub(crate) enum Damage {
         one: (String, usize),
         other: (String, usize),
     },
-    /// A file is replaced by an earlier version, as if the last write to it were lost.
+    /// A file is replaced by an earlier version, as if the last write to it had been lost.
     Older {
         which: usize,
     },
@@ -55,14 +55,14 @@ pub(crate) enum Damage {
         at: usize,
         to: u8,
     },
-    /// `CURRENT` has this text.
+    /// `CURRENT` has these contents.
     Current {
         text: Vec<u8>,
     },
 }
 
 impl Damage {
-    /// Whether bytes of `name` were changed in place.
+    /// Returns whether bytes of `name` were changed in place.
     pub(crate) fn is_within(&self, name: &str) -> bool {
         match self {
             Damage::Byte { file, .. }
@@ -75,7 +75,7 @@ impl Damage {
     }
 }
 
-/// A damaged image. The seed also decides what else is tried with it.
+/// A damaged image. The seed also determines the further checks on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutant {
     pub(crate) damage: Damage,
@@ -89,14 +89,14 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The range of block `at`. The last one may be shorter.
+/// Returns the range of block `at`. The last one may be shorter.
 fn block(bytes: &[u8], at: usize) -> std::ops::Range<usize> {
     let start = (at * BLOCK).min(bytes.len());
     start..(start + BLOCK).min(bytes.len())
 }
 
 impl Mutant {
-    /// The damaged files, or `None` if nothing changed.
+    /// Returns the damaged files, or `None` if nothing changed.
     pub(crate) fn files(&self, image: &Image) -> Option<Files> {
         let mut files = image.files.clone();
         self.apply(image, &mut files)?;
@@ -155,7 +155,7 @@ impl Mutant {
     }
 }
 
-/// Whether a cleanly closed database depends on `file`.
+/// Returns whether a cleanly closed database depends on `file`.
 pub(crate) fn is_named(file: &str) -> bool {
     file == "CURRENT"
         || ["MANIFEST", ".tbl", ".val"]
@@ -186,7 +186,7 @@ pub(crate) fn every_byte(image: &Image, more: u64) -> Vec<Mutant> {
     mutants
 }
 
-/// A byte other than `old`: one bit flipped, 00, FF, or one higher.
+/// Returns a byte other than `old`: one bit flipped, 00, FF, or one higher.
 fn other(old: u8, random: &mut Random) -> u8 {
     let new = match random.below(11) {
         0 => 0,
@@ -197,7 +197,7 @@ fn other(old: u8, random: &mut Random) -> u8 {
     if new == old { old ^ 1 } else { new }
 }
 
-/// Invalid contents of `CURRENT`, and valid ones that name no manifest.
+/// Draws invalid contents of `CURRENT`, or valid ones that name no manifest.
 fn current(random: &mut Random) -> Vec<u8> {
     const TEXTS: [&str; 20] = [
         "",
@@ -228,7 +228,7 @@ fn current(random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// Draws a file. Files that matter are more likely.
+/// Draws a file. Important files are more likely.
 fn file(image: &Image, random: &mut Random) -> String {
     let names: Vec<&String> = image.files.keys().collect();
     for _ in 0..4 {
@@ -267,7 +267,7 @@ fn some_name(image: &Image, random: &mut Random) -> String {
     }
 }
 
-/// The mutant of `seed`, and its image.
+/// Returns the mutant of `seed`, and its image.
 pub(crate) fn draw(images: &[Image], seed: u64) -> (&Image, Mutant) {
     let mut random = Random::new(seed.wrapping_mul(0xD129_0669_2F5B_4F1D));
     let random = &mut random;

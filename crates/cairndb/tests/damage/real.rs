@@ -1,5 +1,5 @@
-//! Damage that only a real directory can have: names that are not files, and files without
-//! permission.
+//! Damage that only a real directory can have: names that do not refer to files, and files without
+//! permissions.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use cairndb::{ErrorKind, Options, destroy, verify};
 
 use crate::images::{Image, closed, live};
 
-/// What replaces a file.
+/// The replacement of a file.
 #[derive(Clone, Copy, Debug)]
 enum Instead {
     Nothing,
@@ -38,7 +38,7 @@ fn write(image: &Image, path: &Path) {
 }
 
 impl Instead {
-    /// Replaces `name`. Returns `false` if the machine cannot do it.
+    /// Replaces `name`. Returns `false` if the machine does not support the replacement.
     fn replace(self, dir: &Path, outside: &Path, name: &str) -> bool {
         let path = dir.join(name);
         let moved = outside.join(name);
@@ -62,7 +62,7 @@ impl Instead {
     }
 }
 
-/// Names, types and contents of everything in a directory.
+/// Returns the names, types and contents of everything in a directory.
 fn state(dir: &Path) -> Vec<(String, String, Vec<u8>)> {
     let mut state: Vec<_> = fs::read_dir(dir)
         .unwrap()
@@ -85,7 +85,7 @@ fn state(dir: &Path) -> Vec<(String, String, Vec<u8>)> {
     state
 }
 
-/// Opening must not hang, follow a link, or remove what it finds.
+/// Open must not hang, follow a link, or remove the replacement.
 #[test]
 fn a_name_that_is_not_a_regular_file_is_refused_by_name() {
     let images = [closed(), live()];
@@ -142,7 +142,7 @@ fn a_database_without_permission_is_an_io_error() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Runs the test again as a user who is bound by permissions, because root is not.
+/// Runs the test again as an unprivileged user, because root bypasses permissions.
 fn as_nobody(test: &str) {
     use std::os::unix::process::CommandExt;
     let program = std::env::current_exe().unwrap();
@@ -164,7 +164,7 @@ fn as_nobody(test: &str) {
     }
 }
 
-/// Adds a line to the list of tests that this machine could not run.
+/// Adds a line to the list of tests that could not run on this machine.
 fn skip(what: &str) {
     use std::io::Write;
     eprintln!("skipped: {what}");
@@ -178,7 +178,7 @@ fn skip(what: &str) {
     }
 }
 
-/// A link in the place of a database file is neither removed nor followed.
+/// A link that replaces a database file is neither removed nor followed.
 #[test]
 fn destroy_leaves_links_and_their_targets() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

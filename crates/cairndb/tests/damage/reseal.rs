@@ -1,7 +1,7 @@
-//! Repairs the checksum over a changed byte, so that the code that runs after the checksum is
+//! Repairs the checksum over a changed byte, so that the code after the checksum verification is
 //! tested.
 //!
-//! Written from `docs/format`, not from the code that it tests.
+//! This module follows `docs/format`, not the code that it tests.
 
 use cairndb_kernel::crc32c;
 
@@ -18,14 +18,14 @@ fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// The number in a file's name.
+/// Returns the number in a file's name.
 fn number(name: &str) -> u64 {
     let digits: String = name.chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(0)
 }
 
-/// Repairs the checksum that covers the byte at `at` of file `name`. Returns `false` if there is
-/// none.
+/// Repairs the checksum that covers the byte at `at` of file `name`. Returns `false` if no checksum
+/// covers it.
 pub(crate) fn reseal(files: &mut Files, name: &str, at: usize) -> bool {
     let Some(mut bytes) = files.remove(name) else {
         return false;
@@ -50,8 +50,8 @@ pub(crate) fn reseal(files: &mut Files, name: &str, at: usize) -> bool {
     sealed.is_some()
 }
 
-/// A repaired checksum. For the meta block of a table, with its offset, because the manifest stores
-/// the checksum as well.
+/// A repaired checksum, with its offset if it belongs to the meta block of a table, because the
+/// manifest also stores that checksum.
 type Sealed = Option<Option<usize>>;
 
 trait FlattenMeta {
@@ -65,7 +65,7 @@ impl FlattenMeta for Sealed {
     }
 }
 
-/// docs/format/manifest.md: a header of 64 bytes, then frames.
+/// Repairs a manifest (docs/format/manifest.md): a header of 64 bytes, then frames.
 fn manifest(bytes: &mut [u8], at: usize) -> Sealed {
     if at < 64 {
         let crc = crc32c(bytes.get(6..64)?);
@@ -86,7 +86,7 @@ fn manifest(bytes: &mut [u8], at: usize) -> Sealed {
     }
 }
 
-/// docs/format/log.md: a header of 512 bytes, then records at multiples of 8.
+/// Repairs a log (docs/format/log.md): a header of 512 bytes, then records at multiples of 8.
 fn log(bytes: &mut [u8], at: usize) -> Sealed {
     if at < 512 {
         let crc = crc32c(&[bytes.get(..12)?, bytes.get(16..512)?].concat());
@@ -108,7 +108,8 @@ fn log(bytes: &mut [u8], at: usize) -> Sealed {
     }
 }
 
-/// docs/format/value-file.md: a header of 64 bytes, then records at multiples of 8.
+/// Repairs a value file (docs/format/value-file.md): a header of 64 bytes, then records at
+/// multiples of 8.
 fn value(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     if at < 64 {
         let crc = crc32c(&[bytes.get(..12)?, bytes.get(16..64)?].concat());
@@ -129,7 +130,8 @@ fn value(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     }
 }
 
-/// docs/format/table.md: pages, extents of several pages, and the meta block at the end.
+/// Repairs a table (docs/format/table.md): pages, extents of several pages, and the meta block at
+/// the end.
 fn table(bytes: &mut [u8], file: u64, at: usize) -> Sealed {
     let mut start = 0;
     loop {

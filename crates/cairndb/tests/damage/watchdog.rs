@@ -1,12 +1,12 @@
-//! Detects a mutant that occupies a thread for more than five seconds.
+//! A watchdog that detects a mutant that occupies a thread for more than five seconds.
 
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// Interval between two looks of the watchdog. It counts looks and not time, because a machine that
-/// stops for a while stops the watchdog as well.
+/// Interval between two polls of the watchdog. It counts polls instead of time, because a pause of
+/// the machine also pauses the watchdog.
 const LOOK: Duration = Duration::from_millis(100);
-/// Number of looks without progress that is allowed: five seconds.
+/// Maximum number of polls without progress: five seconds.
 const LOOKS_MAX: u32 = 50;
 
 #[derive(Debug, Default)]
@@ -32,21 +32,21 @@ impl Watchdog {
         }
     }
 
-    /// Notes that `thread` begins another mutant.
+    /// Records that `thread` starts another mutant.
     pub(crate) fn begin(&self, thread: u64, what: impl FnOnce() -> String) {
         let slot = &mut self.slots.lock().unwrap()[usize::try_from(thread).unwrap()];
         slot.what = Some(what());
         slot.looks = 0;
     }
 
-    /// Notes that `thread` has ended.
+    /// Records that `thread` has finished.
     pub(crate) fn end(&self, thread: u64) {
         self.slots.lock().unwrap()[usize::try_from(thread).unwrap()].ended = true;
         self.ended.notify_all();
     }
 
-    /// Watches until every thread has ended. If one hangs, aborts the process, since nothing else
-    /// could stop the thread.
+    /// Watches until every thread has finished. Aborts the process if a thread hangs, because
+    /// nothing else could stop that thread.
     pub(crate) fn watch(&self) {
         let mut slots = self.slots.lock().unwrap();
         while !slots.iter().all(|slot| slot.ended) {
@@ -62,7 +62,7 @@ impl Watchdog {
     }
 }
 
-/// Peak virtual memory of the process, if the system reports it.
+/// Returns the peak virtual memory of the process, if the system reports it.
 pub(crate) fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmPeak:"))?;

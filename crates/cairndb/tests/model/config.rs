@@ -1,4 +1,4 @@
-//! The setting of a list: everything that is drawn once, from the seed.
+//! The settings of a list, which are drawn once from the seed.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(crate) enum Order {
     Bytewise,
     /// Reverse bytewise order. Equal keys are identical.
     Reverse,
-    /// By length, then bytewise. Does not declare that equal keys are identical.
+    /// Order by length, then bytewise. Does not declare that equal keys are identical.
     Shortlex,
     /// Ignores the case of ASCII letters, so equal keys may differ.
     FoldCase,
@@ -49,7 +49,7 @@ impl cairndb::Comparator for Order {
     }
 }
 
-/// The merge operator, if there is one.
+/// The merge operator, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     None,
@@ -58,7 +58,7 @@ pub(crate) enum Operator {
     Max,
 }
 
-/// The environment, and who runs the background work.
+/// The environment, and the way in which background work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In memory. The list steps the jobs.
@@ -79,7 +79,7 @@ pub(crate) enum Mood {
     Restless,
 }
 
-/// Everything about a list except its operations.
+/// The settings of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
@@ -98,7 +98,7 @@ pub(crate) struct Config {
     pub(crate) key_count: u32,
     pub(crate) values: ValueMix,
     pub(crate) ops: usize,
-    /// The limit of the operands of one key that a job holds, in bytes.
+    /// Maximum total size in bytes of the operands of one key that a job holds.
     pub(crate) operands_held: usize,
 }
 
@@ -107,7 +107,7 @@ fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
 }
 
 impl Config {
-    /// Draws the setting of list `seed`.
+    /// Draws the settings of list `seed`.
     pub(crate) fn draw(seed: u64) -> Config {
         let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9).wrapping_add(17));
         let random = &mut random;
@@ -184,7 +184,7 @@ impl Config {
         }
     }
 
-    /// The options with which the list's database is opened in `env`.
+    /// Returns the options with which the list's database is opened in `env`.
     pub(crate) fn options(&self, env: Option<&Arc<MemEnv>>) -> Options {
         let mut options = Options::new()
             .memory_budget(self.budget)
@@ -216,7 +216,7 @@ impl Config {
         }
     }
 
-    /// The list's environment, or `None` if it runs on disk.
+    /// Returns the list's environment, or `None` if it runs on disk.
     pub(crate) fn env(&self) -> Option<Arc<MemEnv>> {
         match self.place {
             Place::Stepped => Some(MemEnv::new(Background::Stepped)),
@@ -225,7 +225,7 @@ impl Config {
         }
     }
 
-    /// Path `n` of a database, in memory or below `root`.
+    /// Returns path `n` of a database, in memory or below `root`.
     pub(crate) fn path(&self, root: Option<&tempfile::TempDir>, n: u32) -> PathBuf {
         let base = root.map_or_else(|| PathBuf::from("/model"), |root| root.path().to_owned());
         base.join(format!("db{n}"))

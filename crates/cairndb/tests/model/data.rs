@@ -1,4 +1,5 @@
-//! Keys and values, generated from small numbers so that an operation prints as a few words.
+//! Keys and values, generated from small numbers, so that an operation can be printed in a few
+//! words.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub(crate) enum KeyShape {
     Nested,
     /// Strings of 0x00, 0x01, 0xfe and 0xff.
     Edges,
-    /// Letters in either case.
+    /// Letters in upper and lower case.
     Letters,
 }
 
@@ -64,7 +65,7 @@ impl KeyShape {
         SHAPES[random.index(SHAPES.len())]
     }
 
-    /// The maximum number of different keys in a list of this shape.
+    /// Returns the maximum number of different keys in a list of this shape.
     pub(crate) fn count_max(self) -> u32 {
         match self {
             KeyShape::Long | KeyShape::Nested => 300,
@@ -124,7 +125,7 @@ impl KeyShape {
         }
     }
 
-    /// The keys of a list, followed by as many others that are close to them.
+    /// Returns the keys of a list, followed by as many others that are close to them.
     pub(crate) fn keys(self, count: u32) -> Vec<Arc<[u8]>> {
         let mut keys: Vec<Arc<[u8]>> = (0..count).map(|id| self.key(id).into()).collect();
         for id in 0..count {
@@ -152,13 +153,13 @@ pub(crate) struct ValueSpec {
     pub(crate) len: u32,
 }
 
-/// A value is a record if its seed modulo `RECORD_ONE_OF` is this.
+/// A value is a record if its seed modulo `RECORD_ONE_OF` equals this number.
 const RECORD_SEED: u32 = 5;
 const RECORD_ONE_OF: u32 = 16;
 
 impl ValueSpec {
-    /// The bytes of the value. Half of them are repeated, so that they compress, or the value is a
-    /// record that resembles others.
+    /// Returns the bytes of the value. Half of them are repeated, so that the value compresses, or
+    /// the value is a record that resembles others.
     pub(crate) fn bytes(self) -> Vec<u8> {
         let len = self.len as usize;
         if self.seed % RECORD_ONE_OF == RECORD_SEED {
@@ -194,19 +195,19 @@ impl ValueSpec {
 /// The lengths of the values of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueMix {
-    /// At most eight bytes: counters.
+    /// Counters of at most eight bytes.
     Counters,
-    /// Up to forty.
+    /// Up to forty bytes.
     Small,
-    /// A hundred bytes, sometimes none.
+    /// A hundred bytes, sometimes zero.
     Classic,
     /// Like `Classic`, but the values resemble one another.
     Records,
-    /// Up to a thousand.
+    /// Up to a thousand bytes.
     Medium,
     /// Up to slightly more than a page, sometimes long enough for a value file.
     Pages,
-    /// Around the threshold of value files and up to 100 KB, among small values.
+    /// Lengths around the threshold of value files and up to 100 KB, among small values.
     Large,
 }
 

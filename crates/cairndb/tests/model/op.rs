@@ -1,4 +1,4 @@
-//! The operations of a list, and how they are drawn.
+//! The operations of a list, and their random generation.
 
 use cairndb::env::random::Random;
 use cairndb::{Durability, Job};
@@ -6,7 +6,7 @@ use cairndb::{Durability, Job};
 use crate::config::{Config, Mood, Place};
 use crate::data::ValueSpec;
 
-/// Where a cursor moves.
+/// The target of a cursor move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     First,
@@ -28,7 +28,7 @@ impl Walk {
     }
 }
 
-/// One end of a range: a key, with whether the range includes it, or no bound.
+/// One bound of a range: an inclusive or exclusive key, or no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Open,
@@ -36,16 +36,16 @@ pub(crate) enum End {
     Without(u32),
 }
 
-/// How a database is closed before it is reopened.
+/// The way in which a database is closed before it is reopened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closing {
     Close,
     Drop,
-    /// Not closed: a copy of its files is opened.
+    /// The database is not closed; a copy of its files is opened.
     Kill,
 }
 
-/// What is read: the database, or a snapshot by its slot.
+/// The source of a read: the database, or a snapshot by its slot.
 pub(crate) type Through = Option<u8>;
 
 /// One operation. A key is an index into the list's keys.
@@ -152,7 +152,7 @@ pub(crate) enum Op {
 /// Maximum number of snapshots, and of cursors, held at a time.
 pub(crate) const PLACES: u8 = 4;
 
-/// What a batch does with one key.
+/// The effect of a batch on one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Put(u32, ValueSpec),
@@ -186,7 +186,7 @@ impl<'a> Generator<'a> {
         u32::try_from(self.below(u64::from(bound))).expect("below a u32")
     }
 
-    /// Draws a key to write: a few are hot, some come in order.
+    /// Draws a key to write: a few keys are hot, and some are written in order.
     fn key(&mut self) -> u32 {
         let count = self.config.key_count;
         match self.below(8) {

@@ -46,7 +46,7 @@ pub(crate) struct Entry {
 /// The contents of the model at one moment.
 pub(crate) type Map = BTreeMap<Key, Entry>;
 
-/// The model. A clone shares the map until one of the two is written.
+/// The model. A clone shares the map until one of the two is modified.
 #[derive(Clone, Debug)]
 pub(crate) struct Oracle {
     map: Arc<Map>,
@@ -111,7 +111,8 @@ impl Oracle {
         self.put(bytes, value);
     }
 
-    /// The entries between two bounds, from both ends. Empty if the bounds are reversed.
+    /// Returns a double-ended iterator over the entries between two bounds. It is empty if the
+    /// bounds are reversed.
     pub(crate) fn range(
         &self,
         low: Bound<&Arc<[u8]>>,

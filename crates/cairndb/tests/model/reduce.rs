@@ -1,4 +1,4 @@
-//! Runs a list, and shortens one that fails.
+//! Runs a list, and shortens it if it fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::op::Op;
 use crate::runner::{list, run_list};
 
-/// Maximum number of runs for a reduction. After that the shortest list so far is printed.
+/// Maximum number of runs for a reduction. After them, the shortest list so far is printed.
 const REDUCTIONS_MAX: usize = 600;
 
 /// Runs `ops`. A panic counts as a failure.
@@ -23,7 +23,8 @@ fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
     }
 }
 
-/// What failures of one cause have in common: the start of the message, without numbers.
+/// Returns the part that failures with the same cause have in common: the start of the message,
+/// without numbers.
 fn signature(why: &str) -> String {
     let text = why.split_once(": ").map_or(why, |(_, rest)| rest);
     text.chars()
@@ -45,7 +46,7 @@ fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, Strin
             match attempt(config, &shorter) {
                 Err((index, error)) if signature(&error) == signature(&why) => {
                     ops = shorter;
-                    // Operations after the failing one do not matter.
+                    // Operations after the failing one are irrelevant.
                     ops.truncate(index + 1);
                     why = error;
                 }

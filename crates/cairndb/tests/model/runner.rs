@@ -14,7 +14,7 @@ use crate::oracle::{Key, Oracle};
 /// `Err` describes the difference.
 pub(crate) type Outcome = Result<(), String>;
 
-/// Ends the operation with a message unless the condition holds.
+/// Fails the operation with a message unless the condition holds.
 macro_rules! ensure {
     ($holds:expr, $($message:tt)+) => {
         if !$holds {
@@ -34,7 +34,7 @@ pub(crate) fn failed(error: cairndb::Error) -> String {
     format!("the database failed: {error}")
 }
 
-/// A held cursor, with the model at its moment and the position where it must be.
+/// A held cursor, with the model at the time of its creation and its expected position.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) cursor: Cursor,
@@ -42,7 +42,7 @@ pub(crate) struct Held {
     pub(crate) at: Option<Key>,
 }
 
-/// What is read, with the model that must agree with it.
+/// The source of a read, with the model that it must match.
 #[derive(Debug)]
 pub(crate) enum Reader<'a> {
     Now(&'a Db, &'a Oracle),
@@ -73,14 +73,14 @@ pub(crate) struct Runner<'a> {
     pub(crate) path: PathBuf,
     pub(crate) paths: u32,
     pub(crate) keys: Vec<Arc<[u8]>>,
-    /// Open, except during a reopening.
+    /// The open database; `None` only during a reopen.
     pub(crate) open: Option<Db>,
     pub(crate) oracle: Oracle,
     pub(crate) snapshots: [Option<(Snapshot, Oracle)>; PLACES as usize],
     pub(crate) cursors: [Option<Held>; PLACES as usize],
     /// Whether something was written without logging since the last flush.
     pub(crate) unlogged: bool,
-    /// Number of operations so far. Every step of a walk counts, because it is a call as well.
+    /// Number of operations so far. Every step of a walk counts, because each step is also a call.
     pub(crate) done: u64,
     /// A digest of every result so far, to compare two runs.
     pub(crate) answers: Vec<u64>,
@@ -251,7 +251,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The changes of a batch, drawn from its seed.
+    /// Returns the changes of a batch, drawn from its seed.
     fn changes(&self, seed: u64, len: u16) -> Vec<Change> {
         let mut generator = Generator::new(self.config, seed);
         let merges = self.config.operator != Operator::None;
@@ -293,7 +293,7 @@ impl<'a> Runner<'a> {
             self.put(
                 key,
                 ValueSpec {
-                    // Keeps a record a record.
+                    // Ensures that a record stays a record.
                     seed: value.seed.wrapping_add(16 * n),
                     ..value
                 },
@@ -304,7 +304,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Compares a value with the model's, and adds it to the digest.
+    /// Compares a value with the model's value, and adds it to the digest.
     fn compare(&mut self, key: u32, found: Option<&[u8]>, wanted: Option<&[u8]>) -> Outcome {
         self.answer(found);
         ensure!(
@@ -391,13 +391,14 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The operations of list `config`.
+/// Returns the operations of list `config`.
 pub(crate) fn list(config: &Config) -> Vec<Op> {
     let mut generator = Generator::new(config, config.seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
     (0..config.ops).map(|_| generator.op()).collect()
 }
 
-/// Runs `ops`, then the final check. `Err` names the operation whose result differed.
+/// Runs `ops`, then the final check. `Err` contains the index of the operation whose result
+/// differed.
 pub(crate) fn run_list(config: &Config, ops: &[Op]) -> Result<Vec<u64>, (usize, String)> {
     let mut runner = Runner::new(config).map_err(|error| (0, error))?;
     for (index, op) in ops.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::op::{End, Target, Through, Walk};
 use crate::oracle::{Entry, Key, Oracle};
 use crate::runner::{Held, Outcome, Reader, Runner, ensure, failed, show};
 
-/// The position of the model's cursor after moving to `target`.
+/// Returns the position of the model's cursor after a move to `target`.
 fn aim(oracle: &Oracle, keys: &[Arc<[u8]>], target: Target) -> Option<Key> {
     let key = |number: u32| oracle.key(&keys[number as usize]);
     let found = match target {
@@ -54,7 +54,7 @@ fn same(cursor: &Cursor, oracle: &Oracle, at: Option<&Key>) -> Outcome {
     );
     ensure!(
         cursor.valid() || (cursor.key().is_empty() && cursor.value().is_empty()),
-        "an invalid cursor shows an entry"
+        "an invalid cursor returns an entry"
     );
     Ok(())
 }
@@ -67,8 +67,8 @@ impl Held {
             .map_err(|error| format!("at {target:?}: {error}"))
     }
 
-    /// Walks until all steps are done or the cursor has left either end. Returns the number of
-    /// steps.
+    /// Walks until all steps are done or the cursor has moved past either end. Returns the number
+    /// of steps.
     fn walk(&mut self, walk: Walk) -> Result<u64, String> {
         for step in 0..walk.steps {
             let back = walk.back(step);

@@ -163,7 +163,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The final check: scans in both directions, then again after compacting and reopening.
+    /// Runs the final check: scans in both directions, then again after compacting and reopening.
     pub(crate) fn finish(&mut self) -> Outcome {
         for place in 0..crate::op::PLACES {
             self.scan(Some(place), true)?;
@@ -188,8 +188,8 @@ impl Runner<'_> {
     }
 }
 
-/// Copies a database as a kill of its process would leave it. Jobs are stepped, so no file changes
-/// meanwhile.
+/// Copies a database in the state that a kill of its process would leave. Jobs are stepped, so no
+/// file changes during the copy.
 fn copy_files(env: Option<&cairndb::env::MemEnv>, from: &Path, to: &Path) -> cairndb::Result<()> {
     let env = env.expect("a stepped list runs in memory");
     let (from, to) = (env.open_dir(from, false)?, env.open_dir(to, true)?);

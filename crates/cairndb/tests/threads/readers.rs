@@ -1,4 +1,4 @@
-//! Every way to read, each with a check that must hold whatever happens concurrently.
+//! Every way to read, each with a check that must hold regardless of concurrent operations.
 
 use cairndb::env::random::Random;
 use cairndb::{Cursor, Db, Iter, Snapshot, Value};
@@ -6,12 +6,12 @@ use cairndb::{Cursor, Db, Iter, Snapshot, Value};
 use crate::round::{Ended, Shared, ended};
 use crate::story::{self, Entries, Moment};
 
-/// A result that is right or wrong, unless the database returned an error.
+/// The result of a check, unless the database returned an error.
 type Judged<T> = cairndb::Result<Result<T, String>>;
 
 type Entry = cairndb::Result<(Value, Value)>;
 
-/// What the entries are read from.
+/// The source from which the entries are read.
 enum Source<'a> {
     Db(&'a Db),
     Snapshot(&'a Snapshot),
@@ -55,19 +55,19 @@ fn collect(mut iter: Iter, way: Way) -> cairndb::Result<Entries> {
     }
 }
 
-/// Scans all entries of a writer as of one moment, and determines that moment.
+/// Scans all entries of a writer at one moment, and determines that moment.
 fn scan(source: &Source<'_>, writer: u8, way: Way) -> Judged<(Entries, Moment)> {
     let found = collect(source.prefix(&[writer]), way)?;
     let moment = story::moment(writer, &found).map_err(|why| format!("{way:?} scan: {why}"));
     Ok(moment.map(|moment| (found, moment)))
 }
 
-/// Like [`scan`], for checks that are not part of a race.
+/// Like [`scan`], but for checks without concurrent writes.
 pub(crate) fn state_of(db: &Db, writer: u8) -> Judged<Moment> {
     Ok(scan(&Source::Db(db), writer, Way::Forward)?.map(|(_, moment)| moment))
 }
 
-/// A snapshot that is kept for a while, and the entries that it showed first.
+/// A snapshot that is kept for a while, and the entries that it returned first.
 struct Kept {
     snapshot: Snapshot,
     writer: u8,
@@ -88,7 +88,7 @@ impl Kept {
         }))
     }
 
-    /// Checks that the snapshot still shows the same entries, in every way of reading.
+    /// Checks that the snapshot still returns the same entries, in every way of reading.
     fn check(&self, random: &mut Random) -> Judged<()> {
         let source = Source::Snapshot(&self.snapshot);
         for way in [Way::Forward, Way::Backward, Way::BothEnds] {
@@ -107,7 +107,7 @@ impl Kept {
     }
 }
 
-/// Reads all keys of a writer with `multi_get`, which must be as of one moment as well.
+/// Reads all keys of a writer with `multi_get`, whose results must also be from one moment.
 fn get_all(db: &Db, writer: u8) -> Judged<Moment> {
     let keys = story::all_keys(writer);
     let values = db.multi_get(&keys)?;
@@ -121,7 +121,7 @@ fn number_at(db: &Db, key: &[u8]) -> cairndb::Result<u64> {
     Ok(db.get(key)?.map_or(0, |value| story::number(&value)))
 }
 
-/// Gets one key after the other. None may return an older state than those before.
+/// Gets one key after the other. No get may return an older state than the gets before it.
 fn gets(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     let mut seen = 0;
     for _ in 0..16 {
@@ -130,7 +130,7 @@ fn gets(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
         if let Some(least) = story::least_after(seen, class)
             && found < least
         {
-            // A later delete may have removed it.
+            // A later delete may have removed the key.
             let since = match state_of(db, writer)? {
                 Ok(now) => now.last >= least + story::SLOTS,
                 Err(why) => return Ok(Err(why)),
@@ -165,7 +165,7 @@ fn place(cursor: &Cursor) -> Option<(Vec<u8>, Vec<u8>)> {
         .then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
 }
 
-/// Moves a cursor some way and back again.
+/// Moves a cursor some steps and back.
 fn there_and_back(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     let mut cursor = db.cursor();
     let key = story::slot(writer, random.next_u64());
@@ -191,9 +191,7 @@ fn there_and_back(db: &Db, writer: u8, random: &mut Random) -> Judged<()> {
     for expected in way.iter().rev() {
         if place(&cursor).as_ref() != Some(expected) {
             let key = expected.0.escape_ascii();
-            return Ok(Err(format!(
-                "the cursor does not find its way back to {key}"
-            )));
+            return Ok(Err(format!("the cursor did not return to {key}")));
         }
         if forward {
             cursor.prev()?;
@@ -214,7 +212,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Checks that `moment` is not older than what was acknowledged or seen before.
+    /// Checks that `moment` is not older than the writes acknowledged or seen before.
     fn judge(&mut self, writer: u8, before: u64, moment: Moment) -> Result<(), String> {
         let seen = &mut self.seen[usize::from(writer)];
         if moment.last < before.max(*seen) {

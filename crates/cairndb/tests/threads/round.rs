@@ -18,7 +18,7 @@ pub(crate) type Ended = Result<(), String>;
 const LIVES: u64 = 2;
 const READERS: u64 = 2;
 
-/// What all threads of one life share.
+/// The state that all threads of one life share.
 pub(crate) struct Shared {
     pub(crate) db: Db,
     pub(crate) writers: u8,
@@ -44,7 +44,7 @@ impl Shared {
     }
 }
 
-/// What a round has done.
+/// Totals of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) writes: u64,
@@ -60,7 +60,7 @@ impl std::ops::AddAssign for Done {
     }
 }
 
-/// `Closed` ends a thread normally. Any other error is a failure.
+/// Converts the error that ended a thread. `Closed` is normal; any other error is a failure.
 pub(crate) fn ended(error: &cairndb::Error) -> Ended {
     match error.kind() {
         ErrorKind::Closed => Ok(()),
@@ -68,8 +68,8 @@ pub(crate) fn ended(error: &cairndb::Error) -> Ended {
     }
 }
 
-/// Writes until the database is closed, continuing after the last write that it holds. Signals
-/// `done` when the life may end.
+/// Writes until the database is closed, continuing after the last write that the database holds.
+/// Signals `done` when the life may end.
 fn write(shared: &Shared, writer: u8, enough: u64, done: &mpsc::Sender<()>) -> Ended {
     let mark = &shared.marks[usize::from(writer)];
     let first = mark.load(Ordering::Acquire) + 1;
@@ -79,7 +79,7 @@ fn write(shared: &Shared, writer: u8, enough: u64, done: &mpsc::Sender<()>) -> E
         }
         mark.store(n, Ordering::Release);
         if n == first + enough {
-            // The receiver is gone if another writer was faster.
+            // The receiver has been dropped if another writer was faster.
             let _ = done.send(());
         }
         if n.is_multiple_of(32) {
@@ -93,8 +93,8 @@ fn write(shared: &Shared, writer: u8, enough: u64, done: &mpsc::Sender<()>) -> E
     Ok(())
 }
 
-/// Closes the database when a thread ends, so that the others do not run for ever after a failure.
-/// Every thread closes, which is part of the test.
+/// Closes the database when a thread ends, so that the others do not run forever after a failure.
+/// Every thread closes the database, which is part of the test.
 struct Last<'a>(&'a Shared, &'a Mutex<Vec<String>>);
 
 impl Drop for Last<'_> {
@@ -120,7 +120,7 @@ fn watched(shared: &Shared, failures: &Mutex<Vec<String>>, work: impl FnOnce() -
     }
 }
 
-/// The names and lengths of all files in the directory.
+/// Returns the names and lengths of all files in the directory.
 fn listing(env: &dyn Env, shared: &Shared) -> cairndb::Result<Vec<(String, Option<u64>)>> {
     let dir = env.open_dir(&shared.path, false)?;
     let names = dir.list()?.into_iter();
@@ -149,10 +149,10 @@ fn live(shared: &Shared, env: &dyn Env, enough: u64) -> Ended {
         for work in [upkeep::flush, upkeep::compact, upkeep::ask] {
             scope.spawn(move || watched(shared, failures, || work(shared)));
         }
-        // If no writer is left, something failed, and the life ends as well.
+        // If no writer is left, something failed, and the life ends.
         let _ = wait.recv();
         shared.db.close()?;
-        // The other threads still unwind, but the directory belongs to another handle now.
+        // The other threads still unwind, but the directory now belongs to another handle.
         let files = listing(env, shared)?;
         Ok::<_, cairndb::Error>((files, left(shared)?))
     });
@@ -173,7 +173,8 @@ fn live(shared: &Shared, env: &dyn Env, enough: u64) -> Ended {
     Ok(())
 }
 
-/// After a close, all acknowledged writes are found, and at most one more of each writer.
+/// Checks that after a close all acknowledged writes are found, and at most one more of each
+/// writer.
 fn left(shared: &Shared) -> cairndb::Result<Ended> {
     let db = shared.options.open(&shared.path)?;
     if !db.open_report().clean {
@@ -183,7 +184,7 @@ fn left(shared: &Shared) -> cairndb::Result<Ended> {
     for writer in 0..shared.writers {
         match readers::state_of(&db, writer)? {
             Ok(moment) => {
-                // Read after the moment, because the writer may not have published its last write
+                // Loaded after the moment, because the writer may not have published its last write
                 // yet.
                 let mark = shared.acknowledged(writer);
                 if moment.last < mark || moment.first > mark + 1 {
@@ -247,7 +248,8 @@ pub(crate) fn run(seed: u64, scale: Scale) -> Result<Done, String> {
     Ok(done)
 }
 
-/// The last write of each writer in the closed database, from which the next life continues.
+/// Returns the last write of each writer in the closed database, from which the next life
+/// continues.
 fn settled(shared: &Shared) -> Result<Vec<u64>, String> {
     let say = |error: cairndb::Error| error.to_string();
     let db = shared.options.open(&shared.path).map_err(say)?;

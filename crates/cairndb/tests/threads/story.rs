@@ -1,6 +1,6 @@
-//! What each writer writes, chosen so that any part of it determines the rest.
+//! The writes of each writer, chosen so that any part of them determines the rest.
 //!
-//! Write `n` is of the first kind that fits:
+//! Write `n` has the first kind that applies:
 //!
 //! | `n` is a multiple of | write |
 //! |---|---|
@@ -9,10 +9,9 @@
 //! | 5 or 7 | batch: slot; 5: mirrors, and sets or clears the flag; 7: adds one to the counter |
 //! | any | put: slot |
 //!
-//! Values begin with `n`. At multiples of 97 they are large and go to value files. The contents of
-//! a writer's keys after write `n` are a function of `n` alone. So a reader that reads all of them
-//! as of one moment can determine that moment, and can check that nothing is torn, missing, late or
-//! foreign.
+//! Values start with `n`. At multiples of 97 they are large and go to value files. The contents of
+//! a writer's keys after write `n` depend only on `n`. So a reader that reads all of them at one
+//! moment can determine that moment, and can check that nothing is torn, missing, late or foreign.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +23,11 @@ pub(crate) const MIRRORS: u64 = 4;
 /// Length of a large value.
 const LARGE: usize = 9_000;
 
-/// The entries of a writer as of one moment.
+/// The entries of a writer at one moment.
 pub(crate) type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The moments that fit the entries seen: after any of the writes `first` to `last`. There are
-/// several if a write changed nothing, for example the delete of an absent key.
+/// The moments that match the entries read: after any of the writes `first` to `last`. There are
+/// several if a write changed nothing, for example if it deleted an absent key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) first: u64,
@@ -52,7 +51,7 @@ fn kind(n: u64) -> Write {
     }
 }
 
-/// Each key begins with the number of its writer, then the kind of key.
+/// Returns a key, which starts with the number of its writer, followed by the kind of key.
 fn key(writer: u8, kind: u8, index: u64) -> Vec<u8> {
     [&[writer, kind][..], &index.to_be_bytes()].concat()
 }
@@ -77,7 +76,7 @@ fn flag(writer: u8) -> Vec<u8> {
     key(writer, b'f', 0)
 }
 
-/// Every key that a writer may ever have.
+/// Returns all keys that a writer may ever have.
 pub(crate) fn all_keys(writer: u8) -> Vec<Vec<u8>> {
     let slots = (0..SLOTS).map(|n| slot(writer, n));
     let mirrors = (0..MIRRORS).map(|n| mirror(writer, n));
@@ -92,9 +91,13 @@ fn value(writer: u8, n: u64) -> Vec<u8> {
     value
 }
 
-/// The number at the start of a value.
+/// Returns the number at the start of a value.
 pub(crate) fn number(value: &[u8]) -> u64 {
-    u64::from_le_bytes(*value.first_chunk().expect("a value begins with its number"))
+    u64::from_le_bytes(
+        *value
+            .first_chunk()
+            .expect("a value must start with its number"),
+    )
 }
 
 fn durability(n: u64) -> Durability {
@@ -136,18 +139,18 @@ fn batch(writer: u8, n: u64) -> WriteBatch {
     batch
 }
 
-/// The last batch up to `last` that is a multiple of 5.
+/// Returns the last batch up to `last` that is a multiple of 5.
 fn last_mirrored(last: u64) -> Option<u64> {
     let fives = (1..=last / 5).rev().map(|fifth| fifth * 5);
     fives.into_iter().find(|n| kind(*n) == Write::Batch)
 }
 
-/// Number of batches up to `last` that are multiples of 7.
+/// Returns the number of batches up to `last` that are multiples of 7.
 pub(crate) fn counted(last: u64) -> u64 {
     last / 7 - last / (7 * 13) - last / (7 * 17) + last / (7 * 13 * 17)
 }
 
-/// The contents of slot `class` after write `last`.
+/// Returns the contents of slot `class` after write `last`.
 fn in_slot(writer: u8, class: u64, last: u64) -> Option<Vec<u8>> {
     let mut n = last.checked_sub((last + SLOTS - class) % SLOTS)?;
     while n > 0 {
@@ -160,7 +163,7 @@ fn in_slot(writer: u8, class: u64, last: u64) -> Option<Vec<u8>> {
     None
 }
 
-/// All entries of a writer after write `last`.
+/// Returns all entries of a writer after write `last`.
 fn expected(writer: u8, last: u64) -> Entries {
     let mut all = Entries::new();
     for class in 0..SLOTS {
@@ -184,11 +187,11 @@ fn expected(writer: u8, last: u64) -> Entries {
     all
 }
 
-/// Determines the moments that fit `found`, all entries of one writer.
+/// Determines the moments that match `found`, all entries of one writer.
 pub(crate) fn moment(writer: u8, found: &Entries) -> Result<Moment, String> {
     let slots = found.iter().filter(|(key, _)| key[1] == b's');
     let newest = slots.map(|(_, value)| number(value)).max().unwrap_or(0);
-    // Writes that leave no number in a slot may have followed.
+    // Later writes may have left no number in a slot.
     let silent = |n: &u64| matches!(kind(*n), Write::Merge | Write::Delete);
     let later = (newest + 1..).take_while(silent);
     let fits: Vec<u64> = std::iter::once(newest)
@@ -219,11 +222,11 @@ fn difference(writer: u8, last: u64, found: &Entries) -> String {
             say(found.get(key)),
             say(wanted.get(key))
         ),
-        None => format!("writer {writer} is at {last} as it should be"),
+        None => format!("writer {writer} is at {last}, as expected"),
     }
 }
 
-/// The lowest number that a slot may hold after `seen` was read from another.
+/// Returns the lowest number that a slot may hold after `seen` was read from another slot.
 pub(crate) fn least_after(seen: u64, class: u64) -> Option<u64> {
     let n = seen.checked_sub((seen + SLOTS - class) % SLOTS)?;
     (n > 0 && matches!(kind(n), Write::Put | Write::Batch)).then_some(n)

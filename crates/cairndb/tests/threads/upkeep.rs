@@ -1,5 +1,4 @@
-//! Everything done to the database besides reads and writes: flushes, compactions, checkpoints and
-//! properties.
+//! All operations except reads and writes: flushes, compactions, checkpoints and properties.
 
 use cairndb::env::random::Random;
 use cairndb::{Db, destroy};
@@ -19,7 +18,7 @@ const PROPERTIES: [&str; 8] = [
     "cairndb.stats",
 ];
 
-/// The field `name` of the property `cairndb.stats`.
+/// Returns the field `name` of the property `cairndb.stats`.
 pub(crate) fn statistic(db: &Db, name: &str) -> u64 {
     let stats = json::numbers(&db.property("cairndb.stats").expect("a known property"));
     *stats.get(name).expect("a known statistic")
@@ -35,7 +34,7 @@ pub(crate) fn flush(shared: &Shared) -> Ended {
         let entries = statistic(&shared.db, "last_seq");
         if entries < before.iter().sum() {
             return Err(format!(
-                "{before:?} were acknowledged, numbers reach {entries}"
+                "{before:?} were acknowledged, but sequence numbers only reach {entries}"
             ));
         }
     }
@@ -74,8 +73,8 @@ pub(crate) fn ask(shared: &Shared) -> Ended {
     Ok(())
 }
 
-/// Creates a checkpoint and checks that it is a database of its own, which holds the state of each
-/// writer as of one moment, with all writes acknowledged before.
+/// Creates a checkpoint and checks that it is a separate database that holds the state of each
+/// writer at one moment, with all writes acknowledged before.
 fn checkpoint(shared: &Shared, n: u64) -> cairndb::Result<Ended> {
     let before = shared.all_acknowledged();
     let path = shared.path.with_extension(format!("copy{n}"));

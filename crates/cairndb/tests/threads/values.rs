@@ -1,5 +1,5 @@
-//! Readers of large values, concurrent with a writer that appends them. The file is mapped again as
-//! it grows, while it is read, and values past the mapping are read through the descriptor.
+//! Readers of large values, concurrent with a writer that appends them. The file is remapped as it
+//! grows, while it is read, and values past the mapping are read through the descriptor.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use cairndb::env::random::Random;
 use crate::json;
 
 const VALUES: u64 = 2000;
-/// Large enough for a value file. No two values are equal.
+/// Value length, large enough for a value file. No two values are equal.
 const VALUE_BYTES: u64 = 12 << 10;
 const READERS: u64 = 3;
 
@@ -59,7 +59,7 @@ fn values_are_read_from_a_file_while_it_is_appended_to() {
             scope.spawn(move || read(reader));
         }
         let result = write();
-        // Lets the readers end, even if the writer failed.
+        // Lets the readers finish, even if the writer failed.
         written.store(VALUES, Ordering::Release);
         result.unwrap();
     });

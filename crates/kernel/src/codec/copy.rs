@@ -1,8 +1,8 @@
 //! The codec's raw loads, stores and copies that every processor has. Vector versions are in
 //! `fast/lanes.rs` and `fast/runs.rs`.
 //!
-//! Each function states what it touches; callers prove that this lies within their slice or
-//! reserved room. All compile to plain unaligned moves.
+//! Each function documents the memory it accesses; callers prove that it lies within their slice or
+//! reserved room. All functions compile to plain unaligned moves.
 
 #![allow(
     unsafe_code,
@@ -23,7 +23,7 @@ pub(super) unsafe fn load_u32(bytes: &[u8], at: usize) -> u32 {
     debug_assert!(at + 4 <= bytes.len());
     // SAFETY: the caller promises `at + 4 <= bytes.len()`.
     let address = unsafe { bytes.as_ptr().add(at) };
-    // SAFETY: four bytes from `at` lie within `bytes`; an array of bytes has no alignment.
+    // SAFETY: four bytes from `at` lie within `bytes`; a byte array needs no alignment.
     u32::from_le_bytes(unsafe { address.cast::<[u8; 4]>().read() })
 }
 
@@ -37,7 +37,7 @@ pub(super) unsafe fn load_u64(bytes: &[u8], at: usize) -> u64 {
     debug_assert!(at + 8 <= bytes.len());
     // SAFETY: the caller promises `at + 8 <= bytes.len()`.
     let address = unsafe { bytes.as_ptr().add(at) };
-    // SAFETY: eight bytes from `at` lie within `bytes`; an array of bytes has no alignment.
+    // SAFETY: eight bytes from `at` lie within `bytes`; a byte array needs no alignment.
     u64::from_le_bytes(unsafe { address.cast::<[u8; 8]>().read() })
 }
 
@@ -48,7 +48,7 @@ pub(super) unsafe fn load_u64(bytes: &[u8], at: usize) -> u64 {
 /// `N` bytes are readable at `from` and writable at `to`; the two do not overlap.
 #[inline(always)]
 unsafe fn copy_chunk<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller promises both ranges of `N` bytes, and that they are apart.
+    // SAFETY: the caller promises both ranges of `N` bytes, and that they do not overlap.
     unsafe { std::ptr::copy_nonoverlapping(from, to, N) }
 }
 
@@ -56,7 +56,8 @@ unsafe fn copy_chunk<const N: usize>(from: *const u8, to: *mut u8) {
 ///
 /// # Safety
 ///
-/// As [`copy_chunk`], for the two addresses moved by `at`, which stays within their allocations.
+/// Same as for [`copy_chunk`], but for both addresses moved by `at`, which must stay within their
+/// allocations.
 #[inline(always)]
 unsafe fn copy_chunk_at<const N: usize>(from: *const u8, to: *mut u8, at: usize) {
     // SAFETY: the caller promises that `from + at` lies within the source.
@@ -93,7 +94,7 @@ pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
 ///
 /// # Safety
 ///
-/// They are readable and writable there, and the two do not overlap.
+/// Two bytes are readable at `from + at` and writable at `to + at`; the two ranges do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_2_at(from: *const u8, to: *mut u8, at: usize) {
     // SAFETY: the caller promises exactly this.
@@ -126,16 +127,17 @@ pub(super) unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len
 #[inline(always)]
 pub(super) unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
     if (33..=64).contains(&len) {
-        // Half of a classic 100-byte value. Without a loop it takes half as many instructions.
+        // Covers the literals of a classic 100-byte value. Without a loop the copy takes half as
+        // many instructions.
         for at in [0, 16, len - 32, len - 16] {
-            // SAFETY: `at + 16 <= len`, and chunks are apart because `from + 16 <= to`. The third
-            // chunk begins at 32 or earlier, below which the first two have written.
+            // SAFETY: `at + 16 <= len`, and chunks do not overlap because `from + 16 <= to`. The
+            // third chunk starts at 32 or earlier, below which the first two have written.
             unsafe { copy_chunk_at::<16>(from, to, at) };
         }
     } else if len >= 16 {
         let mut at = 0;
         while at + 16 < len {
-            // SAFETY: `at + 16 < len`, and chunks are apart because `from + 16 <= to`.
+            // SAFETY: `at + 16 < len`, and chunks do not overlap because `from + 16 <= to`.
             unsafe { copy_chunk_at::<16>(from, to, at) };
             at += 16;
         }
@@ -175,8 +177,8 @@ pub(super) unsafe fn repeat_period(to: *mut u8, period: usize, len: usize) {
         let run = (period + done).min(len - done);
         // SAFETY: `done < len`, so the address lies within the target.
         let to = unsafe { to.add(done) };
-        // SAFETY: `run <= period + done` bytes lie between `from` and `to`, so the ranges are
-        // apart; `run <= len - done` bytes are writable.
+        // SAFETY: `run <= period + done` bytes lie between `from` and `to`, so the ranges do not
+        // overlap; `run <= len - done` bytes are writable.
         unsafe { copy_exact(from, to, run) };
         done += run;
     }

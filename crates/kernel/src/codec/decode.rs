@@ -1,14 +1,14 @@
 //! Decoder of the short-value codec: 16-byte copies inside reserved room, one bounds check per run.
 //!
-//! Short runs are copied by one 16-byte move whatever their length, if both sides have room. Longer
-//! runs are copied by 16-byte moves, the last of which is aligned to the end of the run, so the
-//! source needs no slack. [Consecutive sequences with short runs](super::fast::short) use moves of
-//! one fixed length. A match that lies wholly within the literals just copied is read from the
-//! encoded bytes instead of the output: those loads need not wait for the stores.
+//! A short run of any length is copied by one 16-byte move if both sides have room. Longer runs are
+//! copied by 16-byte moves, the last of which is aligned to the end of the run, so the source needs
+//! no padding. [Consecutive sequences with short runs](super::fast::short) use moves of one fixed
+//! length. A match that lies wholly within the literals just copied is read from the encoded bytes
+//! instead of the output: those loads do not have to wait for the stores.
 //!
 //! Values of a column, and the pieces of a long value, often have the same sequence bytes at the
-//! same places. Such [rows](super::fast::row) are decoded with two copies per value. For a single
-//! short value the search for a row would cost what it saves.
+//! same offsets. Such [rows](super::fast::row) are decoded with two copies per value. For a single
+//! short value the search for a row would cost as much as it saves.
 
 #![allow(
     unsafe_code,
@@ -29,26 +29,26 @@ use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_
 use crate::cpu::{Level, level};
 use crate::prefetch::prefetch_span;
 
-/// From this many bytes on, calling the function with wider copies pays.
+/// Minimum number of bytes for which calling the function with wider copies pays off.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const WIDE_BYTES_MIN: usize = 400;
 
-/// From this many bytes on, a value is likely to have several sequences with short runs.
+/// Minimum number of bytes for which a value is likely to have several sequences with short runs.
 const MANY_BYTES_MIN: usize = 300;
 
-/// At most this many values of a row are tested for their shape: a few after one that differs from
-/// the others, and not the whole row if it has no common shape.
+/// Maximum number of values of a row that are tested for their shape. Testing a few allows for a
+/// value that differs from the others, without testing a whole row that has no common shape.
 const SHAPES_MAX: usize = 4;
 
-/// Spare room after the raw length that [`decode`] wants, so that short runs near the end can be
-/// copied whole.
+/// Spare room that [`decode`] reserves after the raw length, so that short runs near the end can be
+/// copied with one move.
 pub const DECODE_SLACK: usize = 64;
 
 /// Decodes `src` and appends its `raw_len` bytes to `out`.
 ///
-/// Returns `None` if `src` is malformed or decodes to another length; `out` then has its old
-/// length. Reserves at most 64 bytes more than `raw_len`, and nothing for a `raw_len` that `src` is
-/// too short to reach, so that hostile lengths cannot exhaust memory.
+/// Returns `None` if `src` is malformed or decodes to another length; `out` then keeps its old
+/// length. Reserves at most 64 bytes more than `raw_len`, and nothing if `src` is too short for
+/// `raw_len`, so that hostile lengths cannot exhaust memory.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Encoder, decode};
@@ -64,7 +64,7 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
         return None;
     }
     let whole = |to: *mut u8, room: usize| {
-        // SAFETY: `append` provides `raw_len` bytes and slack, apart from `src`.
+        // SAFETY: `append` provides `raw_len` bytes and slack that do not overlap `src`.
         unsafe { decode_best::<false>(src, to, raw_len..raw_len, room) }
     };
     // SAFETY: on `Some`, `decode_best` has initialised `raw_len` bytes.
@@ -72,7 +72,7 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
 }
 
 /// Appends the first `wanted` of the `raw_len` bytes that `src` decodes to, as [`decode`] does, but
-/// reads little more of `src` than it needs. Meant for reading one value of a group that was
+/// reads little more of `src` than it needs. Meant for reading one value from a group that was
 /// encoded together.
 ///
 /// Returns `None` if `wanted` is more than `raw_len`, or if the part that was read is malformed.
@@ -91,19 +91,19 @@ pub fn decode_until(src: &[u8], raw_len: usize, wanted: usize, out: &mut Vec<u8>
         return None;
     }
     let part = |to: *mut u8, room: usize| {
-        // SAFETY: `append` provides `raw_len` bytes and slack, apart from `src`.
+        // SAFETY: `append` provides `raw_len` bytes and slack that do not overlap `src`.
         unsafe { decode_best::<true>(src, to, wanted..raw_len, room) }
     };
-    // The last sequence may extend beyond what is wanted. SAFETY: on `Some`, `decode_best` has
+    // The last sequence may extend beyond the `wanted` bytes. SAFETY: on `Some`, `decode_best` has
     // initialised `wanted` bytes.
     unsafe { append(out, wanted..raw_len, part) }
 }
 
-/// [`decode_raw`] with the copies that are best for the length.
+/// Calls [`decode_raw`] with the copies that are best for the length.
 ///
 /// # Safety
 ///
-/// As for [`decode_raw`], except that any processor will do.
+/// Same as for [`decode_raw`], but works on any processor.
 #[inline]
 unsafe fn decode_best<const PART: bool>(
     src: &[u8],
@@ -114,7 +114,7 @@ unsafe fn decode_best<const PART: bool>(
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if lens.end >= WIDE_BYTES_MIN && level() >= Level::Avx2 {
         if src.len() > 2 * BYTES_AHEAD {
-            // SAFETY: the level just read says that this processor has AVX2; the caller promises
+            // SAFETY: the level just read means that this processor has AVX2; the caller promises
             // the rest.
             return unsafe { decode_wide::<true, PART>(src, to, lens, room) };
         }
@@ -126,11 +126,11 @@ unsafe fn decode_best<const PART: bool>(
 }
 
 /// Decodes `src`, which consists of values of `stored_len` bytes each, and appends `raw_len` bytes
-/// for each. Equivalent to [`decode`] of one value after the other, but checks bounds and reserves
-/// room once.
+/// for each. Equivalent to calling [`decode`] for each value in order, but checks bounds and
+/// reserves room only once.
 ///
 /// Returns `None` if a value is malformed or decodes to another length, or if bytes are left after
-/// the last value; `out` then has its old length.
+/// the last value; `out` then keeps its old length.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Encoder, decode_each};
@@ -156,14 +156,14 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
             // is room.
             let to = unsafe { to.add(done) };
             if let Some(shape) = shape.as_ref().filter(|shape| shape.is_of(value)) {
-                // SAFETY: the room for the rest of `total` is apart from `src`.
+                // SAFETY: the room for the rest of `total` does not overlap `src`.
                 let alike = unsafe { row::decode(rest, shape, to, total - done) };
                 done += alike.written;
                 rest = &rest[alike.read..];
                 continue;
             }
             // SAFETY: the values so far took `done` bytes of the room, so `raw_len` and
-            // `DECODE_SLACK` are left, apart from `src`.
+            // `DECODE_SLACK` bytes are left, which do not overlap `src`.
             unsafe { decode_raw::<Words, false>(value, to, raw_len..raw_len, room - done) }?;
             if shapes > 0 {
                 shapes -= 1;
@@ -175,12 +175,12 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         debug_assert_eq!(done, total);
         Some(())
     };
-    // SAFETY: on `Some`, `raw_len` bytes are initialised for each value, together `total`.
+    // SAFETY: on `Some`, `raw_len` bytes are initialised for each value, `total` bytes altogether.
     unsafe { append(out, total..total, each) }
 }
 
-/// Appends the `lens.start` bytes that `fill` writes to the address it is given, where `lens.end`
-/// and [`DECODE_SLACK`] bytes are writable. Appends nothing if `fill` returns `None`.
+/// Appends the `lens.start` bytes that `fill` writes to the given address, where `lens.end` and
+/// [`DECODE_SLACK`] bytes are writable. Appends nothing if `fill` returns `None`.
 ///
 /// # Safety
 ///
@@ -200,27 +200,28 @@ unsafe fn append(
     let spare = out.spare_capacity_mut();
     debug_assert!(spare.len() >= room);
     fill(spare.as_mut_ptr().cast::<u8>(), room)?;
-    // SAFETY: the caller promises that many bytes after the old length are initialised, for
-    // which there is room.
+    // SAFETY: the caller promises that this many bytes after the old length are initialised, and
+    // there is room for them.
     unsafe { out.set_len(old_len + lens.start) };
     Some(())
 }
 
-/// Decodes `src` into the whole of `out`.
+/// Decodes `src` and fills `out` completely.
 ///
 /// Returns `None` if `src` is malformed or decodes to a length other than `out.len()`; `out` then
 /// holds arbitrary bytes.
 pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     let raw_len = out.len();
-    // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
+    // SAFETY: `out` has `raw_len` writable bytes, which do not overlap `src` because `out` is
+    // borrowed exclusively.
     unsafe { decode_raw::<Words, false>(src, out.as_mut_ptr(), raw_len..raw_len, raw_len) }
 }
 
-/// [`decode_raw`] with the widest copies available; prefetches the source if `AHEAD`.
+/// Calls [`decode_raw`] with the widest copies available; prefetches the source if `AHEAD`.
 ///
 /// # Safety
 ///
-/// As for [`decode_raw`].
+/// Same as for [`decode_raw`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
@@ -233,7 +234,7 @@ unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
     unsafe { decode_raw::<Wide<AHEAD>, PART>(src, to, lens, room) }
 }
 
-/// Decodes `src`, which stands for `lens.end` bytes, to `to`. On `Some`, exactly that many bytes
+/// Decodes `src`, which represents `lens.end` bytes, to `to`. On `Some`, exactly that many bytes
 /// are initialised there; with `PART`, at least `lens.start`.
 ///
 /// # Safety
@@ -242,7 +243,7 @@ unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
 /// processor has the instructions of `R`.
 #[expect(
     clippy::inline_always,
-    reason = "a page's values are decoded in one loop, in which a call is a tenth"
+    reason = "one loop decodes a page's values; a call would take a tenth of its time"
 )]
 #[inline(always)]
 unsafe fn decode_raw<R: Runs, const PART: bool>(
@@ -261,7 +262,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
     let end = if PART { lens.start } else { raw_len };
     loop {
         if raw_len >= MANY_BYTES_MIN {
-            // SAFETY: `end` bytes are writable, apart from `src`; `written` are initialised.
+            // SAFETY: `end` bytes are writable, outside of `src`; `written` are initialised.
             Done { read, written } = unsafe { decode_short(src, Done { read, written }, to, end) };
         }
         if read == src.len() || PART && written >= end {
@@ -276,7 +277,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         }
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        // SAFETY: `literals` bytes remain in `src` and in the room, which is apart from it.
+        // SAFETY: `literals` bytes remain in `src` and in the room, which does not overlap it.
         unsafe { copy_literals::<R>(&src[read..], target, room - written, literals) };
         read += literals;
         written += literals;
@@ -297,7 +298,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         written += len;
         if R::LONG && rows.may_go_on(src.get(read) == Some(&token)) {
             let room = written..row_end::<PART>(&lens, literals + len);
-            // SAFETY: the room is writable up to `raw_len`, and apart from `src`; the caller
+            // SAFETY: the room is writable up to `raw_len` and does not overlap `src`; the caller
             // promises the instructions.
             let more = unsafe { rows.go_on::<R>(src, begin..read, literals + len, to, room) };
             read += more.read;
@@ -306,7 +307,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
     }
 }
 
-/// The latest end of a row of sequences that stand for `stands` bytes each.
+/// Returns the latest end of a row of sequences that represent `stands` bytes each.
 #[inline]
 fn row_end<const PART: bool>(lens: &Range<usize>, stands: usize) -> usize {
     if PART {
@@ -316,14 +317,14 @@ fn row_end<const PART: bool>(lens: &Range<usize>, stands: usize) -> usize {
     }
 }
 
-/// The offset of the match at `read`.
+/// Returns the offset of the match at `read`.
 #[inline]
 fn offset_at(src: &[u8], read: usize) -> Option<usize> {
     let (&[low, high], _) = src.get(read..)?.split_first_chunk()?;
     Some(usize::from(u16::from_le_bytes([low, high])))
 }
 
-/// Prefetches what a decoder at `read` will read next.
+/// Prefetches the bytes that a decoder at `read` will read next.
 #[inline]
 fn look_ahead<R: Runs>(src: &[u8], read: usize) {
     if R::AHEAD {
@@ -335,8 +336,8 @@ fn look_ahead<R: Runs>(src: &[u8], read: usize) {
 ///
 /// # Safety
 ///
-/// `from` has at least `len` bytes, and `room >= len` bytes are writable at `to`, apart from it.
-/// The processor has the instructions of `R`.
+/// `from` has at least `len` bytes, and `room >= len` bytes are writable at `to` and do not overlap
+/// `from`. The processor has the instructions of `R`.
 #[expect(clippy::inline_always, reason = "inlined into `decode_raw`'s loop")]
 #[inline(always)]
 unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usize) {
@@ -351,14 +352,14 @@ unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usi
     }
 }
 
-/// Copies a match of `len` bytes that begins `offset` bytes below `to`. If it lies within the
-/// literals just before it, with which `src` ends, it is copied from `src`.
+/// Copies a match of `len` bytes that starts `offset` bytes below `to`. If it lies within the
+/// literals just before it, which are at the end of `src`, it is copied from `src`.
 ///
 /// # Safety
 ///
-/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`,
-/// apart from `src`. The last `literals` bytes of `src` equal those below `to`. The processor has
-/// the instructions of `R`.
+/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to` and
+/// do not overlap `src`. The last `literals` bytes of `src` equal those below `to`. The processor
+/// has the instructions of `R`.
 #[expect(
     clippy::inline_always,
     reason = "compiled for the caller's instructions"
@@ -373,7 +374,7 @@ unsafe fn copy_match<R: Runs>(
     room: usize,
 ) {
     if offset <= literals && len <= offset {
-        // SAFETY: `offset <= literals`, which are no more than `src` has.
+        // SAFETY: `offset <= literals`, and `src` has at least `literals` bytes.
         let from = unsafe { src.as_ptr().add(src.len() - offset) };
         // SAFETY: the source ends within `src` because `len <= offset`; `len` bytes remain in the
         // room.
@@ -397,7 +398,7 @@ unsafe fn copy_match<R: Runs>(
     }
 }
 
-/// A length whose token half is `half`, plus the extension bytes at `*read`, if any.
+/// Returns a length whose token half is `half`, plus the extension bytes at `*read`, if any.
 #[inline]
 fn length(half: usize, src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
     if half < HALF_MAX {
@@ -406,7 +407,7 @@ fn length(half: usize, src: &[u8], read: &mut usize, limit: usize) -> Option<usi
     Some(half + extension(src, read, limit)?)
 }
 
-/// Adds up the extension bytes at `*read` and moves `*read` past them.
+/// Sums the extension bytes at `*read` and moves `*read` past them.
 ///
 /// Returns `None` if `src` ends before a byte below 255, or if the sum exceeds `limit`, which also
 /// keeps it from overflowing.
@@ -426,12 +427,12 @@ fn extension(src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
     }
 }
 
-/// [`decode`] of a long value without vectors.
+/// Like [`decode`] for a long value, but without vectors.
 #[cfg(test)]
 pub(super) fn decode_long_by_words(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy
-    // words.
+    // SAFETY: `append` provides `raw_len` bytes and slack that do not overlap `src`; every
+    // processor can copy words.
     let whole = |to: *mut u8, room: usize| unsafe {
         decode_raw::<super::fast::runs::LongWords, false>(src, to, raw_len..raw_len, room)
     };

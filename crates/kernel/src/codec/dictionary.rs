@@ -1,19 +1,20 @@
-//! Dictionary form of the codec: each value is encoded and decoded alone, as copies from a
-//! dictionary that the table stores once, and literals between them.
+//! Dictionary form of the codec: each value is encoded and decoded separately, as copies from a
+//! dictionary that the table stores once, with literals between them.
 //!
 //! ```text
-//! count      1 byte            n, at most 254; 255: the rest is a value encoded without a dictionary
-//! matches    n times 2 bytes   little-endian; low 5 bits: length less 1, high 11 bits: position in
-//!                              the dictionary. Position 2047: no match but 16 literals times the low
-//!                              bits, at least once
-//! lengths    n times 4 bits    literals before each match, low half of a byte first
-//! literals   the rest          of all sequences, then those after the last match, whose number follows
-//!                              from the raw length
+//! count      1 byte            n, at most 254; 255: a value without a dictionary follows
+//! matches    n times 2 bytes   little-endian; low 5 bits: length minus 1; high 11 bits: position
+//!                              in the dictionary. Position 2047 means a run of literals instead:
+//!                              16 for each unit of the low bits, which are at least 1
+//! lengths    n times 4 bits    number of literals before each match, low half of a byte first
+//! literals   the rest          literals of all sequences, then those after the last match, whose
+//!                              number follows from the raw length
 //! ```
 //!
-//! A decoder knows at once where every match and the first literals are. There is no chain of loads
-//! from one sequence to the next, no length needs a branch, and each match is one copy of 32 bytes.
-//! That is why matches within the value are not supported, except through the escape of count 255.
+//! A decoder knows the position of every match and of the first literals from the start. No load
+//! depends on the previous sequence, no length needs a branch, and each match is one copy of 32
+//! bytes. Therefore matches within the value are not supported, except through the escape count
+//! 255.
 
 mod decode;
 mod encode;
@@ -27,34 +28,35 @@ mod tests;
 pub use decode::decode_with;
 pub use matcher::{Matcher, Padded};
 
-/// Longest dictionary: a match's position fits eleven bits, one value of which means "no match".
+/// Maximum dictionary length: a match position has eleven bits, and one value means "no match".
 pub const DICTIONARY_BYTES_MAX: usize = (1 << 11) - 1;
 
-/// Longest match.
+/// Maximum match length.
 const MATCH_BYTES_MAX: usize = 1 << LENGTH_BITS;
 
-/// Bits of a match that hold its length less one.
+/// Number of bits of a match that hold its length minus one.
 const LENGTH_BITS: u32 = 5;
 
-/// The position that announces a run of literals.
+/// The position that marks a run of literals.
 const RUN: usize = DICTIONARY_BYTES_MAX;
 
-/// Literals of a run for each count of its length.
+/// Number of literals in a run per unit of its stored length.
 const RUN_BYTES: usize = 16;
 
-/// Most sequences of a value; the rest of it would be literals.
+/// Maximum number of sequences in a value; the rest of the value is stored as literals.
 const SEQUENCES_MAX: usize = 254;
 
 /// The count that marks a value encoded without a dictionary.
 const PLAIN: u8 = 255;
 
-/// Bytes that `count` sequences take before the literals, including the count itself.
+/// Returns the number of bytes that `count` sequences take before the literals, including the count
+/// itself.
 #[inline]
 fn head_len(count: usize) -> usize {
     1 + 2 * count + count.div_ceil(2)
 }
 
-/// A dictionary as a decoder needs it: padded, so that each match is copied at one fixed length.
+/// A dictionary for a decoder: padded, so that each match is copied with one fixed length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dictionary {
     /// The bytes and, unless there are none, padding: `MATCH_BYTES_MAX` bytes are readable from
@@ -64,7 +66,7 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// A dictionary of these bytes, or of the last [`DICTIONARY_BYTES_MAX`] of them.
+    /// Returns a dictionary of `bytes`, or of the last [`DICTIONARY_BYTES_MAX`] of them.
     pub fn new(bytes: &[u8]) -> Dictionary {
         let start = bytes.len().saturating_sub(DICTIONARY_BYTES_MAX);
         let bytes = &bytes[start..];
@@ -79,12 +81,12 @@ impl Dictionary {
         }
     }
 
-    /// The bytes, without the padding.
+    /// Returns the bytes, without the padding.
     pub fn bytes(&self) -> &[u8] {
         &self.padded[..self.len]
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub fn memory_bytes(&self) -> usize {
         self.padded.len()
     }

@@ -3,11 +3,11 @@
 //! The table stores `base + position` for the last position of each hash. `base` grows by the
 //! length of every value, so entries of earlier values lie below it, and one comparison
 //! distinguishes them from current ones. A candidate is used only after its position and its four
-//! bytes were compared, so the table can mislead but never corrupt.
+//! bytes were compared, so a wrong table entry cannot corrupt the output.
 
 #![allow(
     unsafe_code,
-    reason = "loads within checked bounds, and calls of functions for instructions found at run time"
+    reason = "loads within checked bounds, and calls for instructions detected at run time"
 )]
 
 use super::copy;
@@ -24,16 +24,16 @@ use super::token::{
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::cpu::{Level, level};
 
-/// Entries of the hash table.
+/// Number of entries in the hash table.
 const TABLE_LEN: usize = 1 << HASH_BITS;
 const _: () = assert!(HASH_BITS >= HASH_BITS_LONG && HASH_BITS >= HASH_BITS_SHORT);
 
-/// Highest base: base and the positions of one more value stay below 2^32.
+/// Maximum base: the base plus the positions of one more value stay below 2^32.
 const BASE_MAX: u32 = u32::MAX - (1 << 16);
 
 const _: () = assert!((u32::MAX - BASE_MAX) as usize >= RAW_BYTES_MAX);
 
-/// Encodes values one by one, reusing its table of 64 KiB. One encoder belongs to one thread.
+/// An encoder for single values that reuses its table of 64 KiB. An encoder belongs to one thread.
 ///
 /// ```
 /// use cairndb_kernel::codec::Encoder;
@@ -47,8 +47,8 @@ const _: () = assert!((u32::MAX - BASE_MAX) as usize >= RAW_BYTES_MAX);
 #[derive(Clone)]
 pub struct Encoder {
     table: Box<[u32; TABLE_LEN]>,
-    /// What position 0 of the next value is stored as; at least 1, so that an empty entry lies
-    /// below it.
+    /// Stored form of position 0 of the next value; at least 1, so that an empty entry lies below
+    /// it.
     base: u32,
     /// Whether this processor has the instructions of [`Wide`]; queried once.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -72,7 +72,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// An encoder with an empty table; allocates 64 KiB.
+    /// Returns an encoder with an empty table; allocates 64 KiB.
     pub fn new() -> Self {
         Encoder {
             table: empty_table(),
@@ -85,8 +85,8 @@ impl Encoder {
 
     /// Appends the encoded form of `src` to `out` if it is shorter than `src`.
     ///
-    /// Returns `false` and leaves the content of `out` unchanged if it is not, or if `src` is
-    /// longer than [`RAW_BYTES_MAX`]. What is appended depends on `src` alone.
+    /// Returns `false` and leaves the contents of `out` unchanged if it is not, or if `src` is
+    /// longer than [`RAW_BYTES_MAX`]. The appended bytes depend only on `src`.
     #[inline]
     pub fn encode(&mut self, src: &[u8], out: &mut Vec<u8>) -> bool {
         if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
@@ -96,7 +96,7 @@ impl Encoder {
         let old_len = out.len();
         let spare = out.spare_capacity_mut();
         debug_assert!(spare.len() >= src.len() + SLACK_BYTES);
-        // The encoded form must be shorter than the value, so its room is one byte less. SAFETY:
+        // The encoded form must be shorter than the value, so its room is one byte smaller. SAFETY:
         // the spare capacity holds the value and the slack, and `out` is not touched before
         // `set_len`.
         let mut sink = unsafe { Sink::new(spare.as_mut_ptr().cast(), src.len() - 1) };
@@ -129,11 +129,11 @@ impl Encoder {
             // SAFETY: the encoder's constructor has checked for these instructions.
             return unsafe { search_wide::<SHORT, LONG>(src, &mut self.table, base, sink) };
         }
-        // SAFETY: every processor has words.
+        // SAFETY: every processor supports words.
         unsafe { search::<SHORT, LONG, Words>(src, &mut self.table, base, sink) }
     }
 
-    /// The same encoder for a processor without the instructions of [`Wide`].
+    /// Returns the same encoder for a processor without the instructions of [`Wide`].
     #[cfg(test)]
     pub(super) fn by_words(&self) -> Encoder {
         Encoder {
@@ -162,14 +162,14 @@ impl Encoder {
         base
     }
 
-    /// Makes the base values run out soon, as they do after four gigabytes of values.
+    /// Makes the base values run out soon, as happens after four gigabytes of values.
     #[cfg(test)]
     pub(super) fn skip_ahead(&mut self) {
         self.base = BASE_MAX - 1000;
     }
 }
 
-/// Allocated directly on the heap, not moved there from the stack.
+/// Allocates the table directly on the heap, without moving it there from the stack.
 fn empty_table() -> Box<[u32; TABLE_LEN]> {
     let table = vec![0; TABLE_LEN].into_boxed_slice();
     table.try_into().expect("it has that length")
@@ -182,7 +182,7 @@ struct Match {
     len: usize,
 }
 
-/// The search, compiled for the instructions of [`Wide`].
+/// Runs [`search`] compiled for the instructions of [`Wide`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
 fn search_wide<const SHORT: bool, const LONG: bool>(
@@ -191,7 +191,7 @@ fn search_wide<const SHORT: bool, const LONG: bool>(
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
-    // SAFETY: the caller has made sure of the instructions that `Wide` needs.
+    // SAFETY: the caller has verified that the processor has the instructions of `Wide`.
     unsafe { search::<SHORT, LONG, Wide>(src, table, base, sink) }
 }
 
@@ -212,7 +212,7 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
     sink: &mut Sink,
 ) -> Option<()> {
     let mut anchor = 0;
-    // A value that repeats to its end leaves nothing to search.
+    // A value whose last match reaches its end leaves nothing to search.
     while anchor + MATCH_BYTES_MIN <= src.len() {
         let found = if SHORT {
             find_covered::<HASH_BITS_SHORT>(src, table, base, anchor)
@@ -231,8 +231,8 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
             sink.sequence::<SHORT, L>(&src[anchor..found.at], Some((offset, found.len)))?;
         }
         anchor = found.at + found.len;
-        // The next match often begins just after this one: enter the end of this one for it to
-        // find.
+        // The next match often starts right after this one, so the end of this one is entered as a
+        // candidate.
         if anchor - 2 + hashed_bytes::<LONG>() <= src.len() {
             // SAFETY: `anchor >= 4`, and the bytes from `anchor - 2` on were checked.
             let bytes = unsafe { bytes_at::<LONG>(src, anchor - 2) };
@@ -254,15 +254,15 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
 /// Finds the first match at or after `anchor` in a short value: the position of four bytes, and of
 /// an earlier occurrence of the same four.
 ///
-/// Three positions of every seven are entered and tested. [`COVER`] is a difference cover: whatever
-/// the distance of two equal runs, among seven consecutive positions of the later one there is one
-/// such that both it and its counterpart lie in the cover. So a match of ten bytes is found, unless
-/// another run with the same hash came between or its earlier part lies in a match itself, and a
-/// shorter match is found often. The three positions share one load. The idea is from Burkhardt and
-/// Kärkkäinen (2003), who sort suffixes with it.
+/// Three positions of every seven are entered and tested. [`COVER`] is a difference cover: for any
+/// distance between two equal runs, one of seven consecutive positions of the later run is such
+/// that both it and its counterpart lie in the cover. So a match of ten bytes is found, unless
+/// another run with the same hash came between or its earlier part lies in a match itself. Shorter
+/// matches are often found. The three positions share one load. The idea is from Burkhardt and
+/// Kärkkäinen (2003), who use it to sort suffixes.
 ///
-/// Testing every other position would find matches of five bytes, for slightly smaller text, but
-/// encodes more slowly.
+/// Testing every other position would find matches of five bytes and make text slightly smaller,
+/// but encode more slowly.
 #[expect(
     clippy::inline_always,
     reason = "inlined into the one search that uses it and compiled for its instructions"
@@ -274,8 +274,8 @@ fn find_covered<const BITS: u32>(
     base: u32,
     anchor: usize,
 ) -> Option<(usize, usize)> {
-    // Blocks lie on the grid of the value, not of the anchor: there is one cover for the whole
-    // value.
+    // Blocks are aligned to the start of the value, not to the anchor, so one cover applies to the
+    // whole value.
     let mut block = 0;
     // The first call needs no division.
     if anchor > 0 {
@@ -287,9 +287,9 @@ fn find_covered<const BITS: u32>(
             block += COVER_MODULUS;
         }
     }
-    // Start of the last block that one load covers; without one the loop has nothing to do.
+    // Start of the last block that one load covers; without such a block, the loop does not run.
     if let Some(last) = src.len().checked_sub(8) {
-        // Counted next to the block: computing it at each position takes two more instructions.
+        // Incremented with the block: computing it at each position takes two more instructions.
         let mut first = stored(base, block);
         while block <= last {
             // SAFETY: `block + 8 <= src.len()` by the loop's condition.
@@ -308,8 +308,8 @@ fn find_covered<const BITS: u32>(
     find_at_edge::<BITS>(src, table, base, anchor, block)
 }
 
-/// As [`find_covered`] in a single block, part of which may lie before the anchor or after the end
-/// of the value.
+/// Like [`find_covered`], but for a single block, part of which may lie before the anchor or after
+/// the end of the value.
 fn find_at_edge<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
@@ -330,7 +330,7 @@ fn find_at_edge<const BITS: u32>(
     None
 }
 
-/// As [`find_covered`], for longer values: tests every position at first, then strides that grow.
+/// Like [`find_covered`], but for longer values: tests every position, then with growing strides.
 #[expect(
     clippy::inline_always,
     reason = "inlined into the one search that uses it and compiled for its instructions"
@@ -374,7 +374,7 @@ fn find_striding<const LONG: bool>(
 // Four positions share one load of eight bytes.
 const _: () = assert!(3 + HASHED_BYTES_LONG <= 8 && 3 + MATCH_BYTES_MIN <= 8);
 
-/// Bytes of a position that are hashed.
+/// Returns the number of bytes of a position that are hashed.
 #[inline]
 const fn hashed_bytes<const LONG: bool>() -> usize {
     if LONG {
@@ -384,14 +384,14 @@ const fn hashed_bytes<const LONG: bool>() -> usize {
     }
 }
 
-/// Those bytes.
+/// Returns the bytes that are hashed at position `at`.
 ///
 /// # Safety
 ///
-/// `src` has this many bytes from `at` on.
+/// `src` has [`hashed_bytes`] bytes from `at` on.
 #[inline]
 unsafe fn bytes_at<const LONG: bool>(src: &[u8], at: usize) -> u64 {
-    // SAFETY: the caller promises this, or more.
+    // SAFETY: the caller promises at least these bytes.
     let low = unsafe { copy::load_u32(src, at) };
     if LONG {
         u64::from(low) | u64::from(src[at + 4]) << 32
@@ -400,7 +400,7 @@ unsafe fn bytes_at<const LONG: bool>(src: &[u8], at: usize) -> u64 {
     }
 }
 
-/// The slot for these bytes, in values that are not short.
+/// Returns the slot for these bytes, in values that are not short.
 #[inline]
 fn slot_of<const LONG: bool>(bytes: u64) -> usize {
     if LONG {
@@ -410,8 +410,8 @@ fn slot_of<const LONG: bool>(bytes: u64) -> usize {
     }
 }
 
-/// Enters position `at`, whose first four bytes are `bytes`, into the table. Returns the position
-/// entered before for the same hash if it has the same four bytes.
+/// Enters position `at`, whose first four bytes are `bytes`, into the table. Returns the previous
+/// position with the same hash if it has the same four bytes.
 #[inline]
 fn probe(
     src: &[u8],
@@ -424,7 +424,7 @@ fn probe(
     probe_as(src, table, base, (at, stored(base, at)), slot, bytes)
 }
 
-/// As [`probe`], for callers that have computed the table entry of the position.
+/// Like [`probe`], but for callers that have already computed the table entry of the position.
 #[inline]
 fn probe_as(
     src: &[u8],
@@ -442,8 +442,8 @@ fn probe_as(
         return None;
     }
     let candidate = (earlier - base) as usize;
-    // Never true, because positions are entered in ascending order; but the load below must not
-    // depend on that.
+    // Never true, because positions are entered in ascending order; but the safety of the load
+    // below must not depend on that.
     if candidate >= at {
         return None;
     }
@@ -452,15 +452,15 @@ fn probe_as(
     (there == bytes).then_some(candidate)
 }
 
-/// The low half of a word.
+/// Returns the low half of a word.
 #[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
 #[inline]
 fn low_u32(word: u64) -> u32 {
     word as u32
 }
 
-/// The table's form of the position `at` bytes after one whose form is `from`, which may be the
-/// base.
+/// Returns the table entry for the position `at` bytes after the position with entry `from`, which
+/// may be the base.
 #[expect(clippy::cast_possible_truncation, reason = "positions are below 64 Ki")]
 #[inline]
 fn stored(from: u32, at: usize) -> u32 {
@@ -468,7 +468,7 @@ fn stored(from: u32, at: usize) -> u32 {
     from + at as u32
 }
 
-/// Extends a match of four bytes in both directions, backwards not beyond `anchor`.
+/// Extends a match of four bytes in both directions, but not backwards beyond `anchor`.
 ///
 /// # Safety
 ///

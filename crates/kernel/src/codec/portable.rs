@@ -1,4 +1,4 @@
-//! Safe twin of the codec, with the plainest data structures.
+//! Safe twin of the codec, with the simplest data structures.
 
 use super::token::{
     COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, HASHED_BYTES_LONG, MATCH_BYTES_MIN,
@@ -6,7 +6,8 @@ use super::token::{
     literal_half, match_half,
 };
 
-/// The encoded form of `src` if it is shorter; as [`super::Encoder::encode`] with a new table.
+/// Returns the encoded form of `src` if it is shorter, like [`super::Encoder::encode`] with a new
+/// table.
 pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
         return None;
@@ -62,7 +63,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     (out.len() < src.len()).then_some(out)
 }
 
-/// The table slot of position `at` of a value.
+/// Returns the table slot of position `at` of a value.
 fn slot_of(src: &[u8], at: usize, long: bool) -> usize {
     let bytes = u32::from_le_bytes(four(src, at));
     if long {
@@ -99,7 +100,7 @@ fn put_extension(out: &mut Vec<u8>, len: usize) {
     out.push(u8::try_from(rest % 255).expect("a remainder of 255"));
 }
 
-/// Decodes `src` to `raw_len` bytes, as [`super::decode`].
+/// Decodes `src` to `raw_len` bytes, like [`super::decode`].
 pub fn decode(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = src;
@@ -125,8 +126,8 @@ pub fn decode(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     (out.len() == raw_len).then_some(out)
 }
 
-/// The length that a token half and the extension bytes at the start of `rest` stand for; `None` if
-/// they are cut short or exceed `limit`.
+/// Returns the length that a token half and the extension bytes at the start of `rest` represent,
+/// or `None` if they are cut short or exceed `limit`.
 fn take_len(rest: &mut &[u8], half: usize, limit: usize) -> Option<usize> {
     let mut len = half;
     if len == HALF_MAX {

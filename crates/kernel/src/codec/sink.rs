@@ -5,7 +5,7 @@
 use super::fast::lanes::Lanes;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, SHORT_BYTES_MAX};
 
-/// Where encoded bytes go: spare capacity with a fixed bound.
+/// The target of encoded bytes: spare capacity with a fixed bound.
 pub(super) struct Sink {
     /// `room` and [`super::fast::lanes::SLACK_BYTES`] writable bytes, of which the first `len` are
     /// initialised.
@@ -24,7 +24,7 @@ impl Sink {
         Sink { to, len: 0, room }
     }
 
-    /// Bytes written so far, at most the room.
+    /// Returns the number of bytes written so far, at most the room.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
@@ -54,11 +54,12 @@ impl Sink {
         let end = self.len + bytes;
         self.byte(half(literals.len()) << 4 | half(more));
         self.extension::<SHORT>(literals.len());
-        // SAFETY: `len < end <= room`, as the token and extension were counted in `bytes`.
+        // SAFETY: `len < end <= room`, because the token and extension bytes were counted in
+        // `bytes`.
         let to = unsafe { self.to.add(self.len) };
-        // SAFETY: `bytes` includes the literals, `room - len` covered `bytes`, and after the room
-        // there are `SLACK_BYTES` more. The spare capacity of the output and the value are
-        // different allocations. The caller promises the instructions.
+        // SAFETY: `bytes` includes the literals, `room - len` covers `bytes`, and `SLACK_BYTES`
+        // more bytes follow the room. The spare capacity of the output and the value are different
+        // allocations. The caller promises the instructions.
         unsafe { L::copy(literals, to) };
         self.len += literals.len();
         if let Some((offset, _)) = matched {
@@ -95,7 +96,7 @@ impl Sink {
         debug_assert!(rest < 255);
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "the loop left less than 255, and a short value has no more"
+            reason = "the loop leaves less than 255, and a short value has no more"
         )]
         self.byte(rest as u8);
     }
@@ -103,7 +104,7 @@ impl Sink {
 
 const _: () = assert!(SHORT_BYTES_MAX < HALF_MAX + 255, "one extension byte");
 
-/// Number of extension bytes that a length needs; at most one in a short value.
+/// Returns the number of extension bytes that a length needs; at most one in a short value.
 #[inline]
 fn extension_len<const SHORT: bool>(len: usize) -> usize {
     if len < HALF_MAX {
@@ -115,7 +116,7 @@ fn extension_len<const SHORT: bool>(len: usize) -> usize {
     }
 }
 
-/// The token half of a length.
+/// Returns the token half of a length.
 #[expect(clippy::cast_possible_truncation, reason = "at most 15")]
 #[inline]
 fn half(len: usize) -> u8 {

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "generators cut numbers down to bytes"
+    reason = "generators truncate numbers to bytes"
 )]
 
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::token::{COVERED_BYTES_MIN, MEDIUM_BYTES_MAX, RAW_BYTES_MAX, SHORT_BYTES_MAX};
 use super::{Encoder, decode, decode_each, decode_into, decode_until, twin};
 
-/// A small generator (xorshift64*): its seed alone names a failing case.
+/// A small generator (xorshift64*) whose seed identifies a failing case.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -29,13 +29,14 @@ impl Random {
         self.below(256) as u8
     }
 
-    /// Half of the bytes random and printable, then the same again: `db_bench`'s classic value.
+    /// Returns the classic value of `db_bench`: the first half is random printable bytes, which the
+    /// second half repeats.
     pub(super) fn classic(&mut self, len: usize) -> Vec<u8> {
         let half: Vec<u8> = (0..len / 2).map(|_| b' ' + self.below(95) as u8).collect();
         half.iter().copied().cycle().take(len).collect()
     }
 
-    /// Runs of literals from a small alphabet, and repetitions at near and far distances.
+    /// Returns runs of literals from a small alphabet, and repetitions at short and long distances.
     pub(super) fn mixed(&mut self, len: usize) -> Vec<u8> {
         let alphabet = 1 + self.below(60);
         let mut value = Vec::with_capacity(len);
@@ -56,7 +57,7 @@ impl Random {
     }
 }
 
-/// Encodes with an encoder that has seen other values before.
+/// Encodes with a used encoder and compares the result with a new one and with the twin.
 fn encode(encoder: &mut Encoder, value: &[u8]) -> Option<Vec<u8>> {
     let (mut out, mut by_words) = (b"kept".to_vec(), b"kept".to_vec());
     let shorter = encoder.by_words().encode(value, &mut by_words);
@@ -71,7 +72,7 @@ fn encode(encoder: &mut Encoder, value: &[u8]) -> Option<Vec<u8>> {
     fresh
 }
 
-/// All decoders on `src`: same verdict, same bytes; returns them.
+/// Decodes `src` with all decoders, checks that they agree, and returns the bytes.
 fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let expected = twin::decode(src, raw_len);
     let mut appended = b"kept".to_vec();
@@ -99,7 +100,7 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let verdict = decode_each(&twice, src.len(), raw_len, &mut appended);
     assert_eq!(&appended[..4], b"kept");
     let both = expected.as_ref().map(|raw| raw.repeat(2));
-    // An empty source has no two values.
+    // An empty source cannot contain two values.
     let both = both.filter(|_| !src.is_empty());
     assert_eq!(
         verdict.map(|()| &appended[4..]),
@@ -111,7 +112,7 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     expected
 }
 
-/// Decodes parts of `src`. If the whole is malformed, the bytes before the flaw may be returned.
+/// Decodes parts of `src`. If `src` is malformed, a part before the flaw may still be returned.
 fn decode_parts(src: &[u8], raw_len: usize, expected: Option<&[u8]>) {
     for wanted in [
         0,
@@ -180,8 +181,8 @@ fn every_period_and_length() {
     }
 }
 
-/// One repetition as short as the cover allows, wherever it begins and however far back it lies.
-/// Two runs with one hash may hide it; among twenty values that is rare.
+/// Tests one repetition as short as the cover allows, at any position and distance. Two runs with
+/// the same hash may hide it; among twenty values that is rare.
 #[test]
 fn a_repetition_is_found_at_every_distance() {
     let mut random = Random::new(7);
@@ -231,14 +232,14 @@ fn sizes_at_the_limits() {
     };
     if !cfg!(miri) {
         round_trip(&mut encoder, &farthest(RAW_BYTES_MAX));
-        round_trip(&mut encoder, &vec![9; RAW_BYTES_MAX]).expect("one byte repeated shrinks");
+        round_trip(&mut encoder, &vec![9; RAW_BYTES_MAX]).expect("a repeated byte shrinks");
     }
-    // The longest of a kind, and the shortest of the next.
+    // The longest value of a class, and the shortest of the next class.
     for len in [SHORT_BYTES_MAX, MEDIUM_BYTES_MAX] {
         for len in [len, len + 1] {
             round_trip(&mut encoder, &farthest(len));
             let value = Random::new(9).classic(100).repeat(len.div_ceil(100));
-            round_trip(&mut encoder, &value[..len]).expect("what comes again and again shrinks");
+            round_trip(&mut encoder, &value[..len]).expect("a repetitive value shrinks");
         }
     }
     assert!(encode(&mut encoder, &vec![9; RAW_BYTES_MAX + 1]).is_none());
@@ -258,8 +259,8 @@ fn decoding_twice_appends() {
     assert_eq!(out, value.repeat(100));
 }
 
-/// Literals and matches of every length: across one extension byte, whole vectors, short and longer
-/// values.
+/// Tests literals and matches of every length: across one extension byte, whole vectors, short and
+/// longer values.
 #[test]
 fn a_repetition_behind_literals_of_every_length() {
     let mut random = Random::new(11);
@@ -324,11 +325,11 @@ fn hostile_lengths_are_refused_without_allocating() {
 #[test]
 fn malformed_sequences_one_by_one() {
     for (src, raw_len) in [
-        (&[][..], 1),                 // nothing for something
+        (&[][..], 1),                 // no input for one byte
         (&[0x10], 1),                 // literals missing
         (&[0x10, 1], 0),              // more than requested
         (&[0x10, 1], 2),              // less than requested
-        (&[0x11, 1], 1),              // a match announced, no offset
+        (&[0x11, 1], 1),              // a match without an offset
         (&[0x10, 1, 1], 5),           // half an offset
         (&[0x10, 1, 0, 0], 5),        // offset zero
         (&[0x10, 1, 2, 0], 5),        // offset before the start
@@ -350,7 +351,7 @@ fn malformed_sequences_one_by_one() {
     assert_eq!(decode_all(&[0x1f, 7, 1, 0, 0], 20), Some(vec![7; 20]));
 }
 
-/// 4,000 values of up to 160 bytes: each truncation, and 50 mutations each.
+/// Tests every truncation and 50 mutations of 4,000 values of up to 160 bytes.
 #[test]
 fn truncated_and_mutated_streams() {
     let mut encoder = Encoder::new();
@@ -418,7 +419,7 @@ fn lz4_blocks_decode() {
     }
 }
 
-/// The same meaning the other way round: thirteen literals at the end satisfy LZ4's end rule.
+/// The reverse also holds: thirteen literals at the end satisfy LZ4's end rules.
 #[test]
 fn encoded_values_with_a_literal_tail_are_lz4_blocks() {
     let mut encoder = Encoder::new();

@@ -1,13 +1,14 @@
 //! Constants and helpers that encoder, decoder and their portable twins share: limits, hashes, the
 //! halves of a token.
 
-/// Longest value that is encoded: the farthest match then lies 65,535 bytes back.
+/// Maximum length of a value that is encoded: the farthest match then lies 65,535 bytes back.
 pub const RAW_BYTES_MAX: usize = 1 << 16;
 
-/// Shortest match: three bytes would cost as much as they save.
+/// Minimum match length: a match of three bytes would cost as much as it saves.
 pub(super) const MATCH_BYTES_MIN: usize = 4;
 
-/// Shortest value that can shrink: one literal and a match of five bytes encode to four.
+/// Minimum length of a value that can shrink: one literal and a match of five bytes encode to four
+/// bytes.
 pub(super) const RAW_BYTES_MIN: usize = 6;
 
 /// The value of a token half that announces extension bytes.
@@ -15,41 +16,42 @@ pub(super) const HALF_MAX: usize = 15;
 
 /// After 2^`SKIP_SHIFT` positions without a match the search strides two bytes, after twice as many
 /// three, and so on: incompressible values cost little. With 6, repetitive values encode more
-/// slowly, and text, code and records shrink hardly more.
+/// slowly, and text, code and records are hardly smaller.
 pub(super) const SKIP_SHIFT: u32 = 5;
 
-/// Bits of a position's hash. In a large table few positions share a slot by chance; with 12 bits,
-/// values of 1,000 and 4,000 bytes took considerably longer.
+/// Number of bits of a position's hash. In a large table few positions share a slot by chance; with
+/// 12 bits, values of 1,000 and 4,000 bytes took considerably longer.
 pub(super) const HASH_BITS: u32 = 14;
 
-/// The same for long values, which would fill any table. A table of 16 KiB leaves room in the
-/// first-level cache for the earlier positions that it points to.
+/// Number of hash bits for long values, which would fill any table. A table of 16 KiB leaves room
+/// in the L1 cache for the earlier positions that it refers to.
 pub(super) const HASH_BITS_LONG: u32 = 12;
 
-/// The same for short values, which then touch only a small part of the table.
+/// Number of hash bits for short values, which then touch only a small part of the table.
 pub(super) const HASH_BITS_SHORT: u32 = 10;
 
-/// Bytes of a long value that are hashed. Most matches of four bytes are no longer than four, and
-/// not worth a sequence: with five, long text is smaller and faster to encode. Shorter values would
-/// become larger.
+/// Number of bytes that are hashed at a position of a long value. Most four-byte matches cannot be
+/// extended and are not worth a sequence; with five bytes, long text is smaller and faster to
+/// encode. Shorter values would become larger.
 pub(super) const HASHED_BYTES_LONG: usize = 5;
 
-/// Values above this length are long.
+/// Maximum length of a value that does not count as long.
 pub(super) const MEDIUM_BYTES_MAX: usize = 16 << 10;
 
-/// Longest value that counts as short: its positions fill the smaller table to a quarter.
+/// Maximum length of a value that counts as short: its positions fill a quarter of the smaller
+/// table.
 pub(super) const SHORT_BYTES_MAX: usize = 256;
 
 /// Positions of a short value that are entered and tested: those with these remainders modulo
 /// [`COVER_MODULUS`]. Every remainder is the difference of two of them.
 pub(super) const COVER: [usize; 3] = [0, 1, 3];
 
-/// See [`COVER`].
+/// Modulus of [`COVER`].
 pub(super) const COVER_MODULUS: usize = 7;
 
 const _: () = assert!(
     COVER[COVER.len() - 1] + MATCH_BYTES_MIN <= 8,
-    "one load has all of a block"
+    "one load must cover a whole block"
 );
 
 const _: () = {
@@ -73,7 +75,7 @@ pub(super) fn hash<const BITS: u32>(bytes: u32) -> usize {
     (bytes.wrapping_mul(2_654_435_761) >> (32 - BITS)) as usize
 }
 
-/// The same for the first [`HASHED_BYTES_LONG`] bytes of `word`.
+/// Spreads the first [`HASHED_BYTES_LONG`] bytes of `word` over [`HASH_BITS_LONG`] bits.
 #[inline]
 pub(super) fn hash_long(word: u64) -> usize {
     const UNASKED_BITS: u32 = 24;
@@ -82,23 +84,24 @@ pub(super) fn hash_long(word: u64) -> usize {
     (spread >> (64 - HASH_BITS_LONG)) as usize
 }
 
-/// Shortest match that a short value cannot hide: seven positions of four bytes.
+/// Minimum length of a match that is always found in a short value: seven positions of four bytes.
 #[cfg(test)]
 pub(super) const COVERED_BYTES_MIN: usize = COVER_MODULUS - 1 + MATCH_BYTES_MIN;
 
-/// The high half of a token: literals.
+/// Returns the high half of a token, the number of literals.
 #[inline]
 pub(super) fn literal_half(token: u8) -> usize {
     usize::from(token >> 4)
 }
 
-/// The low half of a token: match length less the shortest.
+/// Returns the low half of a token, the match length minus the minimum.
 #[inline]
 pub(super) fn match_half(token: u8) -> usize {
     usize::from(token & 0x0f)
 }
 
-/// Most bytes that `encoded_len` encoded bytes can stand for: an extension byte stands for 255.
+/// Returns the maximum number of bytes that `encoded_len` encoded bytes can represent: an extension
+/// byte represents 255.
 #[inline]
 pub const fn raw_len_max(encoded_len: usize) -> usize {
     encoded_len.saturating_mul(255)

@@ -1,20 +1,20 @@
-//! The chains of [`crate::memory_check`]: which words each takes, and how they are joined. The step
-//! of a chain depends on the processor.
+//! The chains of [`crate::memory_check`]: the words that each processes, and how they are joined.
+//! The step of a chain depends on the processor.
 
 use std::ops::Range;
 
-/// Lengths for which [`crate::memory_check`] uses chains: at least one round, and less than what
-/// folding is faster for.
+/// Lengths for which [`crate::memory_check`] uses chains: at least one round, and below the length
+/// from which folding is faster.
 pub(super) const CHECK_BYTES: Range<usize> = ROUND_BYTES..512;
 
-/// Bytes that the chains take at once.
+/// Number of bytes that the chains process per round.
 const ROUND_BYTES: usize = 32;
 
 /// One word for each chain of [`crate::memory_check`].
 pub(super) type Round = [[u8; 8]; 4];
 
-/// The rounds that the chains take, and the last one, which ends where the bytes end, so that some
-/// of them may be taken twice.
+/// Returns the full rounds and the last round. The last round ends where the bytes end, so some
+/// bytes may be processed twice.
 #[inline]
 pub(super) fn rounds_of(bytes: &[u8]) -> (&[Round], &Round) {
     debug_assert!(CHECK_BYTES.contains(&bytes.len()));
@@ -25,7 +25,7 @@ pub(super) fn rounds_of(bytes: &[u8]) -> (&[Round], &Round) {
     (&rounds[..full], last.expect("at least one round"))
 }
 
-/// The initial states of the chains: the length, so that leading zeros count.
+/// Returns the initial states of the chains. They contain the length, so that leading zeros count.
 #[expect(clippy::cast_possible_truncation, reason = "below 512")]
 #[inline]
 pub(super) fn begun(bytes: &[u8]) -> [u32; 4] {
@@ -33,8 +33,8 @@ pub(super) fn begun(bytes: &[u8]) -> [u32; 4] {
     [bytes.len() as u32, 0, 0, 0]
 }
 
-/// The check with any step of a chain. A step takes the CRC-32C register, inverted neither before
-/// nor after, and a word.
+/// Computes the check with the given chain step. A step takes the CRC-32C register and a word, and
+/// inverts the register neither before nor after.
 pub(super) fn check_by(bytes: &[u8], step: impl Fn(u32, [u8; 8]) -> u32) -> u32 {
     let (rounds, last) = rounds_of(bytes);
     let rounds = rounds.iter().chain([last]);
@@ -45,8 +45,8 @@ pub(super) fn check_by(bytes: &[u8], step: impl Fn(u32, [u8; 8]) -> u32) -> u32 
     step(step(0, first), second)
 }
 
-/// Joins the chains: two numbers for one more chain to take. The factor, 2^64 / golden ratio, keeps
-/// two chains' traces of one change from cancelling.
+/// Joins the chains into two numbers, which one more chain processes. The factor, 2^64 / golden
+/// ratio, prevents the effects of one change on two chains from cancelling out.
 #[inline]
 pub(super) fn joined([a, b, c, d]: [u32; 4]) -> [u64; 2] {
     let pair = |low: u32, high: u32| {

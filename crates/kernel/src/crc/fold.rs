@@ -1,11 +1,11 @@
-//! CRC-32C by folding, with 64-byte carry-less multiplications: 256 bytes a round for long runs, 64
-//! at a time for [`crate::memory_check`].
+//! CRC-32C by folding, with 64-byte carry-less multiplications: 256 bytes per round for long runs,
+//! 64 bytes for [`crate::memory_check`].
 //!
-//! A lane of 16 bytes is a polynomial; moving it past D more bits means multiplying it by x^D. As
-//! only the remainder modulo the CRC polynomial counts, each of its halves is multiplied by a
-//! 32-bit remainder instead, and the lane stays 16 bytes wide. Sixteen lanes move at once and take
-//! in the next 256 bytes by exclusive or. At the end 16 bytes are left with the same remainder as
-//! the whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+//! A lane of 16 bytes is a polynomial; moving it past D more bits means multiplying it by x^D.
+//! Because only the remainder modulo the CRC polynomial matters, each of its halves is multiplied
+//! by a 32-bit remainder instead, so the lane stays 16 bytes wide. Sixteen lanes move at once, and
+//! the next 256 bytes are XORed in. At the end, 16 bytes remain, with the same remainder as the
+//! whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
 //! Instruction", Intel 2009.)
 
 #![allow(
@@ -23,15 +23,15 @@ use std::arch::x86_64::{
 use super::chains::CHECK_BYTES;
 use super::polynomial::{power, unshift};
 
-/// Bytes that one round folds.
+/// Number of bytes that one round folds.
 pub(super) const ROUND_BYTES: usize = 256;
 
-/// Bytes of a vector.
+/// Number of bytes in a vector.
 const VECTOR_BYTES: usize = 64;
 
 type Vector = [u8; VECTOR_BYTES];
 
-/// Multipliers of a lane's first and last eight bytes that move it past a number of bytes.
+/// Multipliers for the first and last eight bytes of a lane that move it past a number of bytes.
 #[derive(Clone, Copy)]
 struct Shift {
     first: i64,
@@ -39,8 +39,9 @@ struct Shift {
 }
 
 impl Shift {
-    /// The first half is 64 bits above the last. A product of reflected operands is one bit too
-    /// low, hence the exponents less one; a remainder takes the upper half of its word.
+    /// Returns the multipliers that move a lane past `bytes`. The first half is 64 bits above the
+    /// last. A product of reflected operands is one bit too low, so one is subtracted from the
+    /// exponents; a remainder occupies the upper half of its word.
     const fn past(bytes: usize) -> Shift {
         let first = (power(8 * bytes + 63) as u64) << 32;
         let last = (unshift(power(8 * bytes)) as u64) << 32;
@@ -83,8 +84,9 @@ pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
     reduce(fold(fold(fold(a, shift, b), shift, c), shift, d))
 }
 
-/// The pieces in which [`check`] takes bytes: the first, everything after it, and the last, which
-/// ends where the bytes end. `None` for lengths that [`crate::memory_check`] handles otherwise.
+/// Returns the pieces that [`check`] processes: the first, everything after it, and the last, which
+/// ends where the bytes end. Returns `None` for lengths that [`crate::memory_check`] handles
+/// differently.
 #[inline]
 pub(super) fn pieces_of(bytes: &[u8]) -> Option<(&Vector, &[u8], &Vector)> {
     // A single vector has nothing after the first piece.
@@ -95,9 +97,9 @@ pub(super) fn pieces_of(bytes: &[u8]) -> Option<(&Vector, &[u8], &Vector)> {
     Some((first, rest, bytes.last_chunk()?))
 }
 
-/// The check of [`crate::memory_check`]: a CRC-32C register that starts with the length and takes
-/// the first piece, the whole pieces that begin before the last one, and the last one. Not
-/// inverted, neither before nor after.
+/// Returns the check of [`crate::memory_check`]: a CRC-32C register that starts with the length and
+/// processes the first piece, the whole pieces that start before the last one, and the last one.
+/// The register is inverted neither before nor after.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
 pub(super) fn check(first: &Vector, mut rest: &[u8], last: &Vector) -> u64 {
     debug_assert!(!rest.is_empty());
@@ -114,14 +116,14 @@ pub(super) fn check(first: &Vector, mut rest: &[u8], last: &Vector) -> u64 {
     reduce(fold(lanes, shift, load(last)))
 }
 
-/// A register as the first bytes of a vector, where it is added.
+/// Returns a vector with the register in its first bytes, where it is added.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn register(state: u64) -> __m512i {
     _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, state.cast_signed())
 }
 
-/// The register for the 64 bytes of `lanes`.
+/// Reduces the 64 bytes of `lanes` to a register.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
 #[inline]
 fn reduce(lanes: __m512i) -> u64 {
@@ -138,7 +140,7 @@ fn reduce(lanes: __m512i) -> u64 {
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 #[inline]
 fn fold(lanes: __m512i, shift: __m512i, next: __m512i) -> __m512i {
-    /// Exclusive or of three operands, as a truth table.
+    /// XOR of three operands, as a truth table.
     const XOR3: i32 = 0x96;
     let first = _mm512_clmulepi64_epi128::<0x00>(lanes, shift);
     let last = _mm512_clmulepi64_epi128::<0x11>(lanes, shift);
@@ -176,13 +178,13 @@ mod tests {
     #[test]
     fn checks_of_every_length_equal_the_twin() {
         let bytes: Vec<u8> = (0..=250).cycle().take(600).collect();
-        // Without the instructions nothing uses it, so there is nothing to test.
+        // Without these instructions the function is unused, so there is nothing to test.
         if level() < Level::Avx512Clmul {
             return;
         }
         for len in 65..512 {
             let bytes = &bytes[len % 8..][..len];
-            let (first, rest, last) = pieces_of(bytes).expect("a length of these");
+            let (first, rest, last) = pieces_of(bytes).expect("a length that is folded");
             // SAFETY: the level just read includes the instructions.
             let found = unsafe { check(first, rest, last) };
             let expected = portable::folded_check(bytes);

@@ -19,7 +19,7 @@ pub(super) const fn shift(register: u32) -> u32 {
 /// Divides a register by x.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) const fn unshift(register: u32) -> u32 {
-    // The polynomial has this bit; a register shifted without reduction does not.
+    // The polynomial has this bit set; a register that was shifted without reduction does not.
     if register >> 31 == 1 {
         (register ^ POLYNOMIAL) << 1 | 1
     } else {
@@ -27,7 +27,7 @@ pub(super) const fn unshift(register: u32) -> u32 {
     }
 }
 
-/// The remainder of x^`exponent`.
+/// Returns the remainder of x^`exponent` modulo the polynomial.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) const fn power(exponent: usize) -> u32 {
     let mut register = 1 << 31;

@@ -36,7 +36,7 @@ const fn tables() -> [[u32; 256]; 8] {
     tables
 }
 
-/// As [`crate::crc32c_append`], with table lookups only.
+/// Like [`crate::crc32c_append`], but uses only table lookups.
 pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     let (words, tail) = bytes.as_chunks::<8>();
     let mut crc = !crc;
@@ -59,7 +59,7 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// As the chains of [`crate::memory_check`], with table lookups only.
+/// Computes the chains of [`crate::memory_check`], using only table lookups.
 pub fn memory_check(bytes: &[u8]) -> u32 {
     if !CHECK_BYTES.contains(&bytes.len()) {
         return crc32c_append(0, bytes);
@@ -67,7 +67,8 @@ pub fn memory_check(bytes: &[u8]) -> u32 {
     check_by(bytes, |chain, word| !crc32c_append(!chain, &word))
 }
 
-/// As [`crate::memory_check`] for 65 to 511 bytes with 64-byte folding, with table lookups only.
+/// Computes [`crate::memory_check`] with 64-byte folding for 65 to 511 bytes, using only table
+/// lookups.
 pub fn folded_check(bytes: &[u8]) -> u32 {
     const VECTOR_BYTES: usize = 64;
     let (len, last) = (bytes.len(), bytes.len() - VECTOR_BYTES);

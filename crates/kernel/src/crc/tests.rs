@@ -1,4 +1,5 @@
-//! Known vectors, and every length and alignment against the two independent implementations.
+//! Known vectors, and comparison with two independent implementations at every length and
+//! alignment.
 
 use proptest::prelude::*;
 
@@ -54,12 +55,12 @@ fn one_flipped_bit_is_always_noticed() {
     assert_eq!(crc32c(&page), clean);
 }
 
-/// A value in a page of memory that something else overwrote: a changed bit, misplaced bytes and
-/// words, zeros, a moved part.
+/// Corrupt memory contents are detected: a changed bit, misplaced bytes and words, zeros, a moved
+/// part.
 #[test]
 fn the_check_of_bytes_in_memory_notices_every_change() {
     every_change_is_noticed_by(memory_check);
-    // The check where vectors cannot be folded.
+    // The check used where vectors cannot be folded.
     every_change_is_noticed_by(portable::memory_check);
 }
 
@@ -123,7 +124,7 @@ fn the_check_of_zeros_tells_how_many() {
     }
 }
 
-/// There the crate takes each word; the chains are the same.
+/// On other processors the `crc32c` crate processes each word; the chains are the same.
 #[cfg(not(target_arch = "x86_64"))]
 #[test]
 fn the_check_equals_the_twin() {

@@ -1,15 +1,16 @@
 //! CRC-32C with the SSE4.2 instruction in three chains, and the in-memory check in four.
 //!
-//! The instruction takes three cycles but can start every cycle, so one chain wastes two thirds of
-//! it. A run of 3 x w words is therefore read as three streams of w words; the states of the first
-//! two are moved past the bytes that follow them by a carry-less multiplication with x^(bits)
-//! modulo the polynomial, read from a table with one entry for every w. (Gopal et al., "Fast CRC
-//! Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011. The table replaces their
-//! fixed block sizes: any length from 96 bytes gains, records and pages alike.)
+//! The instruction has a latency of three cycles but a throughput of one per cycle, so a single
+//! chain uses only a third of it. A run of 3 x w words is therefore read as three streams of w
+//! words. Carry-less multiplication by x^(bits) modulo the polynomial moves the states of the first
+//! two past the bytes that follow them; a table holds the multiplier for each w. (Gopal et al.,
+//! "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011. The table
+//! replaces their fixed block sizes, so any length from 96 bytes on is faster, records and pages
+//! alike.)
 
 #![allow(
     unsafe_code,
-    reason = "calls functions compiled for instructions found at run time"
+    reason = "calls functions compiled for instructions detected at run time"
 )]
 
 use std::arch::x86_64::{
@@ -23,20 +24,21 @@ use super::polynomial::{power, shift};
 use super::portable;
 use crate::cpu::{Level, is_known, level};
 
-/// Longest stream in words: three of them cover a 4 KiB page except for two words.
+/// Maximum stream length in words: three such streams cover a 4 KiB page except for two words.
 const STREAM_WORDS_MAX: usize = 170;
 
-/// Shortest stream worth joining: below it one chain is as fast as the two multiplications.
+/// Minimum stream length worth joining: below it, a single chain costs no more than the two
+/// multiplications.
 const STREAM_WORDS_MIN: usize = 4;
 
-/// Shortest run worth folding: below it three chains are as fast as the set-up, the reduction and
-/// the remainder after whole rounds.
+/// Minimum run length worth folding: below it, three chains are as fast as the setup, the reduction
+/// and the remainder after whole rounds.
 const FOLD_BYTES_MIN: usize = 512;
 const _: () = assert!(CHECK_BYTES.end == FOLD_BYTES_MIN);
 
-/// `SHIFTS[w]` moves a register past `w` words: x^(64 w - 33) modulo the polynomial. The 33 makes
-/// up for the CRC instruction that reduces the product (x^32) and for the bit by which a product of
-/// reflected operands is too low (x^1).
+/// `SHIFTS[w]` moves a register past `w` words: x^(64 w - 33) modulo the polynomial. The 33
+/// compensates for the CRC instruction that reduces the product (x^32) and for the bit by which a
+/// product of reflected operands is too low (x^1).
 static SHIFTS: [i32; 2 * STREAM_WORDS_MAX + 1] = shifts();
 
 const fn shifts() -> [i32; 2 * STREAM_WORDS_MAX + 1] {
@@ -55,26 +57,26 @@ const fn shifts() -> [i32; 2 * STREAM_WORDS_MAX + 1] {
     shifts
 }
 
-/// As [`crate::crc32c_append`].
+/// Same as [`crate::crc32c_append`].
 #[inline]
 pub(super) fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     let level = level();
     if level >= Level::Avx512Clmul && bytes.len() >= FOLD_BYTES_MIN {
         let (rounds, rest) = bytes.as_chunks();
-        // SAFETY: the level just read says that this processor has AVX-512 F, VPCLMULQDQ and
+        // SAFETY: the level just read means that this processor has AVX-512 F, VPCLMULQDQ and
         // SSE4.2.
         let state = unsafe { fold::append_rounds(u64::from(!crc), rounds) };
         // SAFETY: the level includes SSE4.2 and PCLMULQDQ.
         return unsafe { append_sse42(!low_half(state), rest) };
     }
     if level >= Level::Sse42 {
-        // SAFETY: the level just read says that this processor has SSE4.2 and PCLMULQDQ.
+        // SAFETY: the level just read means that this processor has SSE4.2 and PCLMULQDQ.
         return unsafe { append_sse42(crc, bytes) };
     }
     portable::crc32c_append(crc, bytes)
 }
 
-/// As [`crate::memory_check`].
+/// Same as [`crate::memory_check`].
 #[inline]
 pub(super) fn memory_check(bytes: &[u8]) -> u32 {
     if is_known(Level::Avx512Clmul)
@@ -86,8 +88,9 @@ pub(super) fn memory_check(bytes: &[u8]) -> u32 {
     check_asking(bytes)
 }
 
-/// As [`memory_check`], for any length, after querying the level: the first check must equal all
-/// later ones. A function of its own because it saves more registers than folding.
+/// Like [`memory_check`], but for any length, and queries the level first, because the first check
+/// must equal all later ones. A separate function, because it saves more registers than folding
+/// does.
 #[inline(never)]
 fn check_asking(bytes: &[u8]) -> u32 {
     if !CHECK_BYTES.contains(&bytes.len()) {
@@ -101,7 +104,7 @@ fn check_asking(bytes: &[u8]) -> u32 {
         return low_half(unsafe { fold::check(first, rest, last) });
     }
     if level >= Level::Sse42 {
-        // SAFETY: the level just read says that this processor has SSE4.2.
+        // SAFETY: the level just read means that this processor has SSE4.2.
         return unsafe { check_sse42(bytes) };
     }
     portable::memory_check(bytes)
@@ -127,7 +130,7 @@ fn append_sse42(crc: u32, bytes: &[u8]) -> u32 {
     !state
 }
 
-/// Runs three chains over the thirds of `run`, each `stream` words, and joins them.
+/// Runs three chains over the thirds of `run`, each `stream` words long, and joins them.
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 #[inline]
 fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
@@ -169,7 +172,7 @@ fn take_round([a, b, c, d]: [u64; 4], [for_a, for_b, for_c, for_d]: &Round) -> [
     ]
 }
 
-/// The register proper: the instruction leaves the upper half of its 64-bit result zero.
+/// Returns the register: the instruction clears the upper half of its 64-bit result.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the upper half is always zero"
@@ -186,7 +189,7 @@ mod tests {
         CHECK_BYTES, Level, append_sse42, check_asking, check_sse42, level, memory_check, portable,
     };
 
-    /// The dispatcher folds long runs where it can; this drives the three chains with them.
+    /// Runs the three chains on long runs, which the dispatcher folds where possible.
     #[test]
     fn three_chains_of_every_length_equal_the_twin() {
         let bytes: Vec<u8> = (0..=250).cycle().take(3 * 170 * 8 + 300).collect();
@@ -213,7 +216,8 @@ mod tests {
         }
     }
 
-    /// Before the level is known and after: a value's check is made once and compared later.
+    /// The check is the same before and after the level is known, because it is computed once and
+    /// compared later.
     #[test]
     fn checks_are_the_same_at_every_call() {
         let bytes: Vec<u8> = (0..=250).cycle().take(608).collect();

@@ -1,6 +1,6 @@
-//! The one bounds check of every search.
+//! The bounds check that all searches share.
 
-/// The bytes of the first `count` heads; checks the bounds once for every kernel.
+/// Returns the bytes of the first `count` heads; checks the bounds once for every kernel.
 #[inline]
 pub(super) fn column(heads: &[u8], width: usize, count: usize) -> &[u8] {
     assert!(

@@ -1,22 +1,23 @@
-//! Fence search that compares with seven pivots at a time.
+//! Fence search that compares the key with seven pivots at a time.
 //!
-//! A binary search over a page of 508 fences waits for nine loads, one after the other, and most of
-//! them miss the first-level cache. Seven pivots cut the range to an eighth with independent loads,
-//! so the search waits three times. The next range is computed from the number of pivots below the
-//! key; nothing branches on the fences.
+//! A binary search over a page of 508 fences waits for nine dependent loads, most of which miss the
+//! L1 cache. Seven pivots cut the range to an eighth with independent loads, so the search waits
+//! only three times. The next range is computed from the number of pivots below the key; nothing
+//! branches on the fences.
 
 #![allow(
     unsafe_code,
     reason = "pivots lie within the range by construction; checks would double the work"
 )]
 
-/// Pivots per round; they cut the range into eighths.
+/// Number of pivots per round; they cut the range into eighths.
 const PIVOTS: usize = 7;
 
-/// A range of this size is counted instead of cut: another round would not be faster.
+/// Maximum size of a range that is counted instead of cut: another round would not be faster.
 const REST_MAX: usize = 24;
 
-/// Number of entries smaller than `key`; any number up to `entries.len()` if they do not ascend.
+/// Returns the number of entries smaller than `key`, or an arbitrary number up to `entries.len()`
+/// if the entries do not ascend.
 #[inline]
 pub(super) fn lower_bound(entries: &[[u8; 8]], key: u64) -> usize {
     let mut base = 0;
@@ -31,8 +32,8 @@ pub(super) fn lower_bound(entries: &[[u8; 8]], key: u64) -> usize {
             let entry = unsafe { entries.get_unchecked(base + pivot * step - 1) };
             below += usize::from(u64::from_le_bytes(*entry) < key);
         }
-        // The last part may be longer than a step. Using its length for all keeps the invariant,
-        // because `below <= 7`, and makes the number of rounds depend on the count alone.
+        // The last part may be longer than a step. Using its length for all parts keeps the
+        // invariant, because `below <= 7`, and makes the number of rounds depend only on the count.
         base += below * step;
         size -= PIVOTS * step;
     }

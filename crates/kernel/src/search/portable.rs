@@ -6,20 +6,20 @@ use std::hint::select_unpredictable;
 
 use super::column::column;
 
-/// As [`crate::search::lower_bound`].
+/// Same as [`crate::search::lower_bound`].
 ///
 /// # Panics
 ///
-/// As [`crate::search::lower_bound`].
+/// Same as [`crate::search::lower_bound`].
 pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
     count_below(column(heads, width, count), width, key)
 }
 
-/// As [`crate::search::upper_bound`].
+/// Same as [`crate::search::upper_bound`].
 ///
 /// # Panics
 ///
-/// As [`crate::search::upper_bound`].
+/// Same as [`crate::search::upper_bound`].
 pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
     match key.checked_add(1) {
         Some(next) => lower_bound(heads, width, count, next),
@@ -27,22 +27,22 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
     }
 }
 
-/// As [`crate::search::locate`].
+/// Same as [`crate::search::locate`].
 ///
 /// # Panics
 ///
-/// As [`crate::search::locate`].
+/// Same as [`crate::search::locate`].
 pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, bool) {
     located(column(heads, width, count), width, key)
 }
 
-/// As [`locate`], for a whole column.
+/// Like [`locate`], but for a whole column.
 pub(super) fn located(column: &[u8], width: usize, key: u64) -> (usize, bool) {
     let below = count_below(column, width, key);
     (below, head_is(column, width, below, key))
 }
 
-/// Whether there is a head at `index` and it equals `key`.
+/// Returns whether a head exists at `index` and equals `key`.
 #[inline]
 pub(super) fn head_is(column: &[u8], width: usize, index: usize, key: u64) -> bool {
     let head = column
@@ -57,7 +57,7 @@ pub(super) fn head_is(column: &[u8], width: usize, index: usize, key: u64) -> bo
     })
 }
 
-/// Number of heads of `width` bytes in `column` that are smaller than `key`.
+/// Returns the number of heads of `width` bytes in `column` that are smaller than `key`.
 pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     match width {
         1 => u8::try_from(key).map_or(column.len(), |key| count_bytes(column, key)),
@@ -67,8 +67,9 @@ pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     }
 }
 
-/// Defines a count whose running sum is as wide as the heads, so that a vector keeps one sum per
-/// lane instead of widening each comparison; chunks are short enough that no sum overflows.
+/// Defines a counting function whose running sum is as wide as the heads, so that a vector keeps
+/// one sum per lane instead of widening each comparison. Chunks are short enough that no sum
+/// overflows.
 macro_rules! count {
     ($name:ident, $head:ty) => {
         fn $name(column: &[u8], key: $head) -> usize {
@@ -95,11 +96,11 @@ fn count_longs(column: &[u8], key: u64) -> usize {
     column.as_chunks().0.iter().filter(below).count()
 }
 
-/// As [`crate::search::lower_bound_u64_le`].
+/// Same as [`crate::search::lower_bound_u64_le`].
 ///
 /// # Panics
 ///
-/// As [`crate::search::lower_bound_u64_le`].
+/// Same as [`crate::search::lower_bound_u64_le`].
 #[inline]
 pub fn lower_bound_u64_le(bytes: &[u8], count: usize, key: u64) -> usize {
     let entries = bytes[..count.saturating_mul(8)].as_chunks::<8>().0;

@@ -1,4 +1,5 @@
-//! Small columns exhaustively, long ones at random, columns at the very end of an allocation.
+//! Exhaustive tests of small columns, random tests of long ones, and columns that end where their
+//! allocation ends.
 
 use proptest::prelude::*;
 
@@ -6,8 +7,8 @@ use super::{locate, lower_bound, lower_bound_u64_le, twin, upper_bound};
 
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
 
-/// Packs the low `width` bytes of each head; the vector's capacity is exact, so that a read past
-/// the end leaves the allocation.
+/// Packs the low `width` bytes of each head. The capacity is exact, so that a read past the end
+/// leaves the allocation.
 fn pack(heads: &[u64], width: usize) -> Box<[u8]> {
     heads
         .iter()

@@ -1,13 +1,13 @@
 //! Head counting with 32-byte (AVX2) and 64-byte (AVX-512) vectors.
 //!
-//! Each vector of heads is compared with the key in every lane and the resulting mask counted, so
-//! the only loop-carried dependency is an addition. A remainder that does not fill a vector is read
-//! with a mask (AVX-512) or together with heads already counted, whose bits are then shifted out
-//! (AVX2): no read leaves the column.
+//! Each vector of heads is compared with the key in every lane and the bits of the resulting mask
+//! are counted, so the only loop-carried dependency is an addition. A remainder that does not fill
+//! a vector is read with a mask (AVX-512) or together with heads already counted, whose bits are
+//! then shifted out (AVX2). No read leaves the column.
 
 #![allow(
     unsafe_code,
-    reason = "vector loads, and calls for instructions found at run time"
+    reason = "vector loads, and calls for instructions detected at run time"
 )]
 
 use std::arch::x86_64::{
@@ -23,30 +23,30 @@ use std::arch::x86_64::{
 use super::portable;
 use crate::cpu::{Level, level};
 
-/// Number of heads of `width` bytes in `column` that are smaller than `key`.
+/// Returns the number of heads of `width` bytes in `column` that are smaller than `key`.
 #[inline]
 pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     match level() {
-        // SAFETY: the level just read says that this processor has AVX-512 F and BW, and POPCNT.
+        // SAFETY: the level just read means that this processor has AVX-512 F and BW, and POPCNT.
         Level::Avx512 | Level::Avx512Clmul => unsafe { count_avx512(column, width, key) },
-        // SAFETY: the level just read says that this processor has AVX2 and POPCNT.
+        // SAFETY: the level just read means that this processor has AVX2 and POPCNT.
         Level::Avx2 => unsafe { count_avx2(column, width, key) },
         Level::Sse42 | Level::Baseline => portable::count_below(column, width, key),
     }
 }
 
-/// As [`crate::search::locate`], for a whole column.
+/// Like [`crate::search::locate`], but for a whole column.
 #[inline]
 pub(super) fn locate(column: &[u8], width: usize, key: u64) -> (usize, bool) {
     if level() >= Level::Avx512 {
-        // SAFETY: the level just read says that this processor has AVX-512 F and BW, and POPCNT.
+        // SAFETY: the level just read means that this processor has AVX-512 F and BW, and POPCNT.
         return unsafe { locate_avx512(column, width, key) };
     }
     let below = count_below(column, width, key);
     (below, portable::head_is(column, width, below, key))
 }
 
-/// As [`count_64`], and whether a head equals the key.
+/// Like [`count_64`], but also checks whether a head equals the key.
 macro_rules! locate_64 {
     ($column:ident, $width:literal, $key:expr, $less:ident, $equal:ident) => {{
         let key = $key;
@@ -217,7 +217,8 @@ fn count_avx2(column: &[u8], width: usize, key: u64) -> usize {
             ))
         }
         _ => {
-            // No minimum either: flipping the top bits maps unsigned order to signed order.
+            // There is no 64-bit minimum either. Flipping the top bits maps unsigned order to
+            // signed order.
             let flip = _mm256_set1_epi64x(i64::MIN);
             let key = _mm256_set1_epi64x(long.wrapping_add(1) ^ i64::MIN);
             count_32!(column, 8, |heads| _mm256_cmpgt_epi64(
@@ -228,13 +229,13 @@ fn count_avx2(column: &[u8], width: usize, key: u64) -> usize {
     }
 }
 
-/// Whether `key` can be represented in `width` bytes.
+/// Returns whether `key` can be represented in `width` bytes.
 #[inline]
 fn fits(key: u64, width: usize) -> bool {
     width == 8 || key >> (8 * width) == 0
 }
 
-/// The low bits of a key in the types the broadcast instructions take.
+/// The low bits of a key in the types that the broadcast instructions take.
 struct Lanes {
     byte: i8,
     half: i16,
@@ -259,7 +260,8 @@ impl Lanes {
 mod tests {
     use super::{Level, count_avx2, count_avx512, level, locate_avx512, portable};
 
-    /// The dispatcher picks one kernel per machine; this runs each that the machine has.
+    /// The dispatcher picks one kernel per machine; this test runs every kernel that the machine
+    /// supports.
     #[test]
     fn every_kernel_equals_the_twin() {
         let mut bytes: Vec<u8> = (0..=255).cycle().take(1024).collect();
@@ -299,7 +301,8 @@ mod tests {
         }
     }
 
-    /// The ends of the range, one past what `width` can hold, and the neighbours of one head.
+    /// Returns the keys to test: the ends of the range, one past what `width` can hold, and the
+    /// neighbours of one head.
     fn keys(width: usize, column: &[u8]) -> impl Iterator<Item = u64> {
         let widest = u64::MAX >> (64 - 8 * width);
         let mut middle = [0; 8];

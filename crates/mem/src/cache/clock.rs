@@ -1,8 +1,8 @@
-//! CLOCK cache: evicts unused values found by a turning hand (Corbató, 1968, with small counts).
+//! CLOCK cache: a moving hand evicts unused values (Corbató, 1968, with small counts).
 //!
 //! A lookup raises the value's count, up to [`COUNT_MAX`], under the shard's shared lock. An insert
-//! that needs room turns the hand, which lowers counts and evicts values at 0. New values start at
-//! 0, so a scan that touches pages once does not evict those in use.
+//! that needs room advances the hand, which lowers counts and evicts values at 0. New values start
+//! at 0, so a scan that reads each page once does not evict pages in use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,7 +14,7 @@ use super::key::{hash_of, is_of_file};
 use super::sharded::{Shard, ShardedCache};
 use super::slots::Slots;
 
-/// Turns of the hand that a frequently used value survives.
+/// Number of turns of the hand that a frequently used value survives.
 const COUNT_MAX: u8 = 3;
 
 /// A sharded cache with CLOCK eviction within each shard.
@@ -60,8 +60,9 @@ impl Shard for ClockShard {
     fn lookup(shard: &RwLock<ClockShard>, key: u128, hash: u64) -> Option<Arc<[u8]>> {
         let shard = shard.read();
         let slot = shard.slots.slot(shard.slots.find(key, hash)?);
-        // Relaxed, and two racing marks may count as one: the count is only a hint. A count at its
-        // maximum is not stored again, so that hot values do not bounce between cores.
+        // Relaxed, and two concurrent lookups may count as one: the count is only a hint. A count
+        // at its maximum is not stored again, so that cache lines of hot values do not bounce
+        // between cores.
         let count = slot.policy.load(Ordering::Relaxed);
         if count < COUNT_MAX {
             slot.policy.store(count + 1, Ordering::Relaxed);
@@ -87,7 +88,7 @@ impl Shard for ClockShard {
         self.slots.usage()
     }
 
-    /// Evicts until the remaining charges fit, then moves the rest into a slab of the right size.
+    /// Evicts until the remaining charges fit, then moves the rest into a slab of matching size.
     fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
         if self.slots.usage() <= capacity {
@@ -118,7 +119,7 @@ impl Shard for ClockShard {
 }
 
 impl ClockShard {
-    /// Turns the hand to the next value at count 0 and drops it, or drops the slab itself if that
+    /// Advances the hand to the next value with count 0 and drops it, or drops the slab if the slab
     /// alone is too large. Terminates, because each full turn lowers every count.
     fn evict_one(&mut self) {
         if self.slots.count() == 0 {

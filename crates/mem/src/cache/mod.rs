@@ -1,9 +1,9 @@
-//! The page cache: CLOCK, and the parts that another eviction order needs.
+//! The page cache: CLOCK eviction, and the parts that any eviction order needs.
 //!
-//! The cache is sharded by a hash of the key. Each shard is under its own lock, is bounded in
-//! bytes, and counts what it holds to the byte, slots and hash buckets included. There are two
-//! interfaces: [`Cache`], keyed by a number with a charge that the caller names, and
-//! `cairndb_base::PageCache`, keyed by file and page.
+//! The cache is sharded by a hash of the key. Each shard has its own lock, is bounded in bytes, and
+//! counts its memory exactly, including slots and hash buckets. There are two interfaces:
+//! [`Cache`], keyed by a number with a charge given by the caller, and `cairndb_base::PageCache`,
+//! keyed by file and page.
 //!
 //! A lookup only marks the entry, under a shared lock.
 

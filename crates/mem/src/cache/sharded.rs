@@ -1,6 +1,7 @@
-//! The two interfaces of a cache, over shards that each keep an eviction order of their own.
+//! The two interfaces of a cache, over shards that each keep their own eviction order.
 //!
-//! A key's hash picks its shard. The capacity is split evenly, to the byte.
+//! A key's hash picks its shard. The capacity is divided evenly among the shards; the shares add up
+//! exactly.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,31 +12,31 @@ use cairndb_env::sync::RwLock;
 
 use super::key::{hash_of, page_key};
 
-/// Most shards that are made unasked: more buy nothing below dozens of threads.
+/// Maximum default number of shards: more do not help with fewer than dozens of threads.
 const SHARDS_MAX: usize = 16;
-/// Least bytes of a shard that is made unasked, so that a multi-page extent still fits one.
+/// Minimum default size of a shard in bytes, so that a multi-page extent still fits.
 const SHARD_BYTES_MIN: usize = 256 << 10;
-/// What an `Arc<[u8]>` allocates beside its bytes: two reference counts.
+/// Number of bytes that an `Arc<[u8]>` allocates besides its contents: two reference counts.
 const ARC_HEADER_BYTES: usize = 2 * size_of::<usize>();
 
 /// A bounded map from numbers to bytes, shared by all threads.
 pub trait Cache: Debug + Send + Sync {
-    /// Keeps `value` under `key`, in place of what was there, and evicts others until `charge` and
-    /// the bookkeeping fit. A value whose charge exceeds its shard's share is not kept.
+    /// Stores `value` under `key`, replacing any previous value, and evicts others until `charge`
+    /// and the bookkeeping fit. A value whose charge exceeds its shard's share is not kept.
     fn insert(&self, key: u128, value: Arc<[u8]>, charge: usize);
-    /// The value under `key`, which thereby counts as used.
+    /// Returns the value under `key` and marks it as used.
     fn lookup(&self, key: u128) -> Option<Arc<[u8]>>;
-    /// Drops the value under `key`; whether there was one.
+    /// Drops the value under `key`; returns whether one existed.
     fn erase(&self, key: u128) -> bool;
-    /// Charges of all values held, and the bytes of slots and buckets.
+    /// Returns the sum of the charges of all values and the bytes of slots and buckets.
     fn usage(&self) -> usize;
-    /// The bound on [`Cache::usage`].
+    /// Returns the bound on [`Cache::usage`].
     fn capacity(&self) -> usize;
-    /// Changes the bound; evicts at once where it shrinks.
+    /// Changes the bound; evicts immediately if the bound shrinks.
     fn set_capacity(&self, bytes: usize);
-    /// Values held.
+    /// Returns the number of values held.
     fn len(&self) -> usize;
-    /// Whether nothing is held.
+    /// Returns whether the cache holds no values.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -43,15 +44,15 @@ pub trait Cache: Debug + Send + Sync {
 
 /// One shard: a bounded map with an eviction order. Its methods are called under the shard's lock.
 pub trait Shard: Debug + Send + Sync + Sized {
-    /// An empty shard of this capacity, which allocates nothing yet.
+    /// Returns an empty shard of this capacity, which allocates nothing yet.
     fn with_capacity(bytes: usize) -> Self;
-    /// See [`Cache::insert`]. `hash` is the key's, here and below.
+    /// See [`Cache::insert`]. Here and below, `hash` is the key's hash.
     fn insert(&mut self, key: u128, hash: u64, value: Arc<[u8]>, charge: usize);
-    /// See [`Cache::lookup`]; takes the lock the way the eviction order needs it.
+    /// See [`Cache::lookup`]; takes the lock in the mode that the eviction order needs.
     fn lookup(shard: &RwLock<Self>, key: u128, hash: u64) -> Option<Arc<[u8]>>;
     /// See [`Cache::erase`].
     fn erase(&mut self, key: u128, hash: u64) -> bool;
-    /// Drops every page of `file`.
+    /// Drops all pages of `file`.
     fn evict_file(&mut self, file: FileNumber);
     /// See [`Cache::usage`].
     fn usage(&self) -> usize;
@@ -69,13 +70,14 @@ pub struct ShardedCache<S> {
 }
 
 impl<S: Shard> ShardedCache<S> {
-    /// A cache bounded by `capacity` bytes, with a number of shards that suits it.
+    /// Returns a cache bounded by `capacity` bytes, with the default number of shards for this
+    /// capacity.
     pub fn new(capacity: usize) -> ShardedCache<S> {
         let shards = (capacity / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
         ShardedCache::with_shards(capacity, shards)
     }
 
-    /// A cache bounded by `capacity` bytes, with as many shards as asked for, at least one.
+    /// Returns a cache bounded by `capacity` bytes, with `shards` shards but at least one.
     pub fn with_shards(capacity: usize, shards: usize) -> ShardedCache<S> {
         let shards = shards.max(1);
         let shard = |index| RwLock::new(S::with_capacity(share_of(capacity, index, shards)));
@@ -85,7 +87,7 @@ impl<S: Shard> ShardedCache<S> {
         }
     }
 
-    /// Shards the cache was made with.
+    /// Returns the number of shards.
     pub fn shard_count(&self) -> usize {
         self.shards.len()
     }
@@ -95,7 +97,7 @@ impl<S: Shard> ShardedCache<S> {
         reason = "the product's high half is below len"
     )]
     fn shard(&self, hash: u64) -> &RwLock<S> {
-        // The hash's high bits: the buckets within a shard are chosen by the low ones.
+        // Uses the hash's high bits, because its low bits select the bucket within a shard.
         let index = (u128::from(hash) * self.shards.len() as u128) >> 64;
         &self.shards[index as usize]
     }
@@ -159,7 +161,7 @@ impl<S: Shard> PageCache for ShardedCache<S> {
     }
 }
 
-/// Shard `index`'s share of `capacity`; the shares add up to it.
+/// Returns the share of shard `index` in `capacity`; the shares add up to `capacity`.
 fn share_of(capacity: usize, index: usize, shards: usize) -> usize {
     capacity / shards + usize::from(index < capacity % shards)
 }

@@ -1,31 +1,32 @@
-//! The store of one cache shard: a slab of slots with a chained hash index over it.
+//! The storage of one cache shard: a slab of slots with a chained hash index.
 //!
-//! Own code rather than a `HashMap`, since the shards must know their bookkeeping's size to the
-//! byte and the eviction orders link slots by number.
+//! Not a `HashMap`, because shards must know the exact size of their bookkeeping and eviction
+//! orders link slots by number.
 //!
-//! Invariants: every slot is on exactly one chain: its bucket's, or the free list; `len` slots hold
-//! a value; `charges` is the sum of their charges; there are at least as many buckets as slots.
+//! Invariants: every slot is on exactly one chain, either its bucket's or the free list; `len`
+//! slots hold a value; `charges` is the sum of their charges; there are at least as many buckets as
+//! slots.
 
 use std::sync::Arc;
 
 use super::key::hash_of;
 
-/// No slot.
+/// The slot number that means "no slot".
 pub const NIL: u32 = u32::MAX;
-/// Slots of the first slab.
+/// Number of slots in the first slab.
 const SLOTS_MIN: usize = 8;
 
-/// One value with its key, or a free place.
+/// A value with its key, or a free slot.
 #[derive(Debug)]
 pub struct Slot<P> {
     /// The key.
     pub key: u128,
-    /// The value; `None` for a free place.
+    /// The value; `None` in a free slot.
     pub value: Option<Arc<[u8]>>,
-    /// What the value counts against the bound.
+    /// The charge of the value against the bound.
     pub charge: usize,
     chain: u32,
-    /// What the eviction order keeps with each value.
+    /// The eviction order's state of the value.
     pub policy: P,
 }
 
@@ -46,7 +47,7 @@ impl<P: Default> Default for Slots<P> {
 }
 
 impl<P: Default> Slots<P> {
-    /// No slots, no memory.
+    /// Returns an empty store that has allocated nothing.
     pub fn new() -> Slots<P> {
         Slots {
             slab: Vec::new(),
@@ -57,22 +58,22 @@ impl<P: Default> Slots<P> {
         }
     }
 
-    /// Values held.
+    /// Returns the number of values held.
     pub fn count(&self) -> usize {
         self.len
     }
 
-    /// Slots, free ones included: slot numbers are below this.
+    /// Returns the number of slots, including free ones; slot numbers are below it.
     pub fn slot_count(&self) -> usize {
         self.slab.len()
     }
 
-    /// Charges and bookkeeping.
+    /// Returns the sum of the charges and the size of the bookkeeping.
     pub fn usage(&self) -> usize {
         self.charges + bookkeeping_bytes::<P>(self.slab.capacity(), self.buckets.capacity())
     }
 
-    /// What [`Slots::usage`] would be after an insert of `charge`.
+    /// Returns the value that [`Slots::usage`] would have after an insert of `charge`.
     pub fn usage_with(&self, charge: usize) -> usize {
         if self.free != NIL || self.slab.len() < self.slab.capacity() {
             return self.usage().saturating_add(charge);
@@ -81,17 +82,17 @@ impl<P: Default> Slots<P> {
         (self.charges + bookkeeping_bytes::<P>(slots, buckets)).saturating_add(charge)
     }
 
-    /// The slot at `index`.
+    /// Returns the slot at `index`.
     pub fn slot(&self, index: u32) -> &Slot<P> {
         &self.slab[index as usize]
     }
 
-    /// The slot at `index`.
+    /// Returns the slot at `index`.
     pub fn slot_mut(&mut self, index: u32) -> &mut Slot<P> {
         &mut self.slab[index as usize]
     }
 
-    /// The slot that holds `key`.
+    /// Returns the slot that holds `key`.
     pub fn find(&self, key: u128, hash: u64) -> Option<u32> {
         if self.buckets.is_empty() {
             return None;
@@ -107,7 +108,7 @@ impl<P: Default> Slots<P> {
         None
     }
 
-    /// Adds a value whose key is not held, and returns its slot.
+    /// Adds a value whose key is not present, and returns its slot.
     pub fn insert(&mut self, key: u128, hash: u64, value: Arc<[u8]>, charge: usize) -> u32 {
         debug_assert!(self.find(key, hash).is_none());
         if self.free == NIL && self.slab.len() == self.slab.capacity() {
@@ -164,7 +165,7 @@ impl<P: Default> Slots<P> {
         self.len -= 1;
     }
 
-    /// Slots that hold a value of which `wanted` says so.
+    /// Returns the slots whose keys `wanted` accepts.
     pub fn matching(&self, wanted: impl Fn(u128) -> bool) -> Vec<u32> {
         (0u32..)
             .zip(&self.slab)
@@ -179,7 +180,8 @@ impl<P: Default> Slots<P> {
         usize::try_from(hash & mask).expect("below the number of buckets")
     }
 
-    /// The next sizes of slab and index. Half as much again: what is not used yet is counted too.
+    /// Returns the next sizes of slab and index. They grow by only 50%, because unused slots count
+    /// against the bound.
     fn grown(&self) -> (usize, usize) {
         let slots = (self.slab.capacity() + self.slab.capacity() / 2).max(SLOTS_MIN);
         (slots, slots.next_power_of_two())

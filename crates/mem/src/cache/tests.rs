@@ -1,4 +1,4 @@
-//! The cache against a map without bounds, and against its eviction order.
+//! Comparison of the cache with an unbounded map, and tests of its eviction order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ fn page(len: usize, fill: u8) -> Arc<[u8]> {
     vec![fill; len].into()
 }
 
-/// Adds entries of 1000 bytes until one more would evict.
+/// Adds entries of 1000 bytes until one more would cause an eviction.
 fn fill(cache: &dyn Cache) -> u128 {
     let mut key = 0;
     loop {
@@ -45,7 +45,7 @@ fn it_holds_what_was_last_inserted_or_nothing() {
                 if let Some(found) = cache.lookup(key) {
                     assert_eq!(
                         found[0], model[&key],
-                        "never a value that was replaced or erased"
+                        "a lookup never returns a replaced or erased value"
                     );
                 }
             }
@@ -58,7 +58,7 @@ fn it_holds_what_was_last_inserted_or_nothing() {
         }
         assert!(cache.usage() <= cache.capacity());
     }
-    assert!(cache.len() > 20, "small values fit, so some are held");
+    assert!(cache.len() > 20, "small values fit, so some must be cached");
 }
 
 #[test]
@@ -75,9 +75,12 @@ fn clock_spares_what_was_looked_up() {
     }
     assert!(
         cache.lookup(used).is_some(),
-        "scans do not push out what is in use"
+        "scans must not evict pages in use"
     );
-    assert!(cache.lookup(1001).is_none(), "but each other");
+    assert!(
+        cache.lookup(1001).is_none(),
+        "scans evict each other's pages"
+    );
 }
 
 #[test]
@@ -88,9 +91,13 @@ fn usage_counts_slots_and_buckets_and_returns_to_little() {
     let one = cache.usage();
     assert!(one > 100 + 32 && one < 1500, "{one}");
     Cache::insert(&cache, 1, page(50, 2), 50);
-    assert_eq!(cache.usage(), one - 50, "replacing returns the old charge");
+    assert_eq!(
+        cache.usage(),
+        one - 50,
+        "a replacement releases the old charge"
+    );
     assert!(cache.erase(1) && !cache.erase(1));
-    assert_eq!(cache.usage(), one - 100, "the slab stays");
+    assert_eq!(cache.usage(), one - 100, "the slab must not shrink");
     cache.set_capacity(100);
     assert_eq!(
         (cache.usage(), cache.capacity(), cache.is_empty()),
@@ -113,7 +120,10 @@ fn a_smaller_capacity_keeps_what_was_used() {
     clock.set_capacity(0);
     assert_eq!((clock.usage(), clock.len()), (0, 0));
     Cache::insert(&clock, 1, page(1, 1), 0);
-    assert!(clock.is_empty(), "not even the bookkeeping fits");
+    assert!(
+        clock.is_empty(),
+        "the capacity is too small even for the bookkeeping"
+    );
 }
 
 #[test]
@@ -127,7 +137,10 @@ fn one_large_value_takes_the_place_of_many_small_ones() {
     Cache::insert(&cache, 9999, page(1, 0), 98_000);
     assert_eq!((cache.len(), cache.lookup(9999).is_some()), (1, true));
     Cache::insert(&cache, 9999, page(1, 0), 100_001);
-    assert!(cache.is_empty(), "what cannot be kept still replaces");
+    assert!(
+        cache.is_empty(),
+        "a value that does not fit still removes the old one"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ impl List {
         &self.tree
     }
 
-    /// Checks the tree's order, and that it has enough of the list's nodes.
+    /// Checks the tree's order and that it contains enough of the list's nodes.
     pub(crate) fn check_tree(&self) {
         let mut node = self.sentinel();
         let mut passed = 0;
@@ -17,10 +17,13 @@ impl List {
             while node.as_ptr() != indexed.as_ptr() {
                 assert!(
                     node != self.sentinel(),
-                    "the list has what the tree has, in its order"
+                    "the list must contain the tree's nodes in the same order"
                 );
                 passed += 1;
-                assert!(passed < APPENDED, "a search steps over a few nodes at most");
+                assert!(
+                    passed < APPENDED,
+                    "a search must step over at most a few nodes"
+                );
                 node = node.next();
             }
             passed = 0;
@@ -28,7 +31,10 @@ impl List {
         while node.next() != self.sentinel() {
             node = node.next();
             passed += 1;
-            assert!(passed < APPENDED, "a search steps over a few nodes at most");
+            assert!(
+                passed < APPENDED,
+                "a search must step over at most a few nodes"
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::node::NodeRef;
 use crate::sync::Ordering;
 
 impl Tree {
-    /// Checks that `path` is the one that a search finds.
+    /// Checks that `path` equals the path that a search finds.
     pub(crate) fn check_path(
         &self,
         path: &Path,

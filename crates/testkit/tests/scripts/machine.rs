@@ -1,4 +1,4 @@
-//! The machine that a script works on, and the commands of the database.
+//! The machine that a script runs on, and the commands of the database.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,25 +15,25 @@ use crate::stop::{Stop, crashed, inject};
 use crate::tamper;
 use crate::text::{answer, entries, report, spelled, value_of};
 
-/// The same in every run: what a crash leaves, and the salts, follow from it.
+/// The seed of every run. It determines the state after a crash, and the salts.
 const SEED: u64 = 1;
 
 pub(crate) struct Machine {
     env: Arc<SimEnv>,
     db: Option<Db>,
     snapshots: BTreeMap<String, Snapshot>,
-    /// Where the machine stopped in the midst of a command.
+    /// The point at which the machine stopped in the middle of a command.
     stopped: Option<CrashPoint>,
 }
 
-/// A write as a line of input spells it.
+/// A write parsed from a line of input.
 enum Write {
     Put(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),
     Merge(Vec<u8>, Vec<u8>),
 }
 
-/// The writes that one line of input spells.
+/// Parses the writes of one line of input.
 fn writes_of(line: &str) -> Result<Vec<Write>, String> {
     let mut line = Command::new(line);
     let key = line.word()?;
@@ -43,12 +43,15 @@ fn writes_of(line: &str) -> Result<Vec<Write>, String> {
         "merge" => vec![Write::Merge(key_bytes(), value_of(&line.word()?)?)],
         "delete" => vec![Write::Delete(key_bytes())],
         "fill" => {
-            let count = line.word()?.parse().map_err(|_| "no count".to_owned())?;
+            let count = line
+                .word()?
+                .parse()
+                .map_err(|_| "invalid count".to_owned())?;
             let value = value_of(&line.word()?)?;
             let keys = (0..count).map(|number: u32| format!("{key}{number:04}").into_bytes());
             keys.map(|key| Write::Put(key, value.clone())).collect()
         }
-        other => return Err(format!("no such write: {other}")),
+        other => return Err(format!("unknown write: {other}")),
     };
     line.finish()?;
     Ok(writes)
@@ -82,7 +85,7 @@ fn job_of(name: &str) -> Result<Job, String> {
         "persist" => Job::Persist,
         "reap" => Job::Reap,
         "drop-values" => Job::DropValues,
-        other => return Err(format!("no such job: {other}")),
+        other => return Err(format!("unknown job: {other}")),
     })
 }
 
@@ -103,7 +106,7 @@ impl Machine {
             return self.crash(command);
         }
         if self.stopped.is_some() {
-            return Err("the machine has stopped: only `crash` goes on".to_owned());
+            return Err("the machine has stopped: only `crash` is allowed".to_owned());
         }
         if let Some(output) = tamper::run(&self.env, command)? {
             return Ok(output);
@@ -112,7 +115,7 @@ impl Machine {
         let output = self.database_command(command)?;
         let broken = self.env.violations();
         if !broken.is_empty() {
-            return Err(format!("the order of syncs is broken: {broken:?}"));
+            return Err(format!("the sync order was violated: {broken:?}"));
         }
         let Some(stop) = stop else {
             return Ok(output);
@@ -126,7 +129,7 @@ impl Machine {
         let stopped = self.stopped.take();
         let point = stopped.unwrap_or_else(|| self.env.crash_point());
         let env = crashed(&point, command)?;
-        // Dropping the handle closes it, on the disk of before.
+        // Dropping the handle closes it on the old disk.
         self.snapshots.clear();
         self.db = None;
         self.env = env;
@@ -167,7 +170,7 @@ impl Machine {
                 self.env.heal();
                 Ok(String::new())
             }
-            other => Err(format!("no command `{other}`")),
+            other => Err(format!("unknown command `{other}`")),
         }
     }
 
@@ -240,7 +243,7 @@ impl Machine {
         }
     }
 
-    /// Reads with the snapshot that `command` names, or as of now.
+    /// Reads with the snapshot that `command` names, or the current contents.
     fn read<T>(
         &self,
         command: &mut Command,
@@ -262,7 +265,7 @@ impl Machine {
         self.read(command, |snapshot| {
             let answers = keys.iter().map(|key| match snapshot.get(key.as_bytes()) {
                 Ok(Some(value)) => format!("{key} = {}\n", spelled(&value)),
-                Ok(None) => format!("{key} is not there\n"),
+                Ok(None) => format!("{key} does not exist\n"),
                 Err(error) => format!("{key}: error: {error}\n"),
             });
             answers.collect()

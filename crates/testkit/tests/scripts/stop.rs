@@ -1,4 +1,4 @@
-//! Crashes: where the machine stops, and what of it is kept.
+//! Crashes: the point at which the machine stops, and the data that is kept.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,15 +7,15 @@ use cairndb_sim::{
     Cause, CrashChoice, CrashPoint, Effect, Fault, Fill, Keep, OpKind, Profile, SimEnv,
 };
 
-/// The kind of operation spelled as `sync-dir` or `create-log`.
+/// Parses an operation kind such as `sync-dir` or `create-log`.
 fn kind_of(text: &str) -> Result<OpKind, String> {
     let plain = text.replace('-', "");
     let mut kinds = OpKind::ALL.into_iter();
     let kind = kinds.find(|kind| format!("{kind:?}").eq_ignore_ascii_case(&plain));
-    kind.ok_or_else(|| format!("no kind of operation: {text}"))
+    kind.ok_or_else(|| format!("unknown operation kind: {text}"))
 }
 
-/// An operation as `KIND:NAME#N` spells it.
+/// An operation given as `KIND:NAME#N`.
 struct Target {
     kind: OpKind,
     name: String,
@@ -29,11 +29,13 @@ impl Target {
         Ok(Target {
             kind: kind_of(kind)?,
             name: name.to_owned(),
-            count: count.parse().map_err(|_| format!("no number: {count}"))?,
+            count: count
+                .parse()
+                .map_err(|_| format!("not a number: {count}"))?,
         })
     }
 
-    /// Whether this is the operation; counts those that are like it.
+    /// Returns whether this is the operation; counts operations that match the target.
     fn is_reached(&mut self, point: &CrashPoint) -> bool {
         let op = point.op();
         if op.kind == self.kind && (op.name.contains(&self.name) || op.to.contains(&self.name)) {
@@ -44,14 +46,14 @@ impl Target {
     }
 }
 
-/// Where a command is to be stopped.
+/// The point at which a command should stop.
 pub(crate) struct Stop {
     target: String,
     point: Arc<Mutex<Option<CrashPoint>>>,
 }
 
 impl Stop {
-    /// Watches for the operation that `command` names, if it names one.
+    /// Watches for the operation that `command` names, if any.
     pub(crate) fn watch(env: &SimEnv, command: &mut Command) -> Result<Option<Stop>, String> {
         let Some(target) = command.value::<String>("stop")? else {
             return Ok(None);
@@ -67,7 +69,7 @@ impl Stop {
         Ok(Some(Stop { target, point }))
     }
 
-    /// The point that was reached, and how the operation reads.
+    /// Returns the point that was reached, and a description of the operation.
     pub(crate) fn reached(self, env: &SimEnv) -> Result<(CrashPoint, String), String> {
         env.unwatch();
         let point = self.point.lock().unwrap().take();
@@ -79,7 +81,7 @@ impl Stop {
     }
 }
 
-/// `name` or `name:number`.
+/// Splits `name` or `name:number`.
 fn numbered(text: &str) -> (&str, usize) {
     let (name, number) = text.split_once(':').unwrap_or((text, "0"));
     (name, number.parse().unwrap_or(0))
@@ -94,7 +96,7 @@ fn keep_of(text: &str) -> Result<Keep, String> {
         ("named", one) => Keep::Named(one),
         ("missing", one) => Keep::Missing(one),
         ("seed", seed) => Keep::Random(seed as u64),
-        _ => return Err(format!("keep what: {text}")),
+        _ => return Err(format!("unknown `keep`: {text}")),
     })
 }
 
@@ -103,11 +105,11 @@ fn fill_of(text: &str) -> Result<Fill, String> {
         ("zeros", _) => Fill::Zeros,
         ("noise", seed) => Fill::Noise(seed as u64),
         ("old", seed) => Fill::Old(seed as u64),
-        _ => return Err(format!("fill with what: {text}")),
+        _ => return Err(format!("unknown `fill`: {text}")),
     })
 }
 
-/// The machine after the crash that `command` describes.
+/// Returns the machine after the crash that `command` describes.
 pub(crate) fn crashed(point: &CrashPoint, command: &mut Command) -> Result<Arc<SimEnv>, String> {
     let ordered = command.flag("ordered");
     let kind = command.word()?;
@@ -118,7 +120,7 @@ pub(crate) fn crashed(point: &CrashPoint, command: &mut Command) -> Result<Arc<S
         "power" if ordered => Profile::Ordered,
         "power" if keep.is_some() => Profile::Weak,
         "power" => Profile::Strict,
-        other => return Err(format!("no such crash: {other}")),
+        other => return Err(format!("unknown crash: {other}")),
     };
     let by_default = if profile == Profile::Kill {
         "all"
@@ -132,14 +134,14 @@ pub(crate) fn crashed(point: &CrashPoint, command: &mut Command) -> Result<Arc<S
     Ok(point.image(profile, &choice))
 }
 
-/// Makes operations fail as `command` says.
+/// Makes operations fail as `command` specifies.
 pub(crate) fn inject(env: &SimEnv, command: &mut Command) -> Result<(), String> {
     let sticky = command.flag("sticky");
     let target = Target::parse(&command.word()?)?;
     let cause = match &*command.word()? {
         "full" => Cause::Full,
         "io" => Cause::Io,
-        other => return Err(format!("no such failure: {other}")),
+        other => return Err(format!("unknown failure: {other}")),
     };
     let fault = Fault::on(target.kind, &target.name, Effect::Fails(cause));
     let fault = fault.after(command.value("after")?.unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Looking at files, and changing them without the database knowing.
+//! Commands that show files, and that change them without the database.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use cairndb_scripts::Command;
 use cairndb_sim::SimEnv;
 use cairndb_testkit::oracle::PATH;
 
-/// The file called `name`, in the database's directory if it is not a path.
+/// Returns the path of file `name`, in the database's directory unless `name` is a path.
 fn path_of(name: &str) -> PathBuf {
     Path::new(PATH).join(name)
 }
@@ -18,7 +18,8 @@ fn read(env: &SimEnv, name: &str) -> Result<Vec<u8>, String> {
     bytes.ok_or_else(|| format!("no file {name}"))
 }
 
-/// Names of the files in all directories, those of the database without its path.
+/// Returns the names of the files in all directories; names in the database's directory have no
+/// path.
 fn names(env: &SimEnv) -> String {
     let files = env.files().into_iter();
     let names = files.map(|(path, _)| {
@@ -28,7 +29,7 @@ fn names(env: &SimEnv) -> String {
     names.collect()
 }
 
-/// The records of a log segment up to the first that is none.
+/// Returns the records of a log segment up to the first invalid record.
 fn records(bytes: &[u8]) -> Result<String, String> {
     let header = SegmentHeader::decode(bytes).map_err(|error| error.to_string())?;
     let mut text = format!("segment {}\n", header.segment);
@@ -45,11 +46,11 @@ fn records(bytes: &[u8]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Runs `command` if it is one of these.
+/// Runs `command` if it belongs to this module.
 pub(crate) fn run(env: &SimEnv, command: &mut Command) -> Result<Option<String>, String> {
     let done = |changed: bool| {
         let answer = changed.then(String::new).map(Some);
-        answer.ok_or_else(|| "there is no such byte or file".to_owned())
+        answer.ok_or_else(|| "this byte or file does not exist".to_owned())
     };
     match &*command.name.clone() {
         "ls" => Ok(Some(names(env))),
@@ -81,5 +82,5 @@ pub(crate) fn run(env: &SimEnv, command: &mut Command) -> Result<Option<String>,
 
 fn number(command: &mut Command) -> Result<u64, String> {
     let text = command.word()?;
-    text.parse().map_err(|_| format!("no number: {text}"))
+    text.parse().map_err(|_| format!("not a number: {text}"))
 }

@@ -1,20 +1,22 @@
-//! How scripts spell values, entries and reports.
+//! The text form of values, entries and reports in scripts.
 
 use std::fmt::Write;
 
 use cairndb::{OpenReport, Result as DbResult};
 
-/// Equal bytes in a row that are shown by their number.
+/// Minimum number of equal consecutive bytes that are printed as a count.
 const REPEATED_MIN: usize = 8;
 
-/// The value that a script spells as `text`.
+/// Parses the text form of a value.
 pub(crate) fn value_of(text: &str) -> Result<Vec<u8>, String> {
     let mut value = Vec::new();
     for part in text.split('+') {
         match part.split_once('*') {
             None => value.extend_from_slice(part.as_bytes()),
             Some((count, letters)) => {
-                let count = count.parse().map_err(|_| format!("no count in `{part}`"))?;
+                let count = count
+                    .parse()
+                    .map_err(|_| format!("invalid count in `{part}`"))?;
                 value.extend(letters.as_bytes().repeat(count));
             }
         }
@@ -22,7 +24,7 @@ pub(crate) fn value_of(text: &str) -> Result<Vec<u8>, String> {
     Ok(value)
 }
 
-/// The spelling of `value`.
+/// Returns the text form of `value`.
 pub(crate) fn spelled(value: &[u8]) -> String {
     let mut text = String::new();
     let mut literal_before = true;
@@ -41,12 +43,12 @@ pub(crate) fn spelled(value: &[u8]) -> String {
     text
 }
 
-/// A database's answer: nothing, or its error.
+/// Returns the text form of a result: empty, or the error.
 pub(crate) fn answer(result: DbResult<()>) -> String {
     result.map_or_else(|error| format!("error: {error}"), |()| String::new())
 }
 
-/// Entries, a line for neighbours with the same value.
+/// Returns the text form of entries, with one line for neighbours with the same value.
 pub(crate) fn entries(entries: &[(Vec<u8>, Vec<u8>)]) -> String {
     let mut text = String::new();
     for alike in entries.chunk_by(|a, b| a.1 == b.1) {
@@ -68,7 +70,7 @@ pub(crate) fn entries(entries: &[(Vec<u8>, Vec<u8>)]) -> String {
     }
 }
 
-/// What an opening reports.
+/// Returns the text form of an open report.
 pub(crate) fn report(report: &OpenReport) -> String {
     let mut text = String::new();
     if report.created {

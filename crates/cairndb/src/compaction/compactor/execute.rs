@@ -1,12 +1,12 @@
-//! The steps of one compaction, with flushes between them, by one thread or two.
+//! The steps of one compaction, with flushes between them, on one or two threads.
 //!
-//! A caller of `compact_range` waits. So its compaction is cut at a key in the middle of the
-//! largest run, and a second thread compacts the keys from there on. The halves share only the
-//! plan: each reads with its own cursors and writes its own tables, and both are installed
-//! together. All versions of a key are in one half.
+//! A caller of `compact_range` waits for its compaction, which is therefore split at a key in the
+//! middle of the largest run. A second thread compacts the keys from there on. The halves share
+//! only the plan: each reads with its own cursors and writes its own tables, and both are installed
+//! together. All versions of a key are in the same half.
 //!
-//! Compactions of the worker are not halved: nobody waits for them, and the other core belongs to
-//! the caller.
+//! Compactions of the worker are not split: no caller waits for them, and the other core belongs to
+//! the application.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,8 +26,9 @@ use crate::state::guard::guarded;
 use crate::state::version::Run;
 use crate::versions::state::stopped;
 
-/// Output up to this size is read back and checked. An idle database is compacted for as much, and
-/// as a rule it is still in memory. More would have to be read from the disk.
+/// Maximum size of output that is read back and checked. It equals the limit for compacting an idle
+/// database, and such output is usually still in memory. A larger output would have to be read from
+/// the disk.
 const CHECKED_BYTES_MAX: u64 = 256 << 20;
 
 /// The keys that one thread compacts.
@@ -37,12 +38,12 @@ struct Keys {
     end: Option<Vec<u8>>,
 }
 
-/// What the threads of one compaction share.
+/// State shared by the threads of one compaction.
 #[derive(Debug, Default)]
 struct Halves {
-    /// One half failed, so the output of the other would be discarded.
+    /// Whether one half failed, so that the output of the other would be discarded.
     failed: AtomicBool,
-    /// The result of the second thread.
+    /// Result of the second thread.
     second: Mutex<Option<Result<Outcome>>>,
 }
 
@@ -53,7 +54,8 @@ impl Compactor {
     /// Runs the compaction `plan`. Nothing is installed.
     ///
     /// # Errors
-    /// From reading or writing; `Closed` if the database is closed meanwhile. No file is left then.
+    /// Errors of reading or writing; `Closed` if the database is closed in the meantime. After an
+    /// error no file is left.
     pub(crate) fn carry_out(&self, plan: &CompactionPlan) -> Result<Outcome> {
         self.shared.health.check_write()?;
         self.reserve.check_room_to_compact(plan)?;
@@ -99,7 +101,7 @@ impl Compactor {
                 done.discard(&*self.shared.dir);
                 Err(error)
             }
-            // One of two errors only says that the other half failed.
+            // If there are two errors, `Closed` only means that the other half failed.
             (Err(first), Some(Err(second))) if first.kind() == ErrorKind::Closed => Err(second),
             (Err(error), _) => Err(error),
             (Ok(done), None) => {
@@ -109,7 +111,7 @@ impl Compactor {
         }
     }
 
-    /// Starts a thread that compacts `keys`. `None` if there can be none.
+    /// Starts a thread that compacts `keys`. Returns `None` if no thread can be started.
     fn compact_beside(
         &self,
         plan: &CompactionPlan,
@@ -125,7 +127,7 @@ impl Compactor {
             let result = core.compact_keys(&plan, keys, &halves);
             *halves.second.lock() = Some(result);
         };
-        // At the priority of the caller, who waits for it.
+        // The thread has the priority of the caller, which waits for it.
         let thread = self
             .shared
             .env
@@ -160,13 +162,13 @@ impl Compactor {
                     return Err(error);
                 }
             }
-            // Relaxed: seen late, it only costs writes.
+            // Relaxed: a late observation only costs additional writes.
             if self.versions.lock().closing || halves.failed.load(Ordering::Relaxed) {
                 job.abandon(&*self.shared.dir, &self.shared.next_file);
                 return Err(stopped());
             }
             if self.run_due() {
-                // Its failure is recorded, and reported to the writer that needs the room.
+                // A failure is recorded, and returned to the writer that needs the room.
                 let _ = self
                     .flusher
                     .flush_up_to(self.shared.settings.budget.flush_max);
@@ -175,13 +177,13 @@ impl Compactor {
     }
 
     /// Opens, maps and checks every page of the output of an idle compaction or of `compact_range`:
-    /// there is time, or the caller is about to read. The inputs are still there, so a table that
-    /// was not written correctly loses nothing. Due flushes run between tables. Tables that are
-    /// left when the database is closed, that are not mapped or that cannot be opened are checked
-    /// by their first reader.
+    /// there is time, or the caller is about to read. The inputs still exist, so nothing is lost if
+    /// a table was not written correctly. Due flushes run between tables. Tables that remain when
+    /// the database is closed, that are not mapped or that cannot be opened are checked by their
+    /// first reader.
     ///
     /// # Errors
-    /// `Corruption` of a table that was just written. The output is removed then.
+    /// `Corruption` of a newly written table, after which the output is removed.
     pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
         for at in 0..outcome.tables.len() {
             let record = &outcome.tables[at].record;
@@ -195,7 +197,8 @@ impl Compactor {
                         Error::corruption(message).file(error.file_name().unwrap_or_default());
                     return Err(named.source_error(error));
                 }
-                // The error is not about the table's bytes. A reader that needs them gets it.
+                // The error does not concern the table's bytes. It is returned to a reader that
+                // needs them.
                 Err(_) => {}
             }
             if self.versions.lock().closing {
@@ -240,8 +243,9 @@ impl Compactor {
         }
     }
 
-    /// Whether a compaction should pause for a flush: only for a whole run, because smaller runs
-    /// mean more compactions. If somebody reads, as early as the worker would flush.
+    /// Returns whether a compaction should pause for a flush: only for a whole run, because smaller
+    /// runs cause more compactions. If there are readers, it pauses as early as the worker would
+    /// flush.
     fn run_due(&self) -> bool {
         let state = self.versions.lock();
         self.flusher

@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! settings [unit=BYTES] [runs-max=N]   size of a flush, and runs above which writers wait
-//! runs                                 replaces the runs by those of the input, newest first
+//! runs                                 replaces the runs with those of the input, newest first
 //! flush                                puts the runs of the input on top
-//! pick                                 what is compacted while writes go on
-//! pick-idle                            what is compacted when nothing else is going on
-//! pick-for-room free=N                 what a writer compacts of the `N` newest runs
+//! pick                                 prints the compaction chosen while writes continue
+//! pick-idle                            prints the compaction chosen while the database is idle
+//! pick-for-room free=N                 prints a writer's choice among the `N` newest runs
 //! compact [idle]                       compacts until nothing is left to pick; prints each choice
-//! load count=N bytes=BYTES [readers=N] flushes and compacts `N` times, beside readers that like
-//!                                      no more runs than `readers`; prints what that took
+//! load count=N bytes=BYTES [readers=N] flushes and compacts `N` times, with readers that tolerate
+//!                                      at most `readers` runs; prints the cost
 //! ```
 //!
 //! A line of input is `COUNT x BYTES [entries=N] [deletes=N] [damaged]`. A compacted run is as
-//! large as its inputs: nothing was overwritten. In the last run no tombstones are left.
+//! large as its inputs: nothing was overwritten. No tombstones remain in the last run.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,7 +22,7 @@ use cairndb_scripts::{Command, run_folder};
 
 use super::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
 
-/// Compactions after which a script has failed: they would never end.
+/// Number of compactions after which a script has failed, because it would never end.
 const STEPS_MAX: usize = 1000;
 
 struct Picker {
@@ -37,7 +37,7 @@ fn shown(group: Option<Group>) -> String {
     })
 }
 
-/// A size with an optional unit.
+/// Parses a size with an optional unit.
 fn bytes(text: &str) -> Result<u64, String> {
     let shift = match text.bytes().last() {
         Some(b'K') => 10,
@@ -46,18 +46,18 @@ fn bytes(text: &str) -> Result<u64, String> {
         _ => 0,
     };
     let digits = text.trim_end_matches(['K', 'M', 'G']);
-    let number: u64 = digits.parse().map_err(|_| format!("no size: {text}"))?;
+    let number: u64 = digits.parse().map_err(|_| format!("bad size: {text}"))?;
     Ok(number << shift)
 }
 
-/// The runs that one line of input describes.
+/// Returns the runs that one line of input describes.
 fn parse(line: &str) -> Result<Vec<RunSize>, String> {
-    // Its first word has the place of a command's name.
+    // Its first word is in the position of a command's name.
     let mut line = Command::new(line);
     let count: usize = line
         .name
         .parse()
-        .map_err(|_| format!("no count: {}", line.name))?;
+        .map_err(|_| format!("bad count: {}", line.name))?;
     if !line.flag("x") {
         return Err("COUNT x BYTES is missing".to_owned());
     }
@@ -113,7 +113,7 @@ impl Picker {
             }
             "compact" => self.compact(command.flag("idle")),
             "load" => self.load(command),
-            other => Err(format!("no command `{other}`")),
+            other => Err(format!("unknown command `{other}`")),
         }
     }
 
@@ -121,7 +121,7 @@ impl Picker {
         pick(&self.runs, self.unit, self.runs_max)
     }
 
-    /// Compacts `group`; bytes written.
+    /// Compacts `group`, and returns the number of bytes written.
     fn apply(&mut self, group: Group) -> u64 {
         let bottom = group.last + 1 == self.runs.len();
         let inputs = &self.runs[group.first..=group.last];
@@ -148,11 +148,12 @@ impl Picker {
             let written = self.apply(group);
             let _ = writeln!(output, "{} written: {written}", shown(Some(group)));
         }
-        Err("the picker never comes to an end".to_owned())
+        Err("the picker does not terminate".to_owned())
     }
 
     fn load(&mut self, command: &mut Command) -> Result<String, String> {
-        // As `Schedule::runs_max`: a view with no more runs than readers like is nobody's concern.
+        // Like `Schedule::runs_max`: a view with no more runs than readers tolerate needs no
+        // action.
         let readers = command.value("readers")?.unwrap_or(self.runs_max);
         let idle_max = self.runs_max;
         let count: u64 = command.value("count")?.unwrap_or(1);
@@ -180,7 +181,7 @@ impl Picker {
         ))
     }
 
-    /// The runs, equal neighbours on one line.
+    /// Returns the runs, with equal neighbours on one line.
     fn shape(&self) -> String {
         let mut shape = String::new();
         for alike in self.runs.chunk_by(|a, b| a == b) {

@@ -1,4 +1,4 @@
-//! Each owner, built with those below it alone: no `Core`, no threads.
+//! Tests of each owner, built only with the owners below it: no `Core`, no threads.
 
 use std::path::Path;
 
@@ -18,14 +18,14 @@ use crate::write::seal::Sealer;
 
 const PATH: &str = "/db";
 
-/// The first stages over an empty directory.
+/// Returns the first stages over an empty directory.
 fn empty() -> (Base, Durable, Arc<MemEnv>) {
     let env = MemEnv::new(Mode::Stepped);
     let options = Options::new()
         .create_if_missing(true)
         .memory_budget(1 << 20);
-    let dir = env.open_dir(Path::new(PATH), true).expect("it is created");
-    let lock = dir.lock("LOCK").expect("nobody has it");
+    let dir = env.open_dir(Path::new(PATH), true).expect("it can be made");
+    let lock = dir.lock("LOCK").expect("the lock is free");
     let budget = Budget::new(options.memory_budget);
     let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
     let reaper = Arc::new(Reaper::default());
@@ -107,13 +107,13 @@ fn manifests_begin_with_the_first_edit_and_claim_names_once() {
     durable
         .log
         .ensure_manifest(&mut durable.log.lock())
-        .expect("it is begun");
+        .expect("the manifest is started");
     assert!(manifests.is_open() && manifests.bytes() > 0);
     assert_eq!(base.versions.lock().durable.manifest, 1);
     assert!(!manifests.take_names());
     manifests
         .append_naming(&VersionEdit::default())
-        .expect("it has room");
+        .expect("the edit is appended");
     assert!(manifests.take_names());
     assert!(!manifests.take_names(), "claimed already");
     manifests.give_back_names();
@@ -240,7 +240,7 @@ fn space_is_made_only_on_a_full_disk() {
     assert!(failed.is_err());
     assert_eq!(
         calls, 1,
-        "the file system has room: a quota is not waited out"
+        "the file system has room, so a quota is not retried"
     );
 }
 

@@ -1,4 +1,5 @@
-//! Keys with more operands than a job holds: every reader sees the same value before and after.
+//! Tests of keys with more operands than a job holds: every reader sees the same value before and
+//! after.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -22,7 +23,7 @@ use crate::state::merge_operator::{Append, MergeOperator};
 
 type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 
-/// Random small numbers from a seed.
+/// Generator of small random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -39,8 +40,8 @@ impl Dice {
     }
 }
 
-/// Appends with or without joining, refuses above a length, and records the most bytes it was
-/// given.
+/// Operator that appends with or without joining, refuses results above a length, and records the
+/// maximum number of bytes passed to it.
 #[derive(Debug)]
 struct Noting {
     joins: bool,
@@ -135,8 +136,8 @@ fn written(dir: &dyn Dir, rules: Rules, entries: &[Entry]) -> Vec<Entry> {
     entries
 }
 
-/// Returns the value that a reader at `seq` finds for `key` in `entries`, over `below` in older
-/// runs.
+/// Returns the value that a reader at `seq` finds for `key` in `entries`, on top of `below` in
+/// older runs.
 fn seen(entries: &[Entry], key: &[u8], seq: SeqNo, below: Option<&[u8]>) -> Option<Vec<u8>> {
     let versions = entries.iter().filter(|entry| entry.0 == key);
     let mut versions: Vec<&Entry> = versions.filter(|entry| entry.1 <= seq).collect();
@@ -155,7 +156,8 @@ fn seen(entries: &[Entry], key: &[u8], seq: SeqNo, below: Option<&[u8]>) -> Opti
     Some([base.unwrap_or_default(), &operands].concat())
 }
 
-/// Versions of three keys, the middle one mostly with operands; the last version is the newest.
+/// Returns versions of three keys, the middle one mostly with operands. The last version is the
+/// newest.
 fn versions(dice: &mut Dice) -> Vec<Entry> {
     let operands = 2 + dice.below(30);
     let longest = 1 + dice.below(60);
@@ -206,7 +208,7 @@ fn whatever_is_held_at_a_time_everybody_sees_what_was_there() {
         for key in [b"a", b"k", b"z"] {
             for at in &snapshots {
                 let expected = seen(&entries, key, *at, below);
-                // A version written with number 0 is visible to everybody.
+                // A version written with number 0 is visible to all readers.
                 assert_eq!(
                     seen(&kept, key, *at, below),
                     expected,
@@ -217,7 +219,7 @@ fn whatever_is_held_at_a_time_everybody_sees_what_was_there() {
         // Entries are in table order: keys ascend, numbers descend.
         let places = kept.iter().map(|entry| (&entry.0, SEQ_MAX - entry.1));
         assert!(places.is_sorted(), "seed {seed}: {kept:?}");
-        // Two operands are joined however long they are; joined operands grow.
+        // Two operands are joined regardless of their length; joined operands grow.
         let (held, most) = (limits.held(bottom), operator.most.load(Ordering::Relaxed));
         assert!(
             operator.joins || most <= held + 120,
@@ -227,7 +229,7 @@ fn whatever_is_held_at_a_time_everybody_sees_what_was_there() {
     assert!(spilled > 100, "{spilled} seeds of operands that stay");
 }
 
-/// Regression: a compaction folded all operands of a key at once, however many there were.
+/// Regression: a compaction folded all operands of a key at once, regardless of their number.
 #[test]
 fn a_merge_holds_a_bounded_part_of_a_keys_operands() {
     let dir = directory();
@@ -249,7 +251,7 @@ fn a_merge_holds_a_bounded_part_of_a_keys_operands() {
             let before = entries.len();
             let rules = rules(&operator, limits, vec![501], bottom);
             entries = written(&*dir, rules, &entries);
-            assert!(entries.len() < before, "nothing was folded of {before}");
+            assert!(entries.len() < before, "none of {before} was folded");
             assert_eq!(seen(&entries, b"k", 501, None), expected);
             assert_eq!(entries.last().map(|last| &last.3[..]), Some(&b"last"[..]));
             compactions += 1;
@@ -261,7 +263,7 @@ fn a_merge_holds_a_bounded_part_of_a_keys_operands() {
     }
 }
 
-/// Operands that would fold to too long a value are kept, and the job fails for no key.
+/// Operands that would fold to an overlong value are kept, and the job does not fail for any key.
 #[test]
 fn operands_that_make_too_long_a_value_stay() {
     let dir = directory();

@@ -1,4 +1,4 @@
-//! Positions a cursor: all sources are repositioned, past known tombstone spans
+//! Positioning of a cursor: all sources are repositioned, past known tombstone spans
 //! ([`tombstone_spans`](crate::read::hints::tombstone_spans)).
 
 use cairndb_base::{Result, SeqNo};
@@ -64,7 +64,8 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Keeps the used span, and another if the seek passed many tombstones nevertheless.
+    /// Keeps the span that was used, and records another if the seek passed many tombstones
+    /// nevertheless.
     #[cold]
     fn note_span(&self, place: KeyBound<'_>, forward: bool, used: Option<SpanUse>) {
         let (spans, order) = (
@@ -104,7 +105,7 @@ impl ViewCursor {
     }
 }
 
-/// Returns what tombstone spans need of a view and a sequence number.
+/// Returns the parts of a view and sequence number that tombstone spans need.
 fn read_point(view: &View, seq: SeqNo) -> ReadPoint<'_> {
     ReadPoint {
         view: view.number,

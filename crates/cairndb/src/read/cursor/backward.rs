@@ -1,5 +1,6 @@
-//! Backward steps of a cursor. Versions of a key come oldest first in this direction, so the newest
-//! visible one, and the operands above it, are known only after all of them were seen.
+//! Backward steps of a cursor. In this direction the versions of a key come oldest first, so the
+//! newest visible version and the operands above it are known only after all versions have been
+//! seen.
 
 use std::mem;
 
@@ -17,7 +18,7 @@ impl ViewCursor {
         match merged {
             MergerPosition::Elsewhere => {
                 self.gather_sources();
-                // Before every version of the key just left.
+                // Before every version of the previous key.
                 self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
             }
             _ if turns => self.turn()?,
@@ -51,13 +52,14 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Walks one key from its oldest to its newest visible version; returns whether it has a value.
+    /// Reads one key from its oldest to its newest visible version, and returns whether it has a
+    /// value.
     fn gather_backward(&mut self) -> Result<bool> {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
         let (mut newest, mut patience) = (None, Patience::default());
-        // The first is taken even if the comparator finds its key unequal to itself.
+        // The first version is taken even if the comparator finds its key unequal to itself.
         loop {
             if patience.ends(&self.merger) {
                 self.skip_older()?;
@@ -73,8 +75,8 @@ impl ViewCursor {
                     if !self.fold.has_operands() {
                         self.base_below_operands(newest)?;
                     }
-                    // The limit is checked at the newest operand only: there may be a value above
-                    // these.
+                    // The limit is checked only at the newest operand, because there may be a value
+                    // above the others.
                     let limits = &self.view.context().fold_limits;
                     self.fold.push_operand(limits, self.merger.value());
                 } else {
@@ -85,7 +87,7 @@ impl ViewCursor {
                 }
                 newest = Some(kind);
                 if !self.view.context().order.can_hash() {
-                    // Equal keys may differ in bytes; return the newest one, as in the other
+                    // Equal keys may differ in bytes; the newest is returned, as in the other
                     // direction.
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
@@ -113,7 +115,7 @@ impl ViewCursor {
         Ok(true)
     }
 
-    /// Makes the version gathered last the base of the operands that follow.
+    /// Makes the last gathered version the base of the operands that follow.
     fn base_below_operands(&mut self, below: Option<Kind>) -> Result<()> {
         let Some(below) = below else { return Ok(()) };
         let (order, values) = (&self.view.context().order, &self.view.version.values);

@@ -1,5 +1,5 @@
-//! Value of a cursor that is not in its sources: in an owned buffer, or borrowed from a mapped
-//! value file.
+//! A cursor's value that is not in its sources: in an owned buffer, or borrowed from a mapped value
+//! file.
 
 use cairndb_base::{Order, Result};
 use cairndb_env::Mapping;
@@ -8,7 +8,7 @@ use cairndb_format::value_file::Pointer;
 use crate::read::value_ref::borrow_pointer;
 use crate::state::version::Values;
 
-/// A value in `borrowed` if that is set, else in `own`.
+/// A value in `borrowed` if that is set, otherwise in `own`.
 #[derive(Debug, Default)]
 pub(super) struct EntryValue {
     own: Vec<u8>,
@@ -41,14 +41,14 @@ impl EntryValue {
         self.borrowed.as_ref()
     }
 
-    /// Returns the owned buffer, which holds the value from now on.
+    /// Returns the owned buffer and makes it hold the value from now on.
     #[inline]
     pub(super) fn own(&mut self) -> &mut Vec<u8> {
         self.borrowed = None;
         &mut self.own
     }
 
-    /// Reads or borrows the value of `key` that `pointer` leads to.
+    /// Reads or borrows the value of `key` to which `pointer` refers.
     pub(super) fn follow(
         &mut self,
         order: &Order,
@@ -61,7 +61,7 @@ impl EntryValue {
         Ok(())
     }
 
-    /// Reads or borrows the value of `key` that the encoded pointer in the buffer leads to.
+    /// Reads or borrows the value of `key` to which the encoded pointer in the buffer refers.
     pub(super) fn follow_own(&mut self, order: &Order, values: &Values, key: &[u8]) -> Result<()> {
         let pointer = Pointer::decode(self.own())?;
         self.follow(order, values, key, pointer)

@@ -1,4 +1,4 @@
-//! Seeks that position no source: the target is looked up as in a get, and copied.
+//! Seeks that position no source: the target is looked up as by a get, and copied.
 
 use std::mem;
 
@@ -9,26 +9,25 @@ use crate::read::cursor::{Location, ViewCursor};
 use crate::read::get::{Newest, newest};
 use crate::read::view::View;
 
-/// Sources from which on a seek first looks its key up as a get does, unless the last seek was
-/// followed by a move. With fewer, a scan that begins with the seek would lose more than a seek
-/// alone gains.
+/// Minimum number of sources at which a seek first looks up its key as a get does, unless the last
+/// seek was followed by a move. With fewer sources, a scan that starts with the seek would lose
+/// more than a single seek gains.
 const SOURCES_ASKED: usize = 4;
-/// Most runs that are searched for the next entry; with more, cursors are positioned.
+/// Maximum number of runs that are searched for the next entry; with more, cursors are positioned.
 const RUNS_MAX: usize = 16;
-/// With more runs, looking into each costs as much as a cursor, and is recorded as one: else
-/// writers would allow twice as many runs.
+/// Number of runs above which searching each costs as much as a cursor, and is recorded as one:
+/// otherwise writers would allow twice as many runs.
 const RUNS_FEW: usize = 2;
 
 impl ViewCursor {
-    /// Moves to the target of a seek, if it can be expected to be found without positioning a
-    /// source.
+    /// Moves to the target of a seek, if it is likely to be found without positioning a source.
     pub(super) fn point_seek(&mut self, key: &[u8]) -> Result<bool> {
         let view = &*self.view;
         let (parts, runs) = (view.memtables(), view.version.runs.len());
         let seeks = &view.readers.thread_caches.mine().seeks;
         let looks_up = parts + runs >= SOURCES_ASKED && !seeks.moved();
-        // Keys that compare equal under a custom order may differ in bytes, and only a source has
-        // the stored bytes.
+        // Keys that compare equal in a custom order may differ in bytes, and only a source has the
+        // stored bytes.
         if looks_up && view.context().order.can_hash() && self.found(key)? {
             return Ok(true);
         }
@@ -38,13 +37,13 @@ impl ViewCursor {
         Ok(alone && self.found_in_place(key)?)
     }
 
-    /// Moves to the target of a seek in the memtables and runs, if it is a plain value. Used for a
-    /// few runs (a small database after a load, after `compact`, or just opened), and for many
-    /// beside a writer if the key itself was absent.
+    /// Moves to the target of a seek in the memtables and runs, if it is a plain value. Used with
+    /// few runs (a small database after a load, after a compaction, or just opened), and with many
+    /// during writes if the key itself was absent.
     ///
     /// First the pages of all runs are prefetched, then the memtables are searched, then the pages.
-    /// (A get of the key, followed by this search if it is absent, lost: it was slower over all
-    /// seeks.)
+    /// (Rejected: a get of the key, followed by this search if it is absent, because it was slower
+    /// over all seeks.)
     fn found_in_place(&mut self, key: &[u8]) -> Result<bool> {
         self.clear_entry();
         let view = &*self.view;
@@ -67,8 +66,8 @@ impl ViewCursor {
             .then(|| first_in_memtables(view, key, self.seq))
             .flatten();
         let mut nearest = None;
-        // From the oldest run, which is the largest and likely to have the nearest key. Of equal
-        // keys the last one found wins.
+        // Starts at the oldest run, which is the largest and likely to have the nearest key. Of
+        // equal keys, the last one found wins.
         for approach in approaches.into_iter().flatten().rev() {
             let (best, any) = (&self.key, nearest.is_some());
             let nearer = |found: &[u8]| !any || order.compare(found, best).is_le();
@@ -126,7 +125,7 @@ impl ViewCursor {
     }
 
     /// Clears the current entry. A cursor that makes a second such seek may be long-lived, so it
-    /// counts its view.
+    /// takes a counted reference to its view.
     fn clear_entry(&mut self) {
         self.end_window();
         if self.location == Location::Apart {
@@ -136,12 +135,12 @@ impl ViewCursor {
     }
 }
 
-/// Finds the nearest entry visible at `seq` and at or after `key` in the memtables of a view;
-/// returns the newest version of its key in them.
+/// Finds the nearest entry at or after `key` that is visible at `seq` in the memtables of a view,
+/// and returns the newest version of its key in them.
 fn first_in_memtables<'v>(view: &'v View, key: &[u8], seq: SeqNo) -> Option<MemPlace<'v>> {
     let order = &view.context().order;
     let mut first: Option<MemPlace<'_>> = None;
-    // Newest first: of equal keys the first one found wins.
+    // Newest first: of equal keys, the first one found wins.
     for part in std::iter::once(&view.mutable).chain(&view.immutables) {
         if let Some(found) = part.seek(key, seq)
             && first.is_none_or(|first| order.compare(found.key(), first.key()).is_lt())

@@ -1,40 +1,41 @@
 //! Skips entries that a cursor does not return: other versions of a key, and versions newer than
 //! the cursor.
 //!
-//! A few are skipped step by step. A key that is overwritten all the time has thousands of versions
-//! in the memtables alone, and to step over them slowed scans several times; past those the source
-//! is repositioned.
+//! A few entries are skipped step by step. A key that is overwritten constantly has thousands of
+//! versions in the memtables alone, and stepping over them made scans several times slower; many
+//! entries are therefore skipped by repositioning the source.
 //!
 //! An inconsistent comparator may lead back to entries already passed whenever a source is
-//! repositioned. Therefore repositioning is limited to a number of times per call, and steps do the
-//! rest.
+//! repositioned. Therefore the number of repositionings per call is limited, and the remaining
+//! entries are skipped step by step.
 
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::{Direction, ViewCursor};
 use crate::read::merging_iter::MergingIter;
 
-/// Versions stepped over in a memtable before its cursor is repositioned, which costs about ten
-/// steps.
+/// Number of versions stepped over in a memtable before its cursor is repositioned, which costs
+/// about ten steps.
 const VERSIONS_STEPPED: usize = 8;
-/// Same for a run of tables, where repositioning costs more and has to decode the next page anew.
+/// The same number for a run of tables, where repositioning costs more and has to decode the next
+/// page again.
 const VERSIONS_STEPPED_IN_RUN: usize = 64;
-/// Repositionings to skip entries per call, with a custom comparator.
+/// Maximum number of repositionings per call to skip entries, with a custom comparator.
 const SEARCHES_MAX: u32 = 256;
 
-/// Number of entries to skip step by step in a source before it is repositioned; doubles each time
+/// Number of entries to skip step by step in a source before it is repositioned. Doubles each time
 /// in the same source.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
-    /// The source of the merging iterator that the counts are for.
+    /// Source of the merging iterator to which the counts apply.
     source: Option<usize>,
     left: usize,
     whole: usize,
 }
 
 impl Patience {
-    /// Counts a step in the current source of the merging iterator; returns whether that was the
-    /// last one, after which the number doubles and the count restarts.
+    /// Counts a step in the current source of the merging iterator. Returns whether that was the
+    /// last step, after which the number doubles and the count restarts.
     #[inline]
     pub(super) fn ends(&mut self, merger: &MergingIter) -> bool {
         let source = merger.current_source();
@@ -58,7 +59,7 @@ impl Patience {
 }
 
 impl ViewCursor {
-    /// Begins a call of the cursor's user.
+    /// Starts a call by the cursor's user.
     #[inline]
     pub(super) fn begin_call(&mut self) {
         let bytewise = self.view.context().order.is_bytewise();
@@ -72,7 +73,7 @@ impl ViewCursor {
         may
     }
 
-    /// Whether the merging iterator is on an entry with the key `self.key`.
+    /// Returns whether the merging iterator is on an entry with the key `self.key`.
     #[inline]
     pub(super) fn is_at_key(&self) -> bool {
         let order = &self.view.context().order;
@@ -93,7 +94,7 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// As `skip_key`, past many versions: each source is repositioned after its last one.
+    /// Like `skip_key`, but for many versions: each source is repositioned after its last version.
     #[cold]
     fn skip_versions(&mut self) -> Result<()> {
         let end = match self.direction {
@@ -139,10 +140,10 @@ impl ViewCursor {
         self.other.extend_from_slice(self.merger.key());
     }
 
-    /// Skips versions of `self.key`; the merging iterator goes backward and is on one of them. It
+    /// Skips versions of `self.key`. The merging iterator goes backward and is on one of them. It
     /// moves to the newest visible version in the same source, or past the versions that are not
-    /// visible. If the newest is an operand it moves back to where it was, since the older versions
-    /// are needed.
+    /// visible. If the newest is an operand, it moves back to its position, because the older
+    /// versions are needed.
     #[cold]
     pub(super) fn skip_older(&mut self) -> Result<()> {
         if !self.may_search() {

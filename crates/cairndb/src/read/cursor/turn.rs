@@ -1,4 +1,4 @@
-//! Reversal of direction: from a step in one direction to a step in the other.
+//! Reversal of a cursor's direction.
 
 use std::cmp::Ordering;
 
@@ -6,12 +6,12 @@ use cairndb_base::{Result, SEQ_MAX};
 
 use super::{Direction, ViewCursor};
 
-/// Entries that a cursor passes one by one after it turned, before it searches.
+/// Number of entries that a cursor passes one by one after a reversal, before it searches.
 const TURN_STEPS: usize = 8;
 
 impl ViewCursor {
-    /// Reverses the merging iterator, and skips entries that a writer inserted meanwhile between
-    /// its position and `self.key`, the key just left; the cursor sees none of them.
+    /// Reverses the merging iterator, and skips entries that a writer has inserted between its
+    /// position and `self.key`, the previous key; the cursor sees none of them.
     pub(super) fn turn(&mut self) -> Result<()> {
         self.merger.turn()?;
         let skipped = match self.direction {
@@ -21,7 +21,7 @@ impl ViewCursor {
         let order = &self.view.context().order;
         let mut steps = 0;
         while self.merger.valid() && order.compare(self.merger.key(), &self.key) == skipped {
-            // Many were inserted, or passed at once on the way here.
+            // Many entries were inserted, or were skipped in one step before.
             if steps == TURN_STEPS {
                 return match self.direction {
                     Direction::Forward => self.merger.seek(&self.key, 0),

@@ -1,20 +1,20 @@
 //! Buffers of a cursor for the current key and value, passed from one cursor of a thread to the
 //! next.
 //!
-//! Many cursors live for one seek, of whose instructions two allocations and their growth were a
-//! considerable part. A thread keeps the buffers of the last cursor it dropped, unless they have
-//! become long.
+//! Many cursors live for one seek, and two allocations and their growth took a considerable part of
+//! its instructions. A thread keeps the buffers of the last cursor it dropped, unless they have
+//! grown long.
 
 use std::cell::Cell;
 
-/// Longer buffers are freed: a thread keeps at most three times as much.
+/// Length above which a buffer is freed: a thread keeps at most three times as much.
 const KEPT_BYTES_MAX: usize = 4 << 10;
 
 /// Buffers for a copied key and value.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub(crate) key: Vec<u8>,
-    /// A key that is not current, or not yet.
+    /// A key that is not, or not yet, current.
     pub(crate) other: Vec<u8>,
     pub(crate) value: Vec<u8>,
 }
@@ -30,18 +30,19 @@ thread_local! {
 }
 
 impl Buffers {
-    /// Returns the thread's buffers, or new ones if another cursor has them or the thread ends.
+    /// Returns the thread's buffers, or new ones if another cursor has them or the thread is
+    /// exiting.
     #[inline]
     pub(crate) fn take() -> Buffers {
         KEPT.try_with(Cell::take).unwrap_or_default()
     }
 
-    /// Leaves the buffers to the thread's next cursor.
+    /// Leaves the buffers for the thread's next cursor.
     #[inline]
     pub(crate) fn keep(self) {
         let longest = self.key.capacity().max(self.other.capacity());
         if longest.max(self.value.capacity()) <= KEPT_BYTES_MAX {
-            // A thread that ends keeps nothing.
+            // An exiting thread keeps nothing.
             let _ended = KEPT.try_with(|kept| kept.set(self));
         }
     }

@@ -1,10 +1,10 @@
-//! What reads remember for the next read: predictions, spare memory, and work that was found
-//! needless.
+//! State that reads keep for later reads: predictions, spare memory, and work known to be
+//! unnecessary.
 //!
-//! Nothing here changes an answer: each piece may be emptied at any moment, and a read that finds
-//! none does the whole work. Each earns its place in the table of `docs/perf/read-hints.md`, which
-//! has the time of every pattern with the piece switched off; a piece that gains less than 5 % on
-//! the pattern it was made for is to be deleted.
+//! Nothing here changes a result: each hint may be cleared at any moment, and a read that finds
+//! none does the full work. Each is justified in the table of `docs/perf/read-hints.md`, which has
+//! the time of every pattern with the hint switched off; a hint that gains less than 5 % on the
+//! pattern it was made for must be deleted.
 
 pub(crate) mod buffers;
 pub(crate) mod read_cost;

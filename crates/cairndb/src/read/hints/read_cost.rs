@@ -1,38 +1,39 @@
-//! Counts reads that had to look into several runs, and starts a compaction once those reads have
-//! cost about as much as the compaction would.
+//! Counts reads that had to search several runs, and starts a compaction once those reads have cost
+//! about as much as the compaction would.
 //!
-//! The worker compacts a small database to one run once it is idle. But a handle that only reads
-//! has no worker, so the run that the previous handle flushed when it closed stayed for as long as
-//! the handle was open, and slowed every get, of absent keys as well. Therefore reads that have
-//! several runs to look into are counted, and once they have cost about what the compaction will,
-//! the worker is started and does its idle work. This is the ski-rental argument: whatever comes
-//! after, the cost is never more than twice the optimum. (LevelDB's seek compactions are similar:
-//! 16 KiB for each seek that found nothing.) A compaction at every opening lost: it would be paid
-//! by a process that looks up three keys and closes.
+//! The worker compacts a small database to one run once it is idle. However, a handle that only
+//! reads has no worker, so the run that the previous handle flushed when it closed stayed as long
+//! as the handle was open, and slowed every get, including gets of absent keys. Therefore reads
+//! that search several runs are counted, and once they have cost about as much as the compaction
+//! will, the worker is started and does its idle work. This is the ski-rental argument: regardless
+//! of later reads, the cost is never more than twice the optimum. (LevelDB's seek compactions are
+//! similar: 16 KiB for each seek that found nothing.) Rejected: a compaction at every open, because
+//! a process that looks up three keys and closes would pay for it.
 //!
 //! Threads: each thread counts for itself
-//! ([`ThreadCache`](crate::read::hints::thread_cache::ThreadCache)) and adds to the view's count
-//! now and then: a single counter would be a cache line that every read transfers. Races lose some
-//! reads or count them twice; a seek that has to look again counts again.
+//! ([`ThreadCache`](crate::read::hints::thread_cache::ThreadCache)) and occasionally adds to the
+//! view's count: a single counter would be a cache line that every read transfers. Races lose some
+//! reads or count them twice; a seek that is retried is counted again.
 
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Reads of a thread that are added to the view's count at a time.
+/// Number of reads of a thread that are added to the view's count at a time.
 const READS_ADDED: u16 = 1024;
-/// Bytes of tables whose compaction one read pays for: approximately the extra time of a read with
-/// two runs, divided by the time to compact a byte.
+/// Number of table bytes whose compaction one read pays for: approximately the extra time of a read
+/// with two runs, divided by the time to compact a byte.
 const BYTES_PAID: u64 = 50;
-/// Least number of reads, however small the tables are: a short-lived handle writes nothing.
+/// Minimum number of reads, however small the tables are, so that a short-lived handle writes
+/// nothing.
 const READS_MIN: u64 = 64 << 10;
 
-/// Count of a thread.
+/// Read count of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct ReadCounter(AtomicU16);
 
 impl ReadCounter {
-    /// Counts a read; returns whether [`READS_ADDED`] reads are to be added to the view's count.
+    /// Counts a read, and returns whether [`READS_ADDED`] reads must be added to the view's count.
     #[inline]
     pub(crate) fn count(&self) -> bool {
         let reads = self.0.load(Ordering::Relaxed).wrapping_add(1);
@@ -41,12 +42,12 @@ impl ReadCounter {
     }
 }
 
-/// Count of a view, over all threads.
+/// Read count of a view, over all threads.
 #[derive(Debug, Default)]
 pub(crate) struct ReadCost(AtomicU64);
 
 impl ReadCost {
-    /// Adds the reads of a thread; returns whether the reads of all threads have now paid for a
+    /// Adds the reads of a thread. Returns whether the reads of all threads have now paid for a
     /// compaction of `bytes`, or for a further one, since the first may have been delayed.
     pub(crate) fn add(&self, bytes: u64) -> bool {
         let added = u64::from(READS_ADDED);
@@ -56,12 +57,12 @@ impl ReadCost {
     }
 }
 
-/// The action that is started once it is paid for; unset if none is allowed.
+/// Action that is started once it is paid for; unset if none is allowed.
 #[derive(Default)]
 pub(crate) struct CompactionTrigger(OnceLock<Box<dyn Fn() + Send + Sync>>);
 
 impl CompactionTrigger {
-    /// Sets the action. Only the first call counts.
+    /// Sets the action. Only the first call has an effect.
     pub(crate) fn set(&self, begin: impl Fn() + Send + Sync + 'static) {
         let _ = self.0.set(Box::new(begin));
     }
@@ -85,8 +86,8 @@ impl fmt::Debug for CompactionTrigger {
 mod tests {
     use super::*;
 
-    /// Returns the number of reads after which a compaction of `bytes` is first paid for, and how
-    /// often one is.
+    /// Returns the number of reads after which a compaction of `bytes` is first paid for, and the
+    /// number of compactions paid for.
     fn paid_after(bytes: u64, reads: u64) -> (Option<u64>, usize) {
         let (mine, all) = (ReadCounter::default(), ReadCost::default());
         let paid = (1..=reads).filter(|_| mine.count() && all.add(bytes));
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(paid_after(100, 4 * READS_MIN), (Some(READS_MIN), 4));
         let bytes = 3 * READS_MIN * BYTES_PAID;
         assert_eq!(paid_after(bytes, 5 * READS_MIN), (Some(3 * READS_MIN), 1));
-        // Between two additions it is reported at the next.
+        // If it is paid for between two additions, this is reported at the next.
         let reads = 3 * READS_MIN + u64::from(READS_ADDED);
         assert_eq!(
             paid_after(bytes + BYTES_PAID, 5 * READS_MIN),

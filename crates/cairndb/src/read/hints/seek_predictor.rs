@@ -1,22 +1,23 @@
 //! Predicts whether a cursor will be moved after its seek.
 //!
-//! A cursor that is made for one seek and read at its target can do what a get does, at half the
-//! price: it positions no source and fills no page buffer. For a scan this would be extra work.
-//! Nothing in a seek shows which of the two it is, so the outcome of the last seeks decides, as in
-//! a branch predictor.
+//! A cursor that is created for one seek and read at its target can do the work of a get, at half
+//! the cost: it positions no source and fills no page buffer. For a scan this would be extra work.
+//! A seek does not reveal which of the two it is, so the outcome of the last seeks decides, as in a
+//! branch predictor.
 //!
-//! Threads: one byte for the cursors of a thread; very many threads may share one
-//! ([`thread_cache`](crate::read::hints::thread_cache)). Seeks for absent keys store to it all the
-//! time: with one byte for all threads, two of them waited for each other. A race loses a count.
+//! Threads: one byte for the cursors of a thread; if there are very many threads, several may share
+//! one ([`thread_cache`](crate::read::hints::thread_cache)). Seeks for absent keys store to it
+//! constantly: with one byte for all threads, two threads waited for each other. A race loses a
+//! count.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Consecutive seeks without a move after which the next is predicted to be alone.
+/// Number of consecutive seeks without a move after which the next is predicted to be alone.
 const SEEKS_ALONE: u8 = 8;
 /// Upper limit of the count.
 const SEEKS_MAX: u8 = 2 * SEEKS_ALONE;
-/// Cost, in counted seeks, of a prediction that failed: the seek led to a tombstone, an operand or
-/// a pointer, and needed a cursor after all. That costs a third of what a hit saves, and the seek
+/// Cost, in counted seeks, of a prediction that failed: the seek found a tombstone, an operand or a
+/// pointer, and needed a cursor after all. This costs a third of the savings of a hit, and the seek
 /// itself counts again if it was alone.
 const MISS_COST: u8 = 2;
 
@@ -25,13 +26,13 @@ const MISS_COST: u8 = 2;
 pub(crate) struct SeekPredictor(AtomicU8);
 
 impl SeekPredictor {
-    /// Whether the next seek is predicted to be alone.
+    /// Returns whether the next seek is predicted to be alone.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= SEEKS_ALONE
     }
 
-    /// Whether the last seek was followed by a move, or there was none.
+    /// Returns whether the last seek was followed by a move, or there was no seek.
     #[inline]
     pub(crate) fn moved(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0

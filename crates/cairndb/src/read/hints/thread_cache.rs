@@ -1,14 +1,14 @@
 //! State that the cursors of one thread pass on to the next: the seek predictor, tombstone spans
 //! ([`tombstone_spans`](crate::read::hints::tombstone_spans)), and sources.
 //!
-//! Many cursors live for one seek or a short scan. Making a cursor's sources and dropping them
-//! takes half a dozen allocations and reference counts, and once the cursor is moved the buffers of
-//! a page: a considerable part of a seek. The reference counts are shared by all threads, so that
-//! seeks of two threads slowed each other down. So a cursor passes its sources on, and the thread's
-//! next cursor over the same view begins with them.
+//! Many cursors live for one seek or a short scan. Creating and dropping a cursor's sources takes
+//! half a dozen allocations and reference counts, and, once the cursor is moved, the buffers of a
+//! page: a considerable part of a seek. The reference counts are shared by all threads, so seeks of
+//! two threads slowed each other down. Therefore a cursor passes its sources on, and the thread's
+//! next cursor over the same view starts with them.
 //!
 //! Invariants:
-//! 1. Spare sources belong to the view that was published last: they hold nothing that the view
+//! 1. Spare sources belong to the most recently published view: they hold nothing that the view
 //!    does not. A new view drops them before it is published, and a cursor over an older view
 //!    leaves none.
 //! 2. They may lack the mutable memtable, which no cursor reads while it is empty; the taker checks
@@ -16,10 +16,10 @@
 //! 3. They hold little memory ([`SPARE_BYTES_MAX`]), and no page of a cache.
 //!
 //! Threads: each thread has one of [`THREAD_CACHES`] slots, which it usually shares with no other
-//! thread. A slot is behind a lock. A reader that does not get the lock at once does without the
-//! slot, so no reader waits for another, not even in a process that was forked while the lock was
-//! held. (Thread-local slots, which need no lock, lost: nobody could empty them when the view
-//! changes, and a sleeping thread would keep obsolete files.)
+//! thread. A slot is protected by a lock. A reader that does not get the lock at once does not use
+//! the slot, so no reader waits for another, not even in a process that was forked while the lock
+//! was held. (Rejected: thread-local slots, which need no lock, because no other thread could empty
+//! them when the view changes, and a sleeping thread would keep obsolete files.)
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,10 +31,10 @@ use crate::read::hints::seek_predictor::SeekPredictor;
 use crate::read::hints::tombstone_spans::TombstoneSpans;
 use crate::read::merging_iter::MergingIter;
 
-/// Number of slots. Threads are counted and never counted down: two threads may share a slot once
-/// there are, or were, more threads than slots.
+/// Number of slots. The thread count never decreases: two threads may share a slot once there are,
+/// or were, more threads than slots.
 const THREAD_CACHES: usize = 16;
-/// Heap bytes above which sources are dropped.
+/// Number of heap bytes above which sources are dropped.
 const SPARE_BYTES_MAX: usize = 16 << 10;
 
 /// State of one thread's cursors, and its count of reads
@@ -51,9 +51,9 @@ pub(crate) struct ThreadCache {
 
 #[derive(Debug, Default)]
 struct Spare {
-    /// Number of the view that is published, or about to be.
+    /// Number of the view that is, or is about to be, published.
     view: u64,
-    /// Sources over that view.
+    /// Spare sources over that view.
     merger: Option<MergingIter>,
 }
 
@@ -65,16 +65,16 @@ pub(crate) struct ThreadCaches([ThreadCache; THREAD_CACHES]);
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The thread's number, plus one; 0 before it has one.
+    /// Thread's number plus one; 0 before it has one.
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns the number of this thread, counted from the first that asked.
+/// Returns the number of this thread, in order of the first call.
 #[inline]
 fn thread_number() -> usize {
     NUMBER.with(|number| {
         if number.get() == 0 {
-            // Relaxed: numbers need only differ.
+            // Relaxed: the numbers only have to differ.
             number.set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
         }
         number.get() - 1
@@ -95,8 +95,8 @@ impl ThreadCaches {
         &self.0[thread_number() % THREAD_CACHES]
     }
 
-    /// Drops all spare sources; later, sources of older views are refused. Called before the view
-    /// is published.
+    /// Drops all spare sources; from then on, sources of older views are refused. Called before the
+    /// view is published.
     pub(crate) fn begin_view(&self, view: u64) {
         for cache in &self.0 {
             let old = {
@@ -111,8 +111,7 @@ impl ThreadCaches {
 }
 
 impl ThreadCache {
-    /// Takes sources over the view with this number, not positioned, if `complete` finds none
-    /// missing.
+    /// Takes unpositioned sources over the view with this number, if `complete` finds none missing.
     #[inline]
     pub(crate) fn take(
         &self,

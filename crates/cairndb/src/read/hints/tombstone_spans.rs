@@ -1,23 +1,23 @@
-//! Key ranges in which a seek found nothing but tombstones, so that the next seek need not walk
-//! them.
+//! Key ranges in which a seek found nothing but tombstones, so that the next seek need not step
+//! over them.
 //!
 //! A queue is the typical case: append at the tail, seek to the first entry, delete it. Every seek
-//! would walk the tombstones of all entries removed since the last compaction that reached the last
-//! run, and so would every seek in an empty queue. The same holds in the other direction for a
+//! would step over the tombstones of all entries removed since the last compaction that reached the
+//! last run, and so would every seek in an empty queue. The same holds in the other direction for a
 //! stack, or a queue whose tail is its smallest key.
 //!
 //! Invariants:
 //! 1. Between `low` and `high` no key was visible at `seq`, except entries of the mutable memtable
-//!    after `resume`. The end where the seek began was not visible either; the end where it stopped
-//!    was. A span is used for one view, by cursors at `seq` or later. Any other entry that such a
-//!    cursor may see there was inserted after `seq`.
+//!    after `resume`. The bound where the seek started was not visible either; the bound where it
+//!    stopped was. A span is used for one view, by cursors at `seq` or later. Any other entry in
+//!    the span that such a cursor may see was inserted after `seq`.
 //! 2. The view's immutable memtables and runs have nothing newer than `seq`: all of them may start
 //!    at the far end of the span.
 //! 3. `resume` is not after `high`, and not after the last key that the mutable memtable had at
-//!    `seq`. An entry inserted since then that is no tombstone was either inserted after all
-//!    others, and so is after `resume`, or is one of those that the memtable reports. Forward, the
-//!    memtable may start at `resume`, or at the first reported entry before that. If there are too
-//!    many entries to report, it starts at the key of the seek.
+//!    `seq`. An entry inserted since then that is not a tombstone was either inserted after all
+//!    others, and so is after `resume`, or is one of the entries that the memtable reports.
+//!    Forward, the memtable may start at `resume`, or at the first reported entry before that. If
+//!    there are too many entries to report, it starts at the key of the seek.
 //! 4. Backward, the memtable may start at `low`, or at the last reported entry, provided that
 //!    nothing was inserted after all others since `end_seq`, a number at which invariant 1 held
 //!    without exception.
@@ -26,12 +26,12 @@
 //! no tombstone is skipped while an entry that it hides is still visited.
 //!
 //! The alternative is to count tombstones in memtables and tables, and to flush and compact earlier
-//! if there are many, as RocksDB's collectors do. It bounds what a seek walks and writes more.
-//! Spans write nothing, and the next seek walks only the tombstones that came since, as long as no
-//! memtable was sealed and no flush or compaction installed. `cargo bench -p cairndb --bench engine
-//! -- queue` measures this.
+//! if there are many, as RocksDB's collectors do. This bounds the steps of a seek but writes more.
+//! Spans write nothing, and the next seek steps over only the tombstones added since, as long as no
+//! memtable was sealed and no flush or compaction was installed.
+//! `cargo bench -p cairndb --bench engine -- queue` measures this.
 //!
-//! Threads: each thread has its own spans, beside the other state of its cursors
+//! Threads: each thread has its own spans, alongside the other state of its cursors
 //! ([`thread_cache`](crate::read::hints::thread_cache)).
 
 use std::cmp::Ordering;
@@ -44,18 +44,18 @@ use cairndb_mem::Memtable;
 
 use crate::read::source::Source;
 
-/// Tombstones a seek has to walk before a span is recorded: to walk fewer costs less than to find a
-/// span.
+/// Number of tombstones that a seek has to step over before a span is recorded: stepping over fewer
+/// costs less than finding a span.
 pub(crate) const SPAN_TOMBSTONES_MIN: usize = 32;
-/// Most spans of a thread: the queues that it seeks in by turns.
+/// Maximum number of spans of a thread, and so of queues in which it seeks alternately.
 const SPANS: usize = 64;
-/// Of the spans that start before the key of a seek, this many of the last are examined: a longer
-/// one may start before a shorter one.
+/// Number of spans examined, starting with the last that starts before the key of a seek: a longer
+/// span may start before a shorter one.
 const SPANS_ASKED: usize = 4;
-/// Longer keys are not recorded.
+/// Maximum length of a recorded key.
 const KEY_BYTES_MAX: usize = 128;
 
-/// What a cursor reads: a view at a sequence number.
+/// The read point of a cursor: a view at a sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadPoint<'a> {
     /// Number of the view.
@@ -156,9 +156,9 @@ pub(crate) struct TombstoneSpan {
 }
 
 impl TombstoneSpan {
-    /// Returns the span that a seek from `from` found which stopped at `to` and used the span
+    /// Returns the span found by a seek that started at `from`, stopped at `to` and used the span
     /// `used`. `settled` is the largest sequence number outside the view's mutable memtable.
-    /// Returns `None` if that is newer than the cursor, or for long keys.
+    /// Returns `None` if `settled` is newer than the cursor, or for long keys.
     pub(crate) fn new(
         now: ReadPoint<'_>,
         settled: SeqNo,
@@ -173,7 +173,7 @@ impl TombstoneSpan {
             return None;
         }
         // If too many entries were inserted at the end since then, the `resume` of the used span is
-        // still correct: it is no farther.
+        // still correct, because it is not farther.
         let near_end = now.mutable.key_near_end(now.seq).map(KeyBound::At);
         let before = used
             .and_then(|used| used.resume.as_ref())
@@ -192,13 +192,13 @@ impl TombstoneSpan {
         })
     }
 
-    /// Whether `other` is entirely within it.
+    /// Returns whether `other` is entirely within this span.
     pub(crate) fn contains(&self, other: &TombstoneSpan, order: &Order) -> bool {
         let (low, high) = (other.low.place(), other.high.place());
         !low.is_before(self.low.place(), order) && !self.high.place().is_before(high, order)
     }
 
-    /// Whether it may be used for a seek to `place`.
+    /// Returns whether this span may be used for a seek to `place`.
     fn covers(&self, now: ReadPoint<'_>, place: KeyBound<'_>, forward: bool) -> bool {
         let (low, high) = (
             place.compare(self.low.place(), now.order),
@@ -212,9 +212,9 @@ impl TombstoneSpan {
         within && self.view == now.view && self.seq <= now.seq
     }
 
-    /// Returns where the mutable memtable may start instead of at `place`, which the span covers.
-    /// If no insertion within the span was reported, the span is advanced to the current sequence
-    /// number.
+    /// Returns the position at which the mutable memtable may start instead of `place`, which the
+    /// span covers. If no insertion within the span was reported, the span is advanced to the
+    /// current sequence number.
     fn start_of_mutable(
         &mut self,
         now: ReadPoint<'_>,
@@ -263,13 +263,13 @@ impl TombstoneSpan {
 #[derive(Debug)]
 pub(crate) struct SpanUse {
     pub(crate) span: TombstoneSpan,
-    /// Where the mutable memtable starts.
+    /// Start position in the mutable memtable.
     mutable: OwnedBound,
     forward: bool,
 }
 
 impl SpanUse {
-    /// Returns where `source`, a source of the view, may start.
+    /// Returns the position at which `source`, a source of the view, may start.
     pub(crate) fn start(&self, now: ReadPoint<'_>, source: &Source) -> KeyBound<'_> {
         debug_assert!(self.span.view == now.view && self.span.seq <= now.seq);
         if source.is(now.mutable) {
@@ -285,14 +285,14 @@ impl SpanUse {
 /// The spans of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct TombstoneSpans {
-    /// Whether there are spans: all that a seek checks while nothing is deleted.
+    /// Whether there are spans; the only check of a seek while nothing is deleted.
     any: AtomicBool,
-    /// Ordered by their lower ends, which differ.
+    /// Spans ordered by their lower bounds, which differ.
     spans: Mutex<Vec<TombstoneSpan>>,
 }
 
 impl TombstoneSpans {
-    /// Takes the span that a cursor may use for a seek to `place`; the caller returns it to `keep`.
+    /// Takes the span that a cursor may use for a seek to `place`. The caller returns it to `keep`.
     #[inline]
     pub(crate) fn take(
         &self,
@@ -310,7 +310,7 @@ impl TombstoneSpans {
     #[cold]
     fn find(&self, now: ReadPoint<'_>, place: KeyBound<'_>, forward: bool) -> Option<SpanUse> {
         let mut span = {
-            // As with spare sources, a reader that does not get the lock does without.
+            // As with spare sources, a reader that does not get the lock uses no span.
             let mut spans = self.spans.try_lock()?;
             spans.retain(|span| span.view >= now.view);
             self.any.store(!spans.is_empty(), Memory::Relaxed);
@@ -335,7 +335,7 @@ impl TombstoneSpans {
         })
     }
 
-    /// Keeps a span and replaces one with the same lower end. If there are too many, the oldest is
+    /// Keeps a span, replacing one with the same lower bound. If there are too many, the oldest is
     /// dropped.
     #[cold]
     pub(crate) fn keep(&self, span: TombstoneSpan, order: &Order) {
@@ -360,7 +360,7 @@ impl TombstoneSpans {
     }
 }
 
-/// Returns the index of the span whose lower end is at `place`, or else its insertion point.
+/// Returns the index of the span whose lower bound is at `place`, or its insertion point.
 fn position(spans: &[TombstoneSpan], place: KeyBound<'_>, order: &Order) -> Result<usize, usize> {
     spans.binary_search_by(|span| span.low.place().compare(place, order))
 }

@@ -1,10 +1,10 @@
-//! A cursor's reference to its view: an uncounted guard at first, a counted reference once the
-//! cursor is more than a seek.
+//! A cursor's reference to its view: initially an uncounted guard, then a counted reference once
+//! the cursor does more than one seek.
 //!
 //! A counted reference costs two transfers of a cache line that all threads share. A guard costs
 //! none, but a thread has room for only eight, point reads need some, and the thread that replaces
-//! the view must find them all. Guards are therefore not for long-lived references: a cursor that
-//! is moved, or positioned again, counts.
+//! the view must find them all. Guards are therefore unsuitable for long-lived references: a cursor
+//! that is moved, or positioned again, takes a counted reference.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use arc_swap::Guard;
 
 use crate::read::view::View;
 
-/// A view that stays unchanged while this lives.
+/// Reference to a view, which is kept as long as the reference exists.
 #[derive(Debug)]
 pub(crate) struct ViewRef {
     view: Guard<Arc<View>>,
@@ -36,7 +36,7 @@ impl ViewRef {
         }
     }
 
-    /// Replaces the guard by a counted reference.
+    /// Replaces the guard with a counted reference.
     #[inline]
     pub(crate) fn count(&mut self) {
         if !self.counted {

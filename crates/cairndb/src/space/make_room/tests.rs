@@ -1,4 +1,5 @@
-//! Random histories in which tables are squeezed at any moment: nobody sees a difference.
+//! Tests of random histories in which tables are squeezed at any moment: no reader sees a
+//! difference.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -110,7 +111,8 @@ fn squeezing_changes_nothing_that_anybody_reads() {
     assert!(squeezed > 300, "{squeezed}");
 }
 
-/// Tables were rewritten again and again for tombstones that a snapshot keeps from being dropped.
+/// Regression: tables were rewritten repeatedly for tombstones that a snapshot keeps from being
+/// dropped.
 #[test]
 fn rewriting_ends_while_a_snapshot_is_held() {
     let options = Options::new()
@@ -146,6 +148,6 @@ fn rewriting_ends_while_a_snapshot_is_held() {
         rounds += 1;
         assert!(rounds < 100, "each round has to free something");
     }
-    assert_eq!(entries(&core), 0, "nothing is left to be seen");
+    assert_eq!(entries(&core), 0, "no entry is visible");
     core.close().unwrap();
 }

@@ -1,19 +1,20 @@
-//! Dictionaries of tables: equal ones share memory, and the latest is offered to new tables.
+//! Dictionaries of tables. Equal dictionaries share memory, and the latest is offered to new
+//! tables.
 //!
-//! Every new table is offered the dictionary that was made last or, after an opening, the first one
-//! that an opened table had. Tables thus share one dictionary as long as their values are alike,
-//! and compactions copy values verbatim. A dictionary per flush lost: every compaction had to
-//! decode and encode all values, which took most of the processor time of a random load of JSON
-//! records.
+//! Every new table is offered the dictionary that was made last or, if none was made since the
+//! database was opened, that of the first opened table that has one. Tables thus share one
+//! dictionary as long as their values are alike, and compactions copy values verbatim. Rejected: a
+//! dictionary per flush, because every compaction had to decode and encode all values, which took
+//! most of the CPU time of a random load of JSON records.
 //!
-//! Locks: each is held for one call, and no other is taken under it.
+//! Locks: each is held for one call, and no other lock is taken under it.
 
 use std::sync::{Arc, Weak};
 
 use cairndb_env::sync::Mutex;
 use cairndb_format::table::Dictionary;
 
-/// Most dictionaries that are compared; tables of older versions may each have their own.
+/// Maximum number of dictionaries to compare; tables of older versions may each have their own.
 const KNOWN_MAX: usize = 64;
 
 /// The dictionaries of one database.
@@ -24,7 +25,7 @@ pub(crate) struct Dictionaries {
 }
 
 impl Dictionaries {
-    /// Returns the equal dictionary that other tables already share, or this one; called when a
+    /// Returns an equal dictionary that other tables already share, or else this one. Called when a
     /// table is opened.
     pub(crate) fn met(&self, dictionary: &Arc<Dictionary>) -> Arc<Dictionary> {
         let shared = self.shared(dictionary);

@@ -1,18 +1,18 @@
-//! Mapping of a value file, and marks for the values that were verified in it.
+//! Mapping of a value file, and marks for its verified values.
 //!
 //! By default a value, like a page, is verified once per mapping of its file: a repeated read
-//! computes no checksum, and a borrowed value costs only what its reader does with it. Each 4 KiB
-//! of the file has a mark for the last value read that begins there. Values stored in less share a
-//! mark with a neighbour, and are verified again if the neighbour was read in between.
+//! computes no checksum, and a borrowed value costs nothing beyond the work of its reader. Each 4
+//! KiB of the file has a mark for the last value read that starts there. Smaller values share a
+//! mark with a neighbour and are verified again if the neighbour was read in between.
 //!
 //! A mark is half of a hash of the pointer and the key. A pointer into the middle of a value, or to
-//! the value of another key, therefore passes for the verified one only once in 2^32, as with the
-//! checksum itself.
+//! the value of another key, therefore passes for the verified one with a probability of 1 in 2^32,
+//! as with the checksum itself.
 //!
 //! A borrowed value keeps the mapping, which stays counted until the value is dropped.
 //!
-//! Threads: any thread reads and writes marks, relaxed: they record what was seen in bytes that do
-//! not change.
+//! Threads: any thread reads and writes marks with relaxed ordering, because they describe bytes
+//! that do not change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,15 +21,16 @@ use cairndb_base::hash64;
 use cairndb_env::{MappedBytes, Mapping};
 use cairndb_format::value_file::{Check, Pointer};
 
-/// File bytes per mark. A value stored in at least this many bytes has a mark of its own, and marks
-/// take a thousandth of the mapped size.
+/// Number of file bytes per mark. A value stored in at least this many bytes has a mark of its own.
+/// Marks take a thousandth of the mapped size.
 const BYTES_A_MARK: u64 = 4 << 10;
 
-/// Mark of a place where nothing was verified.
+/// Mark of a place where nothing has been verified.
 const NONE: u32 = 0;
 
-/// Mapping of a value file from its first byte to its length at the time. These bytes do not change
-/// any more, except for leftovers of a crash after the last record, to which no pointer leads.
+/// Mapping of a value file from its first byte to its length at the time of mapping. These bytes no
+/// longer change, except for leftovers of a crash after the last record, to which no pointer
+/// refers.
 #[derive(Debug)]
 pub(crate) struct MappedPrefix {
     pub(crate) bytes: Mapping,
@@ -51,7 +52,7 @@ impl MappedPrefix {
         self.bytes.len() as u64
     }
 
-    /// Whether the value of `pointer` still has to be verified.
+    /// Returns whether the value of `pointer` still has to be verified.
     pub(crate) fn check(&self, pointer: &Pointer, key_hash: u64) -> Check {
         let mark = mark_of(pointer, key_hash);
         let found = self.place(pointer).map(|at| at.load(Ordering::Relaxed));
@@ -75,7 +76,8 @@ impl MappedPrefix {
     }
 }
 
-/// Mapped bytes of one value file; subtracted from the total when the last mapping is dropped.
+/// Number of mapped bytes of one value file; subtracted from the total when the last mapping is
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct MappedCount {
     total: Arc<AtomicU64>,
@@ -91,12 +93,12 @@ impl MappedCount {
         }
     }
 
-    /// Adds `bytes`, which are already in the total, to this file.
+    /// Adds `bytes`, which the total already includes, to this file.
     pub(crate) fn take(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Subtracts `bytes` from the total: they could not be mapped.
+    /// Subtracts `bytes`, which could not be mapped, from the total.
     pub(crate) fn refuse(&self, bytes: u64) {
         self.total.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -140,7 +142,7 @@ impl MappedBytes for Counted {
     }
 }
 
-/// Returns half of a hash of everything that the checksum binds.
+/// Returns half of a hash of everything that the checksum covers.
 fn mark_of(pointer: &Pointer, key_hash: u64) -> u32 {
     let hash = hash64(&pointer.encode()) ^ key_hash;
     let [a, b, c, d, ..] = hash.to_le_bytes();

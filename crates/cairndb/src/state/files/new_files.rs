@@ -1,23 +1,23 @@
 //! Creates files under unused numbers.
 //!
-//! A number whose name is taken is skipped, whatever has that name: a user's own file, a link, a
-//! directory, a pipe. Opening starts the numbers after every name that it listed; this module
-//! handles names that appeared later, and names that opening does not count.
+//! A number whose name is taken is skipped, regardless of what has that name: a user's own file, a
+//! link, a directory, a pipe. When the database is opened, the numbers start after all listed
+//! names; this module handles names that appear later, and names that are not counted then.
 
 use std::io;
 
 use cairndb_base::{Error, FileNumber, Result};
 
-/// Limit of taken names in a row: more than would be there by chance, and an end for a file system
-/// that reports every name as taken.
+/// Maximum number of consecutive taken names: more than would occur by chance, and a limit for a
+/// file system that reports every name as taken.
 const TAKEN_MAX: usize = 1 << 12;
 
-/// Whether a file could not be created because its name is taken.
+/// Returns whether creating a file failed because its name is taken.
 pub(crate) fn is_taken(error: &Error) -> bool {
     error.io_kind() == Some(io::ErrorKind::AlreadyExists)
 }
 
-/// Creates a file under the first number from `next` whose name is free; returns both.
+/// Creates a file under the first number from `next` whose name is free, and returns both.
 ///
 /// # Errors
 /// Errors of `create`.

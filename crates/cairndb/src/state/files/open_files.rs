@@ -1,9 +1,9 @@
-//! Pool of files that are read by descriptor, a bounded number of which is open at a time.
+//! Pool of files that are read by descriptor, with a limit on how many are open at a time.
 //!
-//! It stands between the directory and readers that use `pread` on a table or value file. A file
-//! that the pool closed is reopened at its next read. Its name therefore has to exist until the
-//! last reader is gone, which the handles in `state/version.rs` and `state/files/value_handle.rs`
-//! guarantee. A mapped file needs its descriptor only for the mapping and releases it at once.
+//! Readers that use `pread` on a table or value file go through it. A file that the pool closed is
+//! reopened at its next read. Its name must therefore exist until the last reader is dropped, which
+//! the handles in `state/version.rs` and `state/files/value_handle.rs` guarantee. A mapped file
+//! needs its descriptor only to create the mapping and releases it at once.
 //!
 //! Locks: the ring, then one slot. No file is opened under either; a file may be closed under them.
 
@@ -20,9 +20,10 @@ use cairndb_format::missing::needed;
 #[derive(Debug)]
 pub(crate) struct OpenFiles {
     pub(crate) dir: Arc<dyn Dir>,
-    /// Largest number of files open at a time.
+    /// Maximum number of files open at a time.
     max: usize,
-    /// Slots of open files, the most recently opened last; the files of some are already dropped.
+    /// Slots of open files, the most recently opened last; some of the files may already be
+    /// dropped.
     ring: Mutex<VecDeque<Weak<Slot>>>,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct OpenFiles {
 #[derive(Debug, Default)]
 struct Slot {
     open: RwLock<Option<Arc<dyn ReadFile>>>,
-    /// Read since the clock hand passed last.
+    /// Whether the file was read since the clock hand last passed it.
     used: AtomicBool,
 }
 
@@ -39,7 +40,7 @@ struct Slot {
 pub(crate) struct PooledFile {
     files: Arc<OpenFiles>,
     name: String,
-    /// Length at the first opening.
+    /// Length when first opened.
     size: u64,
     slot: Arc<Slot>,
 }
@@ -84,7 +85,7 @@ impl OpenFiles {
             let Some(oldest) = ring.pop_front().and_then(|oldest| oldest.upgrade()) else {
                 continue;
             };
-            // Relaxed: a missed mark costs one reopening.
+            // Relaxed: a missed mark only costs reopening a file.
             if chances > 0 && oldest.used.swap(false, Ordering::Relaxed) {
                 chances -= 1;
                 ring.push_back(Arc::downgrade(&oldest));
@@ -96,7 +97,7 @@ impl OpenFiles {
 }
 
 impl PooledFile {
-    /// Counts the file, which was just opened, among the open files.
+    /// Counts the newly opened file among the open files.
     pub(crate) fn keep(&self) {
         self.files.admit(&self.slot);
     }
@@ -112,12 +113,12 @@ impl PooledFile {
             self.slot.used.store(true, Ordering::Relaxed);
             return Ok(file);
         }
-        // The file may be shorter than before: a value file whose last append found the disk full.
-        // The file itself refuses reads after its end. Refusing the whole file would lose values
-        // that are intact.
+        // The file may be shorter than before, if it is a value file whose last append found the
+        // disk full. Reads past its end fail. Refusing the whole file would lose intact values.
         let file = needed(&self.name, self.files.dir.open_read(&self.name))?;
         let first = self.slot.open.write().replace(Arc::clone(&file)).is_none();
-        // Two readers may have reopened the file at once: one descriptor stays, counted once.
+        // Two readers may have reopened the file at the same time: one descriptor is kept and
+        // counted once.
         if first {
             self.keep();
         }
@@ -139,7 +140,7 @@ impl ReadFile for PooledFile {
     }
 
     fn advise(&self, offset: u64, len: u64, wanted: bool) {
-        // Only advice: a file that cannot be reopened gets none.
+        // This is only advice: a file that cannot be reopened gets none.
         if let Ok(file) = self.file() {
             file.advise(offset, len, wanted);
         }
@@ -170,8 +171,8 @@ mod tests {
     }
 
     /// Regression: an append that fails on a full disk is truncated again, and a reader may have
-    /// seen the longer file. When it reopened the file, it took the whole file, with all its
-    /// values, for damaged.
+    /// seen the longer file. When such a reader reopened the file, it treated the whole file, with
+    /// all its values, as damaged.
     #[test]
     fn what_stands_before_the_end_of_a_file_that_became_shorter_is_read() {
         let dir = directory();

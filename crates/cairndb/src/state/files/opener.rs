@@ -13,7 +13,7 @@ use crate::state::files::dictionaries::Dictionaries;
 use crate::state::files::open_files::OpenFiles;
 use crate::state::files::reaper::Reaper;
 
-/// What opening a table needs besides its record.
+/// Everything needed to open a table besides its record.
 #[derive(Debug)]
 pub(crate) struct TableOpener {
     pub(crate) files: Arc<OpenFiles>,
@@ -28,29 +28,29 @@ pub(crate) struct TableOpener {
 /// Policy that decides which tables and value files are mapped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// The user's setting, which takes precedence.
+    /// User's setting, which takes precedence.
     pub(crate) forced: Option<bool>,
     /// Whether the directory is on a local file system.
     pub(crate) local: bool,
-    /// Largest data size that the operating system's page cache can hold. Beyond it, faults on
+    /// Maximum data size that the operating system's page cache can hold. Above it, faults on
     /// mapped pages would be slower and block more than `pread`.
     pub(crate) bytes_max: u64,
-    /// Bytes of all current tables.
+    /// Total size of all current tables.
     pub(crate) bytes: AtomicU64,
-    /// Bytes of mapped value files, including mappings that only borrowed values keep. They do not
-    /// count against tables: a mapped page saves more than a mapped value, which is read whole
-    /// either way.
+    /// Total size of mapped value files, including mappings that only borrowed values keep. It does
+    /// not count against tables: mapping saves more for a page than for a value, which is read
+    /// whole either way.
     pub(crate) value_bytes: Arc<AtomicU64>,
 }
 
 impl Mapping {
-    /// Whether a table that is opened now is mapped.
+    /// Returns whether a table should be mapped if it is opened now.
     pub(crate) fn wanted(&self) -> bool {
         let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
         self.forced.unwrap_or(self.local && fits)
     }
 
-    /// Whether a value file of `bytes` is mapped; if so, the bytes are counted.
+    /// Returns whether another `bytes` of a value file should be mapped, and if so counts them.
     pub(crate) fn take_values(&self, bytes: u64) -> bool {
         let tables = self.bytes.load(Ordering::Relaxed);
         let take = |mapped: u64| {
@@ -69,12 +69,12 @@ impl TableOpener {
     /// Opens a table.
     ///
     /// # Errors
-    /// `Corruption`, also if the length of the file differs from its record; `Io`.
+    /// `Corruption`, including when the length of the file differs from its record; `Io`.
     pub(crate) fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
         let file = self.files.open(name::table(FileNumber(record.file)))?;
         if file.size() != record.bytes {
             return Err(
-                Error::corruption("length of a table file differs from the manifest")
+                Error::corruption("the length of a table file differs from the manifest")
                     .file(name::table(FileNumber(record.file)))
                     .offset(file.size().min(record.bytes))
                     .expected(record.bytes)

@@ -1,8 +1,8 @@
 //! Obsolete files that wait to be unlinked.
 //!
-//! A file gets here when the durable manifest has stopped naming it *and* its last reader is gone,
-//! whichever comes later. Unlinking is a job of its own, so that tests can step it. On a full disk
-//! a writer without room unlinks files as well.
+//! A file is added once the durable manifest no longer names it *and* its last reader has been
+//! dropped. Unlinking is a separate job, so that tests can step it. On a full disk, a writer
+//! without room also unlinks files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,9 +12,9 @@ use cairndb_env::sync::Mutex;
 pub(crate) struct Reaper {
     names: Mutex<Vec<String>>,
     turn: Mutex<()>,
-    /// Bytes of tables that the manifest no longer names but readers keep. A statistic.
+    /// Total size of the tables that the manifest no longer names but readers keep. A statistic.
     held_bytes: AtomicU64,
-    /// Number of those tables and value files.
+    /// Number of tables and value files that only readers keep.
     held_files: AtomicU64,
     /// Number of files unlinked so far.
     unlinked: AtomicU64,
@@ -26,41 +26,41 @@ impl Reaper {
         self.names.lock().push(name);
     }
 
-    /// Records that a table of `bytes`, or a value file (0), stays only for its readers.
+    /// Records that a table of `bytes`, or a value file (0), is kept only for its readers.
     pub(crate) fn pin(&self, bytes: u64) {
         self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.held_files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes over a held file after its last reader has gone.
+    /// Takes over a held file after its last reader has been dropped.
     pub(crate) fn release(&self, name: String, bytes: u64) {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.add(name);
-        // Release, and after `add`: a thread that sees no held file also sees the name.
+        // Release ordering, and after `add`: a thread that sees no held file also sees the name.
         let before = self.held_files.fetch_sub(1, Ordering::Release);
         debug_assert!(before > 0, "every released file was held");
     }
 
-    /// Bytes of tables that stay only for their readers.
+    /// Returns the total size of the tables that are kept only for their readers.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether there is a file to unlink, or a held file that may become one at any moment.
+    /// Returns whether there is a file to unlink, or a held file that may become one at any moment.
     pub(crate) fn has_pending(&self) -> bool {
         self.held_files.load(Ordering::Acquire) > 0 || !self.names.lock().is_empty()
     }
 
-    /// Number of files unlinked so far.
+    /// Returns the number of files unlinked so far.
     pub(crate) fn unlinked(&self) -> u64 {
         self.unlinked.load(Ordering::Relaxed)
     }
 
-    /// Passes every waiting name, and the names that `more` returns, to `unlink`, which returns
+    /// Passes every pending name, and the names that `more` returns, to `unlink`, which returns
     /// whether it removed the file. Returns whether there were any names.
     ///
-    /// Callers take turns, which include `more`: when this returns, no other caller holds names
-    /// that it has not unlinked yet. Callers that wait for idleness rely on that.
+    /// Calls, including `more`, are serialised: when a call returns, no other caller holds names
+    /// that it has not unlinked yet. Callers that wait until the database is idle rely on this.
     pub(crate) fn reap(
         &self,
         more: impl FnOnce() -> Vec<String>,
@@ -94,9 +94,9 @@ mod tests {
         assert_eq!(reaper.unlinked(), 1, "the other file did not exist");
     }
 
-    /// Regression: the syncer had taken spare segments out of their set but not yet listed their
-    /// names, so that a caller that waited for idleness saw neither and found the files still
-    /// there.
+    /// Regression: the syncer had taken spare segments out of their set but had not yet listed
+    /// their names, so a caller that waited until the database was idle saw neither, and the files
+    /// still existed.
     #[test]
     fn what_is_on_its_way_out_is_waited_for() {
         let reaper = Reaper::default();

@@ -1,10 +1,10 @@
-//! A value file as the versions of a database share it: its length, its dead bytes, and access to
+//! A value file, shared by the versions of a database: its length, its dead bytes, and access to
 //! its values.
 //!
 //! The file is mapped under the same conditions as tables (`docs/design/0006-mapped-or-pread.md`),
-//! and otherwise read by descriptor. In a mapping a value is verified, then decoded, copied or
-//! borrowed, without a copy in between. A file that still grows is mapped up to its current length,
-//! and mapped again when it has become twice as long; values after the mapping are read by
+//! and otherwise read by descriptor. In a mapping, a value is verified, then decoded, copied or
+//! borrowed, without an intermediate copy. A growing file is mapped up to its current length, and
+//! mapped again when its length has doubled; values after the end of the mapping are read by
 //! descriptor.
 //!
 //! Threads: any thread reads and writes the fields. Fields that must agree with the manifest change
@@ -28,16 +28,16 @@ pub(crate) struct ValueHandle {
     pub(crate) number: u64,
     pub(crate) bytes: AtomicU64,
     pub(crate) dead: AtomicU64,
-    /// Length of the durable, complete records, as a clean close recorded it; 0 if none did.
+    /// Length of the durable, complete records, as recorded by a clean close; 0 if there was none.
     pub(crate) whole: AtomicU64,
-    /// No value in the file is left to be encoded.
+    /// Whether no value in the file remains to be encoded.
     pub(crate) settled: AtomicBool,
-    /// This database handle created the file, so that `bytes` ends with a record.
+    /// Whether this database handle created the file, in which case `bytes` is the end of a record.
     begun: bool,
-    /// Nothing more is appended.
+    /// Whether nothing more will be appended.
     ended: AtomicBool,
     opener: Arc<TableOpener>,
-    /// Opened at the first read, and again when a value lies after the length it had then.
+    /// Opened at the first read, and again when a value lies past the length it had then.
     open: RwLock<Option<Arc<dyn ReadFile>>>,
     mapped: RwLock<Mapped>,
     obsolete: AtomicBool,
@@ -47,9 +47,9 @@ pub(crate) struct ValueHandle {
 #[derive(Debug, Default)]
 struct Mapped {
     prefix: Option<Arc<MappedPrefix>>,
-    /// No more is to be mapped, or can be.
+    /// Whether mapping more of the file is impossible or unwanted.
     refused: bool,
-    /// Counts the current mapping and older ones that borrowed values keep; `None` before the
+    /// Count of the current mapping and of older ones that borrowed values keep; `None` before the
     /// first.
     count: Option<Arc<MappedCount>>,
 }
@@ -98,7 +98,7 @@ impl ValueHandle {
         }
     }
 
-    /// Returns the file, opened when it was at least `bytes` long, if it ever was.
+    /// Returns the file. Reopens it if it was shorter than `bytes` when it was opened.
     pub(crate) fn file(&self, bytes: u64) -> Result<Arc<dyn ReadFile>> {
         let open = self.open.read().clone();
         if let Some(file) = open.filter(|file| file.size() >= bytes) {
@@ -112,7 +112,7 @@ impl ValueHandle {
         Ok(file)
     }
 
-    /// Whether the value of `pointer` still has to be verified in `prefix`.
+    /// Returns whether the value of `pointer` still has to be verified in `prefix`.
     pub(crate) fn check(&self, prefix: &MappedPrefix, pointer: &Pointer, key_hash: u64) -> Check {
         if self.opener.verify_always {
             Check::Now
@@ -121,7 +121,7 @@ impl ValueHandle {
         }
     }
 
-    /// Returns a mapping of at least the first `bytes` of the file; `None` if they are to be read
+    /// Returns a mapping of at least the first `bytes` of the file, or `None` if they must be read
     /// by descriptor.
     #[inline]
     pub(crate) fn prefix(&self, bytes: u64) -> Option<Arc<MappedPrefix>> {
@@ -137,7 +137,7 @@ impl ValueHandle {
     /// Returns the length to map, if it is at least `bytes` and the mapping would grow enough: to
     /// twice its length, or to the final one.
     fn worth_mapping(&self, mapped: &Mapped, bytes: u64) -> Option<u64> {
-        // In this order: the thread that ends the file stores its length first.
+        // The order matters: the thread that ends the file stores its length first.
         let ended = self.ended.load(Ordering::Acquire);
         let all = self.bytes.load(Ordering::Relaxed);
         let grown = ended || all >= mapped.len().saturating_mul(2);
@@ -147,7 +147,7 @@ impl ValueHandle {
     #[cold]
     fn map_more(&self, bytes: u64) -> Option<Arc<MappedPrefix>> {
         let mut mapped = self.mapped.write();
-        // Another reader may have mapped it meanwhile.
+        // Another reader may have mapped it in the meantime.
         if mapped.len() >= bytes {
             return mapped.prefix.clone();
         }
@@ -164,7 +164,7 @@ impl ValueHandle {
             other => {
                 count.refuse(more);
                 mapped.count = Some(count);
-                // An error may be temporary; the reader of the file will get it.
+                // An error may be temporary; reading the file will return it.
                 mapped.refused = other.is_ok();
                 return None;
             }
@@ -175,7 +175,7 @@ impl ValueHandle {
         let prefix = Arc::new(MappedPrefix::new(bytes, shorter.as_deref()));
         mapped.prefix = Some(Arc::clone(&prefix));
         drop(mapped);
-        // Unmapped only now, without the lock.
+        // Unmapped only now, after the lock is released.
         drop(shorter);
         Some(prefix)
     }
@@ -191,7 +191,7 @@ impl ValueHandle {
         mapped
     }
 
-    /// Marks a file that the durable manifest no longer names: its last reader deletes it.
+    /// Marks the file as no longer named by the durable manifest: its last reader deletes it.
     pub(crate) fn mark_obsolete(&self) {
         if !self.obsolete.swap(true, Ordering::AcqRel) {
             self.opener.reaper.pin(0);

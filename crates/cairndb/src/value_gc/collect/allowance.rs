@@ -1,4 +1,4 @@
-//! How much space an idle database may have dead, and whether it has more.
+//! Limit on dead space in an idle database, and the check whether it is exceeded.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::value_gc::pick::{Allowance, Census};
 use crate::versions::shared::LOG_WHEN_IDLE;
 use crate::versions::state::State;
 
-/// Returns an upper bound for the bytes of large values that newer tables may hide.
+/// Returns an upper bound on the number of bytes of large values that newer tables may hide.
 fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
     let mut hidden: u64 = 0;
     for (at, run) in version.runs.iter().enumerate().skip(1) {
@@ -31,7 +31,7 @@ fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
 }
 
 impl ValueGc {
-    /// Returns how much may be dead in value files while the database is idle.
+    /// Returns the limit on dead bytes in value files while the database is idle.
     pub(crate) fn allowance(&self) -> Allowance {
         let segment = self.shared.settings.budget.segment;
         let earlier = if segment > LOG_WHEN_IDLE {
@@ -43,14 +43,14 @@ impl ValueGc {
         Allowance::new(self.shared.regular_length(), beside)
     }
 
-    /// Whether there are enough bytes at all for too many of them to be dead.
+    /// Returns whether there are enough bytes for too many of them to be dead.
     pub(crate) fn may_hide_much(&self, version: &Version) -> bool {
         let bytes = Census::of(version).bytes() + version.bytes();
         bytes > self.allowance().dead_max(0)
     }
 
-    /// Whether an idle database would free space with its tables as they are: too much of its value
-    /// files is dead, or newer runs may hide values of older ones.
+    /// Returns whether an idle database would free space with its current tables: too much of its
+    /// value files is dead, or newer runs may hide values of older ones.
     pub(crate) fn space_wanted(&self, state: &State) -> bool {
         let version = &state.version;
         if version.values.is_empty() {

@@ -12,8 +12,8 @@ impl Writer {
         loop {
             let mut commit = self.log.lock();
             if commit.mutable.seq_min() > wanted {
-                // Another writer has sealed it. Beside several `Sync` writers the next memtable may
-                // never be sealable.
+                // Another writer has sealed it. With several concurrent `Sync` writers, the next
+                // memtable may never be sealable.
                 break;
             }
             if !commit.awaiting_sync.is_empty() {
@@ -28,8 +28,8 @@ impl Writer {
             }
             break;
         }
-        // Memtables that are sealed later are not waited for: fast writers make them faster than
-        // they are flushed.
+        // This does not wait for memtables that are sealed later, because fast writers may fill
+        // them faster than they are flushed.
         let asked = |state: &State| {
             state
                 .immutables
@@ -45,7 +45,7 @@ impl Writer {
                 self.versions
                     .wait(state, |state| !state.flushing() || !asked(state)),
             );
-            // Memtables whose tables could not be installed stay, and so does the poison.
+            // Memtables whose tables could not be installed stay, and the handle stays poisoned.
             self.shared.health.check_write()?;
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! Writes of large values: the values go to a value file, then pointers are written as any entry.
+//! Writes of large values: the values are appended to a value file, then pointers are written like
+//! any other entry.
 //!
-//! Room for the pointers, in memtable and log, is made first. Otherwise each attempt on a full disk
-//! would append the values once more.
+//! Room for the pointers in memtable and log is made first. Otherwise each attempt on a full disk
+//! would append the values again.
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_base::{ErrorKind, Kind, Result};
@@ -17,7 +18,7 @@ use crate::state::stats::Stats;
 use crate::write::writer::Writer;
 
 /// Counts the values that a write has appended, by file, until their pointers are in the memtable
-/// or the write is given up. Not to be dropped under the commit lock.
+/// or the write is abandoned. Must not be dropped under the commit lock.
 struct InFlight<'a> {
     log: &'a Log,
     files: Vec<u64>,
@@ -42,7 +43,7 @@ impl Drop for InFlight<'_> {
 /// A key and its value.
 type LargeValue<'b> = (&'b [u8], &'b [u8]);
 
-/// Returns the batch with a pointer instead of each large value.
+/// Returns the batch with each large value replaced with a pointer.
 fn with_pointers<'b>(
     batch: &'b WriteBatch,
     mut pointer: impl FnMut(LargeValue<'b>) -> [u8; POINTER_BYTES],
@@ -79,7 +80,7 @@ impl Writer {
         self.cleared(self.write_values(batch, durability))
     }
 
-    /// After a write that found the disk full, unlinks what it left: it would be in the way of the
+    /// Unlinks the files left by a write that found the disk full, which would take the room of the
     /// next write.
     fn cleared(&self, written: Result<()>) -> Result<()> {
         if let Err(error) = &written
@@ -114,15 +115,15 @@ impl Writer {
         let pointers = self.append_values(&mut commit, &mut in_flight, &large)?;
         let mut pointers = pointers.iter();
         let pointed = with_pointers(batch, |_| {
-            let pointer = pointers.next().expect("one for each large value");
+            let pointer = pointers.next().expect("one pointer per large value");
             pointer.encode()
         })?;
         self.write_in_room(commit, &Payload::Many(&pointed), durability)
     }
 
     /// Appends large values and returns their pointers, in order. Values for one file are appended
-    /// together: if there is no room for the last of a batch, a new file with the others is never
-    /// named.
+    /// together: if there is no room for the last value of a batch, a new file with the others is
+    /// never named.
     fn append_values(
         &self,
         commit: &mut Commit,
@@ -158,7 +159,7 @@ impl Writer {
                 in_flight.files.push(pointer.file.0);
             }
             if self.value_files.values().unsynced_files() > UNSYNCED_FILES_MAX {
-                // Each unsynced file keeps a descriptor.
+                // Each unsynced file holds a descriptor.
                 let _turn = self.manifests.take_sync_turn()?;
                 self.value_files
                     .values()
@@ -169,8 +170,7 @@ impl Writer {
         let bytes: u64 = pointers.iter().map(|pointer| u64::from(pointer.len)).sum();
         let (before, due) = (commit.value_bytes(), self.shared.values_when_idle_max());
         if before < due && before + bytes >= due {
-            // Wakes an idle worker, which nothing else informs that there will be work at the next
-            // pause.
+            // Wakes an idle worker: nothing else notifies it of the work at the next pause.
             self.versions.lock().background.idle.disturb();
             self.versions.notify_work();
         }

@@ -1,4 +1,4 @@
-//! Write stalls: while a writer cannot go on, it flushes, persists or compacts itself.
+//! Write stalls: a writer that cannot continue flushes, persists or compacts itself.
 
 use cairndb_base::Result;
 
@@ -6,7 +6,7 @@ use crate::state::stats::StallReason;
 use crate::write::writer::Writer;
 
 impl Writer {
-    /// Waits, or helps, until the reason of a stall is gone.
+    /// Waits or helps until the reason for a stall has been removed.
     #[cold]
     pub(crate) fn make_room(&self, reason: StallReason) -> Result<()> {
         self.shared.origin.check()?;
@@ -22,7 +22,7 @@ impl Writer {
         result
     }
 
-    /// Flushes, unless another thread does. With two cores the worker may be in the middle of a
+    /// Flushes, unless another thread does so. With two cores, the worker may be in the middle of a
     /// compaction, and a stalled writer has nothing better to do.
     fn help_flush(&self) -> Result<()> {
         if self.flusher.flush_up_to(self.shared.settings.budget.help)? {
@@ -36,7 +36,7 @@ impl Writer {
         self.shared.health.check_write()
     }
 
-    /// Frees log segments: flushes what they hold and makes it durable.
+    /// Frees log segments by flushing their entries and making these durable.
     fn help_persist(&self) -> Result<()> {
         while self.flusher.flush_once()? {}
         if self.persister.persist()? {
@@ -49,8 +49,8 @@ impl Writer {
         self.shared.health.check_write()
     }
 
-    /// Compacts the fewest bytes that make room, or waits for a running compaction. Damage that a
-    /// compaction meets does not fail the write: the next compaction avoids the table.
+    /// Compacts the fewest bytes that make room, or waits for a running compaction. Damage found by
+    /// a compaction does not fail the write: the next compaction avoids the table.
     fn help_compact(&self) -> Result<()> {
         match self.compactor.compact_for_room() {
             Ok(false) => {}

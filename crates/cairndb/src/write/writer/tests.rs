@@ -1,8 +1,8 @@
-//! Writes that meet a sync pass under way, with the other thread held at the very place.
+//! Writes during a sync pass, with the other thread held at the exact point.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "a second writer, as a user's thread would be"
+    reason = "a second writer, like a user's thread"
 )]
 
 use std::fmt;
@@ -28,7 +28,7 @@ fn open(env: Arc<SimEnv>) -> Result<Arc<Core>> {
     Core::open(&options, Path::new("/db"))
 }
 
-/// Work done within the sync of a value file.
+/// Work done during the sync of a value file.
 struct Within<F>(Mutex<Option<F>>);
 
 impl<F> fmt::Debug for Within<F> {
@@ -48,7 +48,7 @@ fn within(work: impl FnOnce() -> Result<()> + Send + 'static) -> Arc<dyn FileSyn
     Arc::new(Within(Mutex::new(Some(work))))
 }
 
-/// Has the next sync pass do `work` among its syncs.
+/// Makes the next sync pass run `work` between its syncs.
 fn in_next_pass(core: &Core, work: impl FnOnce() -> Result<()> + Send + 'static) {
     core.parts.value_files.values().sync_also(within(work));
 }
@@ -62,8 +62,8 @@ fn log_written(core: &Core) -> u64 {
         .sum()
 }
 
-/// Puts a large value from another thread and returns once its record is in the log. It is not
-/// acknowledged by then: a `Sync` write before it is still being synced.
+/// Puts a large value from another thread and returns once its record is in the log. At that time
+/// it is not acknowledged, because an earlier `Sync` write is still being synced.
 fn put_late(core: &Arc<Core>, durability: Durability) -> JoinHandle<Result<()>> {
     let before = log_written(core);
     let other = Arc::clone(core);
@@ -75,12 +75,13 @@ fn put_late(core: &Arc<Core>, durability: Durability) -> JoinHandle<Result<()>> 
     thread
 }
 
-/// The sync pass looked at the log after it had synced the values: what came in between was durable
-/// in the log and not in its value file, and opening took that for damage.
+/// Regression: the sync pass read the end of the log after it had synced the values. A value
+/// written in between was durable in the log but not in its value file, and the next open treated
+/// this as damage.
 #[test]
 fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     let env = SimEnv::new(1);
-    let core = open(env.clone()).expect("a fresh database opens");
+    let core = open(env.clone()).expect("a new database can be opened");
     let put = |key: &[u8], value: &[u8], durability| {
         core.write_one(Kind::Put, key, value, durability)
             .expect("a healthy database takes writes");
@@ -95,9 +96,9 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     put(b"second", b"", Durability::Sync);
     let late = late.lock().take().expect("the pass synced the values");
     late.join()
-        .expect("it does not panic")
-        .expect("it succeeds");
-    // Its record says up to where the log is known to be durable.
+        .expect("the thread does not panic")
+        .expect("the write succeeds");
+    // Its record states the position up to which the log is known to be durable.
     put(b"last", b"", Durability::Os);
     let mut lost = 0;
     for state in env.crash_states(Profile::Weak, 1, 300) {
@@ -106,21 +107,21 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
         let mut out = Vec::new();
         let mut has = |key: &[u8]| {
             crate::read::get::get(&view, &reopened.shared.context, key, seq, &mut out)
-                .expect("what is there can be read")
+                .expect("the keys can be read")
                 .is_there()
         };
         assert!(has(b"first") && has(b"second"));
         lost += u32::from(!has(b"late"));
     }
-    assert!(lost > 0, "some crash takes what was not synced");
+    assert!(lost > 0, "some crash loses unsynced data");
 }
 
-/// A `Sync` write that arrives during a pass must not be acknowledged with that pass, which does
-/// not sync it, nor published with a later `Os` write.
+/// A `Sync` write that arrives during a pass must be neither acknowledged with that pass, which
+/// does not sync it, nor published with a later `Os` write.
 #[test]
 fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
     let env = SimEnv::new(1);
-    let core = open(env).expect("a fresh database opens");
+    let core = open(env).expect("a new database can be opened");
     let put = |key: &[u8], durability| {
         core.write_one(Kind::Put, key, b"", durability)
             .expect("a healthy database takes writes");
@@ -144,26 +145,26 @@ fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
     for thread in late {
         thread
             .join()
-            .expect("it does not panic")
-            .expect("it succeeds");
+            .expect("the thread does not panic")
+            .expect("the write succeeds");
     }
     let (published, last) = seen.lock().take().expect("a second pass synced the values");
     assert!(
         published < last - 1,
-        "nobody may see it before its own pass"
+        "it must not be visible before its own pass"
     );
     assert_eq!(core.versions.published(), last);
 }
 
-/// The pass that makes tables durable found nothing left to be synced, because one that failed had
-/// claimed it, and retired the log that the values' loss would have cut.
+/// Regression: the pass that makes tables durable found nothing left to sync, because a failed pass
+/// had claimed the files, and retired the log, although the values might be lost.
 #[test]
 fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     let env = SimEnv::new(1);
-    let core = open(env).expect("a fresh database opens");
+    let core = open(env).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.writer.flush_memtables().expect("and flushes them");
+    core.writer.flush_memtables().expect("and can flush them");
     let persisting = Arc::new(Mutex::new(None));
     let (within, slot) = (Arc::clone(&core), Arc::clone(&persisting));
     in_next_pass(&core, move || {
@@ -180,28 +181,28 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
         .lock()
         .take()
         .expect("the pass synced the values");
-    let persisted = persisting.join().expect("it does not panic");
+    let persisted = persisting.join().expect("the thread does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
     assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
-/// A relocation that synced its copies between two steps, because there were too many files of
-/// them, had claimed them, and the pass that makes tables durable found none: the manifest named
-/// tables whose values were not on the disk, and what they had been copied from was removed.
+/// Regression: a relocation synced its copies between two steps, because they were in too many
+/// files, and had claimed them. The pass that makes tables durable found none: the manifest named
+/// tables whose values were not on disk, and the originals were removed.
 #[test]
 fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let env = SimEnv::new(1);
-    let core = open(env).expect("a fresh database opens");
+    let core = open(env).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.writer.flush_memtables().expect("and flushes them");
+    core.writer.flush_memtables().expect("and can flush them");
     let persisting = Arc::new(Mutex::new(None));
     let (inside, slot) = (Arc::clone(&core), Arc::clone(&persisting));
     core.parts.value_files.moved().sync_also(within(move || {
         let other = Arc::clone(&inside);
         let thread = thread::spawn(move || other.parts.persister.persist());
-        // Time enough for a pass that does not wait.
+        // Enough time for a pass that does not wait.
         let mut looks = 0;
         while looks < 20_000 && !thread.is_finished() {
             looks += u32::from(inside.versions.lock().durable.persisting);
@@ -220,24 +221,24 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
         .expect_err("the sync failed");
     assert_eq!(failed.kind(), ErrorKind::Poisoned);
     let persisting = persisting.lock().take().expect("the copies were synced");
-    let persisted = persisting.join().expect("it does not panic");
+    let persisted = persisting.join().expect("the thread does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
     assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
-/// Closing did not wait for a pass of `sync` that was past its turn: what that failed to sync it
-/// synced once more, which may succeed of pages that the system has dropped, and called the
-/// database closed cleanly.
+/// Regression: closing did not wait for a pass of `sync` that was past its turn. It synced again
+/// what that pass had failed to sync, which may succeed for pages that the system has dropped, and
+/// recorded a clean close.
 #[test]
 fn closing_waits_for_a_sync_pass_and_fails_with_it() {
-    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    let core = open(SimEnv::new(1)).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
     core.log.lock().syncing = true;
     let other = Arc::clone(&core);
     let closing = thread::spawn(move || other.close());
-    // Time enough for one that does not wait.
+    // Enough time for a close that does not wait.
     let mut looks = 0;
     while looks < 20_000 {
         looks += u32::from(core.versions.lock().closing);
@@ -251,42 +252,43 @@ fn closing_waits_for_a_sync_pass_and_fails_with_it() {
     commit.syncing = false;
     core.log.notify();
     drop(commit);
-    let closed = closing.join().expect("it does not panic");
+    let closed = closing.join().expect("the thread does not panic");
     let kind = closed.expect_err("the sync failed").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
 }
 
-/// A failure of background work did not reach callers that waited for idle.
+/// Regression: a failure of background work was not returned to callers that waited until the
+/// database was idle.
 #[test]
 fn a_failure_wakes_those_who_wait() {
     let env = SimEnv::with(1, Background::Threads);
-    let core = open(env).expect("a fresh database opens");
+    let core = open(env).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.writer.flush_memtables().expect("and flushes them");
+    core.writer.flush_memtables().expect("and can flush them");
     in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
     let error = core.wait_idle(None).expect_err("the sync failed");
     assert_eq!(error.kind(), ErrorKind::Poisoned);
 }
 
-/// Places a cursor at the first key from `key` on, which it returns.
+/// Positions a cursor on the first key at or after `key`, and returns that key.
 fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
     let (view, seq) = core.versions.read_point();
     let mut cursor = ViewCursor::new(ViewRef::new(view), seq);
-    cursor.seek(key).expect("what is there can be read");
+    cursor.seek(key).expect("the keys can be read");
     cursor.key().to_vec()
 }
 
 #[test]
 fn seeks_between_writes_find_their_place_in_every_part() {
-    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    let core = open(SimEnv::new(1)).expect("a new database can be opened");
     let key = |number: u32| [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
     let mut number = 0_u32;
     while core.versions.view().memtables() < 3 {
         core.write_one(Kind::Put, &key(number), b"", Durability::Os)
             .expect("a healthy database takes writes");
         number += 1;
-        // A key that is not there, so that a place is found in every source.
+        // A key that does not exist, so that a position is found in every source.
         assert_eq!(seek(&core, &key(number / 2)[..7]), key(number / 2));
     }
     for number in (0..number).step_by(8) {
@@ -296,15 +298,15 @@ fn seeks_between_writes_find_their_place_in_every_part() {
 
 #[test]
 fn what_is_done_with_a_view_limits_runs_and_parts() {
-    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    let core = open(SimEnv::new(1)).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
     let view = core.versions.view();
     let limits = || (view.runs_for_readers(), view.memtables_for_readers());
-    assert_eq!(limits(), (None, None), "nobody reads");
+    assert_eq!(limits(), (None, None), "no reader");
     let mut out = Vec::new();
     let found = crate::read::get::get(&view, &core.shared.context, b"k", 1, &mut out);
-    assert!(found.expect("what is there can be read").is_there());
+    assert!(found.expect("the keys can be read").is_there());
     assert_eq!(limits(), (Some(10), Some(6)));
     assert_eq!(seek(&core, b"j"), b"k");
     assert_eq!(limits(), (Some(6), Some(6)));

@@ -1,11 +1,11 @@
 //! Decoder for the dictionary form, without branches that depend on a length.
 //!
-//! No processor predicts how many sequences a value has, and a loop that checks the bounds of each
-//! sequence would be most of the work. The fields of up to eight sequences, enough for a record of
-//! 100 or 200 bytes, fit three words. They are checked together before the first copy; sequences
-//! that do not exist are carried out as empty ones, up to four, six or eight. With more sequences,
-//! or with a run of literals among them, they are decoded one by one; four at a time in a loop
-//! gained little.
+//! Processors cannot predict how many sequences a value has, and checking the bounds of each
+//! sequence in a loop would dominate the cost. The fields of up to eight sequences, enough for a
+//! record of 100 or 200 bytes, fit in three words. They are checked together before the first copy.
+//! The sequences are then padded with empty ones to four, six or eight. Values with more sequences,
+//! or with a run of literals, are decoded sequence by sequence. Rejected: a loop over four
+//! sequences at a time, because it gained little.
 
 #![allow(
     unsafe_code,
@@ -13,7 +13,7 @@
 )]
 #![expect(
     clippy::inline_always,
-    reason = "a call would cost a tenth of decoding a 100-byte value"
+    reason = "a call would add a tenth to decoding a 100-byte value"
 )]
 
 use std::ops::Range;
@@ -23,34 +23,34 @@ use super::{
 };
 use crate::codec::{copy, decode};
 
-/// Spare room after the raw length. A sequence that begins within it writes at most 15 literals and
-/// one match, each copied at full length.
+/// Spare room after the raw length. A sequence that starts within it writes at most 15 literals and
+/// one match, each with a copy of full width.
 const SLACK: usize = 64;
 
-/// Bytes after the encoded value that loads may touch.
+/// Number of bytes after the encoded value that loads may touch.
 pub(super) const BEHIND: usize = 16;
 
-/// Sequences whose literal counts fit one load.
+/// Number of sequences whose literal counts fit in one load.
 const HALVES_PER_WORD: usize = 16;
 
-/// Most sequences that are checked together.
+/// Maximum number of sequences that are checked together.
 const FEW_MAX: u8 = 8;
 
-/// Bits of a stored match.
+/// Number of bits of a stored match.
 const LANE_BITS: u32 = 16;
 
-/// The lowest lane; the lowest bit of each, and the highest.
+/// Masks: the lowest lane, the lowest bit of each lane, and the highest bit of each lane.
 const LANE: u64 = 0xffff;
 const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGHS: u64 = ONES << (LANE_BITS - 1);
 
-/// Which parts of the match words and the literal counts are in use, for a number of sequences.
+/// Masks of the parts of the match words and literal counts that a number of sequences uses.
 struct Present {
     lanes: [u64; 2],
     halves: u32,
 }
 
-/// Indexed by the number of sequences. Computing the masks by shifts was slower.
+/// The masks, indexed by the number of sequences. Computing them by shifts was slower.
 static PRESENT: [Present; FEW_MAX as usize + 1] = {
     const NONE: Present = Present {
         lanes: [0; 2],
@@ -75,8 +75,8 @@ const _: () = assert!(SLACK >= 15 + MATCH_BYTES_MAX);
 /// Decodes `bytes[span]` with the dictionary and appends its `raw_len` bytes to `out`.
 ///
 /// Returns `None` if the encoded value is malformed, lies outside `bytes`, or decodes to another
-/// length; `out` then has its old length. Bytes after the value may be loaded, but have no
-/// influence.
+/// length; `out` then keeps its old length. Bytes after the value may be loaded but do not affect
+/// the result.
 #[inline(always)]
 pub fn decode_with(
     dictionary: &Dictionary,
@@ -91,7 +91,7 @@ pub fn decode_with(
         return decode(&bytes[start + 1..end], raw_len, out);
     }
     let literals = start + head_len(count.into());
-    // The two bytes of a match stand for at most 32.
+    // The two bytes of a match represent at most 32 bytes.
     if literals > end
         || raw_len > MATCH_BYTES_MAX.saturating_mul(end - start)
         || (dictionary.len == 0 && count > 0)
@@ -108,13 +108,13 @@ pub fn decode_with(
         // dictionary is padded because it is not empty.
         unsafe { source.decode::<false>(dictionary, count.into(), sides) }?;
     } else if !(1..=FEW_MAX).contains(&count)
-        // SAFETY: as above; `BEHIND` bytes follow the value, and the count was checked just now.
+        // SAFETY: as above; `BEHIND` bytes follow the value, and the count has just been checked.
         || unsafe { source.decode_few(dictionary, count.into(), sides) }.is_none()
     {
         // SAFETY: as above.
         unsafe { source.decode::<true>(dictionary, count.into(), sides) }?;
     }
-    // SAFETY: one of them initialised the `raw_len` bytes after the old length.
+    // SAFETY: one of these calls initialised the `raw_len` bytes after the old length.
     unsafe { out.set_len(old_len + raw_len) };
     Some(())
 }
@@ -128,13 +128,13 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Decodes `count` sequences to `to`, as [`Source::decode`]. Returns `None` if one of them is a
-    /// run of literals or if the stored value is malformed; the caller then calls `decode`, which
-    /// decides.
+    /// Decodes `count` sequences to `to`, like [`Source::decode`]. Returns `None` if one of them is
+    /// a run of literals or if the stored value is malformed; the caller then calls `decode`, which
+    /// distinguishes the two cases.
     ///
     /// # Safety
     ///
-    /// As for `decode`; in addition `BEHIND` bytes follow the value, and `count` is 1 to
+    /// Same as for `decode`; in addition, `BEHIND` bytes follow the value, and `count` is 1 to
     /// [`FEW_MAX`].
     #[inline(always)]
     unsafe fn decode_few(
@@ -144,7 +144,7 @@ impl Source<'_> {
         (to, raw_len): (*mut u8, usize),
     ) -> Option<()> {
         let (head, present) = (self.start + 1, &PRESENT[count]);
-        // SAFETY: the head begins within the value, after whose end there are 16 bytes; no more is
+        // SAFETY: the head starts within the value, and 16 bytes follow the value; no more is
         // loaded.
         let words = [0, 8].map(|at| unsafe { copy::load_u64(self.bytes, head + at) });
         // SAFETY: as above, at most from the head's end on.
@@ -169,7 +169,7 @@ impl Source<'_> {
             halves,
             dictionary,
         };
-        // SAFETY: together they end within the literals and the room, as was checked just now, and
+        // SAFETY: all sequences end within the literals and the room, as has just been checked, and
         // each match ends within the dictionary.
         let four = unsafe { copying.follow_two(four) };
         // SAFETY: as above.
@@ -182,7 +182,7 @@ impl Source<'_> {
                 unsafe { copying.follow_two(more) };
             }
         }
-        // SAFETY: `rest` bytes are left on both sides, and the slack besides.
+        // SAFETY: `rest` bytes are left on both sides, plus the slack.
         unsafe { copy_rest::<true>(copying.from, rest, copying.to) };
         Some(())
     }
@@ -192,8 +192,8 @@ impl Source<'_> {
     ///
     /// # Safety
     ///
-    /// `raw_len + SLACK` bytes are writable at `to`, apart from everything else. The value has at
-    /// least `head_len(count)` bytes. The dictionary is padded unless `count` is 0.
+    /// `raw_len + SLACK` bytes are writable at `to` and overlap no other memory in use. The value
+    /// has at least `head_len(count)` bytes. The dictionary is padded unless `count` is 0.
     #[inline(never)]
     unsafe fn decode<const ROOM: bool>(
         self,
@@ -211,7 +211,7 @@ impl Source<'_> {
         let mut target = to;
         let mut farthest = 0;
         for first in (0..count).step_by(HALVES_PER_WORD) {
-            // SAFETY: the lengths of the sequences from `first` on are there, in the head.
+            // SAFETY: the head contains the lengths of the sequences from `first` on.
             let mut halves = unsafe { self.load_halves::<ROOM>(head + 2 * count + first / 2) };
             let last = count.min(first + HALVES_PER_WORD);
             for word in self.bytes[head + 2 * first..head + 2 * last].as_chunks().0 {
@@ -221,9 +221,9 @@ impl Source<'_> {
                 let (place, low) = (word >> LENGTH_BITS, word % MATCH_BYTES_MAX);
                 // SAFETY: each iteration ends with `literals <= end` and `target <= full`.
                 unsafe { copy_few::<ROOM>(literals, end, few, target) }?;
-                // SAFETY: 16 bytes follow `end`, or else `few` were left before it.
+                // SAFETY: 16 bytes follow `end`, or at least `few` bytes were left before it.
                 literals = unsafe { literals.add(few) };
-                // SAFETY: the slack begins at `full`.
+                // SAFETY: the slack starts at `full`.
                 target = unsafe { target.add(few) };
                 let mut len = low + 1;
                 if place == RUN {
@@ -250,13 +250,13 @@ impl Source<'_> {
         if farthest > dictionary.len || end.addr() - literals.addr() != rest {
             return None;
         }
-        // SAFETY: `rest` bytes are left on both sides, and the slack besides.
+        // SAFETY: `rest` bytes are left on both sides, plus the slack.
         unsafe { copy_rest::<ROOM>(literals, rest, target) };
         Some(())
     }
 
-    /// Loads the literal counts that begin at `bytes[at]`: those of up to 16 sequences, as far as
-    /// the value has them.
+    /// Loads the literal counts that start at `bytes[at]`, for up to 16 sequences, as far as the
+    /// value contains them.
     ///
     /// # Safety
     ///
@@ -264,7 +264,7 @@ impl Source<'_> {
     #[inline]
     unsafe fn load_halves<const ROOM: bool>(self, at: usize) -> u64 {
         if ROOM {
-            // SAFETY: eight bytes are there, in the value or after it.
+            // SAFETY: eight bytes are readable there, in the value or after it.
             return unsafe { copy::load_u64(self.bytes, at) };
         }
         let mut word = [0; 8];
@@ -283,41 +283,43 @@ struct Four {
 }
 
 impl Four {
-    /// The matches in `words` that `lanes` selects.
+    /// Returns the matches in `words` that `lanes` selects.
     #[inline(always)]
     fn new(words: u64, lanes: u64) -> Four {
         let words = words & lanes;
         Four {
             places: (words >> LENGTH_BITS) & (ONES * RUN as u64),
-            // The length less one is stored.
+            // The length is stored minus one.
             lens: (words & (ONES * (MATCH_BYTES_MAX as u64 - 1))) + (lanes & ONES),
         }
     }
 
-    /// Whether each match ends within a dictionary of this length; a run of literals does not.
+    /// Returns whether each match ends within a dictionary of this length; a run of literals does
+    /// not.
     #[inline(always)]
     fn is_within(self, len: usize) -> bool {
         debug_assert!(len <= DICTIONARY_BYTES_MAX);
-        // A lane that would become negative borrows its own highest bit and no other lane's.
+        // A lane that would become negative borrows from its own highest bit, not from another
+        // lane.
         let left = ((ONES * len as u64) | HIGHS) - (self.places + self.lens);
         left & HIGHS == HIGHS
     }
 }
 
-/// The sum of four lanes, which fits one.
+/// Returns the sum of four lanes, which fits in one lane.
 #[inline(always)]
 fn sum_of_lanes(lanes: u64) -> usize {
     (lanes.wrapping_mul(ONES) >> (u64::BITS - LANE_BITS)) as usize
 }
 
-/// The sum of eight halves of bytes.
+/// Returns the sum of eight halves of bytes.
 #[inline(always)]
 fn sum_of_halves(halves: u32) -> usize {
     let pairs = (halves & 0x0f0f_0f0f) + ((halves >> 4) & 0x0f0f_0f0f);
     (pairs.wrapping_mul(0x0101_0101) >> 24) as usize
 }
 
-/// Sequences being carried out: where the next literals come from, and where they go.
+/// State of executing sequences: the source and the target of the next literals.
 struct Copying<'d> {
     from: *const u8,
     to: *mut u8,
@@ -327,13 +329,12 @@ struct Copying<'d> {
 }
 
 impl Copying<'_> {
-    /// Carries out two sequences, with the two lowest of these matches; returns the others.
+    /// Executes two sequences with the two lowest of these matches and returns the other matches.
     ///
     /// # Safety
     ///
     /// Both end within the literals and the room, which are followed by 16 bytes and by `SLACK`,
-    /// and their matches end within the dictionary. A sequence that does not exist has no bytes, at
-    /// position 0.
+    /// and their matches end within the dictionary. A padding sequence has no bytes, at position 0.
     #[inline(always)]
     unsafe fn follow_two(&mut self, mut four: Four) -> Four {
         for _ in 0..2 {
@@ -345,7 +346,7 @@ impl Copying<'_> {
             four.lens >>= LANE_BITS;
             // SAFETY: 16 bytes are readable at the literals' end, and writable after `to`.
             unsafe { copy::copy_16(self.from, self.to) };
-            // SAFETY: the caller promises that many are left.
+            // SAFETY: the caller promises that this many are left.
             self.from = unsafe { self.from.add(few) };
             // SAFETY: the caller promises the room.
             self.to = unsafe { self.to.add(few) };
@@ -361,7 +362,8 @@ impl Copying<'_> {
     }
 }
 
-/// Copies at most 15 literals; returns `None` if fewer are left before `end`, unless `ROOM`.
+/// Copies `len` literals, at most 15; returns `None` if fewer are left before `end`, unless `ROOM`
+/// is set.
 ///
 /// # Safety
 ///
@@ -374,7 +376,8 @@ unsafe fn copy_few<const ROOM: bool>(
     to: *mut u8,
 ) -> Option<()> {
     if ROOM {
-        // SAFETY: 16 bytes are at `from`, before `end` or after it, and have room at `to`.
+        // SAFETY: 16 bytes are readable at `from`, before `end` or after it, and there is room for
+        // them at `to`.
         unsafe { copy::copy_16(from, to) };
         return Some(());
     }
@@ -391,7 +394,8 @@ unsafe fn copy_few<const ROOM: bool>(
 ///
 /// # Safety
 ///
-/// The bytes between the two addresses of either side can be read, and written.
+/// The bytes between the two addresses of the source are readable; those of the target are
+/// writable.
 #[inline(always)]
 unsafe fn copy_run(
     (from, end): (*const u8, *const u8),
@@ -411,12 +415,12 @@ unsafe fn copy_run(
 ///
 /// # Safety
 ///
-/// `len` bytes are readable at `from`. `len` bytes, but at least 16, are writable at `to`. With
-/// `ROOM`, at least 16 are readable at `from`, too.
+/// `len` bytes are readable at `from`. At least 16 and at least `len` bytes are writable at `to`.
+/// With `ROOM`, at least 16 bytes are readable at `from` as well.
 #[inline(always)]
 unsafe fn copy_rest<const ROOM: bool>(from: *const u8, len: usize, to: *mut u8) {
     if ROOM && len <= 16 {
-        // SAFETY: 16 bytes are readable, and have room.
+        // SAFETY: 16 bytes are readable, and there is room for them.
         unsafe { copy::copy_16(from, to) };
     } else {
         // SAFETY: the caller promises `len` bytes on both sides.

@@ -1,16 +1,16 @@
-//! Encoder for the dictionary form. Falls back to the plain form if that is shorter.
+//! Encoder for the dictionary form. Falls back to the plain form if the plain form is shorter.
 
 use super::matcher::Matcher;
 use super::{DICTIONARY_BYTES_MAX, PLAIN};
 use crate::codec::encode::Encoder;
 use crate::codec::token::{RAW_BYTES_MAX, RAW_BYTES_MIN};
 
-/// Values up to this length are encoded without a dictionary as well, and the shorter form is kept.
+/// Maximum length of a value that is also encoded without a dictionary, to keep the shorter form.
 pub(super) const ONCE_BYTES_MAX: usize = 1 << 10;
 
 impl Encoder {
-    /// As [`Encoder::encode`], but against a dictionary, which [`decode_with`](super::decode_with)
-    /// then needs.
+    /// Like [`Encoder::encode`], but against a dictionary, which
+    /// [`decode_with`](super::decode_with) then needs.
     #[inline]
     pub fn encode_with(&mut self, matcher: &Matcher, src: &[u8], out: &mut Vec<u8>) -> bool {
         if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
@@ -25,8 +25,8 @@ impl Encoder {
         self.encode_plain(src, before, out) || shorter
     }
 
-    /// Replaces what follows `out[before]`, if anything, by the form without a dictionary if that
-    /// is shorter. Returns whether it did.
+    /// Replaces `out[before..]` with the form without a dictionary if that form is shorter. Returns
+    /// whether it replaced anything.
     #[cold]
     #[inline(never)]
     fn encode_plain(&mut self, src: &[u8], before: usize, out: &mut Vec<u8>) -> bool {

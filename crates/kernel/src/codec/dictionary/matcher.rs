@@ -1,4 +1,5 @@
-//! Finds parts of a value in a dictionary: greedy search, by the positions of each four bytes.
+//! Greedy search for parts of a value in a dictionary, using a table of the positions of four-byte
+//! strings.
 
 #![allow(
     unsafe_code,
@@ -6,24 +7,25 @@
 )]
 #![expect(
     clippy::inline_always,
-    reason = "parts of one loop; as separate functions they take half as many instructions again"
+    reason = "parts of one loop; as separate functions they take 50% more instructions"
 )]
 
 use super::{MATCH_BYTES_MAX, RUN_BYTES, head_len};
 use crate::codec::copy;
 use crate::codec::token::{MATCH_BYTES_MIN, RAW_BYTES_MAX, SKIP_SHIFT, hash};
 
-/// Bits of the hash of a dictionary position. The table has room for two positions per hash, so
-/// that most positions find a slot.
+/// Number of hash bits of a dictionary position. The table has room for two positions per hash, so
+/// most positions find a slot.
 pub(super) const HASH_BITS: u32 = 11;
-/// Positions kept per hash: the last ones.
+/// Number of positions kept per hash, the most recent ones.
 pub(super) const WAYS: usize = 2;
 
-/// Padding after a dictionary and after a value, so that a match is compared at its longest
-/// wherever it begins.
+/// Padding after a dictionary and after a value, so that a match can always be compared over the
+/// maximum length.
 const PADDING: usize = MATCH_BYTES_MAX;
 
-/// What an encoder needs of a dictionary: its bytes, and the positions of every four of them.
+/// The form of a dictionary that an encoder needs: its bytes, and the positions of all four-byte
+/// strings.
 ///
 /// ```
 /// use cairndb_kernel::codec::{Dictionary, Encoder, Matcher, decode_with};
@@ -37,10 +39,10 @@ const PADDING: usize = MATCH_BYTES_MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Matcher {
-    /// The bytes, and [`PADDING`] more.
+    /// The bytes, followed by [`PADDING`] more.
     padded: Box<[u8]>,
     len: usize,
-    /// Positions for each hash, each at least four bytes before the end. `len` stands for none.
+    /// Positions for each hash, each at least four bytes before the end. `len` marks an empty slot.
     table: Box<[[u16; WAYS]; 1 << HASH_BITS]>,
 }
 
@@ -53,8 +55,8 @@ pub(super) struct Match {
 }
 
 impl Matcher {
-    /// A matcher for these bytes, or for the last 64 Ki of them. Values are encoded against them
-    /// unless there are more than [`DICTIONARY_BYTES_MAX`](super::DICTIONARY_BYTES_MAX).
+    /// Returns a matcher for `bytes`, or for the last 64 KiB of them. Values are encoded against
+    /// them unless there are more than [`DICTIONARY_BYTES_MAX`](super::DICTIONARY_BYTES_MAX).
     pub fn new(bytes: &[u8]) -> Matcher {
         let start = bytes.len().saturating_sub(RAW_BYTES_MAX - 1);
         let bytes = &bytes[start..];
@@ -71,12 +73,12 @@ impl Matcher {
         }
     }
 
-    /// The bytes of the dictionary.
+    /// Returns the bytes of the dictionary.
     pub fn bytes(&self) -> &[u8] {
         &self.padded[..self.len]
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub fn memory_bytes(&self) -> usize {
         self.padded.len() + size_of_val(&*self.table)
     }
@@ -102,8 +104,8 @@ impl Matcher {
         head_len(count) + literals + src.len() - anchor
     }
 
-    /// Finds the first match at or after `anchor`: the longest at its position, extended backwards,
-    /// but not beyond `anchor`.
+    /// Finds the first match at or after `anchor`: the longest match at its position, extended
+    /// backwards, but not beyond `anchor`.
     #[inline(always)]
     pub(super) fn find(&self, src: &Padded, anchor: usize) -> Option<Match> {
         let mut at = anchor;
@@ -120,7 +122,8 @@ impl Matcher {
         None
     }
 
-    /// The longest match for the `four` bytes at `at`, extended backwards, but not beyond `anchor`.
+    /// Returns the longest match for the `four` bytes at `at`, extended backwards, but not beyond
+    /// `anchor`.
     #[inline(always)]
     fn find_at(&self, src: &Padded, at: usize, four: u32, anchor: usize) -> Option<Match> {
         let [last, before] = self.table[hash::<HASH_BITS>(four)];
@@ -151,15 +154,15 @@ impl Matcher {
         (longest.len > 0).then_some(longest)
     }
 
-    /// The four bytes at a position of the table.
+    /// Returns the four bytes at a position of the table.
     #[inline(always)]
     fn four_at(&self, place: u16) -> u32 {
-        // SAFETY: no position in the table is above `len`, after which `padded` has 32 bytes.
+        // SAFETY: no position in the table exceeds `len`, and `padded` has 32 bytes after `len`.
         unsafe { copy::load_u32(&self.padded, place.into()) }
     }
 
-    /// A match of four bytes, extended both ways. Its length is 0 if the slot was empty and the
-    /// padding happened to be equal.
+    /// Returns a match of four bytes, extended both ways. Its length is 0 if the slot was empty and
+    /// the padding happened to match.
     #[inline(always)]
     fn widened(&self, src: &Padded, at: usize, place: u16, anchor: usize) -> Match {
         let from = usize::from(place);
@@ -175,10 +178,9 @@ impl Matcher {
         }
     }
 
-    /// The length of a match that begins at `at`, and at `from` in the dictionary, whose first four
-    /// bytes have been compared. Compares words, not bytes, up to the longest possible match, and
-    /// finally subtracts what lies past either end. Comparing single bytes near an end took twice
-    /// as long.
+    /// Returns the length of a match that starts at `at`, and at `from` in the dictionary, whose
+    /// first four bytes have been compared. Compares words up to the maximum match length, then
+    /// subtracts the bytes past either end. Comparing single bytes near an end took twice as long.
     #[inline(always)]
     fn ahead(&self, src: &Padded, at: usize, from: usize) -> usize {
         debug_assert!(at + MATCH_BYTES_MIN <= src.len && from + MATCH_BYTES_MIN <= self.len);
@@ -202,8 +204,8 @@ impl Matcher {
         len.min(most)
     }
 
-    /// The number of equal bytes before both positions, at most `most`. Seldom any: earlier
-    /// positions were tried before.
+    /// Returns the number of equal bytes before both positions, at most `most`. It is usually 0,
+    /// because earlier positions were tried before.
     #[inline(always)]
     fn back(&self, src: &Padded, at: usize, from: usize, most: usize) -> usize {
         let most = most.min(from);
@@ -238,7 +240,7 @@ impl Padded {
         self.len
     }
 
-    /// The value from `at` on, with the padding.
+    /// Returns the value from `at` on, with the padding.
     #[inline]
     pub(super) fn from(&self, at: usize) -> &[u8] {
         &self.bytes[at..]

@@ -1,4 +1,4 @@
-//! Safe twin of the dictionary form, with the plainest data structures.
+//! Safe twin of the dictionary form, with the simplest data structures.
 
 use super::encode::ONCE_BYTES_MAX;
 use super::matcher::{HASH_BITS, WAYS};
@@ -10,7 +10,7 @@ use super::{
 use crate::codec::portable;
 use crate::codec::token::{MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN, SKIP_SHIFT, hash};
 
-/// The encoded form of `src` against `dictionary` if it is shorter; as
+/// Returns the encoded form of `src` against `dictionary` if it is shorter, like
 /// [`Encoder::encode_with`](crate::codec::Encoder::encode_with).
 pub fn encode_with(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
     if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
@@ -32,7 +32,7 @@ pub fn encode_with(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn encode(dictionary: &[u8], src: &[u8]) -> Vec<u8> {
-    // Literals, then position and length bits of what follows them.
+    // Literals, then the position and length bits of the match or run that follows them.
     let mut sequences: Vec<(&[u8], usize, usize)> = Vec::new();
     let mut anchor = 0;
     while let Some((at, from, len)) = find(dictionary, src, anchor) {
@@ -62,8 +62,8 @@ fn encode(dictionary: &[u8], src: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The longest match at the first position at or after `anchor` that has one: its start in `src`,
-/// its position in the dictionary, and its length.
+/// Returns the longest match at the first position at or after `anchor` that has one: its start in
+/// `src`, its position in the dictionary, and its length.
 fn find(dictionary: &[u8], src: &[u8], anchor: usize) -> Option<(usize, usize, usize)> {
     let slot = |four: &[u8]| {
         let four: [u8; 4] = four.try_into().expect("four bytes");
@@ -96,12 +96,12 @@ fn find(dictionary: &[u8], src: &[u8], anchor: usize) -> Option<(usize, usize, u
     None
 }
 
-/// The number of equal bytes at the start of both.
+/// Returns the number of equal bytes at the start of both.
 fn pairs(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Decodes `src` to `raw_len` bytes, as [`decode_with`](crate::codec::decode_with).
+/// Decodes `src` to `raw_len` bytes, like [`decode_with`](crate::codec::decode_with).
 pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let dictionary = &dictionary[dictionary.len().saturating_sub(DICTIONARY_BYTES_MAX)..];
     let (&count, rest) = src.split_first()?;

@@ -4,9 +4,10 @@
 use super::matcher::{Matcher, Padded};
 use super::{LENGTH_BITS, MATCH_BYTES_MAX, RUN, RUN_BYTES, SEQUENCES_MAX, head_len};
 
-/// Bytes that are copied at once, of which only some may be needed.
+/// Number of bytes that are copied at once; some of them may not be needed.
 const COPY_BYTES: usize = 16;
-/// Sequences that one match may need after the runs before it: one for literals, one for itself.
+/// Number of sequences that one match may need after the preceding runs: one for literals, one for
+/// the match.
 pub(super) const SEQUENCES_LEFT: usize = 2;
 
 /// The sequences of the value being encoded, in the order of the stored form.
@@ -17,7 +18,7 @@ pub(in crate::codec) struct Sequences {
     matches: Box<[[u8; 2]; SEQUENCES_MAX]>,
     /// Literal counts, at most 15 each.
     lengths: Box<[u8; SEQUENCES_MAX + 1]>,
-    /// All literals, with room for an overlong copy after them.
+    /// All literals, followed by room for a copy that is too long.
     literals: Vec<u8>,
     literals_len: usize,
 }
@@ -56,7 +57,7 @@ impl Sequences {
             self.literals.resize(wanted, 0);
         }
         (self.count, self.literals_len) = (0, 0);
-        // What the runs before one match may need.
+        // Number of sequences that the runs before one match may need.
         let left = SEQUENCES_LEFT + self.src.len() / (RUN_BYTES * (MATCH_BYTES_MAX - 1));
         let mut anchor = 0;
         while let Some(found) = matcher.find(&self.src, anchor) {
@@ -91,8 +92,8 @@ impl Sequences {
         self.literals_len += len;
     }
 
-    /// Announces literals as runs, after the remainder that does not fill one. Returns how many are
-    /// still to be announced.
+    /// Records literals as runs, after the remainder that does not fill a run. Returns the number
+    /// of literals that are not yet recorded.
     #[cold]
     fn push_runs(&mut self, mut literals: usize) -> usize {
         while literals >= RUN_BYTES {

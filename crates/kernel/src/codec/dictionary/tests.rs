@@ -5,7 +5,7 @@ use super::*;
 use crate::codec::tests::Random;
 use crate::codec::{Encoder, RAW_BYTES_MAX, twin};
 
-/// Encodes with an encoder that has seen other values, and decodes with both decoders.
+/// Encodes with a used encoder, and decodes with both decoders.
 fn round_trip(encoder: &mut Encoder, matcher: &Matcher, value: &[u8]) -> Option<Vec<u8>> {
     let mut stored = Vec::new();
     let shorter = encoder.encode_with(matcher, value, &mut stored);
@@ -24,7 +24,8 @@ fn round_trip(encoder: &mut Encoder, matcher: &Matcher, value: &[u8]) -> Option<
     Some(stored)
 }
 
-/// Both decoders, from allocations that end where the bytes do, and with other bytes behind.
+/// Decodes with both decoders, from allocations that end where the bytes do, and with other bytes
+/// after them.
 fn decode_all(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let expected = twin::decode_with(dictionary, src, raw_len);
     let dictionary = Dictionary::new(dictionary);
@@ -86,7 +87,10 @@ fn records_that_share_structure_are_small_alone() {
     let mut encoder = Encoder::new();
     for number in [2_345_678, 98_765_432] {
         let value = record(number);
-        assert!(twin::encode(value.as_bytes()).is_none(), "nothing within");
+        assert!(
+            twin::encode(value.as_bytes()).is_none(),
+            "the value alone must not shrink"
+        );
         let stored = round_trip(&mut encoder, &matcher, value.as_bytes());
         assert!(stored.is_some_and(|stored| stored.len() < 19));
     }
@@ -104,7 +108,10 @@ fn values_that_repeat_themselves_are_encoded_plain() {
     }
     let matcher = Matcher::new(&[7; DICTIONARY_BYTES_MAX + 1]);
     let stored = round_trip(&mut Encoder::new(), &matcher, &[7; 100]).expect("shrinks");
-    assert_eq!(stored[0], PLAIN, "the dictionary is too long for positions");
+    assert_eq!(
+        stored[0], PLAIN,
+        "the dictionary is too long for match positions"
+    );
 }
 
 #[test]
@@ -138,8 +145,8 @@ fn a_value_of_more_matches_than_are_counted_ends_in_literals() {
     }
 }
 
-/// As many sequences as there can be: dense matches first, then such as need a run of literals
-/// each.
+/// The maximum number of sequences: dense matches first, then matches that each need a run of
+/// literals.
 #[test]
 fn the_longest_value_has_room_for_all_its_sequences() {
     let mut random = Random::new(8);
@@ -152,7 +159,7 @@ fn the_longest_value_has_room_for_all_its_sequences() {
             value.extend((0..gap).map(|_| random.byte() | 128));
         }
         value.truncate(RAW_BYTES_MAX);
-        // What does not shrink enough is stored in another way: the twin says which.
+        // A value that does not shrink enough is stored in another form, which the twin determines.
         round_trip(&mut Encoder::new(), &matcher, &value);
         let text = vec![b'w'; DICTIONARY_BYTES_MAX];
         round_trip(&mut Encoder::new(), &Matcher::new(&text), &value);
@@ -190,12 +197,16 @@ fn malformed_values_one_by_one() {
         "across its end"
     );
     let [a, b] = word(2046, 31);
-    assert_eq!(decode_all(dictionary, &[1, a, b, 0], 32), None, "behind it");
+    assert_eq!(
+        decode_all(dictionary, &[1, a, b, 0], 32),
+        None,
+        "after its end"
+    );
     let [a, b] = word(2047, 0);
     assert_eq!(
         decode_all(dictionary, &[1, a, b, 0], 0),
         None,
-        "a run of none"
+        "an empty run"
     );
     let [a, b] = word(2047, 1);
     assert_eq!(
@@ -203,7 +214,7 @@ fn malformed_values_one_by_one() {
         None,
         "a run cut short"
     );
-    assert_eq!(decode_all(dictionary, &[], 0), None, "nothing at all");
+    assert_eq!(decode_all(dictionary, &[], 0), None, "empty input");
     assert_eq!(decode_all(dictionary, &[0], 0).as_deref(), Some(&[][..]));
     assert_eq!(
         decode_all(dictionary, &[0, 9], 1).as_deref(),
@@ -244,7 +255,7 @@ fn hostile_bytes_are_decoded_alike() {
         src[0] = u8::try_from(count).expect("less than 20");
         let literals = random.below(150);
         src.extend((0..literals).map(|_| random.byte()));
-        // The length that it would have, and another.
+        // The length that the value would have, and another.
         let words = src[1..=2 * count]
             .chunks(2)
             .map(|word| u16::from_le_bytes([word[0], word[1]]));
@@ -309,11 +320,11 @@ fn parts_are_what_is_copied() {
     assert_eq!(bytes, stored.len());
 }
 
-/// A value of `count` sequences with matches anywhere within a dictionary of `len` bytes, and what
-/// it stands for.
+/// Returns a value of `count` sequences with matches anywhere within a dictionary of `len` bytes,
+/// and its decoded form.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "numbers below what each is stored in"
+    reason = "numbers fit the types that store them"
 )]
 fn sequences(random: &mut Random, count: usize, len: usize) -> (Vec<u8>, usize) {
     let mut stored = vec![0; head_len(count)];
@@ -323,7 +334,7 @@ fn sequences(random: &mut Random, count: usize, len: usize) -> (Vec<u8>, usize) 
         let few = random.below(RUN_BYTES);
         stored[1 + 2 * count + index / 2] |= (few << (4 * (index % 2))) as u8;
         let match_len = 1 + random.below(MATCH_BYTES_MAX.min(len));
-        // Often one that ends where the dictionary does.
+        // Often a match that ends where the dictionary does.
         let place = (len - match_len).min(random.below(2 * len));
         let word = (place << LENGTH_BITS | (match_len - 1)) as u16;
         stored[1 + 2 * index..3 + 2 * index].copy_from_slice(&word.to_le_bytes());
@@ -346,8 +357,8 @@ fn as_many_sequences_as_are_looked_at_together_and_more() {
             decode_all(&words, &stored, raw_len).is_some(),
             "{count} of {len}"
         );
-        // The last match may end after a dictionary that is one byte shorter; a literal less, or
-        // more, is one too few or too many.
+        // The last match may end after a dictionary that is one byte shorter; a missing or extra
+        // literal makes the length wrong by one.
         let shorter = decode_all(&words[..len - 1], &stored, raw_len);
         assert!(shorter.is_none_or(|raw| raw.len() == raw_len));
         assert_eq!(decode_all(&words, &stored, raw_len - 1), None);

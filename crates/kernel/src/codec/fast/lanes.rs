@@ -1,22 +1,22 @@
-//! Fast path of the encoder: comparing and copying many bytes at once. Values with long matches or
-//! many literals gain.
+//! Fast path of the encoder: comparing and copying many bytes at once. It benefits values with long
+//! matches or many literals.
 //!
-//! [`Words`] works everywhere; `Wide` uses 64-byte masked vectors. Both give the same bytes.
+//! [`Words`] works everywhere; `Wide` uses 64-byte masked vectors. Both produce the same bytes.
 
 #![allow(
     unsafe_code,
-    reason = "loads and copies under bounds that each function states"
+    reason = "loads and copies within bounds that each function documents"
 )]
 
 use crate::codec::copy;
 
-/// Bytes after the room of an encoded value that copies may overwrite.
+/// Number of bytes after the room of an encoded value that copies may overwrite.
 pub(in crate::codec) const SLACK_BYTES: usize = 64;
 
-/// How bytes are compared and copied.
+/// Ways of comparing and copying bytes.
 pub(in crate::codec) trait Lanes {
-    /// Where the run at `end` stops being equal to the run `offset` bytes before it; at most the
-    /// length of `src`.
+    /// Returns the position where the run at `end` stops being equal to the run `offset` bytes
+    /// before it; at most the length of `src`.
     ///
     /// # Safety
     ///
@@ -28,14 +28,14 @@ pub(in crate::codec) trait Lanes {
     /// # Safety
     ///
     /// The processor has the instructions of these lanes. `literals.len()` plus [`SLACK_BYTES`]
-    /// bytes are writable at `to`, apart from `literals`.
+    /// bytes are writable at `to` and do not overlap `literals`.
     unsafe fn copy(literals: &[u8], to: *mut u8);
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(in crate::codec) use wide::Wide;
 
-/// Compares eight bytes at a time, copies sixteen.
+/// Compares 8 bytes and copies 16 bytes at a time.
 pub(in crate::codec) struct Words;
 
 impl Lanes for Words {
@@ -45,7 +45,7 @@ impl Lanes for Words {
         while end + 8 <= src.len() {
             // SAFETY: `end + 8 <= src.len()` is the loop's condition.
             let here = unsafe { copy::load_u64(src, end) };
-            // SAFETY: the caller promises `1 <= offset <= end`, so this load begins before the
+            // SAFETY: the caller promises `1 <= offset <= end`, so this load starts before the
             // other.
             let earlier = unsafe { copy::load_u64(src, end - offset) };
             let differing = here ^ earlier;
@@ -62,14 +62,14 @@ impl Lanes for Words {
 
     #[inline]
     unsafe fn copy(literals: &[u8], to: *mut u8) {
-        // SAFETY: the caller promises room for the literals, apart from them.
+        // SAFETY: the caller promises room for the literals that does not overlap them.
         unsafe { copy::copy_exact(literals.as_ptr(), to, literals.len()) };
     }
 }
 
-/// As [`Lanes::run_end`], fewer than eight bytes before the end of `src`. Uses one load that
-/// reaches back before `end`, if possible: in a loop over bytes the processor would mispredict the
-/// exit.
+/// Like [`Lanes::run_end`], but for fewer than eight bytes before the end of `src`. Uses one load
+/// that reaches back before `end`, if possible: the processor would mispredict the exit of a loop
+/// over bytes.
 #[inline]
 fn tail_end(src: &[u8], mut end: usize, offset: usize) -> usize {
     debug_assert!(end < src.len() && end + 8 > src.len());
@@ -101,11 +101,11 @@ mod wide {
 
     use super::{Lanes, SLACK_BYTES};
 
-    /// Bytes of a vector. A copy overwrites at most this many past its end.
+    /// Number of bytes in a vector. A copy overwrites at most this many bytes past its end.
     const LANES: usize = 64;
     const _: () = assert!(LANES <= SLACK_BYTES);
 
-    /// 64 bytes at a time: AVX-512 F and BW, BMI1 and BMI2.
+    /// Processes 64 bytes at a time with AVX-512 F and BW, BMI1 and BMI2.
     pub(in crate::codec) struct Wide;
 
     impl Lanes for Wide {
@@ -130,7 +130,7 @@ mod wide {
             let mask = first(src.len() - end);
             // SAFETY: the mask has no bit at or after `src.len() - end`.
             let here = unsafe { load(mask, &src[end..]) };
-            // SAFETY: from `end - offset` on there are at least as many bytes.
+            // SAFETY: at least as many bytes follow `end - offset`.
             let earlier = unsafe { load(mask, &src[end - offset..]) };
             let differing = _mm512_cmpneq_epu8_mask(here, earlier);
             if differing != 0 {
@@ -141,7 +141,7 @@ mod wide {
         end
     }
 
-    /// The first `len` lanes, or all.
+    /// Returns a mask of the first `len` lanes, or of all.
     #[target_feature(enable = "bmi2")]
     #[inline]
     fn first(len: usize) -> u64 {
@@ -150,7 +150,7 @@ mod wide {
         _bzhi_u64(u64::MAX, len)
     }
 
-    /// The bytes that a mask selects, zeros elsewhere.
+    /// Returns the bytes that a mask selects, zeros elsewhere.
     ///
     /// # Safety
     ///
@@ -165,7 +165,7 @@ mod wide {
 
     /// # Safety
     ///
-    /// As [`Lanes::copy`]'s.
+    /// Same as for [`Lanes::copy`].
     #[target_feature(enable = "avx512f,avx512bw,bmi2")]
     #[inline]
     unsafe fn copy(literals: &[u8], to: *mut u8) {
@@ -175,10 +175,11 @@ mod wide {
             let mask = first(rest.len());
             // SAFETY: the mask has no bit at or after the rest's length.
             let lanes = unsafe { load(mask, rest) };
-            // SAFETY: `at` is below the length, so this lies within what the caller lets us write.
+            // SAFETY: `at` is below the length, so this lies within the memory that the caller
+            // allows to be written.
             let to = unsafe { to.add(at) };
             // SAFETY: the store ends less than `SLACK_BYTES` after the literals' end, where the
-            // caller lets us write.
+            // caller allows writes.
             unsafe { _mm512_storeu_si512(to.cast(), lanes) };
             at += LANES;
         }
@@ -189,7 +190,7 @@ mod wide {
 mod tests {
     use super::{Lanes, SLACK_BYTES, Words};
 
-    /// Every position of the first difference, at every length and distance, or none.
+    /// Tests every position of the first difference, or none, at every length and distance.
     fn runs_end_where_they_differ<L: Lanes>() {
         let distances = if cfg!(miri) { 1..4 } else { 1..80 };
         for offset in distances {
@@ -200,7 +201,8 @@ mod tests {
                 }
                 for differs in 0..run {
                     src[offset + differs] ^= 0x80;
-                    // SAFETY: `offset` bytes and more; the caller has checked for the instructions.
+                    // SAFETY: `src` has at least `offset` bytes; the caller has checked for the
+                    // instructions.
                     let end = unsafe { L::run_end(&src, offset, offset) };
                     assert_eq!(end, offset + differs, "{offset} {run}");
                     src[offset + differs] ^= 0x80;
@@ -212,12 +214,12 @@ mod tests {
         }
     }
 
-    /// Everything is copied, and nothing after the slack is touched.
+    /// Checks that everything is copied and nothing after the slack is touched.
     fn copies_end_within_the_slack<L: Lanes>() {
         for len in 0..if cfg!(miri) { 40 } else { 300 } {
             let literals: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + SLACK_BYTES + 64];
-            // SAFETY: there are as many bytes and the slack; the caller has checked for the
+            // SAFETY: there is room for the literals and the slack; the caller has checked for the
             // instructions.
             unsafe { L::copy(&literals, to.as_mut_ptr()) };
             assert_eq!(to[..len], literals);
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn wide() {
         use crate::cpu::{Level, level};
-        // Without the instructions nothing uses it, so there is nothing to test.
+        // Without these instructions the function is unused, so there is nothing to test.
         if level() < Level::Avx512 {
             return;
         }

@@ -1,13 +1,13 @@
-//! Fast path of the decoder: rows of values, or of a long value's sequences, that have one
+//! Fast path of the decoder: rows of values, or of a long value's sequences, that have the same
 //! [shape](super::shape).
 //!
-//! Columns of records with fixed fields gain, and values half of which repeats. The first sequence
-//! of a row is decoded in full; the others are only compared with it, and two copies each remain:
-//! half of the instructions.
+//! It benefits columns of records with fixed fields, and values half of which repeats. The first
+//! sequence of a row is decoded in full; each of the others is only compared with it and copied
+//! with two moves, which takes half of the instructions.
 
 #![allow(
     unsafe_code,
-    reason = "copies inside reserved room, of parts whose places a shape has checked"
+    reason = "copies inside reserved room, of parts whose positions a shape has checked"
 )]
 
 use std::ops::Range;
@@ -20,45 +20,45 @@ use super::shape::Shape;
 use crate::cpu::{Level, level};
 use crate::prefetch::prefetch_span;
 
-/// How far ahead a long value, or a row of values, is prefetched. The processor's own prefetching
-/// stops at each 4 KiB page.
+/// Prefetch distance in a long value or a row of values. The hardware prefetcher stops at each 4
+/// KiB page.
 pub(in crate::codec) const BYTES_AHEAD: usize = 2048;
 
-/// How far decoding has come.
+/// Progress of decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::codec) struct Done {
-    /// Bytes read of the source.
+    /// Number of bytes read from the source.
     pub(in crate::codec) read: usize,
-    /// Bytes written for them.
+    /// Number of bytes written.
     pub(in crate::codec) written: usize,
 }
 
 /// Rows of sequences within a long value.
 #[derive(Debug, Default)]
 pub(in crate::codec) struct Rows {
-    /// The shape of the last row, if the sequence before this one came right after it.
+    /// The shape of the last row, if the sequence before this one followed it directly.
     last: Option<Shape>,
     is_one: bool,
 }
 
 impl Rows {
-    /// Whether a row may follow: this sequence begins like the last one, or the last one
+    /// Returns whether a row may follow: this sequence starts like the last one, or the last one
     /// interrupted a row.
     #[inline]
     pub(in crate::codec) fn may_go_on(&self, begins_alike: bool) -> bool {
         begins_alike || self.is_one
     }
 
-    /// Decodes the sequences after `src[stored]`, which stands for `stands` bytes, into `room` of
-    /// `to`, as far as they fit and have the shape of the row before that sequence, or else its own
-    /// shape. (Most rows continue after one sequence of another shape, caused by a byte that
-    /// happens to be equal.) Deliberately a call: text has few rows, and keeping a shape in the
-    /// decoder's loop cost it registers.
+    /// Decodes the sequences after `src[stored]`, which represents `stands` bytes, into `room` of
+    /// `to`, as far as they fit and have the shape of the row before that sequence, or else the
+    /// shape of that sequence. (Most rows continue after one sequence of another shape, caused by a
+    /// byte that happens to be equal.) Deliberately not inlined: text has few rows, and keeping a
+    /// shape in the decoder's loop used up registers.
     ///
     /// # Safety
     ///
-    /// The room is writable, and no part of `src`. The processor has the instructions of `R`.
-    /// (`stands` need not be right: it is compared with the sequence.)
+    /// The room is writable and does not overlap `src`. The processor has the instructions of `R`.
+    /// (`stands` need not be correct: it is compared with the sequence.)
     #[inline(never)]
     pub(in crate::codec) unsafe fn go_on<R: Runs>(
         &mut self,
@@ -81,23 +81,23 @@ impl Rows {
         let Some(shape) = &self.last else {
             return Done::default();
         };
-        // SAFETY: the room begins there.
+        // SAFETY: the room starts there.
         let to = unsafe { to.add(room.start) };
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises the same.
         unsafe { decode_runs::<R>(rest, shape, to, room.len()) }
     }
 }
 
-/// Decodes the values of this shape at the start of `src` to `to`, up to the first of another
-/// shape, and as many as fit `room` bytes.
+/// Decodes the values of this shape at the start of `src` to `to`, up to the first value of another
+/// shape, and as many as fit in `room` bytes.
 ///
 /// # Safety
 ///
-/// `room` bytes are writable at `to`, and no part of `src`.
+/// `room` bytes are writable at `to` and do not overlap `src`.
 pub(in crate::codec) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8, room: usize) -> Done {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if level() >= Level::Avx2 {
-        // SAFETY: the level just read says that this processor has AVX2; the caller promises the
+        // SAFETY: the level just read means that this processor has AVX2; the caller promises the
         // rest.
         return unsafe { decode_runs::<Wide<true>>(src, shape, to, room) };
     }
@@ -105,11 +105,11 @@ pub(in crate::codec) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8, ro
     unsafe { decode_runs::<Words>(src, shape, to, room) }
 }
 
-/// [`decode`] with copies of one kind, or with copies for runs of the shape's lengths.
+/// Like [`decode`], but with copies of one kind, or with copies for runs of the shape's lengths.
 ///
 /// # Safety
 ///
-/// As for [`decode`]; and the processor has the instructions of `R`.
+/// Same as for [`decode`]; in addition, the processor has the instructions of `R`.
 #[inline]
 pub(in crate::codec) unsafe fn decode_runs<R: Runs>(
     src: &[u8],
@@ -130,11 +130,11 @@ pub(in crate::codec) unsafe fn decode_runs<R: Runs>(
         // and `R` has vectors.
         return unsafe { row(src, shape, to, room) };
     }
-    // SAFETY: as the caller promises; such runs may have any length.
+    // SAFETY: the caller promises the same; such runs may have any length.
     unsafe { decode_by::<R, R, R>(src, shape, to, room) }
 }
 
-/// The size of the two moves, from both ends, that copy a run of this length.
+/// Returns the size of the two moves, from both ends, that copy a run of this length.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn pair_of(run: usize) -> Option<usize> {
     match run {
@@ -144,12 +144,12 @@ fn pair_of(run: usize) -> Option<usize> {
     }
 }
 
-/// [`decode_by`] with vectors. Never inlined: in the decoder's loop all that this keeps in
-/// registers would be loaded from the stack for each value.
+/// Calls [`decode_by`] with vectors. Never inlined, because in the decoder's loop its registers
+/// would be reloaded from the stack for each value.
 ///
 /// # Safety
 ///
-/// As for [`decode_by`]; and the processor has AVX2.
+/// Same as for [`decode_by`]; in addition, the processor has AVX2.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 #[inline(never)]
@@ -159,16 +159,16 @@ unsafe fn decode_vectors<R: Runs, L: Copies, M: Copies>(
     to: *mut u8,
     room: usize,
 ) -> Done {
-    // SAFETY: what the caller promises.
+    // SAFETY: the caller promises the same.
     unsafe { decode_by::<R, L, M>(src, shape, to, room) }
 }
 
-/// [`decode`] with the prefetching of `R`, literals copied by `L` and matches copied by `M`.
+/// Like [`decode`], but prefetches like `R`, copies literals with `L` and copies matches with `M`.
 ///
 /// # Safety
 ///
-/// As for [`decode`]; the processor has the instructions of both, and they copy runs of the shape's
-/// lengths.
+/// Same as for [`decode`]; the processor has the instructions of both, and they copy runs of the
+/// shape's lengths.
 #[expect(
     clippy::inline_always,
     reason = "compiled for the caller's instructions"
@@ -187,12 +187,13 @@ unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
         && shape.is_of(value)
     {
         if R::AHEAD {
-            // Also after the last value: if they are a page's, a scan reads those of the next page.
+            // Prefetches also after the last value: if the values are a page's, a scan reads the
+            // next page's values.
             prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
         }
         // SAFETY: `written <= room`.
         let to = unsafe { to.add(written) };
-        // SAFETY: `raw_len` bytes of the room are left, and apart.
+        // SAFETY: `raw_len` bytes of the room are left and do not overlap `src`.
         unsafe { copy_parts::<L, M>(value, shape, to) };
         written += raw_len;
         rest = behind;
@@ -205,8 +206,8 @@ unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
 ///
 /// # Safety
 ///
-/// The value has the shape. Its decoded form fits at `to`, apart from `value`. `L` and `M` as for
-/// [`decode_by`].
+/// The value has the shape. Its decoded form fits at `to` and does not overlap `value`. `L` and `M`
+/// are as for [`decode_by`].
 #[expect(
     clippy::inline_always,
     reason = "compiled for the caller's instructions"
@@ -214,14 +215,14 @@ unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
 #[inline(always)]
 unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut u8) {
     debug_assert!(shape.is_of(value));
-    // SAFETY: the literals lie within a value of this shape, and so does the match, which is a part
+    // SAFETY: the literals lie within a value of this shape, and so does the match, which is part
     // of them.
     let from = unsafe { value.as_ptr().add(shape.literals_at) };
     // SAFETY: as above.
     let again = unsafe { value.as_ptr().add(shape.match_at) };
-    // SAFETY: a value of this shape stands for its literals and, after them, the match.
+    // SAFETY: a value of this shape represents its literals followed by the match.
     let behind = unsafe { to.add(shape.literals) };
-    // SAFETY: as above; the room is apart from the value.
+    // SAFETY: as above; the room does not overlap the value.
     unsafe { L::copy_exact(from, to, shape.literals) };
     // SAFETY: as above.
     unsafe { M::copy_exact(again, behind, shape.len) };
@@ -230,7 +231,7 @@ unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "lengths are reduced to what a sequence stores"
+    reason = "lengths fit the fields of a sequence"
 )]
 mod tests {
     use super::Words;
@@ -239,7 +240,8 @@ mod tests {
     use crate::codec::tests::Random;
     use crate::codec::{decode, decode_each, twin};
 
-    /// A sequence of random literals whose match has `len` bytes and begins `offset` before.
+    /// Appends a sequence of random literals whose match has `len` bytes and starts `offset` bytes
+    /// earlier.
     fn push_sequence(
         random: &mut Random,
         literals: usize,
@@ -254,14 +256,15 @@ mod tests {
         to.extend((len - 4).checked_sub(15).map(|more| more as u8));
     }
 
-    /// Lengths of a sequence: literals, and a match within them that may begin and end anywhere.
+    /// Returns the lengths of a sequence: literals, and a match within them that may start and end
+    /// anywhere.
     fn lengths(random: &mut Random) -> (usize, u16, usize) {
         let literals = 4 + random.below(100);
         let offset = 4 + random.below(literals - 3);
         (literals, offset as u16, 4 + random.below(offset - 3))
     }
 
-    /// What the twin makes of each value of a row.
+    /// Decodes each value of a row with the twin.
     fn each_by_twin(row: &[u8], stored_len: usize, raw_len: usize) -> Option<Vec<u8>> {
         let values = row.chunks(stored_len);
         let values: Option<Vec<_>> = values.map(|value| twin::decode(value, raw_len)).collect();
@@ -291,7 +294,7 @@ mod tests {
         // If the room ends earlier, nothing after the last value that fits is touched.
         let cut = alike.written.saturating_sub(1);
         wide.fill(0);
-        // SAFETY: there is room for more than that.
+        // SAFETY: there is room for more than `cut` bytes.
         let fewer = unsafe { super::decode(row, &shape, wide.as_mut_ptr(), cut) };
         assert_eq!(fewer.written, cut / raw_len * raw_len);
         assert!(wide[fewer.written..].iter().all(|&byte| byte == 0));
@@ -305,7 +308,7 @@ mod tests {
             let mut row = Vec::new();
             let count = 1 + random.below(20);
             for _ in 0..count {
-                // Equally long, but from elsewhere within the literals.
+                // A match of the same length, but from another position within the literals.
                 let other = len as u16 + random.below(literals + 1 - len) as u16;
                 let offset = if random.below(6) == 0 { other } else { offset };
                 push_sequence(&mut random, literals, offset, len, &mut row);
@@ -343,7 +346,7 @@ mod tests {
                 for _ in 0..random.below(9) {
                     push_sequence(&mut random, literals, offset, len, &mut src);
                     raw_len += literals + len;
-                    // Another sequence between, after which the row continues.
+                    // A different sequence in between, after which the row continues.
                     if random.below(5) == 0 {
                         let (literals, offset, len) = lengths(&mut random);
                         push_sequence(&mut random, literals, offset, len, &mut src);

@@ -1,15 +1,18 @@
-//! Fast path of the decoder: copies of runs whose length is known exactly, by 16 bytes everywhere
-//! and by 32 with AVX2. Long literals and matches gain.
+//! Fast path of the decoder: copies of runs whose length is known exactly, 16 bytes at a time, or
+//! 32 with AVX2. It benefits long literals and matches.
 //!
 //! The kind of copy is chosen once for a row of values or for a long value; a separate call for
-//! each short value would cost what it saves. (One 64-byte masked move per run was slower than two
-//! overlapping moves of 32 bytes: nearly every such store crosses a line.)
+//! each short value would cost as much as it saves. (One 64-byte masked move per run was slower
+//! than two overlapping moves of 32 bytes: nearly every such store crosses a line.)
 
-#![allow(unsafe_code, reason = "copies under bounds that each function states")]
+#![allow(
+    unsafe_code,
+    reason = "copies within bounds that each function documents"
+)]
 
 use crate::codec::copy;
 
-/// How one run is copied.
+/// Ways of copying one run.
 pub(in crate::codec) trait Copies {
     /// Copies exactly `len` bytes.
     ///
@@ -20,17 +23,17 @@ pub(in crate::codec) trait Copies {
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize);
 }
 
-/// How the runs of a value are copied.
+/// Ways of copying the runs of a value.
 pub(in crate::codec) trait Runs: Copies {
-    /// For long values.
+    /// Whether the type is meant for long values.
     const LONG: bool;
-    /// So long that the source is prefetched.
+    /// Whether values are so long that the source is prefetched.
     const AHEAD: bool;
-    /// Uses AVX2.
+    /// Whether AVX2 is used.
     const VECTORS: bool;
 }
 
-/// By 16 bytes.
+/// Copies 16 bytes at a time.
 pub(in crate::codec) struct Words;
 
 impl Runs for Words {
@@ -42,12 +45,12 @@ impl Runs for Words {
 impl Copies for Words {
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
-        // SAFETY: the caller promises `len` bytes on both sides, apart.
+        // SAFETY: the caller promises `len` bytes on both sides without overlap.
         unsafe { copy::copy_exact(from, to, len) }
     }
 }
 
-/// As [`Words`], for long values: takes the decoder's branches of [`Wide`] where there are no
+/// Like [`Words`], but for long values: takes the decoder's branches of [`Wide`] where there are no
 /// vectors, as under Miri.
 #[cfg(test)]
 pub(in crate::codec) struct LongWords;
@@ -67,8 +70,8 @@ impl Copies for LongWords {
     }
 }
 
-/// Two moves of `BYTES`, from both ends, for runs of `BYTES` to `2 * BYTES`. Meant for callers that
-/// checked the lengths once for a whole row.
+/// Copies runs of `BYTES` to `2 * BYTES` with two moves of `BYTES`, one from each end. Meant for
+/// callers that have checked the lengths once for a whole row.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(in crate::codec) struct Ends<const BYTES: usize>;
 
@@ -77,7 +80,7 @@ impl<const BYTES: usize> Copies for Ends<BYTES> {
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         debug_assert!((BYTES..=2 * BYTES).contains(&len));
-        // SAFETY: the caller promises `len` bytes on both sides, apart, and
+        // SAFETY: the caller promises `len` bytes on both sides without overlap, and
         // `BYTES <= len <= 2 * BYTES`.
         unsafe { copy::copy_ends::<BYTES>(from, to, len) }
     }
@@ -92,10 +95,10 @@ mod wide {
 
     use super::{Copies, Runs, copy};
 
-    /// Bytes of a vector.
+    /// Number of bytes in a vector.
     const LANES: usize = 32;
 
-    /// By 32 bytes (AVX2), for runs that take one or two vectors.
+    /// Copies 32 bytes at a time (AVX2), for runs that take one or two vectors.
     pub(in crate::codec) struct Wide<const AHEAD: bool>;
 
     impl<const AHEAD: bool> Runs for Wide<AHEAD> {
@@ -112,16 +115,16 @@ mod wide {
         }
     }
 
-    /// As [`Copies::copy_exact`], with two vectors that may overlap.
+    /// Like [`Copies::copy_exact`], but with two vectors that may overlap.
     ///
     /// # Safety
     ///
-    /// As for [`Copies::copy_exact`].
+    /// Same as for [`Copies::copy_exact`].
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         if !(LANES..=2 * LANES).contains(&len) {
-            // SAFETY: the caller promises `len` bytes on both sides, apart.
+            // SAFETY: the caller promises `len` bytes on both sides without overlap.
             return unsafe { copy::copy_exact(from, to, len) };
         }
         // SAFETY: the vector ends where the run ends, and the run is no shorter.
@@ -132,7 +135,7 @@ mod wide {
         let last = unsafe { _mm256_loadu_si256(last.cast()) };
         // SAFETY: as `last`.
         let end = unsafe { to.add(len - LANES) };
-        // SAFETY: the caller promises `len` writable bytes, which are no fewer.
+        // SAFETY: the caller promises `len` writable bytes, which is at least as many.
         unsafe { _mm256_storeu_si256(to.cast(), first) };
         // SAFETY: as above.
         unsafe { _mm256_storeu_si256(end.cast(), last) };
@@ -143,13 +146,12 @@ mod wide {
 mod tests {
     use super::{Copies, Words};
 
-    /// Everything is copied, and nothing else is touched.
+    /// Checks that everything is copied and nothing else is touched.
     fn runs_arrive<R: Copies>(lens: std::ops::Range<usize>) {
         for len in lens {
             let bytes: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + 64];
-            // SAFETY: there are as many bytes on both sides; the caller has checked for the
-            // instructions.
+            // SAFETY: both sides have `len` bytes; the caller has checked for the instructions.
             unsafe { R::copy_exact(bytes.as_ptr(), to.as_mut_ptr(), len) };
             assert_eq!(to[..len], bytes);
             assert_eq!(to[len..], [0; 64]);
@@ -165,7 +167,7 @@ mod tests {
     #[test]
     fn wide() {
         use crate::cpu::{Level, level};
-        // Without the instructions nothing uses it, so there is nothing to test.
+        // Without these instructions the function is unused, so there is nothing to test.
         if level() >= Level::Avx2 {
             runs_arrive::<super::Wide<true>>(0..300);
             runs_arrive::<super::Ends<16>>(16..33);

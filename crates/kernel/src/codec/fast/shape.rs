@@ -1,20 +1,20 @@
 //! Shape of an encoded value that is one sequence whose match lies within its own literals.
 //!
-//! Data that gains: columns of records with fixed fields, and values half of which repeats. Their
-//! sequence bytes are the same at the same places, so they are checked once, and each further value
-//! is two copies ([rows](super::row)).
+//! It benefits columns of records with fixed fields, and values half of which repeats. Their
+//! sequence bytes are the same at the same offsets, so they are checked once, and each further
+//! value takes two copies ([rows](super::row)).
 
 use crate::codec::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
 
-/// Where the parts of such an encoded value are.
+/// The positions of the parts of such an encoded value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::codec) struct Shape {
-    /// Bytes of the value as it is encoded.
+    /// Length of the encoded value.
     pub(in crate::codec) stored_len: usize,
-    /// Where the literals begin, and how many there are.
+    /// Position and number of the literals.
     pub(in crate::codec) literals_at: usize,
     pub(in crate::codec) literals: usize,
-    /// Where in the encoded value the match begins, and its length.
+    /// Position of the match in the encoded value, and its length.
     pub(in crate::codec) match_at: usize,
     pub(in crate::codec) len: usize,
     /// The first two and the last four bytes, masked to those that belong to the sequence.
@@ -25,8 +25,8 @@ pub(in crate::codec) struct Shape {
 }
 
 impl Shape {
-    /// The shape of `value`, which stands for `raw_len` bytes. `None` if the value has no such
-    /// shape, or if either length takes more than one extension byte.
+    /// Returns the shape of `value`, which represents `raw_len` bytes, or `None` if the value has
+    /// no such shape or if either length takes more than one extension byte.
     pub(in crate::codec) fn of(value: &[u8], raw_len: usize) -> Option<Shape> {
         let (&[token, more], _) = value.split_first_chunk()?;
         let mut literals = literal_half(token);
@@ -68,7 +68,8 @@ impl Shape {
         Some(shape)
     }
 
-    /// Whether `value` has this shape. It must be as long as the value that this is the shape of.
+    /// Returns whether `value` has this shape. It must be as long as the value that this shape was
+    /// taken from.
     #[inline]
     pub(in crate::codec) fn is_of(&self, value: &[u8]) -> bool {
         debug_assert_eq!(value.len(), self.stored_len);
@@ -79,12 +80,12 @@ impl Shape {
     }
 }
 
-/// What an extension byte adds to a length, if no other follows it.
+/// Returns the number that an extension byte adds to a length, if no other extension byte follows.
 fn one_more(byte: u8) -> Option<usize> {
     (byte < u8::MAX).then_some(byte.into())
 }
 
-/// The first two and the last four bytes.
+/// Returns the first two and the last four bytes.
 #[inline]
 fn ends(value: &[u8]) -> Option<(u16, u32)> {
     let front = u16::from_le_bytes(*value.first_chunk()?);
@@ -95,8 +96,7 @@ fn ends(value: &[u8]) -> Option<(u16, u32)> {
 mod tests {
     use super::Shape;
 
-    /// A sequence with the literals 0, 1, 2 ... and these bytes of lengths; also what it stands for
-    /// if they are taken literally.
+    /// Returns a sequence with the literals 0, 1, 2 ... and the given length bytes.
     fn value(token: u8, more: &[u8], literals: u8, behind: &[u8]) -> Vec<u8> {
         let literals: Vec<u8> = (0..literals).collect();
         [&[token], more, &literals, behind].concat()
@@ -113,7 +113,7 @@ mod tests {
         let shape = Shape::of(&long, 100).unwrap();
         assert_eq!((shape.literals_at, shape.literals), (2, 50));
         assert_eq!((shape.match_at, shape.len, shape.stored_len), (2, 50, 55));
-        // Bytes that are no part of a length or an offset may differ; the others may not.
+        // Bytes that are not part of a length or an offset may differ; the others may not.
         for at in 0..long.len() {
             let mut other = long.clone();
             other[at] ^= 1;

@@ -1,8 +1,9 @@
-//! Fast path of the decoder: sequences whose literals and match are at most 18 bytes. Text gains.
+//! Fast path of the decoder: sequences whose literals and match are at most 18 bytes. It benefits
+//! text.
 //!
-//! No processor predicts how many bytes a length says to copy, so a branch on it is wrong half of
-//! the time and costs more than moving bytes that are not needed. Every run is therefore one move
-//! of fixed length, as in LZ4's decoder.
+//! Processors cannot predict how many bytes a length stands for, so a branch on a length is
+//! mispredicted half of the time and costs more than copying bytes that are not needed. Every run
+//! is therefore one move of fixed length, as in LZ4's decoder.
 
 #![allow(
     unsafe_code,
@@ -13,24 +14,25 @@ use super::row::Done;
 use crate::codec::copy;
 use crate::codec::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
 
-/// Most bytes that one such sequence takes, or that are read for it: token, literals, offset.
+/// Maximum number of bytes that such a sequence takes or that are read for it: token, literals,
+/// offset.
 const READ_MAX: usize = 1 + 16;
 const _: () = assert!(1 + (HALF_MAX - 1) + 2 <= READ_MAX);
-/// Longest match: one 16-byte move and the rest.
+/// Maximum match length: one 16-byte move plus the rest.
 const MATCH_BYTES_MAX: usize = MATCH_BYTES_MIN + HALF_MAX - 1;
 const _: () = assert!(MATCH_BYTES_MAX == 16 + 2);
-/// Most bytes written for one sequence, including unneeded ones.
+/// Maximum number of bytes written for one sequence, including unneeded ones.
 const WRITTEN_MAX: usize = HALF_MAX - 1 + MATCH_BYTES_MAX;
 
 /// Decodes sequences of `src` from `done` on to `to`, as long as both of their runs are short,
 /// [`READ_MAX`] bytes of `src` are left, and [`WRITTEN_MAX`] bytes of the first `end` are left.
-/// Returns how far it came. An error in the next sequence is left for the caller to find.
+/// Returns its progress. Leaves an error in the next sequence for the caller to detect.
 ///
 /// # Safety
 ///
-/// `end` bytes are writable at `to`, apart from `src`; the first `done.written` of them are
-/// initialised. On return, those before the returned position are. `done.read` is at most
-/// `src.len()`.
+/// `end` bytes are writable at `to` and do not overlap `src`; the first `done.written` of them are
+/// initialised. On return, those before the returned position are initialised. `done.read` is at
+/// most `src.len()`.
 #[expect(clippy::inline_always, reason = "inlined into the decoder's loop")]
 #[inline(always)]
 pub(in crate::codec) unsafe fn decode_short(
@@ -46,13 +48,13 @@ pub(in crate::codec) unsafe fn decode_short(
         // SAFETY: as above.
         let token = unsafe { at.read() };
         let (literals, half) = (literal_half(token), match_half(token));
-        // SAFETY: `READ_MAX` bytes are left, of which the literals take fewer than sixteen.
+        // SAFETY: `READ_MAX` bytes are left, and the literals take fewer than sixteen of them.
         let behind = unsafe { at.add(1 + literals) };
         if literals == HALF_MAX || half == HALF_MAX {
             break;
         }
-        // SAFETY: two bytes after at most fourteen literals are within `READ_MAX`; an array of
-        // bytes has no alignment.
+        // SAFETY: two bytes after at most fourteen literals are within `READ_MAX`; a byte array
+        // needs no alignment.
         let offset = usize::from(u16::from_le_bytes(unsafe {
             behind.cast::<[u8; 2]>().read()
         }));
@@ -64,15 +66,15 @@ pub(in crate::codec) unsafe fn decode_short(
         let from = unsafe { at.add(1) };
         // SAFETY: `done.written <= end`.
         let first = unsafe { to.add(done.written) };
-        // SAFETY: `WRITTEN_MAX`, which is left of the room, exceeds sixteen; and the room is apart
-        // from `src`.
+        // SAFETY: `WRITTEN_MAX` bytes of the room are left, which is more than sixteen, and the
+        // room does not overlap `src`.
         unsafe { copy::copy_16(from, first) };
         // SAFETY: the literals lie within the room.
         let target_at = unsafe { to.add(target) };
         // SAFETY: `offset <= target`.
         let from = unsafe { target_at.cast_const().sub(offset) };
         // SAFETY: `WRITTEN_MAX` has eighteen bytes after the literals. All bytes before those are
-        // initialised, and so are sixteen that begin at least sixteen earlier.
+        // initialised, and so are sixteen that start at least sixteen earlier.
         unsafe { copy::copy_16(from, target_at) };
         // SAFETY: as above; what the previous move wrote may be read.
         unsafe { copy::copy_2_at(from, target_at, 16) };
@@ -85,13 +87,13 @@ pub(in crate::codec) unsafe fn decode_short(
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "lengths and offsets are reduced to what a sequence stores"
+    reason = "lengths and offsets fit the fields of a sequence"
 )]
 mod tests {
     use crate::codec::tests::Random;
     use crate::codec::{decode, decode_into, decode_until, twin};
 
-    /// A sequence of random literals and a match of `len` bytes at `offset`, both short.
+    /// Appends a sequence of random literals and a match of `len` bytes at `offset`, both short.
     fn push(random: &mut Random, literals: usize, offset: usize, len: usize, to: &mut Vec<u8>) {
         to.push((literals << 4 | (len - 4)) as u8);
         to.extend((0..literals).map(|_| random.byte()));
@@ -122,7 +124,7 @@ mod tests {
             while raw_len < whole {
                 let literals = random.below(15).max(usize::from(raw_len == 0));
                 let len = 4 + random.below(15);
-                // Nearer than the length of a move, within it, and far.
+                // Offsets shorter than one move, shorter than two moves, and far.
                 let far = [15, 33, usize::MAX][random.below(3)];
                 let offset = 1 + random.below(far.min(raw_len + literals));
                 push(&mut random, literals, offset, len, &mut src);

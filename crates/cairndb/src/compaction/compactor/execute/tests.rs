@@ -1,4 +1,5 @@
-//! Tables that are not on disk as they were written; and in which order a job takes what it reads.
+//! Tests of tables that differ on disk from what was written, and of the order in which a job reads
+//! its inputs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::state::options::{Compression, Durability, Options};
 fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
     let env = SimEnv::new(7);
     let options = Options::new().env(env.clone()).create_if_missing(true);
-    let core = Core::open(&options, Path::new("/db")).expect("it opens");
+    let core = Core::open(&options, Path::new("/db")).expect("the database can be opened");
     for round in 0..2_u8 {
         for n in 0..500_u32 {
             let key = (n * 2 + u32::from(round)).swap_bytes().to_le_bytes();
@@ -54,7 +55,7 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
     core.parts
         .compactor
         .open_checked(&mut whole)
-        .expect("as it was written");
+        .expect("the output is intact");
     whole.discard(&*core.shared.dir);
 
     let mut outcome = core
@@ -64,19 +65,19 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
         .expect("the inputs can be read");
     let file = name::table(FileNumber(outcome.tables[0].record.file));
     let path = Path::new("/db").join(&file);
-    // In the first data page, which opening the table does not look at.
+    // In the first data page, which is not read when the table is opened.
     assert!(env.corrupt(&path, 2_000, 1));
     let error = core
         .parts
         .compactor
         .open_checked(&mut outcome)
-        .expect_err("it is not");
+        .expect_err("the output is damaged");
     assert_eq!(error.kind(), ErrorKind::Corruption);
     assert_eq!(error.file_name(), Some(&*file));
     assert!(env.read_file(&path).is_none(), "nothing names it");
 }
 
-/// A key of some kind.
+/// Returns a random key of the given shape.
 fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
     match shape {
         0 => format!("{:016}", draw(300)).into_bytes(),
@@ -90,7 +91,7 @@ fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
             .collect(),
         3 => format!("{:05}-{}-{:07}", draw(9), "x".repeat(30), draw(99)).into_bytes(),
         4 => format!("{:06}{}", draw(400), "0".repeat(7)).into_bytes(),
-        // Streams that a run goes on with for a while, alike in what heads hold.
+        // Streams whose keys follow one another within a run and have equal heads.
         _ => {
             let stream = draw(1 << 20) / (1 << 17);
             format!("streams/{stream}/of one length/{:04}", draw(3000)).into_bytes()
@@ -98,11 +99,11 @@ fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
     }
 }
 
-/// Some runs of keys of one shape; the snapshots that were taken between.
+/// Writes some runs of keys of one shape, and returns the snapshots taken in between.
 fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo> {
     let mut pinned = Vec::new();
     for _ in 0..=draw(7) {
-        // One of tombstones has pages of more keys than are spelled.
+        // A run of tombstones has pages of more keys than are decoded at a time.
         let deletes = draw(3) == 0;
         let value: Vec<u8> = (0..[40, 700][usize::try_from(draw(2)).unwrap()])
             .map(|_| draw(256).to_le_bytes()[0])
@@ -123,7 +124,7 @@ fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo>
     pinned
 }
 
-/// What a job is fed is found by another way than what readers are shown: both have to be the same.
+/// Jobs and readers merge their sources by different algorithms, which must give the same result.
 #[test]
 fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
     let (mut sure, mut same, mut tables) = (0, 0, 0);
@@ -136,12 +137,12 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
             (number >> 33) % bound
         };
         let env = SimEnv::new(seed);
-        // The least there is, so that some runs have several tables.
+        // The minimum budget, so that some runs have several tables.
         let options = Options::new().env(env.clone()).create_if_missing(true);
         let options = options
             .memory_budget(256 << 10)
             .compression(Compression::None);
-        let core = Core::open(&options, Path::new("/db")).expect("it opens");
+        let core = Core::open(&options, Path::new("/db")).expect("the database can be opened");
         let shape = seed % 6;
         let pinned = fill(&core, shape, &mut draw);
         let version = Arc::clone(&core.versions.view().version);
@@ -164,22 +165,22 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
         let mut inputs = Inputs::new(sources(), Order::Bytewise);
         for round in 0..4 {
             if round == 0 {
-                merger.first().expect("it can be read");
-                inputs.first().expect("it can be read");
+                merger.first().expect("sources are intact");
+                inputs.first().expect("sources are intact");
             } else {
                 let key = key_of(shape, &mut draw);
-                merger.seek(&key, SEQ_MAX).expect("it can be read");
-                inputs.seek(&key, SEQ_MAX).expect("it can be read");
+                merger.seek(&key, SEQ_MAX).expect("sources are intact");
+                inputs.seek(&key, SEQ_MAX).expect("sources are intact");
             }
             let mut before: Option<Vec<u8>> = None;
             let mut differs = false;
             while merger.valid() {
                 let key = merger.key().to_vec();
-                merger.load_value().expect("it can be read");
-                let entry = inputs.entry().expect("it can be read");
+                merger.load_value().expect("sources are intact");
+                let entry = inputs.entry().expect("sources are intact");
                 let mark = (merger.key(), merger.seq(), merger.kind());
                 assert_eq!((entry.key, entry.seq, entry.kind), mark, "seed {seed}");
-                assert_eq!(inputs.value().expect("it can be read"), merger.value());
+                assert_eq!(inputs.value().expect("sources are intact"), merger.value());
                 if let Some(before) = before {
                     assert!(!differs || before != key, "seed {seed}");
                     match inputs.change() {
@@ -196,8 +197,8 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
                 }
                 differs = inputs.changes();
                 before = Some(key);
-                merger.step().expect("it can be read");
-                inputs.step().expect("it can be read");
+                merger.step().expect("sources are intact");
+                inputs.step().expect("sources are intact");
             }
             assert!(!inputs.valid(), "seed {seed}");
         }
