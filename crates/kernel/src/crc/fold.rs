@@ -4,9 +4,9 @@
 //! A lane of 16 bytes is a polynomial; moving it past D more bits means multiplying it by x^D.
 //! Because only the remainder modulo the CRC polynomial matters, each of its halves is multiplied
 //! by a 32-bit remainder instead, so the lane stays 16 bytes wide. Sixteen lanes move at once, and
-//! the next 256 bytes are XORed in. At the end, 16 bytes remain, with the same remainder as the
-//! whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
-//! Instruction", Intel 2009.)
+//! the next 256 bytes are added by exclusive or. At the end, 16 bytes remain, with the same
+//! remainder as the whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
+//! PCLMULQDQ Instruction", Intel 2009.)
 
 #![allow(
     unsafe_code,
