@@ -176,10 +176,14 @@ impl HeldLocks {
         match set_lock(fd.as_fd(), kind) {
             Ok(()) => {}
             Err(Errno::AGAIN | Errno::ACCESS) => {
-                return Err(Error::new(
+                let error = Error::new(
                     ErrorKind::Locked,
                     "another process has the database open; close it there first",
-                )
+                );
+                return Err(match holder(fd.as_fd(), kind) {
+                    Some(process) => error.found(format_args!("process {process}")),
+                    None => error,
+                }
                 .file(name));
             }
             Err(errno) => {
@@ -206,6 +210,27 @@ impl HeldLocks {
         self.files.insert(id, Arc::clone(&fd));
         Ok(Some(RealLock { fd, id, owner }))
     }
+}
+
+/// The process whose record lock is in the way, if the system names one: a lock of an open file
+/// description belongs to no process.
+#[expect(
+    unsafe_code,
+    reason = "the safe wrapper asserts that every lock belongs to a process"
+)]
+fn holder(fd: BorrowedFd<'_>, kind: LockKind) -> Option<libc::pid_t> {
+    use std::os::fd::AsRawFd;
+    let kind = match kind {
+        LockKind::Write => libc::F_WRLCK,
+        LockKind::Read | LockKind::Unlock => libc::F_RDLCK,
+    };
+    // SAFETY: all bytes zero are a value of this structure: the whole file.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::c_short::try_from(kind).ok()?;
+    // SAFETY: the descriptor is open; the call reads and writes the structure, which is complete.
+    let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    let locked = i32::from(lock.l_type) != libc::F_UNLCK;
+    (result == 0 && locked && lock.l_pid > 0).then_some(lock.l_pid)
 }
 
 /// The file that `name` means now.
