@@ -1,0 +1,258 @@
+//! From the files of a directory to an open database: lock, `CURRENT`, manifest, tables, logs.
+
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo};
+use cairndb_env::Dir;
+
+use super::memory::MemoryBuilder;
+use super::tables::{TableInfo, Tables};
+use super::{Database, ReadOptions, Recovery, Report, UnknownOrder};
+use crate::internal_key::InternalKey;
+use crate::log::{LogReader, LogStep};
+use crate::manifest::{NewTable, Version, read_current, read_version};
+use crate::name::{FileName, LOCK};
+
+impl Database {
+    /// Opens the database in a directory for reading. Nothing in the directory is changed.
+    ///
+    /// # Errors
+    /// `NotFound` without a `CURRENT`; `Locked` while a process has the database open; `Corruption`
+    /// if manifest or logs are damaged or a table is missing; `InvalidArgument` if the comparator
+    /// is unknown; `NotSupported` if the logs need more memory than the options allow; `Io`.
+    pub fn open(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
+        let opened = open(dir, options);
+        opened.map_err(|error| error.directory(dir.path()))
+    }
+}
+
+fn open(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
+    let lock = dir.lock_shared(LOCK)?;
+    let manifest = read_current(&**dir)?;
+    let version = read_version(&**dir, manifest)?;
+    let manifest = FileName::Manifest(manifest).to_string();
+    let known = options.orders.find(&version.comparator);
+    let order = match (&known, options.unknown_order) {
+        (Some(order), _) => order.clone(),
+        (None, UnknownOrder::Bytewise) => Order::Bytewise,
+        (None, UnknownOrder::Refuse) => return Err(unknown_order(&version, &manifest)),
+    };
+    let infos = tables_in_use(&**dir, &version, &manifest, &order)?;
+    let (decoded_max, open_max) = (options.decoded_bytes_max, options.open_tables_max);
+    let tables = Arc::new(Tables::new(
+        Arc::clone(dir),
+        order.clone(),
+        decoded_max,
+        open_max,
+    ));
+
+    let torn = |offset| {
+        Error::corruption("the manifest was torn")
+            .file(&*manifest)
+            .offset(offset)
+    };
+    let report = Report {
+        torn_manifest: version.torn_at.map(torn),
+        ..Report::default()
+    };
+    let mut replay = Replay {
+        memory: MemoryBuilder::new(options.memory_bytes_max),
+        last_seq: version.last_seq,
+        recovery: options.recovery,
+        report,
+    };
+    let mut runs = Vec::new();
+    if known.is_some() {
+        runs = runs_of(&infos, &order);
+    } else {
+        for info in &infos {
+            replay.add_table(&tables, info)?;
+        }
+    }
+    replay.add_logs(&**dir, &version)?;
+    Ok(Database {
+        memory: Arc::new(replay.memory.finish(order.clone())),
+        tables,
+        infos,
+        runs,
+        order,
+        comparator: version.comparator,
+        last_seq: replay.last_seq,
+        report: replay.report,
+        _lock: lock,
+    })
+}
+
+#[cold]
+fn unknown_order(version: &Version, manifest: &str) -> Error {
+    Error::invalid("the database is ordered by a comparator that is not known; register it")
+        .file(manifest)
+        .found(format_args!("\"{}\"", version.comparator.escape_debug()))
+}
+
+/// The tables of all levels, of which each must be there in the length that the manifest states.
+fn tables_in_use(
+    dir: &dyn Dir,
+    version: &Version,
+    manifest: &str,
+    order: &Order,
+) -> Result<Vec<TableInfo>> {
+    let mut infos = Vec::new();
+    for (level, tables) in version.levels.iter().enumerate() {
+        let mut of_level = Vec::new();
+        for table in tables.values() {
+            of_level.push(table_info(dir, table, manifest)?);
+        }
+        if level == 0 {
+            of_level.reverse();
+        } else {
+            of_level.sort_by(|a, b| {
+                let bounds = |info: &TableInfo| info.smallest.clone();
+                compare_encoded(order, &bounds(a), &bounds(b))
+            });
+        }
+        infos.extend(of_level);
+    }
+    Ok(infos)
+}
+
+fn compare_encoded(order: &Order, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+    let split = |key| crate::internal_key::split(key).unwrap_or((&[], 0));
+    crate::internal_key::compare(order, split(a), split(b))
+}
+
+fn table_info(dir: &dyn Dir, table: &NewTable, manifest: &str) -> Result<TableInfo> {
+    for bound in [&table.smallest, &table.largest] {
+        InternalKey::decode(bound).map_err(|error| error.file(manifest))?;
+    }
+    let names = [
+        FileName::Table(table.number),
+        FileName::OldTable(table.number),
+    ];
+    for name in names.map(|name| name.to_string()) {
+        let Some(size) = dir.size_of(&name)? else {
+            continue;
+        };
+        if size < table.size {
+            return Err(
+                Error::corruption("a table is shorter than the manifest states")
+                    .file(name)
+                    .offset(size)
+                    .expected(format_args!("{} bytes", table.size))
+                    .found(format_args!("{size} bytes")),
+            );
+        }
+        let (smallest, largest) = (table.smallest.clone(), table.largest.clone());
+        let (level, number, size) = (table.level, table.number, table.size);
+        return Ok(TableInfo {
+            level,
+            number,
+            name,
+            size,
+            smallest,
+            largest,
+        });
+    }
+    let name = FileName::Table(table.number).to_string();
+    Err(Error::corruption("a table of the database is missing").file(name))
+}
+
+/// Each table of level 0 alone; of every other level all tables, unless they overlap, which only a
+/// damaged manifest makes them do.
+fn runs_of(infos: &[TableInfo], order: &Order) -> Vec<Arc<[TableInfo]>> {
+    let mut runs: Vec<Arc<[TableInfo]>> = Vec::new();
+    for of_level in infos.chunk_by(|a, b| a.level == b.level) {
+        let level = of_level.first().map_or(0, |info| info.level);
+        let ascending = of_level.iter().zip(of_level.iter().skip(1));
+        if level > 0 && ascending.clone().all(|(a, b)| a.is_before(order, b)) {
+            runs.push(of_level.into());
+        } else {
+            runs.extend(of_level.iter().map(|info| Arc::from([info.clone()])));
+        }
+    }
+    runs
+}
+
+/// Collects what is in memory.
+struct Replay {
+    memory: MemoryBuilder,
+    last_seq: SeqNo,
+    recovery: Recovery,
+    report: Report,
+}
+
+impl Replay {
+    /// Adds all entries of a table whose order is unknown.
+    fn add_table(&mut self, tables: &Tables, info: &TableInfo) -> Result<()> {
+        let mut cursor = tables.open(info)?.cursor();
+        cursor.seek_to_first()?;
+        while cursor.valid() {
+            let added = self
+                .memory
+                .add_entry(cursor.key(), cursor.tag(), cursor.value());
+            added.map_err(|error| error.file(&*info.name))?;
+            cursor.next()?;
+        }
+        Ok(())
+    }
+
+    /// Replays every log that the manifest has not retired.
+    fn add_logs(&mut self, dir: &dyn Dir, version: &Version) -> Result<()> {
+        let mut logs: Vec<(u64, String)> = Vec::new();
+        for name in dir.list()? {
+            match FileName::parse(&name) {
+                Some(FileName::Log(number))
+                    if number >= version.log || number == version.previous_log =>
+                {
+                    logs.push((number, name));
+                }
+                _ => {}
+            }
+        }
+        logs.sort_unstable();
+        for (number, name) in logs {
+            self.add_log(dir, &name)?;
+            self.report.logs.push(number);
+        }
+        Ok(())
+    }
+
+    fn add_log(&mut self, dir: &dyn Dir, name: &str) -> Result<()> {
+        let mut reader = LogReader::new(dir.open_read(name)?, name);
+        loop {
+            match reader.advance()? {
+                LogStep::Record { offset } => {
+                    // What was torn before was not the end of the newest log.
+                    if let Some(error) = self.report.torn_log.take() {
+                        self.damaged(error)?;
+                    }
+                    let placed = |error: Error| error.file(name).offset(offset);
+                    match self.memory.add_batch(reader.payload()).map_err(placed) {
+                        Ok(last) => self.last_seq = self.last_seq.max(last),
+                        Err(error) if error.kind() == ErrorKind::Corruption => {
+                            self.damaged(error)?;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+                LogStep::Damage { offset, what } => {
+                    let error = Error::corruption(what).file(name).offset(offset);
+                    if self.report.torn_log.is_none() && !reader.resumes()? {
+                        self.report.torn_log = Some(error);
+                        return Ok(());
+                    }
+                    self.damaged(error)?;
+                }
+                LogStep::End => return Ok(()),
+            }
+        }
+    }
+
+    fn damaged(&mut self, error: Error) -> Result<()> {
+        if self.recovery == Recovery::Strict {
+            return Err(error);
+        }
+        self.report.skip(error);
+        Ok(())
+    }
+}
