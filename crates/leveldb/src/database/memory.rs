@@ -38,7 +38,7 @@ impl MemoryBuilder {
         }
     }
 
-    /// Adds the operations of a batch, all or none.
+    /// Adds the operations of a batch, all or none. Returns the last sequence number so far.
     ///
     /// # Errors
     /// `Corruption` if the batch is malformed; `NotSupported` if the limit is exceeded.
@@ -62,7 +62,8 @@ impl MemoryBuilder {
         }
         self.bytes.extend_from_slice(payload);
         self.check_limit()?;
-        Ok(batch.seq() + u64::from(batch.count()).saturating_sub(1))
+        // A batch without operations has the number after the last one.
+        Ok((batch.seq() + u64::from(batch.count())).saturating_sub(1))
     }
 
     /// Adds one entry.
@@ -212,6 +213,7 @@ mod tests {
         batch.put(b"a", b"2");
         batch.delete(b"b");
         assert_eq!(builder.add_batch(batch.bytes()).unwrap(), 12);
+        assert_eq!(builder.add_batch(BatchWriter::new(13).bytes()).unwrap(), 12);
         builder.add_entry(b"", tag(3, Kind::Put), b"3").unwrap();
         let memory = Arc::new(builder.finish(Order::Bytewise));
         let mut cursor = MemoryCursor::new(memory);
