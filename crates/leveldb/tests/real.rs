@@ -1,9 +1,9 @@
-//! Databases against LevelDB's own library: what it writes is read here, and what is written here it
-//! reads, with equal contents in both directions.
+//! Databases against LevelDB's own library: what it writes is read here, and what is written here
+//! it reads, with equal contents in both directions.
 //!
 //! Each round draws a shape: keys, values, block size, filter, compression, write buffer. LevelDB
-//! writes; at random moments the directory is copied while it is open, as a crash would leave it, and
-//! the copy is read here and then by LevelDB.
+//! writes; at random moments the directory is copied while it is open, as a crash would leave it,
+//! and the copy is read here and then by LevelDB.
 //!
 //! | variable | meaning |
 //! |---|---|

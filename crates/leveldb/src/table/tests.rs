@@ -6,8 +6,10 @@ use std::sync::Arc;
 use cairndb_base::{ErrorKind, Kind, Order, Result};
 use cairndb_env::{Background, Dir, Env, MemEnv};
 
+use super::block_builder::BlockBuilder;
 use super::footer::FOOTER_BYTES;
 use super::*;
+use crate::checksum::masked;
 use crate::golden::Noise;
 use crate::internal_key::InternalKey;
 
@@ -253,4 +255,57 @@ impl cairndb_base::Comparator for Unordered {
     fn compare(&self, _: &[u8], _: &[u8]) -> std::cmp::Ordering {
         std::cmp::Ordering::Equal
     }
+}
+
+/// How a program stores the contents of a block.
+type Store<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+
+/// A table of one block whose blocks are stored by `store`, as other programs store them.
+fn foreign(codec: u8, store: Store<'_>, entries: &[Entry]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut append = |raw: &[u8]| {
+        let stored = store(raw);
+        let handle = footer::Handle {
+            offset: file.len() as u64,
+            len: stored.len() as u64,
+        };
+        file.extend_from_slice(&stored);
+        file.push(codec);
+        file.extend_from_slice(&masked(&stored, &[codec]).to_le_bytes());
+        handle
+    };
+    let mut data = BlockBuilder::new(16);
+    let mut last = Vec::new();
+    for (key, seq, kind, value) in entries {
+        last.clear();
+        let (seq, kind) = (*seq, *kind);
+        InternalKey { key, seq, kind }.encode(&mut last);
+        data.add(&last, value);
+    }
+    let mut value = Vec::new();
+    append(&data.finish()).encode(&mut value);
+    let mut index = BlockBuilder::new(1);
+    index.add(&last, &value);
+    let metaindex = append(&BlockBuilder::new(1).finish());
+    let index = append(&index.finish());
+    file.extend(footer::Footer { metaindex, index }.encode());
+    file
+}
+
+#[test]
+fn tables_of_other_programs_are_read() {
+    let entries = entries(200, 6);
+    let zstandard = |raw: &[u8]| zstd::bulk::compress(raw, 1).unwrap();
+    let zlib = |raw: &[u8]| miniz_oxide::deflate::compress_to_vec_zlib(raw, 6);
+    let deflate = |raw: &[u8]| miniz_oxide::deflate::compress_to_vec(raw, 6);
+    let forms: [(u8, Store<'_>); 4] = [(2, &zstandard), (2, &zlib), (3, &zstandard), (4, &deflate)];
+    for (codec, store) in forms {
+        let bytes = foreign(codec, store, &entries);
+        let table = open(&bytes).unwrap();
+        assert_eq!(read(&table).unwrap(), entries, "codec {codec}");
+        assert_eq!(table.verify().unwrap().entries, entries.len() as u64);
+    }
+    let error = open(&foreign(7, &zlib, &entries)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert_eq!(error.file_name(), Some(NAME));
 }

@@ -11,8 +11,8 @@ use crate::noise::Noise;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Names and contents, without what LevelDB writes for people. A file that vanishes meanwhile is left
-/// out.
+/// Names and contents, without what LevelDB writes for people. A file that vanishes meanwhile is
+/// left out.
 pub(crate) fn state(path: &Path) -> Files {
     let mut files = Files::new();
     for entry in fs::read_dir(path).unwrap() {
