@@ -21,6 +21,10 @@ use cairndb_base::{Error, Result};
 
 use crate::input::Input;
 
+/// How often the bytes of a run may be repeated by the keys that share them: as many entries as any
+/// writer puts into a run. Without a bound a small block could spell out keys of any total length.
+const SHARING_MAX: usize = 4096;
+
 /// The decoded contents of a block, whose restart points are checked to be ascending.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -141,6 +145,8 @@ pub(crate) struct BlockCursor {
     value: Range<usize>,
     passed: Vec<Passed>,
     ends: Vec<u8>,
+    /// Bytes of all keys of this run so far, each whole.
+    key_bytes: usize,
 }
 
 impl BlockCursor {
@@ -156,6 +162,7 @@ impl BlockCursor {
             value: 0..0,
             passed: Vec::new(),
             ends: Vec::new(),
+            key_bytes: 0,
         }
     }
 
@@ -241,6 +248,7 @@ impl BlockCursor {
         self.passed.clear();
         self.ends.clear();
         self.key.clear();
+        self.key_bytes = 0;
         if run >= self.block.runs {
             return Ok(());
         }
@@ -296,6 +304,17 @@ impl BlockCursor {
             ));
         }
         self.key.extend_from_slice(self.block.part(entry.key));
+        self.key_bytes = self.key_bytes.saturating_add(self.key.len());
+        let run_bytes = run_end.saturating_sub(self.block.restart(self.run));
+        if self.key_bytes > run_bytes.saturating_mul(SHARING_MAX) {
+            return Err(
+                Error::corruption("the keys of a block share more than any writer's")
+                    .expected(format_args!(
+                        "at most {SHARING_MAX} times {run_bytes} bytes"
+                    ))
+                    .found(format_args!("{} bytes", self.key_bytes)),
+            );
+        }
         self.next = entry.value.end;
         self.value = entry.value;
         self.valid = true;

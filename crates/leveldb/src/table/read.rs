@@ -18,6 +18,10 @@ use super::footer::{FOOTER_BYTES, Footer, Handle, TRAILER_BYTES};
 use crate::checksum::masked;
 use crate::input::Input;
 
+/// Most bytes of a decoded index that deflate or Zstandard compressed, unless 32 times the stored
+/// bytes are more.
+const INDEX_BYTES_MAX: usize = 4 << 20;
+
 /// An open table.
 ///
 /// Every block is verified when it is read. Memory: the decoded index block; each cursor holds one
@@ -86,7 +90,11 @@ impl Table {
             index: Arc::new(Block::new(vec![0; 4])?),
             decoded_bytes_max,
         };
-        table.index = table.read_block(footer.index)?;
+        // An index has a key and a handle for each block; little of it shrinks.
+        let index_bytes_max = decoded_bytes_max.min(INDEX_BYTES_MAX);
+        let index = table.read_contents(footer.index, index_bytes_max);
+        let index = index.and_then(Block::new).and_then(ascending);
+        table.index = index.map_err(|error| table.in_index(error))?;
         Ok(Arc::new(table))
     }
 
@@ -112,7 +120,8 @@ impl Table {
 
     /// Reads, verifies and decodes a block.
     pub(crate) fn read_block(&self, handle: Handle) -> Result<Arc<Block>> {
-        let block = self.read_contents(handle).and_then(Block::new);
+        let contents = self.read_contents(handle, self.decoded_bytes_max);
+        let block = contents.and_then(Block::new);
         Ok(Arc::new(block.map_err(|error| self.placed(error, handle))?))
     }
 
@@ -127,13 +136,13 @@ impl Table {
             return Ok(None);
         }
         let handle = Handle::decode(&mut Input::new(cursor.value())).map_err(placed)?;
-        let contents = self.read_contents(handle);
+        let contents = self.read_contents(handle, self.decoded_bytes_max);
         contents
             .map(Some)
             .map_err(|error| self.placed(error, handle))
     }
 
-    fn read_contents(&self, handle: Handle) -> Result<Vec<u8>> {
+    fn read_contents(&self, handle: Handle, decoded_bytes_max: usize) -> Result<Vec<u8>> {
         let end = handle.offset.checked_add(handle.len);
         let end = end.and_then(|end| end.checked_add(TRAILER_BYTES as u64));
         let blocks_end = self.size.saturating_sub(FOOTER_BYTES as u64);
@@ -154,7 +163,7 @@ impl Table {
                 .expected(format_args!("{checksum:#010x}"))
                 .found(format_args!("{found:#010x}")));
         }
-        codec::decode(codec, stored, self.decoded_bytes_max)
+        codec::decode(codec, stored, decoded_bytes_max)
     }
 
     /// Adds the file and the offset of the index to an error.
@@ -168,6 +177,29 @@ impl Table {
     pub(crate) fn placed(&self, error: Error, block: Handle) -> Error {
         error.file(&*self.name).offset(block.offset)
     }
+}
+
+/// The index, unless its blocks are out of order: blocks that overlap could make a small table as
+/// long to read as any.
+fn ascending(index: Block) -> Result<Arc<Block>> {
+    let index = Arc::new(index);
+    let mut cursor = BlockCursor::new(Arc::clone(&index));
+    let mut end = 0;
+    cursor.seek_to_first()?;
+    while cursor.valid() {
+        let handle = Handle::decode(&mut Input::new(cursor.value()))?;
+        if handle.offset < end {
+            return Err(Error::corruption("the blocks of a table overlap")
+                .expected(format_args!("a block from {end} on"))
+                .found(format_args!("one at {}", handle.offset)));
+        }
+        end = handle
+            .offset
+            .saturating_add(handle.len)
+            .saturating_add(TRAILER_BYTES as u64);
+        cursor.next()?;
+    }
+    Ok(index)
 }
 
 fn read_footer(file: &dyn ReadFile, size: u64) -> Result<Footer> {

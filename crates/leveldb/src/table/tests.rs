@@ -309,3 +309,31 @@ fn tables_of_other_programs_are_read() {
     assert_eq!(error.kind(), ErrorKind::NotSupported);
     assert_eq!(error.file_name(), Some(NAME));
 }
+
+#[test]
+fn blocks_that_overlap_are_refused() {
+    let entries = entries(60, 8);
+    let form = TableOptions {
+        block_bytes: 200,
+        codec: Codec::None,
+        ..TableOptions::default()
+    };
+    let mut bytes = write(&entries, form);
+    // The second entry of the index: its handle becomes that of the first block.
+    let footer: [u8; FOOTER_BYTES] = *bytes.last_chunk().unwrap();
+    let index = footer::Footer::decode(&footer).unwrap().index;
+    let start = usize::try_from(index.offset).unwrap();
+    let end = start + usize::try_from(index.len).unwrap();
+    let first = bytes[start] + bytes[start + 1] + 3;
+    let second = start + usize::from(first + bytes[start + 2]);
+    let handle = second + 3 + usize::from(bytes[second + 1]);
+    bytes[handle..handle + 2].copy_from_slice(&[0x80, 0]);
+    let checksum = masked(&bytes[start..end], &[0]);
+    bytes[end + 1..end + 5].copy_from_slice(&checksum.to_le_bytes());
+    let error = open(&bytes).unwrap_err();
+    assert!(error.to_string().contains("overlap"), "{error}");
+    assert_eq!(
+        (error.file_name(), error.file_offset()),
+        (Some(NAME), Some(index.offset))
+    );
+}

@@ -1,6 +1,8 @@
 //! Blocks both ways, for runs of every length, and every damage to a small one.
 
 use super::*;
+use cairndb_base::coding::put_varint;
+
 use crate::table::block_builder::BlockBuilder;
 
 fn entries(count: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -118,4 +120,31 @@ fn every_damaged_byte_is_an_error_or_another_block() {
             "cut at {at}"
         );
     }
+}
+
+#[test]
+fn keys_that_spell_out_far_more_than_the_block_are_refused() {
+    // One long key, and entries of a few bytes that share all of it.
+    let walk = |key_bytes: usize, count: usize| {
+        let mut bytes = vec![0];
+        put_varint(&mut bytes, key_bytes as u64);
+        bytes.push(0);
+        bytes.resize(bytes.len() + key_bytes, b'k');
+        for _ in 0..count {
+            put_varint(&mut bytes, key_bytes as u64);
+            bytes.extend([0, 0]);
+        }
+        bytes.extend([0, 0, 0, 0, 1, 0, 0, 0]);
+        let mut cursor = cursor(&bytes)?;
+        cursor.seek_to_last()?;
+        let mut passed = 0;
+        while cursor.valid() {
+            passed += 1;
+            cursor.prev()?;
+        }
+        Ok::<usize, Error>(passed)
+    };
+    assert_eq!(walk(10_000, 4000).unwrap(), 4001);
+    assert_eq!(walk(100, 1_000_000).unwrap(), 1_000_001);
+    assert!(walk(100_000, 100_000).is_err());
 }
