@@ -237,8 +237,8 @@ impl Replay {
                 }
                 LogStep::Damage { offset, what } => {
                     let error = Error::corruption(what).file(name).offset(offset);
-                    if self.report.torn_log.is_none() && !reader.resumes()? {
-                        self.report.torn_log = Some(error);
+                    if !reader.resumes()? {
+                        self.report.torn_log.get_or_insert(error);
                         return Ok(());
                     }
                     self.damaged(error)?;

@@ -352,6 +352,10 @@ fn an_older_log_that_is_torn_before_an_empty_one_is_the_newest() {
         Some(&*name)
     );
     assert_eq!(database.report().logs.len(), 2);
+    // The next one holds no more than the beginning of a record.
+    put(&*dir, "000011.log", &whole[..20]);
+    let database = Database::open(&dir, &ReadOptions::default()).unwrap();
+    assert_eq!(database.last_seq(), 18);
 }
 
 #[test]
