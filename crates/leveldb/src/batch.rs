@@ -19,6 +19,15 @@ use crate::internal_key::kind_from;
 pub(crate) const HEADER_BYTES: usize = 12;
 
 /// One operation of a batch.
+///
+/// ```
+/// use cairndb_leveldb::{BatchWriter, Kind, WriteBatch};
+/// let mut writer = BatchWriter::new(7);
+/// writer.delete(b"pear");
+/// let operation = WriteBatch::decode(writer.bytes())?.iter().next().transpose()?.unwrap();
+/// assert_eq!((operation.seq, operation.kind, operation.key), (7, Kind::Delete, &b"pear"[..]));
+/// # Ok::<(), cairndb_leveldb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation<'a> {
     /// Its sequence number.
@@ -109,7 +118,7 @@ impl<'a> IntoIterator for &WriteBatch<'a> {
     }
 }
 
-/// The operations of a batch; see [`WriteBatch::iter`].
+/// The operations of a batch; see [`WriteBatch::iter`], and [`WriteBatch`] for an example.
 #[derive(Clone, Debug)]
 pub struct BatchIter<'a> {
     input: Input<'a>,

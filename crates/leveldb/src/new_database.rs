@@ -44,6 +44,18 @@ impl Default for WriteOptions {
 }
 
 /// What was written.
+///
+/// ```
+/// # use std::path::Path;
+/// # use cairndb_env::{Background, Env, MemEnv};
+/// # use cairndb_leveldb::{NewDatabase, WriteOptions};
+/// # let dir = MemEnv::new(Background::Stepped).open_dir(Path::new("db"), true)?;
+/// let mut new = NewDatabase::create(&dir, WriteOptions::default())?;
+/// new.put(b"apple", b"red")?;
+/// let summary = new.finish()?;
+/// assert_eq!((summary.entries, summary.tables, summary.level), (1, 1, 1));
+/// # Ok::<(), cairndb_leveldb::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The number of entries.

@@ -6,6 +6,12 @@ use crate::orders::Orders;
 use crate::table::DECODED_BYTES_MAX;
 
 /// What to do with a comparator whose name is unknown.
+///
+/// ```
+/// use cairndb_leveldb::{ReadOptions, UnknownOrder};
+/// let options = ReadOptions { unknown_order: UnknownOrder::Bytewise, ..ReadOptions::default() };
+/// assert_ne!(options.unknown_order, UnknownOrder::default());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownOrder {
     /// Refuse the database; the error names the comparator.
@@ -17,7 +23,7 @@ pub enum UnknownOrder {
 }
 
 /// What to do with damage within a log. The torn end of the newest log is always dropped: a crash
-/// leaves it.
+/// leaves it. [`ReadOptions`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
     /// Refuse the database; the error names file and offset.
@@ -71,6 +77,17 @@ impl Default for ReadOptions {
 const LISTED_MAX: usize = 1000;
 
 /// What an opening met besides intact bytes.
+///
+/// ```
+/// # use std::path::Path;
+/// # use cairndb_env::{Background, Env, MemEnv};
+/// # use cairndb_leveldb::{Database, NewDatabase, ReadOptions, WriteOptions};
+/// # let dir = MemEnv::new(Background::Stepped).open_dir(Path::new("db"), true)?;
+/// # NewDatabase::create(&dir, WriteOptions::default())?.finish()?;
+/// let database = Database::open(&dir, &ReadOptions::default())?;
+/// assert!(database.report().torn_log.is_none() && database.report().skipped.is_empty());
+/// # Ok::<(), cairndb_leveldb::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The logs that were replayed, in order.

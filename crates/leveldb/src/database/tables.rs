@@ -12,6 +12,21 @@ use crate::internal_key;
 use crate::table::{Table, TableCursor};
 
 /// One table of a database, as the manifest describes it.
+///
+/// ```
+/// # use std::path::Path;
+/// # use cairndb_env::{Background, Env, MemEnv};
+/// # use cairndb_leveldb::{Database, InternalKey, NewDatabase, ReadOptions, WriteOptions};
+/// # let dir = MemEnv::new(Background::Stepped).open_dir(Path::new("db"), true)?;
+/// # let mut new = NewDatabase::create(&dir, WriteOptions::default())?;
+/// # new.put(b"apple", b"red")?;
+/// # new.finish()?;
+/// let database = Database::open(&dir, &ReadOptions::default())?;
+/// let info = &database.tables()[0];
+/// assert_eq!((info.level, InternalKey::decode(&info.largest)?.key), (1, &b"apple"[..]));
+/// assert_eq!(database.verify_table(info)?.entries, 1);
+/// # Ok::<(), cairndb_leveldb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableInfo {
     /// Its level: 0 to 6.

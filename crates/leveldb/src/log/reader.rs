@@ -19,7 +19,7 @@ use cairndb_env::ReadFile;
 use super::{BLOCK_BYTES, FIRST, FULL, HEADER_BYTES, LAST, MIDDLE};
 use crate::checksum::masked;
 
-/// What the next step through a log met.
+/// What the next step through a log met. [`LogReader`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStep {
     /// A record, whose payload is [`LogReader::payload`].

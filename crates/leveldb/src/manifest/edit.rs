@@ -27,6 +27,19 @@ mod tags {
 }
 
 /// A table that an edit adds.
+///
+/// ```
+/// use cairndb_leveldb::{InternalKey, Kind, NewTable, VersionEdit};
+/// let mut key = Vec::new();
+/// InternalKey { key: b"plum", seq: 1, kind: Kind::Put }.encode(&mut key);
+/// let (smallest, largest) = (key.clone(), key);
+/// let table = NewTable { level: 1, number: 5, size: 180, smallest, largest };
+/// let edit = VersionEdit { added: vec![table], ..VersionEdit::default() };
+/// let mut bytes = Vec::new();
+/// edit.encode(&mut bytes);
+/// assert_eq!(VersionEdit::decode(&bytes)?.added[0].number, 5);
+/// # Ok::<(), cairndb_leveldb::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTable {
     /// Its level: 0 to 6.

@@ -34,7 +34,8 @@ const SNAPPY_RATIO_MAX: usize = 22;
 const ZSTANDARD_RATIO_MAX: usize = 32 << 10;
 const RATIO_MAX: usize = 32;
 
-/// The codec of the tables that this crate writes.
+/// The codec of the tables that this crate writes. [`TableOptions`](super::TableOptions) has an
+/// example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
     /// Blocks as they are.

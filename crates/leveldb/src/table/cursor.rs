@@ -18,7 +18,7 @@ use crate::internal_key::{self, kind_of, seq_of};
 /// A position in a table: every entry with its sequence number and kind, in the order of internal
 /// keys.
 ///
-/// After an error the cursor stands on no entry. [`Table::cursor`] has an example.
+/// After an error the cursor stands on no entry. [`Table`] has an example.
 #[derive(Clone, Debug)]
 pub struct TableCursor {
     table: Arc<Table>,

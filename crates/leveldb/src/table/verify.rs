@@ -8,7 +8,8 @@ use super::filter::FilterBlock;
 use super::{Table, bloom};
 use crate::internal_key;
 
-/// What a table holds.
+/// What a table holds, from [`Table::verify`]. [`TableBuilder`](super::TableBuilder) has an
+/// example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableSummary {
     /// The number of entries, deletes included.
