@@ -1,7 +1,8 @@
-//! Benchmark: log writes, mapped and warm, and the sync loop against a bare one.
+//! Benchmark: mapped and warm log writes, and the sync loop compared with a bare one.
 //!
-//! `cargo bench -p cairndb-env --bench log_region [-- DIRECTORY [ROUNDS]]`. The loops to compare
-//! take turns, one operation each, so that drift of the machine or the disk affects all alike.
+//! `cargo bench -p cairndb-env --bench log_region [-- DIRECTORY [ROUNDS]]`. The compared loops
+//! alternate, one operation each, so that drift of the machine or the disk affects all of them
+//! equally.
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 
@@ -39,7 +40,7 @@ fn record_at(index: u64) -> u64 {
     index % (LOG_BYTES / step) * step
 }
 
-/// Nanoseconds for each record when nothing syncs.
+/// Prints nanoseconds per record without syncs.
 fn mapped_writes(env: &dyn Env, dir: &dyn Dir) {
     let log = dir.create_log("mapped", LOG_BYTES).expect("a log");
     let record = [7u8; RECORD_BYTES];
@@ -66,7 +67,7 @@ fn mapped_writes(env: &dyn Env, dir: &dyn Dir) {
     );
 }
 
-/// Microseconds for each synced record, in loops that take turns.
+/// Prints microseconds per synced record, with alternating loops.
 fn sync_loops(env: &dyn Env, dir: &dyn Dir, path: &Path, rounds: usize) {
     let record = [7u8; RECORD_BYTES];
     let (header, payload) = record.split_at(HEADER_BYTES);
@@ -96,7 +97,7 @@ fn sync_loops(env: &dyn Env, dir: &dyn Dir, path: &Path, rounds: usize) {
     let mut times: [Vec<u64>; 3] = std::array::from_fn(|_| Vec::with_capacity(rounds));
     for round in 0..rounds {
         let at = record_at(round as u64);
-        // The order rotates, so that no loop always follows the same other one.
+        // The order rotates, so that no loop always follows the same one.
         for turn in 0..3 {
             let which = (round + turn) % 3;
             let start = env.now_ns();

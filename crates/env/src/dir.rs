@@ -18,9 +18,9 @@ pub trait DirLock: Debug + Send + Sync {}
 /// Space on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes that this process may still use.
+    /// Number of bytes available to this process.
     pub free: u64,
-    /// All bytes, used ones included.
+    /// Total number of bytes, including used ones.
     pub total: u64,
 }
 
@@ -30,36 +30,35 @@ pub struct Space {
 /// removed name survives power loss only after [`Dir::sync`].
 ///
 /// # Errors
-/// All methods return `Io`, or `NoSpace` if space was lacking. Every error names the file and this
-/// directory; if the call is about the directory itself, the directory's path.
+/// All methods return `Io`, or `NoSpace` if the file system is full. Every error names the file and
+/// this directory, or only the directory's path if the call concerns the directory itself.
 pub trait Dir: Debug + Send + Sync {
-    /// The path by which it was opened, for messages only.
+    /// The path by which the directory was opened, for messages only.
     fn path(&self) -> &Path;
 
     /// Takes the exclusive lock named `name`, creating that file if necessary.
     ///
     /// # Errors
-    /// `Locked` if this or another process holds it, by whatever path.
+    /// `Locked` if this or another process holds the lock, whatever path it used.
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>>;
 
-    /// Takes the lock named `name` together with other readers, which excludes [`Dir::lock`].
-    /// Creates nothing: returns `None` if that file does not exist, or if the file system has no
-    /// locks.
+    /// Takes the lock named `name` in shared mode, which excludes [`Dir::lock`]. Never creates the
+    /// file: returns `None` if it does not exist or if the file system does not support locks.
     ///
     /// # Errors
-    /// `Locked` if this or another process holds it exclusively.
+    /// `Locked` if this or another process holds the lock exclusively.
     fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>>;
 
-    /// The names in the directory, in no particular order, without `.` and `..`.
+    /// Returns the names in the directory, in no particular order, without `.` and `..`.
     ///
     /// # Errors
-    /// `Io` as the system reports it.
+    /// `Io`, as reported by the system.
     fn list(&self) -> Result<Vec<String>>;
 
-    /// The length of a file, or `None` if the name does not exist.
+    /// Returns the length of a file, or `None` if the name does not exist.
     ///
     /// # Errors
-    /// `Io`, also if the name is not a regular file.
+    /// `Io`, including when the name is not a regular file.
     fn size_of(&self, name: &str) -> Result<Option<u64>>;
 
     /// Creates a new empty file for appending. An existing name is an error.
@@ -71,7 +70,7 @@ pub trait Dir: Debug + Send + Sync {
     /// Opens an existing regular file for reading; links are not followed.
     ///
     /// # Errors
-    /// `NotFound` if the name does not exist, else `Io`.
+    /// `NotFound` if the name does not exist, otherwise `Io`.
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
     /// Creates a log region of exactly `len` bytes, all zero and *allocated*: a later store cannot
@@ -79,36 +78,36 @@ pub trait Dir: Debug + Send + Sync {
     /// [`LogRegion::sync`] has run, later syncs change no metadata.
     ///
     /// # Errors
-    /// `NoSpace` if the bytes cannot be allocated, else `Io`. The file is then removed again, if it
-    /// was created and can be removed.
+    /// `NoSpace` if the bytes cannot be allocated, otherwise `Io`. If the file was created, it is
+    /// then removed again if possible.
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>>;
 
     /// Opens an existing log region to be overwritten from its start (recycling).
     ///
     /// # Errors
-    /// `NotFound` or `Io`; `Locked` while another region of the same file exists, whose borrowed
-    /// bytes would change.
+    /// `NotFound` or `Io`; `Locked` while another region of the same file exists, because its
+    /// borrowed bytes would change.
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>>;
 
-    /// Renames within the directory, replacing `to`. Atomic.
+    /// Renames a file within the directory atomically, replacing `to`.
     ///
     /// # Errors
-    /// `NotFound` if `from` does not exist, else `Io`.
+    /// `NotFound` if `from` does not exist, otherwise `Io`.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
     /// Removes a name.
     ///
     /// # Errors
-    /// `NotFound` if it does not exist, else `Io`.
+    /// `NotFound` if the name does not exist, otherwise `Io`.
     fn unlink(&self, name: &str) -> Result<()>;
 
-    /// Makes `name` of this directory appear as `to_name` in `to` (a directory of the same
-    /// environment): as a hard link if the file system can, else as a synced copy. An existing
-    /// `to_name` is an error.
+    /// Links the file `name` into `to`, a directory of the same environment, as `to_name`. Makes a
+    /// synced copy if the file system does not support hard links. An existing `to_name` is an
+    /// error.
     ///
     /// # Errors
-    /// `NotFound` if `name` does not exist, else `Io` or `NoSpace`; these name `to_name` in `to` if
-    /// they are about the new file.
+    /// `NotFound` if `name` does not exist, otherwise `Io` or `NoSpace`. Errors about the new file
+    /// name `to_name` in `to`.
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
 
     /// Makes the bytes of an existing file durable, whoever wrote them. Recovery calls this for
@@ -118,18 +117,18 @@ pub trait Dir: Debug + Send + Sync {
     /// `NotFound`, `Io`; a failed sync must never be retried.
     fn sync_file(&self, name: &str) -> Result<()>;
 
-    /// Makes all names durable.
+    /// Makes all names in the directory durable.
     ///
     /// # Errors
     /// `Io`; a failed sync must never be retried on this directory.
     fn sync(&self) -> Result<()>;
 
-    /// Whether tables here may be read through mappings by default: a local file system known to
-    /// keep mapped bytes stable. `false` for network and unknown file systems, where a lost server
-    /// would turn a read into the death of the process.
+    /// Returns whether tables in this directory may be read through mappings by default, as on a
+    /// local file system known to keep mapped bytes stable. `false` for network and unknown file
+    /// systems, where a read could kill the process when the server is lost.
     fn prefers_mapping(&self) -> bool;
 
-    /// Free space where the directory lies; `None` if unknown.
+    /// Returns the space of the file system that holds the directory; `None` if unknown.
     ///
     /// # Errors
     /// `Io`.
@@ -137,12 +136,12 @@ pub trait Dir: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Removes the directory itself, which must be empty. It stays if the path by which it was
-    /// opened is not its own name (a symbolic link, `.`), if it is a mount point, or if its parent
-    /// may not be written.
+    /// Removes the directory itself, which must be empty. The directory is kept if it was opened
+    /// through a path that is not its own name (a symbolic link, `.`), if it is a mount point, or
+    /// if its parent is not writable.
     ///
     /// # Errors
-    /// `Io`, also if the path now names another directory.
+    /// `Io`, including when the path now names another directory.
     fn remove(&self) -> Result<()>;
 
     /// Lets implementations recognise their own kind in [`Dir::link`].

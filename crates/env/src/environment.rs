@@ -1,7 +1,7 @@
 //! The environment: source of directories, time, randomness and threads.
 //!
-//! One object is injected when a database is opened and passed down; nothing reaches the operating
-//! system without it.
+//! One object is injected when a database is opened and passed down; every access to the operating
+//! system goes through it.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -11,30 +11,30 @@ use cairndb_base::Result;
 
 use crate::dir::Dir;
 
-/// How background work runs in an environment.
+/// The way in which an environment runs background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Background {
-    /// On threads of its own, started by [`Env::spawn`].
+    /// On dedicated threads started by [`Env::spawn`].
     Threads,
-    /// Only when the caller steps it, one job at a time: deterministic from a seed.
+    /// Only when the caller steps it, one job at a time; deterministic for a given seed.
     Stepped,
 }
 
-/// How urgent a background thread's work is compared with the program's own.
+/// The urgency of a background thread's work relative to the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// Like the thread that starts it: it mostly waits for the disk, and others wait for the rest
-    /// of its work.
+    /// The priority of the thread that starts it: the work mostly waits for the disk, and other
+    /// threads wait for the rest of it.
     Normal,
-    /// `nice` +10 if possible: it computes for as long as there is work.
+    /// `nice` +10 if possible: the work is CPU-bound for as long as there is any.
     Low,
 }
 
-/// A join handle: blocks until the thread has ended. A panic of the thread is not passed on; the
-/// thread's body must catch and report its own.
+/// A join handle: blocks until the thread has finished. A panic in the thread is not propagated;
+/// the thread's body must catch and report its own panics.
 pub type Join = Box<dyn FnOnce() + Send>;
 
-/// Everything that the engine may ask of the outside world.
+/// The engine's only interface to the outside world.
 pub trait Env: Debug + Send + Sync {
     /// Opens a directory. Creates the last path component if `create` is set and it is missing.
     ///
@@ -42,11 +42,11 @@ pub trait Env: Debug + Send + Sync {
     /// an earlier, interrupted one created it.
     ///
     /// # Errors
-    /// `NotFound` if it is missing, `InvalidArgument` if it is not a directory, `Io` otherwise;
-    /// each names the path.
+    /// `NotFound` if the directory is missing, `InvalidArgument` if the path is not a directory,
+    /// otherwise `Io`; every error names the path.
     fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>>;
 
-    /// Whether background work runs on threads or is stepped.
+    /// Returns whether background work runs on threads or is stepped.
     fn background(&self) -> Background;
 
     /// Starts a thread.
@@ -57,17 +57,18 @@ pub trait Env: Debug + Send + Sync {
     fn spawn(&self, name: &str, priority: Priority, body: Box<dyn FnOnce() + Send>)
     -> Result<Join>;
 
-    /// Monotonic nanoseconds from an arbitrary start. For slow paths and samples only.
+    /// Returns monotonic nanoseconds since an arbitrary start. For slow paths and sampling only.
     fn now_ns(&self) -> u64;
 
-    /// A random number: log salts, hash seeds.
+    /// Returns a random number, for log salts and hash seeds.
     fn random_u64(&self) -> u64;
 
-    /// Physical memory in bytes as the environment sees it (cgroup limit included).
+    /// Returns the physical memory in bytes as seen by the environment (including any cgroup
+    /// limit).
     fn memory_bytes(&self) -> u64;
 
-    /// Most files that the reader of one directory should hold open at a time. 1,024 if no limit is
-    /// known.
+    /// Returns the maximum number of files that the reader of one directory should hold open at a
+    /// time: 1,024 if no limit is known.
     fn open_files_max(&self) -> usize {
         1024
     }

@@ -1,25 +1,25 @@
-//! Fork detection: whether this is still the process that made something.
+//! Fork detection: whether the current process is the one that created a handle.
 //!
 //! After `fork` a child has the memory and descriptors of a handle but none of its threads, and
 //! shares the log's mapping with the parent: a write of the child would overwrite the parent's next
 //! record. So each write calls [`Origin::is_here`], which costs one load of a counter that the
-//! system's fork hook increments in the child. Asking the system for the process number with each
-//! put lost because of its cost. A page that the kernel wipes at a fork lost because only Linux has
-//! it; it is as cheap.
+//! system's fork hook increments in the child. Rejected: asking the system for the process ID on
+//! each put, because of its cost; and a page that the kernel wipes on fork, which is as cheap but
+//! exists only on Linux.
 //!
 //! A child created by a bare system call, bypassing the C library, is only detected by
-//! [`Origin::check`], which also compares process numbers, at the next segment, sync, flush or
-//! close.
+//! [`Origin::check`], which also compares process IDs, at the next segment, sync, flush or close.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-/// Forks between the first process and this one, counted since the first [`Origin`] was made.
+/// Number of forks between the first process and this one, counted since the first [`Origin`] was
+/// created.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The process in which something was made.
+/// The process that created an object.
 ///
 /// ```
 /// use cairndb_env::Origin;
@@ -35,22 +35,23 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// This process.
+    /// Returns the current process.
     pub fn here() -> Origin {
         hook::install();
         Origin {
-            // Relaxed: a fork has one thread when it counts itself.
+            // Relaxed: a forked child has a single thread when it increments the counter.
             forks: FORKS.load(Ordering::Relaxed),
             process: process::id(),
         }
     }
 
-    /// Forks between the first process and this one, as far as they went through the C library.
+    /// Returns the number of forks between the first process and this one that went through the C
+    /// library.
     pub(crate) fn forks(self) -> u32 {
         self.forks
     }
 
-    /// Another process.
+    /// Returns a process other than the current one.
     #[cfg(test)]
     pub(crate) fn elsewhere() -> Origin {
         let here = Origin::here();
@@ -60,7 +61,7 @@ impl Origin {
         }
     }
 
-    /// Whether this is still that process, as far as one load can tell.
+    /// Returns whether this is the current process, as far as one load can determine.
     #[inline]
     pub fn is_here(&self) -> bool {
         FORKS.load(Ordering::Relaxed) == self.forks
@@ -102,9 +103,9 @@ mod hook {
 
     pub(super) fn install() {
         static ONCE: Once = Once::new();
-        // Without memory for another hook, process numbers are still compared. SAFETY: the function
-        // is part of the program, lives as long as it, and only adds to a static atomic, which a
-        // child of a process with threads may do.
+        // If there is no memory for another hook, process IDs are still compared. SAFETY: the
+        // function is part of the program, lives as long as the program, and only increments a
+        // static atomic, which a child of a multithreaded process may do.
         #[expect(unsafe_code, reason = "the hook for forks has no safe wrapper")]
         ONCE.call_once(|| unsafe {
             libc::pthread_atfork(None, None, Some(count));

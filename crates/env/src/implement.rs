@@ -1,14 +1,14 @@
-//! Parts from which environments are built, for those who write one of their own.
+//! Building blocks for custom environments.
 //!
-//! Each part keeps one promise of the traits:
+//! Each part implements one guarantee of the traits:
 //!
-//! * [`Holders`] that of [`Dir::lock`](crate::Dir::lock) and
+//! * [`Holders`]: that of [`Dir::lock`](crate::Dir::lock) and
 //!   [`Dir::lock_shared`](crate::Dir::lock_shared);
-//! * [`OneRegion`] and [`Mirror`] those of [`LogRegion`](crate::LogRegion);
-//! * [`front_of`] the bounds of [`ReadFile::map`](crate::ReadFile::map);
-//! * [`spawn`] is [`Env::spawn`](crate::Env::spawn) for environments with threads.
+//! * [`OneRegion`] and [`Mirror`]: those of [`LogRegion`](crate::LogRegion);
+//! * [`front_of`]: the bounds of [`ReadFile::map`](crate::ReadFile::map);
+//! * [`spawn`]: [`Env::spawn`](crate::Env::spawn) for environments with threads.
 //!
-//! The environments of this crate and the simulated one of `cairndb-sim` are made of them. The
+//! The environments of this crate and the simulated one of `cairndb-sim` are built from them. The
 //! feature `testing` adds a module with the tests that every environment must pass.
 
 mod borrowing;
@@ -24,11 +24,11 @@ pub use holders::{Hold, Holders};
 pub use mirror::Mirror;
 pub use threads::spawn;
 
-/// Checks that a file of `size` has `len` bytes and that they fit memory, for
-/// [`ReadFile::map`](crate::ReadFile::map), which names the file in the error.
+/// Checks for [`ReadFile::map`](crate::ReadFile::map) that a file of `size` bytes has `len` bytes
+/// and that they fit in memory. The caller adds the file name to the error.
 ///
 /// # Errors
-/// `Corruption` if the file is shorter; `NotSupported` if the bytes do not fit memory.
+/// `Corruption` if the file is shorter; `NotSupported` if the bytes do not fit in memory.
 pub fn front_of(len: u64, size: u64) -> Result<usize> {
     if len > size {
         return Err(

@@ -1,9 +1,9 @@
 //! The outside world behind four interfaces: files, clock and randomness, threads, and locks.
 //!
-//! Floor 2. No other library crate touches `std::fs`, a clock or a thread; the engine can ask the
-//! operating system for exactly what [`Env`], [`Dir`] and the file traits offer. Two environments
-//! here implement them, [`RealEnv`] and [`MemEnv`]; a third, with crash states and faults, is the
-//! crate `cairndb-sim`, for tests. [`implement`] has the parts to build another from.
+//! Floor 2. No other library crate touches `std::fs`, a clock or a thread; the engine reaches the
+//! operating system only through [`Env`], [`Dir`] and the file traits. This crate has two
+//! environments, [`RealEnv`] and [`MemEnv`]. A third, with crash states and faults, is in the crate
+//! `cairndb-sim`, for tests. [`implement`] has the building blocks for others.
 
 #![allow(
     clippy::useless_conversion,

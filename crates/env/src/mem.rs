@@ -18,10 +18,10 @@ use crate::implement::{self, Hold, Holders, Mirror, OneRegion, front_of};
 use crate::random::Random;
 use crate::sync::Mutex;
 
-/// The memory size that the environment reports.
+/// Memory size that the environment reports.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Files in memory.
+/// An environment whose files are in memory.
 ///
 /// ```
 /// # mod cairndb { pub use cairndb_env as env; }
@@ -42,8 +42,8 @@ pub struct MemEnv {
 }
 
 impl MemEnv {
-    /// An environment without directories. Its randomness is a fixed sequence and its clock counts
-    /// its calls, so a stepped run repeats exactly.
+    /// Creates an environment without directories. Its random numbers are a fixed sequence and its
+    /// clock counts its calls, so a stepped run repeats exactly.
     pub fn new(background: Background) -> Arc<MemEnv> {
         Arc::new(MemEnv {
             background,
@@ -94,9 +94,9 @@ impl Env for MemEnv {
 
     fn now_ns(&self) -> u64 {
         match self.background {
-            // Threads sleep by the system's clock.
+            // Threads sleep according to the system clock.
             Background::Threads => system_ns(),
-            // A microsecond per call: time passes, and equally in every run.
+            // One microsecond per call: time passes, and identically in every run.
             Background::Stepped => self.clock_ns.fetch_add(1000, Ordering::Relaxed),
         }
     }
@@ -223,7 +223,7 @@ impl Dir for MemDir {
 
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let bytes = usize::try_from(len)
-            .map_err(|_| Error::new(ErrorKind::NoSpace, "a log larger than memory"))
+            .map_err(|_| Error::new(ErrorKind::NoSpace, "the log is larger than memory"))
             .map_err(|error| self.named(name, error))?;
         let file = Arc::new(MemFile {
             bytes: Mutex::new(Arc::new(vec![0; bytes])),
@@ -314,7 +314,7 @@ impl Drop for MemLock {
     }
 }
 
-/// Bytes shared with their mappings: a write that finds them shared copies them first.
+/// Bytes shared with their mappings: a write copies them first if they are shared.
 #[derive(Debug, Default)]
 struct MemFile {
     bytes: Mutex<Arc<Vec<u8>>>,

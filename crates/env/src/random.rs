@@ -7,12 +7,12 @@ pub struct Random {
 }
 
 impl Random {
-    /// The sequence of `seed`.
+    /// Creates the sequence of `seed`.
     pub const fn new(seed: u64) -> Random {
         Random { state: seed }
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
@@ -21,7 +21,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which must not be zero.
+    /// Returns a number below `bound`, which must not be zero.
     ///
     /// # Panics
     /// If `bound` is zero.
@@ -30,7 +30,7 @@ impl Random {
         self.next_u64() % bound
     }
 
-    /// An index below `len`, which must not be zero.
+    /// Returns an index below `len`, which must not be zero.
     ///
     /// # Panics
     /// If `len` is zero.

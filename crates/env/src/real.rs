@@ -1,9 +1,9 @@
 //! The real environment: the operating system's files, clock, randomness and threads.
 //!
-//! Directories are held by descriptor and files opened relative to them, so that renaming or
+//! Directories are held by descriptor and files are opened relative to them, so that renaming or
 //! replacing a path redirects nothing. Every descriptor is above the standard three (a stray print
-//! never lands in a table), closed on exec, never opened through a final symbolic link, and never
-//! opened blocking. Anything but a regular file is refused.
+//! never lands in a table), is closed on exec, and is never opened through a final symbolic link or
+//! in blocking mode. Anything but a regular file is refused.
 
 mod descriptor;
 mod directory;
@@ -24,7 +24,7 @@ use crate::{implement, system};
 
 pub use directory::Modes;
 
-/// The operating system.
+/// The environment of the operating system.
 ///
 /// ```
 /// # mod cairndb { pub use cairndb_env as env; }
@@ -44,13 +44,13 @@ pub struct RealEnv {
 }
 
 impl RealEnv {
-    /// The environment with permissions for the owner only.
+    /// Creates an environment that grants permissions to the owner only.
     pub fn new() -> Arc<RealEnv> {
         Arc::new(RealEnv::default())
     }
 
-    /// An environment that creates files and directories with these permission bits (the process's
-    /// umask still applies).
+    /// Creates an environment that creates files and directories with these permission bits (the
+    /// process's umask still applies).
     pub fn with_modes(modes: Modes) -> Arc<RealEnv> {
         Arc::new(RealEnv { modes })
     }

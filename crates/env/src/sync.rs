@@ -1,6 +1,7 @@
 //! Locks of the library crates, named in one place.
 //!
-//! They are `parking_lot`'s: small, without poisoning, and as fast uncontended as an atomic.
-//! Lock-free code has its own switch to loom's models, next to the code that is checked with them.
+//! They are `parking_lot` locks: small, without poisoning, and as fast as an atomic when
+//! uncontended. Lock-free code has its own switch to loom's models, next to the code that is
+//! checked with them.
 
 pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};

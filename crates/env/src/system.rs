@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Monotonic nanoseconds.
+/// Returns monotonic nanoseconds.
 pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
@@ -14,9 +14,8 @@ pub(crate) fn now_ns() -> u64 {
     seconds * 1_000_000_000 + nanos
 }
 
-/// A random number from the kernel. Before its pool is ready (early boot) or if the call is
-/// filtered, the standard library's per-process keys are used: a salt has to differ, not to be
-/// secret.
+/// Returns a random number from the kernel. Before its pool is ready (early boot) or if the call is
+/// filtered, the standard library's per-process keys are used: a salt must be distinct, not secret.
 pub(crate) fn random_u64() -> u64 {
     kernel_random().unwrap_or_else(|| RandomState::new().hash_one(now_ns()))
 }
@@ -36,8 +35,8 @@ fn kernel_random() -> Option<u64> {
     None
 }
 
-/// Physical memory, or the control group's limit if that is less. Queried once per process: it
-/// reads a dozen small files.
+/// Returns the physical memory, or the control group's limit if that is lower. Queried once per
+/// process, because it reads a dozen small files.
 pub(crate) fn memory_bytes() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(read_memory_bytes)
@@ -50,8 +49,8 @@ fn read_memory_bytes() -> u64 {
     limit.map_or(physical_bytes(), |limit| limit.min(physical_bytes()))
 }
 
-/// A quarter of the descriptors that this process may have: the program around the store needs
-/// some, and so do the store's logs and writers.
+/// Returns a quarter of the descriptors that this process may open: the program around the store
+/// needs some, and so do the store's logs and writers.
 pub(crate) fn open_files_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
@@ -70,8 +69,8 @@ fn physical_bytes() -> u64 {
     4 << 30
 }
 
-/// The smallest memory limit between this process's control group and the root, for version 2
-/// (`memory.max`) and version 1 (`memory.limit_in_bytes`); `None` if there is none.
+/// Returns the smallest memory limit between this process's control group and the root, for version
+/// 2 (`memory.max`) and version 1 (`memory.limit_in_bytes`); `None` if there is none.
 fn cgroup_limit(own_groups: &str, mount: &Path) -> Option<u64> {
     let mut least = None;
     for line in own_groups.lines() {
@@ -121,7 +120,7 @@ mod tests {
     #[test]
     #[expect(
         clippy::disallowed_methods,
-        reason = "lays out a false control group tree"
+        reason = "creates a fake control group tree"
     )]
     fn cgroup_limit_takes_the_least_ancestor() {
         let root = tempfile::tempdir().unwrap();

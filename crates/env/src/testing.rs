@@ -1,14 +1,15 @@
-//! Tests that every environment must pass, for the environments here and for those of others.
+//! Tests that every environment must pass, including environments of other crates.
 //!
-//! The feature `testing` adds this module, so that no program carries it: name it where the crate
-//! is a dependency of tests.
+//! The feature `testing` enables this module, so that no program contains it. Enable it where the
+//! crate is a dependency of tests:
 //!
 //! ```toml
 //! [dev-dependencies]
 //! cairndb-env = { path = "../cairndb/crates/env", features = ["testing"] }
 //! ```
 //!
-//! [`conformance::check`] tests what the calls do and [`naming`] that every error names its path.
+//! [`conformance::check`] tests the behaviour of the calls; [`naming`] tests that every error names
+//! its path.
 
 pub mod conformance;
 pub mod naming;

@@ -1,13 +1,13 @@
 //! Benchmark: encoding and reading the log, batches and edits.
 //!
-//! `cargo bench -p cairndb-format --bench bytes`. The write path's budget is 25 ns for the header
-//! and checksum of a 120-byte payload.
+//! Run with `cargo bench -p cairndb-format --bench bytes`. The write path's budget is 25 ns for the
+//! header and checksum of a 120-byte payload.
 
 #![allow(
     missing_docs,
-    reason = "criterion's macros make undocumented functions"
+    reason = "criterion's macros generate undocumented functions"
 )]
-#![allow(clippy::unwrap_used, reason = "a benchmark may stop")]
+#![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::hint::black_box;
 
@@ -32,7 +32,7 @@ fn header() -> SegmentHeader {
     }
 }
 
-/// The parts of a put after its record header.
+/// Returns the parts of a put after its record header.
 fn parts(frame: &batch::Frame) -> [&[u8]; 4] {
     [
         frame.before_key(),
@@ -105,7 +105,7 @@ fn segment(c: &mut Criterion) {
     group.finish();
 }
 
-/// 1 MiB of single puts.
+/// Returns a segment filled with 1 MiB of single puts.
 fn filled_segment() -> Vec<u8> {
     let mut bytes = header().encode().to_vec();
     let mut batch = BatchWriter::new();

@@ -1,7 +1,8 @@
-//! Benchmark: tables in the rows of the suite: gets, misses, scans, building, compacting.
+//! Benchmark of tables in the workloads of the suite: gets, misses, scans, building and compacting.
 //!
-//! All but the build run over closed tables of the classic data, mapped and warm: a million entries
-//! of 16-digit keys and 100-byte values that halve. Every figure is per entry.
+//! All except the build run on finished tables of the classic data, mapped and warm: a million
+//! entries with 16-digit keys and 100-byte values that compress to half their size. Every figure is
+//! per entry.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -16,7 +17,7 @@ use cairndb_format::table::{
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const ENTRIES: u64 = 1_000_000;
-/// Entries that one iteration touches.
+/// Number of entries that one iteration touches.
 const BATCH: u64 = 1000;
 
 struct Rng(u64);
@@ -31,7 +32,7 @@ impl Rng {
     }
 }
 
-/// Values of 50 random printable bytes, twice.
+/// Generator of values: 50 random printable bytes, repeated once.
 struct Values(Vec<u8>);
 
 impl Values {
@@ -83,7 +84,7 @@ fn build(
         write_key(number, &mut key);
         builder
             .add(&key, 0, Kind::Put, ValueIn::Raw(values.get(number)))
-            .expect("in order");
+            .expect("entries are in order");
     }
     let summary = builder.finish().expect("room");
     eprintln!("{name}: {} bytes for {}", summary.bytes, summary.entries);
@@ -94,15 +95,15 @@ fn open(dir: &dyn Dir, file: u64, checksum: u32) -> Arc<Table> {
     let source = dir.open_read(&format!("{file:06}.tbl")).expect("was built");
     let (number, access) = (FileNumber(file), PageAccess::Mapped(None));
     let table = Table::open(source, number, &Order::Bytewise, access, checksum);
-    Arc::new(table.expect("a whole table"))
+    Arc::new(table.expect("an intact table"))
 }
 
-/// A directory of its own, emptied.
+/// Returns an empty directory for this benchmark.
 fn directory() -> Arc<dyn Dir> {
     let env = RealEnv::new();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("table-bench");
     let dir = env.open_dir(&path, true).expect("a writable target");
-    for name in dir.list().expect("just opened") {
+    for name in dir.list().expect("the directory was just opened") {
         dir.unlink(&name).expect("a file");
     }
     dir
@@ -112,19 +113,19 @@ fn table_of(dir: &dyn Dir, file: u64, compression: Compression) -> Arc<Table> {
     let checksum = build(dir, file, 0..ENTRIES, compression);
     let table = open(dir, file, checksum);
     let mut cursor = table.cursor();
-    cursor.first().expect("a whole table");
+    cursor.first().expect("an intact table");
     while cursor.valid() {
-        cursor.next().expect("a whole table");
+        cursor.next().expect("an intact table");
     }
     table
 }
 
-/// One get; returns a number that depends on the value found.
+/// Performs one get and returns a number that depends on the value found.
 fn get(table: &Table, key: &[u8], skip_filter: bool, scratch: &mut Vec<u8>) -> u64 {
     let hints = GetHints { skip_filter };
     let found = table
         .get(key, hash64(key), SEQ_MAX, hints, scratch)
-        .expect("a whole table");
+        .expect("an intact table");
     found.map_or(0, |_| {
         u64::from(scratch[0]) + u64::from(scratch[scratch.len() - 1])
     })
@@ -175,15 +176,15 @@ fn gets(c: &mut Criterion, name: &str, table: &Table) {
         b.iter(|| {
             for _ in 0..BATCH {
                 write_key(rng.next() % ENTRIES, &mut key);
-                cursor.seek(&key, SEQ_MAX).expect("a whole table");
-                black_box(cursor.value().expect("a whole table")[0]);
+                cursor.seek(&key, SEQ_MAX).expect("an intact table");
+                black_box(cursor.value().expect("an intact table")[0]);
             }
         });
     });
     group.finish();
 }
 
-/// The same file opened once more, for what needs it shared.
+/// Opens the table's file again, for benchmarks that need a shared table.
 fn open_again(table: &Table) -> Arc<Table> {
     let env = RealEnv::new();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("table-bench");
@@ -207,11 +208,11 @@ fn scans(c: &mut Criterion, name: &str, table: &Arc<Table>) {
         } else {
             cursor.last()
         }
-        .expect("a whole table");
+        .expect("an intact table");
         let mut total = 0;
         while cursor.valid() {
             total += u64::from(cursor.key()[15]);
-            let value = cursor.value().expect("a whole table");
+            let value = cursor.value().expect("an intact table");
             total += if sum {
                 sum_bytes(value)
             } else {
@@ -222,7 +223,7 @@ fn scans(c: &mut Criterion, name: &str, table: &Arc<Table>) {
             } else {
                 cursor.prev()
             }
-            .expect("a whole table");
+            .expect("an intact table");
         }
         black_box(total)
     };
@@ -256,7 +257,7 @@ fn builds(c: &mut Criterion, dir: &dyn Dir) {
                     write_key(number * 5, &mut key);
                     builder
                         .add(&key, 0, Kind::Put, ValueIn::Raw(values.get(number)))
-                        .expect("in order");
+                        .expect("entries are in order");
                 }
                 let summary = builder.finish().expect("room");
                 dir.unlink(name).expect("just written");
@@ -267,8 +268,8 @@ fn builds(c: &mut Criterion, dir: &dyn Dir) {
     group.finish();
 }
 
-/// Four interleaved tables into one, values copied verbatim. The next entry is found by heads, as
-/// the engine finds it: the first eight of the sixteen digits are equal.
+/// Merges four interleaved tables into one, copying values verbatim. The next entry is found by
+/// comparing heads, as in the engine: the first eight of the sixteen digits are equal.
 fn merges(c: &mut Criterion, dir: &dyn Dir) {
     let mut group = c.benchmark_group("merge");
     let count = 200_000;
@@ -289,18 +290,18 @@ fn merges(c: &mut Criterion, dir: &dyn Dir) {
             let mut builder = TableBuilder::new(output, options(999_998, Compression::Short));
             let mut cursors: Vec<TableCursor> = tables.iter().map(Table::cursor).collect();
             for cursor in &mut cursors {
-                cursor.first().expect("a whole table");
+                cursor.first().expect("an intact table");
             }
             while let Some(cursor) = cursors
                 .iter_mut()
                 .filter(|cursor| cursor.valid())
                 .min_by_key(|cursor| head_behind(cursor.key(), 8))
             {
-                let entry = cursor.entry().expect("a whole table");
+                let entry = cursor.entry().expect("an intact table");
                 builder
                     .add(entry.key, entry.seq, entry.kind, entry.value)
-                    .expect("in order");
-                cursor.next().expect("a whole table");
+                    .expect("entries are in order");
+                cursor.next().expect("an intact table");
             }
             let summary = builder.finish().expect("room");
             dir.unlink(name).expect("just written");

@@ -1,14 +1,15 @@
-//! Benchmark: a large value, put into a value file, encoded when idle, read raw and read encoded.
+//! Benchmark of large values: appending to a value file, encoding while idle, reading raw and
+//! reading encoded.
 //!
-//! `cargo bench -p cairndb-format --bench values`. A thousand values of 100,000 bytes, warm, in a
-//! real file; every figure is per value. Most of a read that is not mapped is the copy out of the
-//! system's page cache.
+//! Run with `cargo bench -p cairndb-format --bench values`. The data is a thousand values of
+//! 100,000 bytes, warm, in a real file; every figure is per value. Most of the time of a read that
+//! is not mapped goes into the copy from the system's page cache.
 
 #![allow(
     missing_docs,
-    reason = "criterion's macros make undocumented functions"
+    reason = "criterion's macros generate undocumented functions"
 )]
-#![allow(clippy::unwrap_used, reason = "a benchmark may stop")]
+#![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::hint::black_box;
 
@@ -21,7 +22,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 const VALUE_BYTES: usize = 100_000;
 const VALUES: u64 = 1000;
 
-/// Printable bytes that halve, as the benchmark's values do, or that do not shrink.
+/// Returns printable bytes that compress to half their size, as the benchmark's values do, or that
+/// do not compress.
 fn value(number: u64, halves: bool) -> Vec<u8> {
     let mut state = number + 1;
     let random = std::iter::repeat_with(move || {
@@ -43,7 +45,7 @@ fn value(number: u64, halves: bool) -> Vec<u8> {
     value
 }
 
-/// The values in file `number`, encoded or raw.
+/// Writes the values to file `number`, encoded or raw, and returns their pointers.
 fn file(dir: &dyn Dir, number: u64, shorter: bool) -> Vec<Pointer> {
     let mut writer = ValueWriter::create(dir, FileNumber(number)).unwrap();
     let mut encoder = ValueEncoder::default();

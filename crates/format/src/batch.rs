@@ -3,8 +3,8 @@
 //! A payload is a varint count and that many entries, each a kind, a key and, for every kind except
 //! a deletion, a value (`docs/format/batch.md`). The writer fills a [`BatchWriter`] or, for one
 //! entry, gets the few bytes around key and value from [`frame`]. Recovery reads payloads with
-//! [`validate`] and [`iter`]. Sequence numbers are not stored: entry `i` has the record's number
-//! plus `i`.
+//! [`validate`] and [`iter`]. Sequence numbers are not stored: entry `i` has the record's sequence
+//! number plus `i`.
 //!
 //! 1. The bytes of an entry do not depend on its position, so batches are joined by concatenation.
 //! 2. Every kind from 1 up has a value, whether or not this version knows the kind, so a reader can

@@ -1,4 +1,4 @@
-//! CRC-32C bound to the place of its bytes, and checksums of any range in constant time for the
+//! CRC-32C bound to the position of its bytes, and constant-time checksums of any range for the
 //! search after damage.
 //!
 //! A record's checksum starts from a seed (file and salt) and its own offset, so the same bytes
@@ -12,16 +12,17 @@ use std::ops::Range;
 
 pub(crate) use cairndb_kernel::{crc32c, crc32c_append};
 
-/// The checksum state from which every record of one file starts.
+/// Returns the checksum state from which every record of one file starts.
 pub(crate) fn seed(number: u64, salt: u64) -> u32 {
     crc32c_append(crc32c(&number.to_le_bytes()), &salt.to_le_bytes())
 }
 
 /// CRC-32C of any range of one byte string, in time independent of the range's length.
 ///
-/// With `R(s, B)` the raw register after `B` from state `s`, and `P(x)` the register after the
-/// first `x` bytes from 0: `R(s, B[a..b]) = shift(s ^ P(a), b - a) ^ P(b)`, because the register is
-/// linear in state and data. `P` is kept every [`STEP_BYTES`]; `shift` is a product of polynomials.
+/// Let `R(s, B)` be the raw register after `B` from state `s`, and `P(x)` the register after the
+/// first `x` bytes from 0. Then `R(s, B[a..b]) = shift(s ^ P(a), b - a) ^ P(b)`, because the
+/// register is linear in state and data. `P` is kept every [`STEP_BYTES`]; `shift` is a product of
+/// polynomials.
 #[derive(Debug)]
 pub(crate) struct RangeChecksum<'a> {
     bytes: &'a [u8],
@@ -29,10 +30,10 @@ pub(crate) struct RangeChecksum<'a> {
     steps: Vec<u32>,
 }
 
-/// Distance of the kept registers: 1/16 of the input's size in memory.
+/// Distance between kept registers in bytes: they take 1/16 of the input's size in memory.
 const STEP_BYTES: usize = 64;
 
-/// Up to this length reading the range itself is cheaper than four products.
+/// Length up to which reading the range itself is cheaper than four products.
 const DIRECT_BYTES_MAX: usize = 512;
 
 impl<'a> RangeChecksum<'a> {
@@ -41,7 +42,8 @@ impl<'a> RangeChecksum<'a> {
         RangeChecksum { bytes, steps }
     }
 
-    /// `crc32c_append(before, &bytes[range])`, or `None` if the range is not within the bytes.
+    /// Returns `crc32c_append(before, &bytes[range])`, or `None` if the range is not within the
+    /// bytes.
     pub(crate) fn append(&mut self, before: u32, range: Range<usize>) -> Option<u32> {
         let part = self.bytes.get(range.clone())?;
         if part.len() <= DIRECT_BYTES_MAX {
@@ -63,7 +65,7 @@ impl<'a> RangeChecksum<'a> {
         }
     }
 
-    /// `P(at)`.
+    /// Returns `P(at)`.
     fn prefix(&self, at: usize) -> Option<u32> {
         let step = at / STEP_BYTES;
         let register = *self.steps.get(step)?;
@@ -82,7 +84,7 @@ const BYTE: u32 = 1 << 23;
 /// `POWERS[k][d]` shifts by `d * 256^k` bytes.
 static POWERS: [[u32; 256]; 4] = powers();
 
-/// The register that `state` becomes after `count` zero bytes.
+/// Returns the register that `state` becomes after `count` zero bytes.
 fn shift(state: u32, count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     let mut state = state;
@@ -94,7 +96,7 @@ fn shift(state: u32, count: u64) -> u32 {
     state
 }
 
-/// Product modulo the polynomial (zlib's `multmodp`).
+/// Returns the product modulo the polynomial (zlib's `multmodp`).
 const fn multiply(a: u32, b: u32) -> u32 {
     let (mut product, mut a, mut b) = (0, a, b);
     while a != 0 {

@@ -10,33 +10,35 @@ use cairndb_env::Dir;
 use crate::name::{self, FileKind};
 use crate::{log, manifest, table, value_file};
 
-/// What the content of a file says about its origin.
+/// Evidence of a file's origin in its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// It has a mark of this format.
+    /// The file has a mark of this format.
     Ours,
-    /// It has none: something else, or a file of this format that is damaged or was never finished.
+    /// The file has no mark: it is something else, or a file of this format that is damaged or was
+    /// never finished.
     Foreign,
-    /// It does not say: the file is empty, or only zeros, or of a kind without a mark.
+    /// The content is inconclusive: the file is empty, contains only zeros, or is of a kind without
+    /// a mark.
     Silent,
 }
 
-/// Bytes read from the start of a file.
+/// Number of bytes read from the start of a file.
 const HEAD_BYTES: usize = 64;
 
-/// The evidence in `found`, which has a name of this format. Reads 64 bytes; of a table without a
-/// proper end, also its first page.
+/// Returns the evidence in file `found`, which must have a name of this format. Reads 64 bytes, and
+/// also the first page of a table without a proper end.
 ///
-/// The file must be a regular one ([`Dir::size_of`] checks that): opening a pipe would wake up its
-/// other end.
+/// The file must be a regular file ([`Dir::size_of`] checks that): opening a pipe would wake up the
+/// process at its other end.
 ///
 /// # Errors
-/// Those of opening and reading the file.
+/// The errors of opening and reading the file.
 pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
     let kind = match FileKind::parse(found) {
         None => return Ok(Evidence::Foreign),
-        // Not even opened: where locks belong to a process, closing LOCK would release it. And
-        // LevelDB's CURRENT looks like ours.
+        // These are not even opened: where locks belong to a process, closing LOCK would release
+        // the lock. LevelDB's CURRENT also looks like ours.
         Some(FileKind::Lock | FileKind::Current) => return Ok(Evidence::Silent),
         Some(kind) => kind,
     };
@@ -55,15 +57,15 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
     };
     Ok(match ours {
         true => Evidence::Ours,
-        // Preallocated, or cut off by a crash before the first byte.
+        // Preallocated, or cut off by a crash before the first byte was written.
         false if head.iter().all(|byte| *byte == 0) => Evidence::Silent,
         false => Evidence::Foreign,
     })
 }
 
-/// Whether manifest `number` belongs to LevelDB or RocksDB with their bytewise order: its first
-/// edit begins with the comparator's name, after seven bytes of the record, the tag and the length.
-/// Ours has that name too, but elsewhere.
+/// Returns whether manifest `number` belongs to LevelDB or RocksDB with their bytewise order: its
+/// first edit starts with the comparator's name, after the seven-byte record header, the tag and
+/// the length. Our manifests contain that name, too, but elsewhere.
 pub fn is_leveldb(dir: &dyn Dir, number: FileNumber) -> bool {
     const EDIT: &[u8] = b"\x01\x1aleveldb.BytewiseComparator";
     const RECORD_HEADER: usize = 7;
@@ -86,7 +88,7 @@ mod tests {
     use crate::manifest::ManifestHeader;
     use crate::table::{Compression, TableBuilder, TableOptions, ValueIn};
 
-    /// A table of two data pages, whole.
+    /// Returns the bytes of an intact table with two data pages.
     fn table_pages(dir: &dyn Dir, number: u64) -> Vec<u8> {
         let options = TableOptions {
             order: Order::Bytewise,
@@ -133,7 +135,7 @@ mod tests {
         write("000010.tmp", b"MANIFEST-000010\n");
         write("000011.tmp", b"");
         write("000012.tmp", b"MANIFEST-000010\nand more");
-        // Its writer died: the first page is whole, the end is missing.
+        // The writer died: the first page is complete, the end is missing.
         let pages = table_pages(&*dir, 13);
         write("000013.tbl", &pages[..4096]);
         write("000014.tbl", &pages[..4096]);

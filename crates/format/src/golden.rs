@@ -2,7 +2,7 @@
 //!
 //! A file is hexadecimal with comments after `#`; `00*40` is forty zero bytes. Before 1.0 a change
 //! of format changes the version number, the file and the page in `docs/format/` together. If a
-//! test fails, its message holds the bytes as this version writes them.
+//! test fails, its message contains the bytes as this version writes them.
 
 use cairndb_base::{ErrorKind, FileNumber, Kind};
 
@@ -23,14 +23,14 @@ const LOG_UNUSED: &str = include_str!("../../../testdata/golden/log-unused-v1.he
 const MANIFEST: &str = include_str!("../../../testdata/golden/manifest-v1.hex");
 const VALUES: &str = include_str!("../../../testdata/golden/value-file-v1.hex");
 
-/// The bytes a golden file stands for.
+/// Returns the bytes that a golden file represents.
 pub(crate) fn parse(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in text.lines() {
         let code = line.split('#').next().unwrap_or_default();
         for token in code.split_whitespace() {
             let (hex, count) = token.split_once('*').unwrap_or((token, "1"));
-            let count: usize = count.parse().expect("a count behind *");
+            let count: usize = count.parse().expect("a count after *");
             for _ in 0..count {
                 bytes.extend((0..hex.len()).step_by(2).map(|at| {
                     u8::from_str_radix(&hex[at..at + 2], 16).expect("two hexadecimal digits")
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Compares, and on a difference prints the bytes as the file should have them.
+/// Compares, and on a difference prints the bytes in the format of the file.
 #[track_caller]
 fn assert_golden(golden: &str, written: &[u8]) {
     let lines: Vec<String> = written
@@ -83,7 +83,8 @@ const SEGMENT: SegmentHeader = SegmentHeader {
     start_seq: 1000,
 };
 
-/// Three records, the last of which knows the first to be durable; stale bytes follow.
+/// Returns a segment of three records, the last of which states that the first is durable; stale
+/// bytes follow.
 fn segment() -> Vec<u8> {
     let mut put = BatchWriter::new();
     put.put(b"k", b"v");
@@ -208,7 +209,7 @@ fn read_manifest(bytes: &[u8]) -> cairndb_base::Result<Manifest> {
 const VALUE_NUMBER: FileNumber = FileNumber(12);
 const VALUE_HASHES: [u64; 3] = [0x8877_6655_4433_2211, 2, 3];
 
-/// A value in codec 1.
+/// Returns a value to be stored in codec 1.
 fn repeating() -> Vec<u8> {
     b"abc".repeat(30)
 }

@@ -7,7 +7,7 @@ use cairndb_base::{Error, Result};
 
 /// The rest of a byte string that is being decoded.
 ///
-/// Errors name what was expected and the byte of this string; the caller adds the file and the
+/// Errors name what was expected and the offset in this string; the caller adds the file and the
 /// string's own offset.
 #[derive(Clone, Debug)]
 pub(crate) struct Input<'a> {
@@ -44,7 +44,7 @@ impl<'a> Input<'a> {
         Ok(value)
     }
 
-    /// An error about the bytes at the cursor.
+    /// Returns an error about the bytes at the cursor.
     #[cold]
     pub(crate) fn error(&self, expected: &'static str) -> Error {
         Error::corruption("encoded bytes are malformed")

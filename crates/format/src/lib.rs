@@ -4,10 +4,10 @@
 //! what to write or what a loss means. `docs/format/` defines the bytes, and the golden files under
 //! `testdata/golden/` pin them.
 //!
-//! 1. Hostile bytes give an [`Error`](cairndb_base::Error), never a panic: a length or offset read
-//!    from disk is compared with the remaining bytes before it is used.
+//! 1. Hostile bytes produce an [`Error`](cairndb_base::Error), never a panic: a length or offset
+//!    read from disk is compared with the remaining bytes before it is used.
 //! 2. Memory is bounded by the bytes present, and work is linear in them.
-//! 3. Every checksum binds its bytes to file and offset, so stale or misplaced bytes are noticed.
+//! 3. Every checksum binds its bytes to file and offset, so stale or misplaced bytes are detected.
 
 #![forbid(unsafe_code)]
 

@@ -7,9 +7,9 @@
 //! 1. Bytes after a segment's last record are undefined: zeros, noise, or records of an earlier
 //!    segment in the same recycled file. Only a checksum that started from this segment's number
 //!    and salt and the record's own offset makes bytes a record.
-//! 2. The first bytes that are no record end the segment. [`find_later_synced`] decides whether
-//!    something was lost there: each record stores how much of its segment was known durable when
-//!    it was written.
+//! 2. The first bytes that are not a record end the segment. [`find_later_synced`] decides whether
+//!    something was lost there: each record stores how much of its segment was known to be durable
+//!    when it was written.
 //! 3. Sequence numbers are continuous over records and segments, gaps included; the engine checks
 //!    that with [`Record::count`].
 

@@ -5,8 +5,9 @@
 //! Layout: `docs/format/manifest.md`, `docs/format/directory.md`.
 //!
 //! 1. The base is durable before `CURRENT` names the file, so damage within it is always an error.
-//! 2. Each record stores how much of the file was known durable when it was written. Bad bytes that
-//!    a later record knew to be durable are damage; any others are a torn tail, which is cut off.
+//! 2. Each record stores how much of the file was known to be durable when it was written. Bad
+//!    bytes that a later record states to be durable are damage; any others are a torn tail, which
+//!    is cut off.
 //! 3. Encoding is deterministic: equal edits give equal bytes.
 
 mod codec;

@@ -8,10 +8,10 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::name::FileKind;
 
-/// The result of an operation on `name`, a file that the database needs.
+/// Returns the result of an operation on `name`, a file that the database needs.
 ///
 /// # Errors
-/// Those of the operation; `Corruption` with file and offset 0 if the file does not exist.
+/// The errors of the operation; `Corruption` with file and offset 0 if the file does not exist.
 pub fn needed<T>(name: &str, result: Result<T>) -> Result<T> {
     result.map_err(|error| match error.kind() {
         ErrorKind::NotFound => missing(name),

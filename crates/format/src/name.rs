@@ -1,7 +1,7 @@
 //! Names of the files in a database directory.
 //!
 //! A name consists of a number and a suffix and nothing else, so no string read from disk ever
-//! becomes a path. Parsing accepts exactly the names that printing makes.
+//! becomes a path. Parsing accepts exactly the names that printing produces.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -13,7 +13,7 @@ use cairndb_base::FileNumber;
 pub const LOCK: &str = "LOCK";
 /// The file that names the manifest.
 pub const CURRENT: &str = "CURRENT";
-/// What the name of a manifest begins with.
+/// Prefix of a manifest's name.
 pub const MANIFEST_PREFIX: &str = "MANIFEST-";
 
 /// The kind of a file, from its name.
@@ -44,7 +44,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind of file with this name, or `None` for a name that this format does not make.
+    /// Returns the kind of file with this name, or `None` for a name that this format does not use.
     pub fn parse(name: &str) -> Option<FileKind> {
         match name {
             LOCK => return Some(FileKind::Lock),
@@ -65,7 +65,7 @@ impl FileKind {
         parse_number(digits).map(make)
     }
 
-    /// The noun with which messages name such a file.
+    /// Returns the noun that messages use for such a file.
     pub fn noun(self) -> &'static str {
         match self {
             FileKind::Lock => "lock file",
@@ -78,7 +78,7 @@ impl FileKind {
         }
     }
 
-    /// The number in the name, if it has one.
+    /// Returns the number in the name, if it has one.
     pub fn number(self) -> Option<FileNumber> {
         match self {
             FileKind::Lock | FileKind::Current => None,
@@ -105,12 +105,13 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// Fewest digits in a name; smaller numbers are padded with zeros.
+/// Minimum number of digits in a name; smaller numbers are padded with zeros.
 const DIGITS_MIN: usize = 6;
-/// Digits of the largest `u64`.
+/// Number of digits of the largest `u64`.
 const DIGITS_MAX: usize = 20;
 
-/// Six to twenty digits as printing makes them: padded to six, without further leading zeros.
+/// Parses six to twenty digits as printing produces them: padded to six, without further leading
+/// zeros.
 fn parse_number(digits: &str) -> Option<FileNumber> {
     let canonical = match digits.len() {
         DIGITS_MIN => true,
@@ -122,27 +123,27 @@ fn parse_number(digits: &str) -> Option<FileNumber> {
     digits.parse().ok().map(FileNumber)
 }
 
-/// The name of a manifest.
+/// Returns the name of a manifest.
 pub fn manifest(number: FileNumber) -> String {
     FileKind::Manifest(number).to_string()
 }
 
-/// The name of a log segment's file.
+/// Returns the name of a log segment's file.
 pub fn log(number: FileNumber) -> String {
     FileKind::Log(number).to_string()
 }
 
-/// The name of a table.
+/// Returns the name of a table.
 pub fn table(number: FileNumber) -> String {
     FileKind::Table(number).to_string()
 }
 
-/// The name of a value file.
+/// Returns the name of a value file.
 pub fn value(number: FileNumber) -> String {
     FileKind::Value(number).to_string()
 }
 
-/// The name of a temporary file.
+/// Returns the name of a temporary file.
 pub fn temp(number: FileNumber) -> String {
     FileKind::Temp(number).to_string()
 }

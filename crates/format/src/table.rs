@@ -6,15 +6,15 @@
 //! write tables; gets, scans and compaction read them. `docs/format/table.md`, `page.md` and
 //! `filter.md` describe the bytes.
 //!
-//! Folders: `page` is one data page, `index` leads from a key to a page, `build` writes tables,
-//! `read` reads them. `meta.rs` is the meta block, `mark.rs` recognises a table file.
+//! Folders: `page` is one data page, `index` maps a key to a page, `build` writes tables, `read`
+//! reads them. `meta.rs` is the meta block, `mark.rs` recognises a table file.
 //!
 //! Invariants:
 //! 1. Entries are ordered by (key, sequence descending), and no two are equal in both.
 //! 2. Every page has a checksum that binds the file number and the page number, so a page from
-//!    another place, another file or another time is noticed.
+//!    another place, another file or another time is detected.
 //! 3. A page is checked whole (checksum and structure) before its first use. Later uses cannot
-//!    fail; if they did, they would return an error, for there is no unsafe code here.
+//!    fail; if they did, they would return an error, because there is no unsafe code here.
 //!
 //! Threads: a [`Table`] is shared freely and takes no lock; builders and cursors have one owner.
 
@@ -39,7 +39,7 @@ pub use read::open::{FoundVersion, GetHints, Table};
 pub use read::seek::Approach;
 pub use read::source::PageAccess;
 
-/// How a table stores its values.
+/// Compression of a table's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Compression {
@@ -52,7 +52,7 @@ pub enum Compression {
     /// groups if that makes the table at least a tenth smaller.
     #[default]
     Adaptive,
-    /// As `Adaptive` if that stores each value on its own. Values that `Adaptive` would encode
+    /// Same as `Adaptive` if that stores each value on its own. Values that `Adaptive` would encode
     /// against a dictionary or in groups, which takes three times as long, are stored raw. The
     /// table is compacted with itself when the database is idle ([`TableBuilder::is_deferred`]).
     Deferred,
@@ -63,21 +63,21 @@ pub enum Compression {
 pub struct TableOptions {
     /// The order of the keys; its name is stored.
     pub order: Order,
-    /// How values are stored.
+    /// Compression of the values.
     pub compression: Compression,
-    /// Filter bits for each distinct key; 0 writes no filter. With 10, one absent key in a hundred
-    /// passes.
+    /// Number of filter bits per distinct key; 0 writes no filter. With 10, one absent key in a
+    /// hundred passes.
     pub filter_bits_per_key: u32,
     /// The number of the file, which every checksum binds.
     pub file: FileNumber,
-    /// A dictionary to use if the values are worth one and this one suits them, unless they come
-    /// with another that does. Tables with the same dictionary are compacted without decoding their
-    /// values. If neither suits, the table makes one of its own.
+    /// Dictionary to use if the values benefit from one and this one suits them, unless they come
+    /// with another that also suits them. Tables with the same dictionary are compacted without
+    /// decoding their values. If neither suits, the table makes one of its own.
     pub dictionary: Option<Arc<Dictionary>>,
 }
 
 impl TableOptions {
-    /// The defaults for a file: bytewise order, adaptive compression, ten filter bits.
+    /// Returns the defaults for a file: bytewise order, adaptive compression, ten filter bits.
     pub fn new(file: FileNumber) -> TableOptions {
         TableOptions {
             order: Order::Bytewise,
@@ -89,7 +89,7 @@ impl TableOptions {
     }
 }
 
-/// Filter bits for each key: about one absent key in a hundred passes.
+/// Number of filter bits per key: about one absent key in a hundred passes.
 pub const FILTER_BITS_PER_KEY: u32 = 10;
 
 /// A value being added to a table.
@@ -118,7 +118,7 @@ pub enum ValueIn<'a> {
 }
 
 impl<'a> ValueIn<'a> {
-    /// The bytes, encoded or not.
+    /// Returns the bytes, encoded or not.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
             ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } | ValueIn::Shared { bytes, .. } => {
@@ -133,11 +133,11 @@ impl<'a> ValueIn<'a> {
 pub struct EntryIn<'a> {
     /// The key.
     pub key: &'a [u8],
-    /// Its sequence number.
+    /// Sequence number of the entry.
     pub seq: SeqNo,
-    /// What it does to its key.
+    /// Kind of the entry.
     pub kind: Kind,
-    /// Its value, as stored if possible.
+    /// Value of the entry, as stored if possible.
     pub value: ValueIn<'a>,
 }
 
@@ -165,24 +165,25 @@ pub struct TableSummary {
     pub seq_max: SeqNo,
     /// Number of entries, each version counted.
     pub entries: u64,
-    /// Entries that are tombstones.
+    /// Number of entries that are tombstones.
     pub deletes: u64,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
     /// Key bytes and uncompressed value bytes added.
     pub raw_bytes: u64,
-    /// Checksum of the meta block; a reader that has it recognises this very file.
+    /// Checksum of the meta block; a reader that has it can recognise this file.
     pub checksum: u32,
-    /// Value files that pointers in this table name, with the bytes of their records, by file.
+    /// Value files that pointers in this table refer to, each with the bytes of the records,
+    /// ordered by file.
     pub value_refs: Vec<(u64, u64)>,
 }
 
 /// Sequence number and kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryMark {
-    /// Its sequence number.
+    /// Sequence number of the entry.
     pub seq: SeqNo,
-    /// What it does to its key.
+    /// Kind of the entry.
     pub kind: Kind,
 }
 

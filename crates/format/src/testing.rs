@@ -46,13 +46,13 @@ type Bytes = Arc<Mutex<Vec<u8>>>;
 
 /// A directory of byte vectors that records the calls made, and fails on demand.
 ///
-/// It is as strict as the real one where these tests depend on it: an existing name cannot be
-/// created, and a missing one can neither be opened nor renamed.
+/// The directory is as strict as the real one where these tests depend on it: an existing name
+/// cannot be created, and a missing one can neither be opened nor renamed.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryDir {
     files: Mutex<BTreeMap<String, Bytes>>,
     calls: Arc<Mutex<Vec<String>>>,
-    /// Calls with this prefix fail.
+    /// Prefix of the calls that fail.
     failing: Arc<Mutex<Option<String>>>,
 }
 

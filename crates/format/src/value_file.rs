@@ -1,12 +1,12 @@
 //! Value files: large values, written once, found through pointers in the tree.
 //!
 //! Commit appends a value here before its pointer enters the log. Compactions count the bytes whose
-//! pointers they drop. Value garbage collection copies the live values out. Layout:
+//! pointers they drop. Value garbage collection copies the live values to another file. Layout:
 //! `docs/format/value-file.md`.
 //!
 //! 1. A record's checksum covers the value and binds file, offset, lengths, codec and key hash, and
 //!    the pointer carries it: the value read through a pointer is the one written for it.
-//! 2. Value files are only appended to, by one writer, and never after an unclean stop.
+//! 2. Value files are only appended to, by one writer, and never after an unclean shutdown.
 
 mod blocks;
 mod header;

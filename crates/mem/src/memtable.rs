@@ -1,18 +1,19 @@
 //! The memtable: recent writes in key order, not yet in a table.
 //!
-//! Every write goes to the log and then here, and reads look here first. Dropping its `MemWriter`
-//! makes a memtable immutable; a flush then walks it with a `MemCursor`. Versions are never
-//! overwritten: a put of the same key adds an entry that sorts before the older ones.
+//! Every write goes to the log and then to the memtable, and reads search the memtable first.
+//! Dropping its `MemWriter` makes a memtable immutable; a flush then iterates over it with a
+//! `MemCursor`. Versions are never overwritten: a put of the same key adds an entry that sorts
+//! before the older ones.
 //!
 //! Invariants:
 //! 1. A memtable has one `MemWriter`, which alone inserts.
-//! 2. Entries are ordered by (key, sequence number descending) and never change or disappear before
-//!    the memtable itself does.
-//! 3. Readers take no lock. `list` states and argues what they are promised.
-//! 4. A longer value that is in the log is not copied: its entry says where it is, and the memtable
+//! 2. Entries are ordered by (key, sequence number descending) and never change or disappear while
+//!    the memtable lives.
+//! 3. Readers take no lock. `list` states and justifies the guarantees they have.
+//! 4. A longer value that is in the log is not copied: its entry refers to it, and the memtable
 //!    keeps the log region. The same memory then holds twice as many entries of 16 + 100 bytes,
 //!    flushes write tables twice as large, and compactions have less to do. The page cache holds
-//!    what was just logged in any case. But a failing disk can change it, so such values are
+//!    recently logged bytes in any case. But a failing disk can change them, so such values are
 //!    checked before they are returned or written to a table.
 
 use std::sync::Arc;
@@ -48,7 +49,7 @@ pub struct Memtable {
     counters: Counters,
 }
 
-/// The writer's counters, in lines that readers of the list never touch.
+/// The writer's counters, in cache lines that readers of the list never touch.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Counters {
@@ -59,14 +60,15 @@ pub(crate) struct Counters {
     pub(crate) seq_max: AtomicU64,
 }
 
-/// Bytes of a memtable besides its arena.
+/// Size of a memtable without its arena.
 const OWN_BYTES: usize = size_of::<Memtable>() + size_of::<Recent>();
 
-/// Most entries newer than a snapshot that are stepped over on the way back to a visible one.
+/// Maximum number of entries newer than a snapshot that are stepped over on the way back to a
+/// visible one.
 const NEWER_PASSED: usize = 64;
 
-/// Versions that are stepped over on the way to an older one before the list is searched: a step is
-/// a small part of a search.
+/// Number of versions that are stepped over on the way to an older one before the list is searched:
+/// a step costs a small part of a search.
 const VERSIONS_WALKED: usize = 8;
 
 /// One version of a key, read in place.
@@ -80,7 +82,7 @@ pub struct MemEntry<'a> {
     pub value: &'a [u8],
 }
 
-/// Position of an entry: its key at once, and the entry after a check of its value.
+/// Position of an entry: gives its key directly, and the entry after a check of its value.
 ///
 /// ```
 /// use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
@@ -95,21 +97,21 @@ pub struct MemEntry<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct MemPlace<'a> {
     table: &'a Memtable,
-    /// An entry of `table`.
+    /// Returns the position of an entry of `table`.
     node: NodeRef<'a>,
 }
 
 impl<'a> MemPlace<'a> {
-    /// The entry's key.
+    /// Returns the entry's key.
     #[inline]
     pub fn key(&self) -> &'a [u8] {
         self.node.key()
     }
 
-    /// The entry, with its value checked.
+    /// Returns the entry after a check of its value.
     ///
     /// # Errors
-    /// As [`Memtable::get`].
+    /// Same as [`Memtable::get`].
     #[inline]
     pub fn entry(&self) -> Result<MemEntry<'a>> {
         self.table.entry(self.node)
@@ -117,7 +119,7 @@ impl<'a> MemPlace<'a> {
 }
 
 impl Memtable {
-    /// A memtable without its writer, and the splice for the writer.
+    /// Returns a memtable without its writer, and the splice for the writer.
     pub(crate) fn empty(
         order: Order,
         prefix_hint: Vec<u8>,
@@ -139,16 +141,16 @@ impl Memtable {
         (table, splice)
     }
 
-    /// The newest version of `key` that `snapshot` sees, tombstones included. `hash` is
+    /// Returns the newest version of `key` that `snapshot` sees, including tombstones. `hash` is
     /// `cairndb_base::hash64(key)`; it is ignored for orders that cannot hash.
     ///
-    /// Allocates nothing. An absent key costs one line of the hash index; the newest version of a
-    /// present one costs that line, its node and its value; an older version costs a step for each
-    /// newer one, and after eight steps a search of the list.
+    /// Allocates nothing. An absent key costs one line of the hash index. The newest version of a
+    /// present key costs that line, its node and its value. An older version costs a step for each
+    /// newer one and, after eight steps, a search of the list.
     ///
     /// # Errors
-    /// `Corruption`, with file and offset, for a value in the log that is not what was written: the
-    /// system failed to write the page, dropped it, and read back something else.
+    /// `Corruption`, with file and offset, for a value in the log that differs from what was
+    /// written: the system failed to write the page, dropped it, and read back something else.
     #[inline]
     pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         match self.list.look(key, hash) {
@@ -158,7 +160,7 @@ impl Memtable {
         }
     }
 
-    /// The newest version that `snapshot` sees, given the newest of all.
+    /// Returns the newest version that `snapshot` sees, given the newest of all.
     #[inline]
     fn version<'a>(
         &'a self,
@@ -180,15 +182,15 @@ impl Memtable {
         self.search(key, snapshot)
     }
 
-    /// Prefetches the line that a get of a key with this hash reads first: under a concurrent
-    /// writer there are dozens of memtables, and the waits for their lines overlap.
+    /// Prefetches the line that a get of a key with this hash reads first: while a writer is active
+    /// there are dozens of memtables, and the cache misses of their lines overlap.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         self.list.prefetch(hash);
     }
 
-    /// The first entry at or after (`key`, `snapshot`) that `snapshot` sees, tombstones included:
-    /// the result of a cursor's seek, without the cursor. `None` after the last.
+    /// Returns the first entry at or after (`key`, `snapshot`) that `snapshot` sees, including
+    /// tombstones: the result of a cursor's seek, without the cursor. `None` after the last entry.
     ///
     /// Allocates nothing. Costs a search of the list, and a step for each entry newer than
     /// `snapshot` in between.
@@ -201,7 +203,7 @@ impl Memtable {
             .then_some(MemPlace { table: self, node })
     }
 
-    /// As `get`, by searching the list.
+    /// Like [`Memtable::get`], but searches the list.
     #[inline(never)]
     fn search(&self, key: &[u8], snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         let node = self.list.find(&self.target(key, bound_at(snapshot))).at;
@@ -221,51 +223,51 @@ impl Memtable {
         })
     }
 
-    /// The order of the keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &Order {
         self.list.order()
     }
 
-    /// Entries inserted.
+    /// Returns the number of entries inserted.
     pub fn len(&self) -> usize {
         self.counters.entries.load(Ordering::Relaxed)
     }
 
-    /// Whether the caller may see any entry. As [`Memtable::is_empty`], but does not read the
-    /// counters, whose line the writer stores to at each insert.
+    /// Returns whether the caller may see any entry. Like [`Memtable::is_empty`], but does not read
+    /// the counters, whose line the writer stores to at each insert.
     #[inline]
     pub fn has_begun(&self) -> bool {
         self.list.has_begun()
     }
 
-    /// Whether nothing has been inserted.
+    /// Returns whether nothing has been inserted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of the arena that entries take, with their links and the tree's blocks except the
-    /// first.
+    /// Returns the number of arena bytes that entries take, including their links and the tree's
+    /// blocks except the first.
     pub fn bytes_used(&self) -> usize {
         self.counters.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes allocated for this memtable: the arena, which contains hash index and tree, and the
-    /// structure itself.
+    /// Returns the number of bytes allocated for this memtable: the arena, which contains hash
+    /// index and tree, and the structure itself.
     pub fn allocated_bytes(&self) -> usize {
         OWN_BYTES + self.list.allocated()
     }
 
-    /// Bytes of all keys and values inserted.
+    /// Returns the number of bytes of all keys and values inserted.
     pub fn user_bytes(&self) -> u64 {
         self.counters.user_bytes.load(Ordering::Relaxed)
     }
 
-    /// The smallest sequence number inserted; [`SEQ_MAX`] while empty.
+    /// Returns the smallest sequence number inserted; [`SEQ_MAX`] while empty.
     pub fn seq_min(&self) -> SeqNo {
         self.counters.seq_min.load(Ordering::Relaxed)
     }
 
-    /// The largest sequence number inserted; 0 while empty.
+    /// Returns the largest sequence number inserted; 0 while empty.
     pub fn seq_max(&self) -> SeqNo {
         self.counters.seq_max.load(Ordering::Relaxed)
     }
@@ -278,8 +280,8 @@ impl Memtable {
         self.list.inserted_between(seq, each)
     }
 
-    /// Whether only tombstones were appended after all other entries since `seq`; `false` if
-    /// finding out would take long. Sequence numbers must ascend from insert to insert.
+    /// Returns whether only tombstones were appended after all other entries since `seq`; `false`
+    /// if finding out would take long. Sequence numbers must ascend from insert to insert.
     pub fn ends_as_at(&self, seq: SeqNo) -> bool {
         let mut node = self.list.sentinel().prev();
         for _ in 0..NEWER_PASSED {
@@ -294,8 +296,8 @@ impl Memtable {
         false
     }
 
-    /// The key of the last entry that `snapshot` sees, unless many invisible ones follow. If
-    /// sequence numbers ascend, later appends after all other entries come after this key.
+    /// Returns the key of the last entry that `snapshot` sees, unless many invisible ones follow.
+    /// If sequence numbers ascend, later appends after all other entries come after this key.
     pub fn key_near_end(&self, snapshot: SeqNo) -> Option<&[u8]> {
         let mut node = self.list.sentinel().prev();
         for _ in 0..NEWER_PASSED {
@@ -310,12 +312,12 @@ impl Memtable {
         None
     }
 
-    /// The prefix after which heads are taken.
+    /// Returns the prefix after which heads are taken.
     pub fn prefix_hint(&self) -> &[u8] {
         self.rule.prefix()
     }
 
-    /// The longest prefix that all keys have in common; empty for custom orders and while empty.
+    /// Returns the longest prefix that all keys share; empty for custom orders and while empty.
     pub fn common_prefix(&self) -> &[u8] {
         if !self.order().is_bytewise() {
             return &[];
@@ -327,9 +329,9 @@ impl Memtable {
         &first[..shared]
     }
 
-    /// The prefix hint for the next memtable: the common prefix of the keys, as far as heads after
-    /// it still reach the end of the last key. A longer one would not distinguish keys better, and
-    /// ascending keys would leave it sooner.
+    /// Returns the prefix hint for the next memtable: the common prefix of the keys, as far as
+    /// heads after it still reach the end of the last key. A longer one would not distinguish keys
+    /// better, and ascending keys would leave it sooner.
     pub fn next_prefix(&self) -> &[u8] {
         let common = self.common_prefix();
         let last = self.list.sentinel().prev().key().len();
@@ -348,7 +350,7 @@ impl Memtable {
         &self.counters
     }
 
-    /// The position before the first version of `key` with a tag below `bound`.
+    /// Returns the position before the first version of `key` with a tag below `bound`.
     #[inline]
     pub(crate) fn target<'k>(&self, key: &'k [u8], bound: u64) -> Target<'k> {
         Target {
@@ -358,14 +360,14 @@ impl Memtable {
         }
     }
 
-    /// Whether `node` is an entry, not the sentinel.
+    /// Returns whether `node` is an entry, not the sentinel.
     #[inline]
     pub(crate) fn is_entry(&self, node: NodeRef<'_>) -> bool {
         node != self.list.sentinel()
     }
 }
 
-/// Versions visible at `snapshot` have tags below this.
+/// Returns the exclusive upper bound of the tags of versions visible at `snapshot`.
 #[inline]
 pub(crate) fn bound_at(snapshot: SeqNo) -> u64 {
     if snapshot >= SEQ_MAX {

@@ -1,4 +1,4 @@
-//! Benchmark: crash states per second that the simulated file system makes.
+//! Benchmark: crash states per second from the simulated file system.
 //!
 //! `cargo bench -p cairndb-sim --bench crash_images`. The disk is that of a small database in a
 //! crash test: a few tables, a log with unsynced records, a new table and a rename under way.
@@ -35,7 +35,7 @@ fn main() {
         let spent_ns = clock.now_ns() - start;
         let pending = point.pending(profile);
         println!(
-            "{profile:?}: {count} distinct states of {pending} pending units, {} a second",
+            "{profile:?}: {count} distinct states of {pending} pending units, {} per second",
             count * 1_000_000_000 / spent_ns.max(1)
         );
     }

@@ -1,11 +1,11 @@
-//! File contents that copies share: pages behind reference counts, zeros for free.
+//! File contents shared between copies: reference-counted pages; pages of zeros take no memory.
 //!
 //! A crash state is a copy of every file with a few sectors changed. Copying costs a reference
-//! count for each page, changing a byte copies one page, and hashing reads only pages never hashed
-//! before.
+//! count per page, changing a byte copies one page, and hashing reads only pages that were never
+//! hashed before.
 //!
-//! Invariants: 1. bytes of the last page after the length are zero; 2. there are exactly as many
-//! pages as the length needs.
+//! Invariants: 1. the bytes of the last page after the length are zero; 2. the number of pages is
+//! exactly what the length needs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,13 +19,13 @@ const SECTORS_PER_PAGE: u64 = (PAGE_BYTES / SECTOR_BYTES) as u64;
 
 const _: () = assert!(PAGE_BYTES.is_multiple_of(SECTOR_BYTES));
 
-/// The bytes of one sector, zeros after the end of the file.
+/// The bytes of one sector, padded with zeros after the end of the file.
 pub(crate) type Sector = [u8; SECTOR_BYTES];
 
 #[derive(Debug)]
 struct Page {
     bytes: [u8; PAGE_BYTES],
-    /// Hash of the bytes; 0 while unknown, or if they are all zero.
+    /// Hash of the bytes; 0 if unknown or if all bytes are zero.
     hash: AtomicU64,
 }
 
@@ -46,7 +46,7 @@ impl Page {
         }
     }
 
-    /// Equal for equal bytes; 0 for zeros, as for a missing page.
+    /// Returns a hash that is equal for equal bytes; 0 for zeros, as for a missing page.
     fn hash(&self) -> u64 {
         // Relaxed: a thread that finds no hash computes the same one.
         let known = self.hash.load(Ordering::Relaxed);
@@ -63,12 +63,12 @@ impl Page {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
     len: u64,
-    /// `None` stands for zeros.
+    /// `None` stands for a page of zeros.
     pages: Vec<Option<Arc<Page>>>,
 }
 
 impl Content {
-    /// A file of these bytes.
+    /// Returns a file of these bytes.
     pub(crate) fn of(bytes: &[u8]) -> Content {
         let mut content = Content::default();
         content.write(0, bytes);
@@ -79,7 +79,7 @@ impl Content {
         self.len
     }
 
-    /// Extends with zeros or cuts.
+    /// Sets the length, extending with zeros or truncating.
     pub(crate) fn set_len(&mut self, len: u64) {
         let pages = usize::try_from(len.div_ceil(PAGE_BYTES as u64)).expect("a file in memory");
         self.pages.resize(pages, None);
@@ -92,7 +92,7 @@ impl Content {
         self.len = len;
     }
 
-    /// Overwrites, growing as needed.
+    /// Overwrites bytes, growing the file as needed.
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         if end > self.len {
@@ -109,11 +109,12 @@ impl Content {
         }
     }
 
-    /// Copies out; returns `false`, with `out` undefined, if the file ends before.
+    /// Copies bytes out; returns `false`, with `out` unspecified, if the file ends before the range
+    /// does.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> bool {
         let end = offset.checked_add(out.len() as u64);
         if end.is_none_or(|end| end > self.len) {
-            // Reading nothing works anywhere, as with the system call.
+            // An empty read succeeds at any offset, as with the system call.
             return out.is_empty();
         }
         let mut rest = out;
@@ -132,15 +133,15 @@ impl Content {
         true
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub(crate) fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(self.len).expect("a file in memory")];
         let whole = self.read(0, &mut bytes);
-        debug_assert!(whole, "a content has as many pages as its length");
+        debug_assert!(whole, "the pages cover the length");
         bytes
     }
 
-    /// A sector, zeros where the file ends before.
+    /// Returns a sector, padded with zeros after the end of the file.
     pub(crate) fn sector(&self, index: u64) -> Sector {
         let mut sector = [0; SECTOR_BYTES];
         let start = usize::try_from(index % SECTORS_PER_PAGE).expect("below eight") * SECTOR_BYTES;
@@ -151,7 +152,7 @@ impl Content {
         sector
     }
 
-    /// Overwrites a sector as far as it lies within the length, which stays.
+    /// Overwrites the part of a sector within the length, which does not change.
     pub(crate) fn put_sector(&mut self, index: u64, sector: &Sector) {
         let start = index * SECTOR_BYTES as u64;
         if start < self.len {
@@ -160,7 +161,7 @@ impl Content {
         }
     }
 
-    /// Equal for equal contents.
+    /// Returns a hash that is equal for equal contents.
     pub(crate) fn hash(&self) -> u64 {
         let mut state = self.len ^ 0xC0FF_EE00;
         for page in &self.pages {

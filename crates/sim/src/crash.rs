@@ -1,9 +1,9 @@
 //! Crash points and the states that a crash may leave.
 //!
-//! A [`CrashPoint`] is the disk just before one operation. A [`CrashChoice`] says which pending
-//! units a crash there keeps. The [`Profile`] defines which choices are legal; an illegal one is
-//! weakened to the nearest legal one. The result is a new environment with the disk that a program
-//! finds after the crash.
+//! A [`CrashPoint`] is the disk just before one operation. A [`CrashChoice`] selects the pending
+//! units that a crash there keeps. The [`Profile`] defines which choices are legal; an illegal one
+//! is weakened to the nearest legal one. The result is a new environment with the disk that a
+//! program finds after the crash.
 
 use std::collections::BTreeMap;
 
@@ -16,53 +16,54 @@ use crate::op::Op;
 use crate::protocol::ManifestReader;
 use crate::unit::{self, Unit};
 
-/// What a crash may keep of unsynced changes.
+/// The rules for the unsynced changes that a crash may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// Nothing.
     Strict,
-    /// An ordered journal, like ext4's: name operations in order, a synced file keeps its name, a
-    /// file grows only over bytes that arrived. Data otherwise in any order.
+    /// An ordered journal, like ext4's: name operations are kept in order, a synced file keeps its
+    /// name, and a file grows only over bytes that reached the disk. Other data is kept in any
+    /// order.
     Ordered,
     /// Any subset, in any order; a file may grow before its data and show zeros, noise or freed
-    /// bytes. A rename is atomic, but may be lost or come early. This is the profile that counts.
+    /// bytes. A rename is atomic, but may be lost or come early. This is the profile that matters.
     Weak,
-    /// Only the process dies: everything visible stays (and stays pending), but a write in progress
-    /// may be done in part.
+    /// Only the process dies: everything visible is kept (and stays pending), but a write in
+    /// progress may be partly done.
     Kill,
 }
 
-/// What a file shows where it grew but its data did not arrive.
+/// The content of a gap: a range into which a file grew but whose data did not reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fill {
     /// Zeros.
     Zeros,
-    /// Random bytes of this seed.
+    /// Random bytes from this seed.
     Noise(u64),
     /// Bytes of other and removed files, preferably of the same kind, chosen by this seed.
     Old(u64),
 }
 
-/// Which pending units are kept. Units are numbered in the order in which they were made.
+/// The pending units that are kept. Units are numbered in the order in which they were created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
     /// None.
     None,
     /// All.
     All,
-    /// Only this one.
+    /// Only this unit.
     Only(usize),
-    /// Of the file units only this one, but every name operation: data of a new file is only
-    /// visible if its name is kept.
+    /// Only this file unit, but every name operation: data of a new file is only visible if its
+    /// name is kept.
     Named(usize),
-    /// All but this one.
+    /// All but this unit.
     Missing(usize),
-    /// The first units, this many.
+    /// This many of the first units.
     Prefix(usize),
-    /// Those whose bit is set; units from 64 on are not kept.
+    /// The units whose bit is set; units from 64 on are not kept.
     Subset(u64),
     /// Name operations before `late`, and `early`, which came after it; with `between` also those
-    /// in between. All data.
+    /// in between. All data is kept.
     Swapped {
         /// The unit that is lost.
         late: usize,
@@ -71,22 +72,22 @@ pub enum Keep {
         /// Whether the units between them are kept.
         between: bool,
     },
-    /// A random subset: each file and the names draw a manner of their own (none, all, a prefix,
-    /// few, half or most), so that whole and torn files occur together.
+    /// A random subset: each file and the set of names draw their own treatment (none, all, a
+    /// prefix, few, half or most), so that whole and torn files occur together.
     Random(u64),
 }
 
 /// One crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CrashChoice {
-    /// The units that are kept. Under [`Profile::Kill`] the pieces of the write in progress.
+    /// The units that are kept. Under [`Profile::Kill`], the pieces of the write in progress.
     pub keep: Keep,
-    /// What fills gaps. Only [`Profile::Weak`] has any.
+    /// The content of gaps. Only [`Profile::Weak`] has any.
     pub fill: Fill,
 }
 
 impl CrashChoice {
-    /// Keeps `keep` and fills gaps with zeros.
+    /// Returns a choice that keeps `keep` and fills gaps with zeros.
     pub fn new(keep: Keep) -> CrashChoice {
         let fill = Fill::Zeros;
         CrashChoice { keep, fill }
@@ -103,7 +104,7 @@ pub(crate) struct Settings {
     pub(crate) reader: Option<ManifestReader>,
 }
 
-/// A write that the crash interrupts, in the pieces that may be done separately.
+/// A write that the crash interrupts, split into the pieces that may be done separately.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     pub(crate) inode: InodeId,
@@ -112,7 +113,7 @@ pub(crate) struct InFlight {
     pub(crate) in_order: bool,
 }
 
-/// The disk just before one operation: cheap to keep, independent of what happens later.
+/// The disk just before one operation: cheap to keep, and independent of what happens later.
 #[derive(Clone, Debug)]
 pub struct CrashPoint {
     pub(crate) op: Op,
@@ -121,28 +122,29 @@ pub struct CrashPoint {
     pub(crate) settings: Settings,
 }
 
-/// Where a pending unit belongs.
+/// The location of a pending unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PendingUnit {
-    /// The unit of this index of a file.
+    /// The unit with this index in a file.
     File(InodeId, usize),
-    /// The name operation of this index.
+    /// The name operation with this index.
     Name(usize),
 }
 
 impl CrashPoint {
-    /// The operation that did not happen.
+    /// Returns the operation that did not happen.
     pub fn op(&self) -> &Op {
         &self.op
     }
 
-    /// Whether a file whose name contains `name` has bytes here that are not durable.
+    /// Returns whether a file whose name contains `name` has bytes at this point that are not
+    /// durable.
     pub fn has_pending(&self, name: &str) -> bool {
         let mut inodes = self.disk.inodes.values();
         inodes.any(|inode| inode.name.contains(name) && !inode.pending.is_empty())
     }
 
-    /// Number of pending units, as [`Keep`] numbers them.
+    /// Returns the number of pending units, as [`Keep`] numbers them.
     pub fn pending(&self, profile: Profile) -> usize {
         match profile {
             Profile::Strict => 0,
@@ -151,7 +153,7 @@ impl CrashPoint {
         }
     }
 
-    /// The disk after this crash.
+    /// Returns the disk after this crash.
     pub(crate) fn disk_of(
         &self,
         profile: Profile,
@@ -173,7 +175,7 @@ impl CrashPoint {
         }
     }
 
-    /// Every pending unit, oldest first.
+    /// Returns every pending unit, oldest first.
     pub(crate) fn places(&self) -> Vec<PendingUnit> {
         let mut places = Vec::new();
         for (&id, inode) in &self.disk.inodes {
@@ -186,13 +188,13 @@ impl CrashPoint {
         places.into_iter().map(|(_, place)| place).collect()
     }
 
-    /// Pieces of the write in progress.
+    /// Returns the pieces of the write in progress.
     pub(crate) fn pieces(&self) -> usize {
         let in_flight = self.in_flight.as_ref();
         in_flight.map_or(0, |write| write.pieces.len())
     }
 
-    /// Whether a power loss here can leave a file longer than its data.
+    /// Returns whether a power loss here can leave a file longer than its data.
     pub(crate) fn can_have_gaps(&self) -> bool {
         let size = |unit: &unit::Pending| matches!(unit.unit, Unit::Size(_));
         let mut inodes = self.disk.inodes.values();
@@ -211,7 +213,8 @@ impl CrashPoint {
                 *kept = whole;
             }
         }
-        // Sizes: only if every sector below arrived, as it was when the file had that size.
+        // Sizes: only if every sector below reached the disk, as it was when the file had that
+        // size.
         let mut kept_sectors = BTreeMap::new();
         for (place, _) in places.iter().zip(&*kept).filter(|&(_, &kept)| kept) {
             if let Some((id, index, Unit::Sector { index: sector, .. })) = self.file_unit(*place) {
@@ -292,8 +295,8 @@ impl CrashPoint {
         }
     }
 
-    /// Another file that is as long, preferably of the same kind: a careless file system would show
-    /// its freed or moved blocks.
+    /// Returns another file that reaches this sector, preferably of the same kind: a careless file
+    /// system would show its freed or moved blocks.
     fn stale_content(&self, id: InodeId, sector: u64, seed: u64) -> Option<&Content> {
         let others = self.disk.inodes.iter().filter(|&(&other, _)| other != id);
         let others = others.map(|(_, inode)| (&*inode.name, &inode.visible));
@@ -336,7 +339,7 @@ impl CrashPoint {
     }
 }
 
-/// Which units a choice keeps.
+/// Returns which units a choice keeps.
 fn select(keep: Keep, places: &[PendingUnit]) -> Vec<bool> {
     let each = |kept: &dyn Fn(usize) -> bool| (0..places.len()).map(kept).collect();
     match keep {
@@ -363,7 +366,7 @@ fn select(keep: Keep, places: &[PendingUnit]) -> Vec<bool> {
     }
 }
 
-/// The part of a name that distinguishes kinds of files.
+/// Returns the part of a name that distinguishes kinds of files.
 fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
@@ -377,11 +380,11 @@ fn noise(seed: u64) -> Sector {
     sector
 }
 
-/// How a random subset treats one file, or the names.
+/// The treatment of one file, or of the names, in a random subset.
 #[derive(Clone, Copy)]
 enum Manner {
     Prefix(u64),
-    /// Each unit with this chance in 64.
+    /// Keeps each unit with this chance in 64.
     Chance(u64),
 }
 

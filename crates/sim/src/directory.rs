@@ -15,7 +15,7 @@ use crate::op::OpKind;
 use crate::protocol::Event;
 use crate::state::{Call, State};
 
-/// See [`Env::open_dir`](cairndb_env::Env::open_dir). The root exists; other parents must.
+/// See [`Env::open_dir`](cairndb_env::Env::open_dir). The root exists; any other parent must exist.
 pub(crate) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
     let is_dot = |part: &Component<'_>| *part == Component::CurDir;
     let path: PathBuf = path.components().filter(|part| !is_dot(part)).collect();
@@ -172,7 +172,7 @@ impl Dir for SimDir {
         let handle = self.handle(&state, name, inode);
         if let Err(error) = handle.fill(&mut state, len) {
             if state.crash.is_none() {
-                // As the real environment does, and as silently.
+                // Any error is ignored, as in the real environment.
                 let _ = state.disk.unlink(self.dir, name);
             }
             return Err(error);

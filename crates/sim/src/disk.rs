@@ -19,22 +19,23 @@ pub(crate) type InodeId = u64;
 /// Index of a directory, never used twice.
 pub(crate) type DirId = usize;
 
-/// Contents of removed files that are kept to reappear as stale bytes.
+/// Number of removed files whose contents are kept to reappear as stale bytes.
 const GRAVES_MAX: usize = 8;
-/// Unreachable inodes tolerated before a collection.
+/// Number of unreachable inodes tolerated before a collection.
 const GARBAGE_MIN: usize = 64;
 
 /// One file.
 #[derive(Clone, Debug)]
 pub(crate) struct Inode {
-    /// A name it had: for messages, and to find stale bytes of its kind.
+    /// A name that the file had, for messages and to find stale bytes of its kind.
     pub(crate) name: String,
     pub(crate) visible: Content,
     pub(crate) durable: Content,
     pub(crate) pending: Vec<Pending>,
-    /// A failed sync left visible bytes that count as clean: only units reach the disk from now on.
+    /// Whether a failed sync left visible bytes that count as clean: from now on only units reach
+    /// the disk.
     pub(crate) diverged: bool,
-    /// The error of an earlier sync, reported by the next one.
+    /// Whether the next sync reports the error of an earlier one.
     pub(crate) late_error: bool,
     /// Shared with every open handle.
     pub(crate) pin: Arc<()>,
@@ -64,7 +65,7 @@ impl NameOp {
         }
     }
 
-    /// Applies it to `names`, whatever was done before.
+    /// Applies the operation to `names`, whatever was done before.
     pub(crate) fn apply(&self, names: &mut BTreeMap<String, InodeId>) {
         match self {
             NameOp::Add { name, inode } => {
@@ -91,7 +92,7 @@ pub(crate) struct PendingName {
     pub(crate) seq: u64,
     pub(crate) dir: DirId,
     pub(crate) op: NameOp,
-    /// On an ordered journal a later sync has made it durable.
+    /// Whether a later sync has made it durable, on an ordered journal.
     pub(crate) journaled: bool,
 }
 
@@ -104,7 +105,7 @@ pub(crate) struct Directory {
     pub(crate) removed: bool,
 }
 
-/// Why a name operation is refused.
+/// The reason why a name operation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Missing,
@@ -220,7 +221,7 @@ impl Disk {
         Ok(inode)
     }
 
-    /// Makes every name of a directory durable. On an ordered journal that includes all earlier
+    /// Makes every name of a directory durable. On an ordered journal this includes all earlier
     /// name operations of the disk.
     pub(crate) fn sync_dir(&mut self, dir: DirId) {
         let ours = self.names.iter().rev().find(|name| name.dir == dir);
@@ -289,12 +290,12 @@ impl Disk {
         self.next_seq = seq;
     }
 
-    /// Extends a file by zeros that are visible but, like its size, not durable.
+    /// Extends a file with zeros that are visible but, like its size, not durable.
     pub(crate) fn grow(&mut self, id: InodeId, len: u64) {
         self.change(id, |visible, keep| unit::grow(visible, len, keep));
     }
 
-    /// Makes a file's bytes durable. On an ordered journal that includes its name.
+    /// Makes a file's bytes durable. On an ordered journal this includes its name.
     pub(crate) fn sync(&mut self, id: InodeId) {
         let inode = self.inode_mut(id);
         if inode.diverged {
@@ -312,7 +313,7 @@ impl Disk {
         }
     }
 
-    /// A sync that failed: pending changes count as clean and never reach the disk. The visible
+    /// Applies a failed sync: pending changes count as clean and never reach the disk. The visible
     /// bytes stay, or revert to what the disk holds.
     pub(crate) fn lose_sync(&mut self, id: InodeId, visible_falls_back: bool) {
         let inode = self.inode_mut(id);
@@ -325,7 +326,7 @@ impl Disk {
         }
     }
 
-    /// Bytes of all files that have a visible name.
+    /// Returns the total size of all files that have a visible name.
     pub(crate) fn used_bytes(&self) -> u64 {
         let dirs = self.dirs.iter();
         let linked: BTreeSet<_> = dirs.flat_map(|dir| dir.visible.values().copied()).collect();
@@ -335,7 +336,7 @@ impl Disk {
 
     // Damage and inspection --------------------------------------------------------------------
 
-    /// Changes a file outside the simulation, visible and durable alike, creating it if missing.
+    /// Changes a file outside the simulation, both visibly and durably, creating it if missing.
     pub(crate) fn tamper(&mut self, dir: DirId, name: &str, change: impl FnOnce(&mut Content)) {
         let found = self.lookup(dir, name);
         let id = found.unwrap_or_else(|| {
@@ -387,7 +388,7 @@ impl Disk {
         graves.push(grave);
     }
 
-    /// Drops inodes without any name, durable or visible, and without a handle.
+    /// Drops inodes that have neither a durable or visible name nor a handle.
     fn collect_garbage(&mut self) {
         let named: usize = self.dirs.iter().map(|dir| dir.visible.len()).sum();
         if self.inodes.len() < 2 * named + GARBAGE_MIN {
@@ -404,7 +405,7 @@ impl Disk {
     }
 }
 
-/// What a crash left: the parts of a disk in which visible and durable are equal.
+/// The remains of a crash: the parts of a disk in which visible and durable are equal.
 #[derive(Debug)]
 pub(crate) struct Remains {
     /// Paths and names, in the order of the original directories.
@@ -413,7 +414,7 @@ pub(crate) struct Remains {
 }
 
 impl Disk {
-    /// The disk after a crash of this one.
+    /// Returns the disk that a crash of this one leaves.
     pub(crate) fn settle(&self, remains: Remains) -> Disk {
         let mut disk = Disk {
             graves: self.graves.clone(),
@@ -434,7 +435,7 @@ impl Disk {
         disk
     }
 
-    /// A hash of all paths, names and contents, including durable ones that differ.
+    /// Returns a hash of all paths, names and contents, including durable ones that differ.
     pub(crate) fn hash(&self) -> u64 {
         let mut state = 0;
         for dir in self.dirs.iter().filter(|dir| !dir.removed) {

@@ -6,18 +6,18 @@ use cairndb_base::Error;
 
 use crate::op::{Op, OpKind};
 
-/// The error an operation reports.
+/// The error that an operation reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The medium failed (`EIO`).
     Io,
     /// The disk is full (`ENOSPC`).
     Full,
-    /// The user's share is used up (`EDQUOT`).
+    /// The user's quota is exhausted (`EDQUOT`).
     Quota,
     /// No descriptors are left (`EMFILE`).
     Descriptors,
-    /// Not permitted (`EACCES`).
+    /// Permission is denied (`EACCES`).
     Permission,
     /// The file system turned read-only (`EROFS`).
     ReadOnly,
@@ -34,7 +34,7 @@ impl Cause {
         Cause::ReadOnly,
     ];
 
-    /// The error as the real environment would return it; the caller adds its subject.
+    /// Returns the error as the real environment would; the caller adds its subject.
     pub(crate) fn error(self) -> Error {
         let cause = match self {
             Cause::Io => io::Error::other("injected: the device failed"),
@@ -48,7 +48,7 @@ impl Cause {
     }
 }
 
-/// How much of a write is done before it fails.
+/// The part of a write that is done before it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Short {
     /// One byte.
@@ -60,7 +60,7 @@ pub enum Short {
 }
 
 impl Short {
-    /// Bytes done of `len`.
+    /// Returns the number of bytes done of `len`.
     pub(crate) const fn of(self, len: usize) -> usize {
         match self {
             Short::OneByte => {
@@ -76,14 +76,14 @@ impl Short {
     }
 }
 
-/// What happens instead of the operation.
+/// The effect of a fault on an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It fails without any effect. A sync leaves everything pending.
+    /// The operation fails without any effect. A sync leaves everything pending.
     Fails(Cause),
     /// A rename fails after it was done, as on a network file system whose reply is lost.
     DoneButFails(Cause),
-    /// A write is done in part, then fails.
+    /// A write is partly done, then fails.
     WritesPart(Short, Cause),
     /// A read finds the file shorter than it is.
     ReadsShort,
@@ -91,15 +91,15 @@ pub enum Effect {
     SyncKeepsCache,
     /// A file sync fails; the visible bytes revert to what the disk holds.
     SyncDropsCache,
-    /// A file sync loses the bytes as above, keeps them visible, and reports success: the error
-    /// comes at the next sync of the file.
+    /// A file sync loses the bytes as above, keeps them visible, and reports success: the next sync
+    /// of the file reports the error.
     SyncReportsLate,
     /// A sync reports success and does nothing.
     SyncLies,
 }
 
 impl Effect {
-    /// Whether an operation of this kind can have this effect.
+    /// Returns whether an operation of this kind can have this effect.
     pub const fn applies_to(self, kind: OpKind) -> bool {
         match self {
             Effect::Fails(_) => true,
@@ -138,19 +138,20 @@ pub struct Fault {
     when: When,
     effect: Effect,
     sticky: bool,
-    /// The kind it hit first, which a sticky fault by index then keeps hitting.
+    /// The kind of the first operation hit, which a sticky fault by index then keeps hitting.
     kind_hit: Option<OpKind>,
     spent: bool,
 }
 
 impl Fault {
-    /// Hits the operation with this index, if the effect applies to it. If sticky, it also hits
-    /// every later operation of the same kind.
+    /// Returns a fault that hits the operation with this index, if the effect applies to it. If
+    /// sticky, it also hits every later operation of the same kind.
     pub fn at(index: u64, effect: Effect) -> Fault {
         Fault::new(When::Index(index), effect)
     }
 
-    /// Hits the first operation of this kind on a file whose name contains `name`.
+    /// Returns a fault that hits the first operation of this kind on a file whose name contains
+    /// `name`.
     pub fn on(kind: OpKind, name: &str, effect: Effect) -> Fault {
         let when = When::Kind {
             kind: Some(kind),
@@ -160,8 +161,8 @@ impl Fault {
         Fault::new(when, effect)
     }
 
-    /// Hits the first operation of any kind to which the effect applies, on a file whose name
-    /// contains `name`.
+    /// Returns a fault that hits the first operation of any kind to which the effect applies, on a
+    /// file whose name contains `name`.
     pub fn on_any(name: &str, effect: Effect) -> Fault {
         let when = When::Kind {
             kind: None,
@@ -180,14 +181,14 @@ impl Fault {
         self
     }
 
-    /// Continues until [`crate::SimEnv::heal`].
+    /// Keeps the fault active until [`crate::SimEnv::heal`].
     #[must_use]
     pub fn sticky(mut self) -> Fault {
         self.sticky = true;
         self
     }
 
-    /// Its effect.
+    /// Returns the fault's effect.
     pub fn effect(&self) -> Effect {
         self.effect
     }
@@ -202,7 +203,7 @@ impl Fault {
         }
     }
 
-    /// The effect on `op`, if the fault hits it.
+    /// Returns the effect on `op`, if the fault hits it.
     pub(crate) fn strike(&mut self, op: &Op) -> Option<Effect> {
         if self.spent || !self.effect.applies_to(op.kind) {
             return None;

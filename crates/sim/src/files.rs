@@ -20,13 +20,13 @@ use crate::op::OpKind;
 use crate::protocol::Event;
 use crate::state::{Call, State};
 
-/// Most pieces a write in progress falls into.
+/// Maximum number of pieces of a write in progress.
 const PIECES_MAX: usize = 8;
 
-/// The state all handles of an environment share.
+/// The state that all handles of an environment share.
 pub(crate) type Shared = Arc<Mutex<State>>;
 
-/// An open file of any sort.
+/// An open file of any kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     pub(crate) shared: Shared,
@@ -74,7 +74,7 @@ impl Handle {
         }
     }
 
-    /// Writes at an offset as far as the disk has room and no fault hits.
+    /// Writes at an offset, as far as the disk has room and no fault hits.
     fn write(&self, kind: OpKind, offset: u64, parts: &[&[u8]]) -> Result<()> {
         let mut state = self.shared.lock();
         let bytes = parts.concat();
@@ -128,7 +128,7 @@ impl Handle {
         }
     }
 
-    /// Extends a new log by its zeros as far as the disk has room and no fault hits.
+    /// Extends a new log with its zeros, as far as the disk has room and no fault hits.
     pub(crate) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
         let bytes = usize::try_from(len).map_err(|_| self.named(no_space()))?;
         let (mut whole, mut error) = (len, None);
@@ -203,7 +203,7 @@ impl FileSync for Handle {
     }
 }
 
-/// The steps in which an append progresses, at page boundaries, a few at most.
+/// Returns the steps in which an append progresses, at page boundaries and at most a few.
 fn pages(offset: u64, len: usize) -> Vec<(usize, usize)> {
     let step = len.div_ceil(PIECES_MAX).next_multiple_of(4096);
     let into_page = usize::try_from(offset % 4096).expect("below a page");
@@ -218,7 +218,7 @@ fn pages(offset: u64, len: usize) -> Vec<(usize, usize)> {
     pieces
 }
 
-/// Where a copy to memory may be cut: between the parts, and once within some of them.
+/// Returns the pieces of a copy to memory, cut between the parts and once within some of them.
 fn cuts(parts: &[&[u8]], random: &mut Random) -> Vec<(usize, usize)> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -229,7 +229,7 @@ fn cuts(parts: &[&[u8]], random: &mut Random) -> Vec<(usize, usize)> {
         at += part.len();
         ends.push(at);
     }
-    // Too many parts: some cuts go, the end stays.
+    // Too many parts: some cuts are dropped, but the end stays.
     while ends.len() > PIECES_MAX {
         ends.remove(random.index(ends.len() - 1));
     }
@@ -330,7 +330,7 @@ pub(crate) struct SimLog {
 }
 
 impl SimLog {
-    #[expect(clippy::new_ret_no_self, reason = "as directories give it")]
+    #[expect(clippy::new_ret_no_self, reason = "directories return a trait object")]
     pub(crate) fn new(state: &mut State, handle: Handle, len: u64) -> Result<Arc<dyn LogRegion>> {
         let region = state.regions.entry(handle.inode).or_default();
         let alone = region.take().map_err(|error| handle.named(error))?;
@@ -353,7 +353,7 @@ impl LogRegion for SimLog {
         let end = offset.checked_add(bytes as u64);
         assert!(
             end.is_some_and(|end| end <= self.len),
-            "a log write reaches past the end of its region"
+            "a log write extends past the end of its region"
         );
         self.handle.write(OpKind::WriteLog, offset, parts)?;
         if let Some(mirror) = &self.mirror {

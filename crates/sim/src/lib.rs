@@ -1,12 +1,13 @@
 //! The simulated environment: a file system that distinguishes what is durable from what is
 //! visible.
 //!
-//! It makes every state that a crash may leave, fails any operation in any of several ways, logs
-//! all operations and checks the order of syncs. Everything follows from a seed: clock, randomness,
-//! the pieces that writes fall into. Background work is stepped, unless threads are requested.
+//! It makes every state that a crash may leave, can fail any operation in any of several ways, logs
+//! all operations and checks the order of syncs. A seed determines everything: the clock, the
+//! randomness, and the pieces into which writes are split. Background work is stepped, unless
+//! threads are requested.
 //!
-//! It is for tests, of the store and of programs that use it; no crate that ships depends on it. A
-//! program names it in its tests, beside the crate `cairndb`, and passes a [`SimEnv`] to
+//! It is for tests of the store and of programs that use it; no crate that ships depends on it. A
+//! program adds it to its dev-dependencies, next to the crate `cairndb`, and passes a [`SimEnv`] to
 //! `Options::env`; the guide has such a test (`docs/guide/durability.md`).
 //!
 //! ```toml
@@ -14,8 +15,8 @@
 //! cairndb-sim = { path = "../cairndb/crates/sim" }
 //! ```
 //!
-//! Here the program is a function that replaces a file. A crash before any of its operations leaves
-//! the old contents or the new ones:
+//! In this example the program is a function that replaces a file. A crash before any of its
+//! operations leaves the old contents or the new ones:
 //!
 //! ```
 //! use std::path::Path;
@@ -37,7 +38,7 @@
 //! let dir = env.open_dir(Path::new("/program"), true)?;
 //! save(&*dir, b"old")?;
 //! let (sender, points) = channel();
-//! env.watch(move |point| sender.send(point).expect("somebody listens"));
+//! env.watch(move |point| sender.send(point).expect("the receiver exists"));
 //! save(&*dir, b"new")?;
 //! env.unwatch();
 //! for point in points {
@@ -51,14 +52,14 @@
 //! ```
 //!
 //! Flow of an operation: a handle begins a call on the state, which counts and logs it, keeps a
-//! crash point if somebody watches, and applies faults; then the handle changes the disk. One lock
-//! covers all of it.
+//! crash point if a watcher is set, and applies faults; then the handle changes the disk. One lock
+//! covers all of this.
 //!
-//! A crash test either lets one run go on to its end and takes crash points on the way
-//! ([`SimEnv::watch`]), or stops a run at an operation ([`SimEnv::crash_at`]) and takes the crash
-//! point there ([`SimEnv::crash_point`]). Each point gives many images, new environments in which
-//! to open the database. Assumptions about devices: sectors are written whole or not at all, file
-//! lengths and names change apart from data, and nothing else is promised before a sync.
+//! A crash test either lets one run complete and takes crash points on the way ([`SimEnv::watch`]),
+//! or stops a run at an operation ([`SimEnv::crash_at`]) and takes the crash point there
+//! ([`SimEnv::crash_point`]). Each point gives many images, new environments in which to open the
+//! database. Assumptions about devices: sectors are written whole or not at all, file lengths and
+//! names change independently of data, and nothing else is promised before a sync.
 
 mod content;
 mod crash;

@@ -17,9 +17,9 @@ use crate::op::Op;
 use crate::protocol::{ManifestFacts, ManifestReader, Violation};
 use crate::state::State;
 
-/// Memory of a simulated machine.
+/// Memory size of a simulated machine.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// How far each call moves the logical clock.
+/// Amount by which each call advances the logical clock.
 const TICK_NS: u64 = 1000;
 
 /// A simulated machine with its file system.
@@ -49,12 +49,12 @@ pub struct SimEnv {
 }
 
 impl SimEnv {
-    /// An empty machine whose background work is stepped.
+    /// Returns an empty machine whose background work is stepped.
     pub fn new(seed: u64) -> Arc<SimEnv> {
         SimEnv::with(seed, Background::Stepped)
     }
 
-    /// An empty machine with the given kind of background work. With threads the order of
+    /// Returns an empty machine with the given kind of background work. With threads the order of
     /// operations no longer depends on the seed alone.
     pub fn with(seed: u64, background: Background) -> Arc<SimEnv> {
         let settings = Settings {
@@ -67,7 +67,7 @@ impl SimEnv {
         SimEnv::on_disk(Disk::default(), settings)
     }
 
-    /// The same disk, as visible now, on a machine that maps files or does not.
+    /// Returns a machine with the same disk, as visible now, that maps files or does not.
     #[must_use]
     pub fn with_mapping(&self, mapping: bool) -> Arc<SimEnv> {
         let state = self.state.lock();
@@ -78,7 +78,7 @@ impl SimEnv {
         SimEnv::on_disk(state.disk.clone(), settings)
     }
 
-    /// The same disk, as visible now, on a machine with this much memory.
+    /// Returns a machine with the same disk, as visible now, and this much memory.
     #[must_use]
     pub fn with_memory(&self, memory_bytes: u64) -> Arc<SimEnv> {
         let state = self.state.lock();
@@ -101,17 +101,18 @@ impl SimEnv {
 
     // Operations -------------------------------------------------------------------------------
 
-    /// Operations begun so far: the index of the next one.
+    /// Returns the number of operations begun so far, which is the index of the next one.
     pub fn op_count(&self) -> u64 {
         self.state.lock().next_op
     }
 
-    /// The operations so far, refused ones included.
+    /// Returns the operations so far, including refused ones.
     pub fn ops(&self) -> Vec<Op> {
         self.state.lock().ops.clone()
     }
 
-    /// Sets whether to keep a log for [`SimEnv::ops`] (the default); runs of millions should not.
+    /// Sets whether to keep a log for [`SimEnv::ops`] (the default); runs of millions of operations
+    /// should not.
     pub fn record_ops(&self, record: bool) {
         self.state.lock().record_ops = record;
     }
@@ -125,17 +126,18 @@ impl SimEnv {
         self.state.lock().crash_at = Some(index);
     }
 
-    /// Whether [`SimEnv::crash_at`] has taken effect.
+    /// Returns whether [`SimEnv::crash_at`] has taken effect.
     pub fn crashed(&self) -> bool {
         self.state.lock().crash.is_some()
     }
 
-    /// The current crash point; after [`SimEnv::crash_at`] has taken effect, the one where it did.
+    /// Returns the current crash point or, after [`SimEnv::crash_at`] has taken effect, the point
+    /// where it did.
     pub fn crash_point(&self) -> CrashPoint {
         self.state.lock().crash_point()
     }
 
-    /// The environment after a crash now: [`CrashPoint::image`] of [`SimEnv::crash_point`].
+    /// Returns the environment after a crash now: [`CrashPoint::image`] of [`SimEnv::crash_point`].
     pub fn crash_image(&self, profile: Profile, choice: &CrashChoice) -> Arc<SimEnv> {
         self.crash_point().image(profile, choice)
     }
@@ -146,22 +148,23 @@ impl SimEnv {
         self.state.lock().watcher = Some(Box::new(watcher));
     }
 
-    /// Ends [`SimEnv::watch`].
+    /// Removes the watcher of [`SimEnv::watch`].
     pub fn unwatch(&self) {
         self.state.lock().watcher = None;
     }
 
-    /// A hash of the whole disk: paths, names, visible contents, and durable ones that differ.
+    /// Returns a hash of the whole disk: paths, names, visible contents, and durable ones that
+    /// differ.
     pub fn image_hash(&self) -> u64 {
         self.state.lock().disk.hash()
     }
 
     // Protocol ---------------------------------------------------------------------------------
 
-    /// Gives the protocol checker a reader of manifests, here and in all crash images: from the
+    /// Gives the protocol checker a reader of manifests, here and in all crash images. From the
     /// name and the bytes of a `MANIFEST-` file, including a torn tail, it returns what the
-    /// database needs; `None` if the bytes say nothing yet. Without it the checker applies only the
-    /// rules that need no facts.
+    /// database needs, or `None` if the bytes contain no facts yet. Without a reader the checker
+    /// applies only the rules that need no facts.
     pub fn check_manifests(
         &self,
         read: impl Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync + 'static,
@@ -172,7 +175,7 @@ impl SimEnv {
         state.settings.reader = reader;
     }
 
-    /// The rules broken so far; `protocol.rs` lists them.
+    /// Returns the violations so far; `protocol.rs` lists the rules.
     pub fn violations(&self) -> Vec<Violation> {
         self.state.lock().checker.violations.clone()
     }
@@ -191,13 +194,13 @@ impl SimEnv {
         state.capacity = None;
     }
 
-    /// Number of times that a fault has hit.
+    /// Returns the number of times that a fault has hit.
     pub fn faults_struck(&self) -> u64 {
         self.state.lock().faults_struck
     }
 
-    /// Limits the total bytes of all files; a write beyond is done as far as it fits and fails with
-    /// `NoSpace`.
+    /// Limits the total bytes of all files; a write beyond the limit is done as far as it fits and
+    /// fails with `NoSpace`.
     pub fn set_capacity(&self, bytes: u64) {
         self.state.lock().capacity = Some(bytes);
     }
@@ -209,7 +212,7 @@ impl SimEnv {
 }
 
 impl CrashPoint {
-    /// The environment after this crash.
+    /// Returns the environment after this crash.
     pub fn image(&self, profile: Profile, choice: &CrashChoice) -> Arc<SimEnv> {
         self.image_of(profile, choice, &self.places())
     }

@@ -3,42 +3,42 @@
 use std::path::Path;
 use std::sync::Arc;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
-    /// Opening, perhaps creating, a directory.
+    /// Opening a directory, perhaps creating it.
     OpenDir,
     /// Taking the lock.
     Lock,
     /// Listing a directory.
     List,
-    /// Asking for a length.
+    /// Querying a file's length.
     SizeOf,
-    /// Making a file to append to.
+    /// Creating a file for appending.
     Create,
-    /// Opening a file to read.
+    /// Opening a file for reading.
     OpenRead,
-    /// Making the name of a log region, empty.
+    /// Creating an empty file for a log region.
     CreateLog,
-    /// Writing the zeros of a new log region, not yet durable.
+    /// Writing the zeros of a new log region, which are not durable yet.
     FillLog,
-    /// Opening a log region to write it again.
+    /// Opening a log region to overwrite it.
     OpenLog,
-    /// Appending.
+    /// Appending to a file.
     Append,
     /// Writing to a log region.
     WriteLog,
     /// Syncing a file or log region.
     SyncFile,
-    /// Reading at an offset.
+    /// Reading from a file at an offset.
     ReadAt,
     /// Mapping a file.
     Map,
-    /// Renaming.
+    /// Renaming a file.
     Rename,
     /// Removing a name.
     Unlink,
-    /// Adding a second name.
+    /// Adding a second name for a file.
     Link,
     /// Syncing a directory.
     SyncDir,
@@ -70,8 +70,8 @@ impl OpKind {
         OpKind::RemoveDir,
     ];
 
-    /// Whether it changes what is visible or durable. A crash before any other operation equals the
-    /// crash before the next one that does.
+    /// Returns whether the operation changes what is visible or durable. A crash before any other
+    /// operation equals the crash before the next one that does.
     pub const fn is_mutating(self) -> bool {
         !matches!(
             self,
@@ -84,12 +84,12 @@ impl OpKind {
         )
     }
 
-    /// Whether it makes something durable.
+    /// Returns whether the operation makes something durable.
     pub const fn is_sync(self) -> bool {
         matches!(self, OpKind::SyncFile | OpKind::SyncDir)
     }
 
-    /// Whether it hands bytes to a file.
+    /// Returns whether the operation passes bytes to a file.
     pub const fn is_write(self) -> bool {
         matches!(self, OpKind::Append | OpKind::WriteLog | OpKind::FillLog)
     }
@@ -98,20 +98,20 @@ impl OpKind {
 /// One logged operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// Its number, from 0.
+    /// The operation's number, starting from 0.
     pub index: u64,
-    /// What it does.
+    /// The operation's kind.
     pub kind: OpKind,
-    /// The directory it is in.
+    /// The operation's directory.
     pub dir: Arc<Path>,
-    /// The file, empty for operations on the directory itself.
+    /// The file; empty for operations on the directory itself.
     pub name: String,
-    /// The second name of a rename or link, else empty.
+    /// The second name of a rename or link, otherwise empty.
     pub to: String,
-    /// Where it reads or writes, else 0.
+    /// The offset of a read or write, otherwise 0.
     pub offset: u64,
-    /// How many bytes, else 0.
+    /// The number of bytes, otherwise 0.
     pub len: u64,
-    /// Whether it was refused, by a fault, a crash, or because it made no sense.
+    /// Whether the operation was refused, by a fault or a crash or because it was invalid.
     pub failed: bool,
 }

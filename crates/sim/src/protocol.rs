@@ -1,10 +1,10 @@
-//! The protocol checker: whether changes become durable in the order that recovery relies on.
+//! The protocol checker: verifies that changes become durable in the order that recovery relies on.
 //!
 //! It runs on every operation of every simulated environment, so that a missing sync fails a test
 //! even without a crash. It knows files by their names and, given a reader of manifests
 //! ([`crate::SimEnv::check_manifests`]), what the durable manifest needs. The rules:
 //!
-//! 1. What a manifest names is durable, bytes and name, before that manifest is synced.
+//! 1. Every file that a manifest names is durable, bytes and name, before that manifest is synced.
 //! 2. `CURRENT` is replaced only by a synced file, and only when the manifest it names is durable;
 //!    nothing that the old state may need is removed before the directory sync that follows.
 //! 3. A file is removed only after the edit that retires it is durable.
@@ -29,15 +29,15 @@ use crate::unit::Unit;
 /// The contents of a manifest that the checker needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManifestFacts {
-    /// Tables and value files that the database needs, with the length each must have, or 0 if the
-    /// manifest does not say.
+    /// Tables and value files that the database needs, each with its required length, or 0 if the
+    /// manifest does not record it.
     pub files: BTreeMap<String, u64>,
     /// Files of the live log segments, oldest first.
     pub logs: Vec<String>,
 }
 
-/// Reads facts from the name and bytes of a manifest, including a torn tail; `None` if there are
-/// none yet.
+/// A function that reads facts from the name and bytes of a manifest, including a torn tail; `None`
+/// if there are none yet.
 #[derive(Clone)]
 pub(crate) struct ManifestReader(pub(crate) Arc<ReadFacts>);
 
@@ -54,9 +54,9 @@ impl fmt::Debug for ManifestReader {
 pub struct Violation {
     /// The operation that broke it.
     pub op: u64,
-    /// The rule's number in the list in this module's head.
+    /// The rule's number in the list at the top of this module.
     pub rule: u8,
-    /// What was wrong.
+    /// A description of the violation.
     pub what: String,
 }
 
@@ -82,21 +82,21 @@ pub(crate) enum Event<'a> {
     SyncDir(DirId),
 }
 
-/// How a file has failed.
+/// The way in which a file has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Broken {
     Write,
     Sync,
 }
 
-/// How far a log was written, and synced, since its first byte was last written.
+/// The ends of a log's written and synced bytes, since its first byte was last written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     written: u64,
     synced: u64,
 }
 
-/// The rules' memory.
+/// The checker's state.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     pub(crate) reader: Option<ManifestReader>,
@@ -148,27 +148,27 @@ impl Checker {
         self.violations.extend(found.into_iter().map(violation));
     }
 
-    /// Notes that a numbered file was made.
+    /// Records that a numbered file was created.
     pub(crate) fn file_made(&mut self, dir: DirId, name: &str) {
         self.created.insert((dir, name.to_owned()));
     }
 
-    /// Notes that a write of a file was refused.
+    /// Records that a write of a file was refused.
     pub(crate) fn write_failed(&mut self, id: InodeId) {
         self.broken_files.entry(id).or_insert(Broken::Write);
     }
 
-    /// Notes that a sync of a file was refused.
+    /// Records that a sync of a file was refused.
     pub(crate) fn sync_failed(&mut self, id: InodeId) {
         self.broken_files.insert(id, Broken::Sync);
     }
 
-    /// Notes that a directory was opened.
+    /// Records that a directory was opened.
     pub(crate) fn dir_opened(&mut self, dir: DirId) {
         self.broken_dirs.remove(&dir);
     }
 
-    /// Notes that a directory sync was refused.
+    /// Records that a directory sync was refused.
     pub(crate) fn dir_failed(&mut self, dir: DirId) {
         self.broken_dirs.insert(dir);
     }
@@ -239,7 +239,7 @@ impl Checker {
         }
     }
 
-    /// Everything that the manifest names must be durable.
+    /// Checks that every file that the manifest names is durable.
     fn check_manifest(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Violations) {
         let Some(ManifestReader(read)) = &self.reader else {
             return;
@@ -254,7 +254,7 @@ impl Checker {
             let Some(&id) = durable.get(name) else {
                 found.push((
                     1,
-                    format!("{} names {name}, whose name is lost", inode.name),
+                    format!("{} names {name}, whose name is not durable", inode.name),
                 ));
                 continue;
             };
@@ -265,7 +265,7 @@ impl Checker {
             if target.durable.len() < len || has_pending_below(target, len) {
                 found.push((
                     1,
-                    format!("{} names {name}, whose bytes are lost", inode.name),
+                    format!("{} names {name}, whose bytes are not durable", inode.name),
                 ));
             }
         }
@@ -288,7 +288,7 @@ impl Checker {
             }
             _ => found.push((
                 2,
-                format!("CURRENT is to name {manifest}, which is not durable"),
+                format!("CURRENT will name {manifest}, which is not durable"),
             )),
         }
     }
@@ -308,7 +308,7 @@ impl Checker {
         };
         for earlier in &facts.logs[..place] {
             let id = disk.lookup(dir, earlier);
-            // The partial bytes of a failed write are no record.
+            // The partial bytes of a failed write are not a record.
             let torn = |id| self.broken_files.get(&id) == Some(&Broken::Write);
             if id.is_some_and(|id| has_pending_records(disk.inode(id)) && !torn(id)) {
                 found.push((5, format!("records of {name} before those of {earlier}")));
@@ -343,7 +343,7 @@ impl Checker {
         }
     }
 
-    /// What a crash now would certainly leave: the manifest that `CURRENT` names, and its facts.
+    /// Returns what any crash now would leave: the manifest that `CURRENT` names, and its facts.
     fn durable_facts(&self, disk: &Disk, dir: DirId) -> Option<(String, ManifestFacts)> {
         let ManifestReader(read) = self.reader.as_ref()?;
         let names = &disk.dirs[dir].durable;
@@ -355,10 +355,10 @@ impl Checker {
     }
 }
 
-/// Broken rules and their descriptions, not yet with an operation.
+/// Broken rules and their descriptions, without an operation yet.
 type Violations = Vec<(u8, String)>;
 
-/// The manifest that these bytes of a CURRENT name.
+/// Returns the name of the manifest in a CURRENT file.
 fn named(current: &Inode) -> Option<String> {
     let text = String::from_utf8(current.visible.to_vec()).ok()?;
     Some(text.trim_end().to_owned())
@@ -373,7 +373,7 @@ fn is_synced(inode: &Inode) -> bool {
     inode.pending.is_empty() && !inode.diverged
 }
 
-/// Whether bytes after a log's header sector are not yet durable.
+/// Returns whether bytes after a log's header sector are not yet durable.
 fn has_pending_records(inode: &Inode) -> bool {
     let is_record = |unit: &Unit| matches!(unit, Unit::Sector { index, .. } if *index > 0);
     inode.pending.iter().any(|pending| is_record(&pending.unit))
@@ -385,7 +385,7 @@ fn has_pending_below(inode: &Inode, len: u64) -> bool {
     inode.diverged || inode.pending.iter().any(|pending| below(&pending.unit))
 }
 
-/// The kind of a file, from its name.
+/// The kind of a file, derived from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Table,

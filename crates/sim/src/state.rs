@@ -1,4 +1,4 @@
-//! The state behind one simulated environment, and the beginning of every call on it.
+//! The state behind one simulated environment, and the start of every call on it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::fault::{Effect, Fault};
 use crate::op::{Op, OpKind};
 use crate::protocol::{Checker, Event};
 
-/// Everything that the one lock covers.
+/// All state that the one lock protects.
 pub(crate) struct State {
     pub(crate) disk: Disk,
     pub(crate) settings: Settings,
@@ -23,7 +23,7 @@ pub(crate) struct State {
     pub(crate) ops: Vec<Op>,
     pub(crate) record_ops: bool,
     pub(crate) crash_at: Option<u64>,
-    /// Where the machine stopped.
+    /// The crash point at which the machine stopped.
     pub(crate) crash: Option<CrashPoint>,
     pub(crate) watcher: Option<Box<dyn FnMut(CrashPoint) + Send>>,
     pub(crate) faults: Vec<Fault>,
@@ -53,14 +53,14 @@ pub(crate) struct Call<'a> {
     pub(crate) dir: &'a Arc<Path>,
     pub(crate) name: &'a str,
     pub(crate) to: &'a str,
-    /// The directory of `to`, if it is another one: errors are about that name.
+    /// The directory of `to`, if it is another one; errors then name `to` in it.
     pub(crate) to_dir: Option<&'a Path>,
     pub(crate) offset: u64,
     pub(crate) len: usize,
 }
 
 impl<'a> Call<'a> {
-    /// A call about one name of a directory.
+    /// Returns a call about one name of a directory.
     pub(crate) fn new(kind: OpKind, dir: &'a Arc<Path>, name: &'a str) -> Call<'a> {
         Call {
             kind,
@@ -106,7 +106,7 @@ impl State {
         }
     }
 
-    /// Counts and logs a call, crashes or keeps a crash point before it, and lets faults hit.
+    /// Counts and logs a call, crashes or keeps a crash point before it, and applies faults.
     /// Returns the effect that the call must have; a plain failure is returned as an error.
     pub(crate) fn begin(
         &mut self,
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// Marks the operation begun last as failed and returns its error.
+    /// Marks the most recent operation as failed and returns its error.
     pub(crate) fn refuse(&mut self, error: Error) -> Error {
         // A crash belongs to no operation.
         if self.crash.is_none()
@@ -177,7 +177,7 @@ impl State {
         error
     }
 
-    /// The point where the machine stopped, or the current one.
+    /// Returns the point where the machine stopped, or the current one.
     pub(crate) fn crash_point(&self) -> CrashPoint {
         self.crash.clone().unwrap_or_else(|| CrashPoint {
             op: Op {
@@ -196,7 +196,7 @@ impl State {
         })
     }
 
-    /// Bytes that still fit on the disk.
+    /// Returns the number of bytes that still fit on the disk.
     pub(crate) fn room(&self) -> u64 {
         let capacity = self.capacity;
         capacity.map_or(u64::MAX, |bytes| {
@@ -204,7 +204,7 @@ impl State {
         })
     }
 
-    /// A generator for one operation: the same for the same seed and index.
+    /// Returns a generator for one operation: the same for the same seed and index.
     pub(crate) fn op_random(&self) -> Random {
         let mut random = Random::new(self.settings.seed ^ 0xF00D);
         Random::new(random.next_u64() ^ self.next_op)

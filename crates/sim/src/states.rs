@@ -1,8 +1,8 @@
 //! Enumeration of the states of one crash point.
 //!
-//! With few pending units every subset is tried. With more, those that find mistakes: nothing,
-//! everything, each unit alone, each one missing, every prefix, every pair of name operations out
-//! of order, and random subsets. States with equal content are returned once.
+//! With few pending units every subset is tried. With more, the subsets that reveal bugs are tried:
+//! none, all, each unit alone, all but one unit, every prefix, every pair of name operations out of
+//! order, and random subsets. States with equal content are returned once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use cairndb_env::random::Random;
 use crate::crash::{CrashChoice, CrashPoint, Fill, Keep, PendingUnit, Profile};
 use crate::machine::SimEnv;
 
-/// Up to this number of pending units all subsets are tried.
+/// Maximum number of pending units for which all subsets are tried.
 const EXHAUSTIVE_MAX: usize = 10;
-/// Random subsets of one crash point with more units: as many as the requested states, within these
-/// bounds.
+/// Number of random subsets of a crash point with more units: the number of requested states,
+/// within these bounds.
 const RANDOM_SUBSETS: std::ops::RangeInclusive<usize> = 64..=4096;
 
 /// One state that a crash may leave.
@@ -23,13 +23,13 @@ const RANDOM_SUBSETS: std::ops::RangeInclusive<usize> = 64..=4096;
 pub struct CrashState {
     /// The environment to open the database in.
     pub image: Arc<SimEnv>,
-    /// The choice that made it, with which it can be made again.
+    /// The choice that produced it and can reproduce it.
     pub choice: CrashChoice,
     /// Its [`SimEnv::image_hash`].
     pub hash: u64,
 }
 
-/// The distinct states of one crash point, at most as many as requested.
+/// The distinct states of one crash point, up to the requested number.
 #[derive(Debug)]
 pub struct CrashStates {
     point: CrashPoint,
@@ -41,8 +41,8 @@ pub struct CrashStates {
 }
 
 impl CrashPoint {
-    /// The distinct states that a crash here may leave under `profile`, at most `max`. If there are
-    /// more, `seed` chooses; nothing kept and everything kept are always among them.
+    /// Returns up to `max` distinct states that a crash here may leave under `profile`. If there
+    /// are more, `seed` selects among them; nothing kept and everything kept are always included.
     pub fn states(&self, profile: Profile, seed: u64, max: usize) -> CrashStates {
         let places = self.places();
         let choices = match profile {
@@ -66,7 +66,8 @@ impl CrashPoint {
 }
 
 impl SimEnv {
-    /// The distinct states of a crash now: [`CrashPoint::states`] of [`SimEnv::crash_point`].
+    /// Returns the distinct states of a crash now: [`CrashPoint::states`] of
+    /// [`SimEnv::crash_point`].
     pub fn crash_states(&self, profile: Profile, seed: u64, max: usize) -> CrashStates {
         self.crash_point().states(profile, seed, max)
     }
@@ -95,7 +96,8 @@ impl Iterator for CrashStates {
     }
 }
 
-/// All subsets, the empty and the full one first, each with every fill if there may be gaps.
+/// Returns all subsets, the empty and the full one first, each with every fill if there may be
+/// gaps.
 fn subsets(count: usize, fills: bool) -> Vec<CrashChoice> {
     let full = (1u64 << count) - 1;
     let middle = 1..full;
@@ -114,7 +116,7 @@ fn subsets(count: usize, fills: bool) -> Vec<CrashChoice> {
     choices
 }
 
-/// The most revealing choices among too many, in random order.
+/// Returns the most revealing choices among too many, in random order.
 fn chosen(places: &[PendingUnit], seed: u64, max: usize) -> Vec<CrashChoice> {
     let mut random = Random::new(seed);
     let mut keeps = Vec::new();

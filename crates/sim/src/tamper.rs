@@ -1,5 +1,5 @@
-//! Changing files without the engine's knowledge, for tests of damage. Nothing here is an
-//! operation: it is not counted, not logged, meets no faults, and is durable at once.
+//! Changes to files without the engine's knowledge, for corruption tests. They are not operations:
+//! they are not counted or logged, meet no faults, and are durable at once.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::disk::{DirId, Disk};
 use crate::machine::SimEnv;
 
 impl SimEnv {
-    /// All files with their lengths, in order.
+    /// Returns all files with their lengths, in order.
     pub fn files(&self) -> Vec<(PathBuf, u64)> {
         let disk = &self.state.lock().disk;
         let mut files = Vec::new();
@@ -21,7 +21,7 @@ impl SimEnv {
         files
     }
 
-    /// The visible bytes of a file.
+    /// Returns the visible bytes of a file.
     pub fn read_file(&self, path: &Path) -> Option<Vec<u8>> {
         let disk = &self.state.lock().disk;
         let (dir, name) = locate(disk, path)?;
@@ -39,7 +39,7 @@ impl SimEnv {
         disk.tamper(dir, name, |content| *content = Content::of(bytes));
     }
 
-    /// Flips the bits of `xor` in one byte of a file; `false` if there is no such byte.
+    /// Flips the bits of `xor` in one byte of a file; returns `false` if there is no such byte.
     pub fn corrupt(&self, path: &Path, offset: u64, xor: u8) -> bool {
         self.change(path, |content| {
             let mut byte = [0];
@@ -51,7 +51,7 @@ impl SimEnv {
         })
     }
 
-    /// Cuts a file, or extends it with zeros; `false` if it does not exist.
+    /// Truncates a file or extends it with zeros; returns `false` if it does not exist.
     pub fn truncate(&self, path: &Path, len: u64) -> bool {
         self.change(path, |content| {
             content.set_len(len);
@@ -59,7 +59,7 @@ impl SimEnv {
         })
     }
 
-    /// Removes a file; `false` if it does not exist.
+    /// Removes a file; returns `false` if it does not exist.
     pub fn delete(&self, path: &Path) -> bool {
         let disk = &mut self.state.lock().disk;
         locate(disk, path)

@@ -9,30 +9,30 @@ use std::sync::Arc;
 
 use crate::content::{Content, SECTOR_BYTES, Sector};
 
-/// Sizes become durable on their own in these steps, because allocation goes page by page.
+/// The step in which sizes become durable on their own, because allocation goes page by page.
 const SIZE_STEP_BYTES: u64 = 4096;
-/// Number of units for the zeros of a new log: enough to arrive in part.
+/// Number of units for the zeros of a new log: enough for some of them to be lost.
 const ZEROS_UNITS: u64 = 4;
 
 /// One change of one file that is not yet durable.
 #[derive(Clone, Debug)]
 pub(crate) enum Unit {
-    /// A sector as it stood after a piece of a write.
+    /// The content of a sector after a piece of a write.
     Sector { index: u64, bytes: Arc<Sector> },
-    /// Zeros in these sectors of a file grown by zeros.
+    /// Zeros in these sectors of a file that was extended with zeros.
     Zeros { first: u64, end: u64 },
-    /// The file has this length.
+    /// The new length of the file.
     Size(u64),
 }
 
-/// A unit and its place in the order of all units of the disk.
+/// A unit and its position in the order of all units of the disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     pub(crate) seq: u64,
     pub(crate) unit: Unit,
 }
 
-/// Writes `bytes` to `visible` at `offset` and hands `keep` the units that makes.
+/// Writes `bytes` to `visible` at `offset` and passes the resulting units to `keep`.
 pub(crate) fn write(visible: &mut Content, offset: u64, bytes: &[u8], mut keep: impl FnMut(Unit)) {
     if bytes.is_empty() {
         return;
@@ -54,7 +54,7 @@ pub(crate) fn write(visible: &mut Content, offset: u64, bytes: &[u8], mut keep: 
     }
 }
 
-/// Grows `visible` by zeros up to `len` and hands `keep` the units that makes.
+/// Extends `visible` with zeros up to `len` and passes the resulting units to `keep`.
 pub(crate) fn grow(visible: &mut Content, len: u64, mut keep: impl FnMut(Unit)) {
     let sector_bytes = SECTOR_BYTES as u64;
     let (first, end) = (visible.len() / sector_bytes, len.div_ceil(sector_bytes));
@@ -73,7 +73,7 @@ pub(crate) fn grow(visible: &mut Content, len: u64, mut keep: impl FnMut(Unit)) 
 }
 
 /// Applies units, in order, to what a disk holds. `gap` supplies each sector that a size exposes
-/// and no unit fills; `None` is zeros.
+/// and no unit fills; `None` stands for zeros.
 pub(crate) fn apply<'a>(
     durable: &mut Content,
     units: impl Iterator<Item = &'a Unit> + Clone,

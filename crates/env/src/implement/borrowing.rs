@@ -1,12 +1,12 @@
 //! Borrow state of a log region: who may write its bytes, and who may read them in place.
 //!
-//! Invariant: from the first [`Borrowing::borrow`] to the next [`Borrowing::reuse`], writes begin
-//! at or after the end of what was written, only written bytes are borrowed, and a file has one
-//! region at a time. So nobody writes bytes that somebody else reads.
+//! Invariant: from the first [`Borrowing::borrow`] to the next [`Borrowing::reuse`], writes start
+//! at or after the end of the written bytes, only written bytes are borrowed, and a file has one
+//! region at a time. So no thread writes bytes that another one reads.
 //!
-//! Threads: one writer, which is asserted; any thread may borrow. No write may be under way at the
-//! first borrow, which is asserted, too: the writer sets its flag and then checks whether anything
-//! was borrowed, and the borrower sets its flag and then checks whether anybody writes.
+//! Threads: one thread writes, and any thread may borrow. No write may be in progress at the first
+//! borrow. Both rules are asserted: the writer sets its flag and then checks whether anything was
+//! borrowed, and the borrower sets its flag and then checks whether a write is in progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 use cairndb_base::{Error, ErrorKind, Result};
 
 /// Ensures that a file has one [`LogRegion`](crate::LogRegion) at a time, in an environment that
-/// keeps its files in memory. For a real file a lock does that.
+/// keeps its files in memory. A real file uses a lock instead.
 ///
 /// ```
 /// use cairndb_env::implement::OneRegion;
@@ -29,10 +29,10 @@ use cairndb_base::{Error, ErrorKind, Result};
 pub struct OneRegion(Weak<()>);
 
 impl OneRegion {
-    /// A token that the region of the file holds as long as it lives.
+    /// Returns a token that the file's region holds for as long as it lives.
     ///
     /// # Errors
-    /// `Locked` while there is another; the caller names the file.
+    /// `Locked` while another token exists; the caller adds the file name.
     pub fn take(&mut self) -> Result<Arc<()>> {
         if self.0.strong_count() > 0 {
             return Err(region_in_use());
@@ -43,7 +43,7 @@ impl OneRegion {
     }
 }
 
-/// The error for a second region of one file, which the caller names.
+/// Returns the error for a second region of one file; the caller adds the file name.
 #[cold]
 pub(crate) fn region_in_use() -> Error {
     let message = "the log file is in use through another handle";
@@ -54,16 +54,16 @@ pub(crate) fn region_in_use() -> Error {
 #[derive(Debug, Default)]
 pub(crate) struct Borrowing {
     writing: AtomicBool,
-    /// Somebody has tried to borrow.
+    /// Whether a borrow was attempted.
     requested: AtomicBool,
-    /// And found that nobody was writing.
+    /// Whether an attempt found no write in progress.
     borrowed: AtomicBool,
     /// End of the written bytes.
     end: AtomicU64,
 }
 
 impl Borrowing {
-    /// Begins a write at `offset`, until [`Borrowing::written`] or [`Borrowing::failed`].
+    /// Begins a write at `offset`, which [`Borrowing::written`] or [`Borrowing::failed`] ends.
     ///
     /// # Panics
     /// If another thread is writing, or if the write would change bytes that could be borrowed.
@@ -71,16 +71,16 @@ impl Borrowing {
     pub(crate) fn begin(&self, offset: u64) {
         assert!(
             !self.writing.swap(true, Ordering::SeqCst),
-            "two threads write one log region"
+            "two threads are writing to one log region"
         );
         let end = self.end.load(Ordering::Relaxed);
         assert!(
             offset >= end || !self.requested.load(Ordering::SeqCst),
-            "a log write at {offset} would change what was written up to {end} and is read in place"
+            "a log write at {offset} would change bytes up to {end} that may be read in place"
         );
     }
 
-    /// The write has succeeded and ends at `end`.
+    /// Records that the write succeeded and ended at `end`.
     #[inline]
     pub(crate) fn written(&self, end: u64) {
         let end = end.max(self.end.load(Ordering::Relaxed));
@@ -89,7 +89,7 @@ impl Borrowing {
         self.writing.store(false, Ordering::Release);
     }
 
-    /// The write has failed: its bytes cannot be borrowed.
+    /// Records that the write failed: its bytes cannot be borrowed.
     pub(crate) fn failed(&self) {
         self.writing.store(false, Ordering::Release);
     }
@@ -97,14 +97,14 @@ impl Borrowing {
     /// Borrows `len` bytes at `offset` for reading in place, for as long as the region is shared.
     ///
     /// # Panics
-    /// If not all of them were written; at the first borrow, if a write is under way.
+    /// If any of the bytes were not written; on the first borrow, if a write is in progress.
     #[inline]
     pub(crate) fn borrow(&self, offset: u64, len: usize) {
         if !self.borrowed.load(Ordering::Acquire) {
             self.requested.store(true, Ordering::SeqCst);
             assert!(
                 !self.writing.load(Ordering::SeqCst),
-                "a log region is first read in place during a write"
+                "a log region was first read in place during a write"
             );
             self.borrowed.store(true, Ordering::Release);
         }
@@ -113,11 +113,11 @@ impl Borrowing {
             offset
                 .checked_add(len as u64)
                 .is_some_and(|last| last <= end),
-            "{len} bytes at {offset} of a log written up to {end}"
+            "cannot borrow {len} bytes at {offset} of a log written up to {end}"
         );
     }
 
-    /// Allows everything to be written again.
+    /// Allows all bytes to be written again.
     pub(crate) fn reuse(&mut self) {
         *self = Borrowing::default();
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "would change what was written up to 4")]
+    #[should_panic(expected = "would change bytes up to 4")]
     fn what_can_be_read_in_place_is_not_written_again() {
         let borrowing = Borrowing::default();
         borrowing.begin(0);
@@ -170,7 +170,7 @@ mod tests {
         borrowing.begin(0);
         borrowing.written(4);
         borrowing.begin(0);
-        // Nor the second time, if the first was refused.
+        // A second attempt fails like the first.
         for _ in 0..2 {
             let outcome = std::panic::catch_unwind(|| borrowing.borrow(0, 4));
             assert!(outcome.is_err());

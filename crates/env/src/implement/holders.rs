@@ -1,20 +1,20 @@
-//! Lock holders: which locks of an environment are held, and how.
+//! Lock holders: which locks of an environment are held, and in which mode.
 //!
-//! Threads: none of its own; the environment keeps it under a lock.
+//! Threads: not synchronized; the environment protects the holders with a lock.
 
 use std::collections::BTreeMap;
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// By one holder, as [`Dir::lock`](crate::Dir::lock) takes it.
+    /// Held by one holder, as taken by [`Dir::lock`](crate::Dir::lock).
     Exclusive,
-    /// By any number of holders, as [`Dir::lock_shared`](crate::Dir::lock_shared) takes it.
+    /// Held by any number of holders, as taken by [`Dir::lock_shared`](crate::Dir::lock_shared).
     Shared,
 }
 
-/// The holders of each lock that is held: 0 stands for an exclusive one, another number for that
-/// many shared ones.
+/// The holders of each held lock: 0 for an exclusive holder, otherwise the number of shared
+/// holders.
 ///
 /// ```
 /// use cairndb_env::implement::{Hold, Holders};
@@ -28,12 +28,12 @@ pub enum Hold {
 pub struct Holders<K>(BTreeMap<K, usize>);
 
 impl<K: Ord> Holders<K> {
-    /// No lock is held.
+    /// Creates a table in which no lock is held.
     pub const fn new() -> Holders<K> {
         Holders(BTreeMap::new())
     }
 
-    /// Tries to take the lock. Returns whether it could.
+    /// Tries to take the lock. Returns whether it succeeded.
     pub fn take(&mut self, lock: K, hold: Hold) -> bool {
         match self.0.get_mut(&lock) {
             None => {
@@ -48,7 +48,7 @@ impl<K: Ord> Holders<K> {
         }
     }
 
-    /// Releases one hold. Returns whether it was the last.
+    /// Releases one hold. Returns whether it was the last one.
     pub fn release(&mut self, lock: &K) -> bool {
         match self.0.get_mut(lock) {
             Some(readers) if *readers > 1 => {

@@ -1,4 +1,4 @@
-//! Background threads, as every threaded environment starts them.
+//! Background threads, as started by every threaded environment.
 
 use std::thread::Builder;
 
@@ -6,15 +6,15 @@ use cairndb_base::{Error, Result};
 
 use crate::environment::{Join, Priority};
 
-/// Stack of a background thread, as large as for Rust's own threads: comparators and merge
-/// operators run here, too, and may recurse. Address space only: untouched memory is never
+/// Stack size of a background thread, the same as Rust's default: comparators and merge operators
+/// also run here, and may recurse. It reserves address space only: untouched memory is never
 /// resident.
 const STACK_BYTES: usize = 2 << 20;
 /// Added to the process's own `nice` value.
 #[cfg(target_os = "linux")]
 const NICE_STEP: i32 = 10;
 
-/// Starts `body` on a thread of its own, as [`Env::spawn`](crate::Env::spawn) must.
+/// Starts `body` on a new thread, as [`Env::spawn`](crate::Env::spawn) requires.
 ///
 /// # Errors
 /// `Io` if the system cannot start a thread.
@@ -30,12 +30,13 @@ pub fn spawn(name: &str, priority: Priority, body: Box<dyn FnOnce() + Send>) -> 
         })
         .map_err(|cause| Error::io("start a background thread", cause))?;
     Ok(Box::new(move || {
-        // The body or the panic hook has reported a panic; a joiner can add nothing.
+        // The body or the panic hook has reported any panic; the joiner has nothing to add.
         let _ = handle.join();
     }))
 }
 
-/// Linux keeps `nice` per thread, so this affects no other thread. A failure affects speed only.
+/// Lowers the thread's priority. Linux keeps `nice` per thread, so no other thread is affected. A
+/// failure affects speed only.
 #[cfg(target_os = "linux")]
 fn lower_priority() {
     let thread = rustix::thread::gettid();

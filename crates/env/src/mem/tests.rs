@@ -57,7 +57,7 @@ fn a_mapping_keeps_the_bytes_it_was_made_of() {
     assert_eq!(dir.size_of("f").unwrap(), Some(16));
 }
 
-/// Only where there is another environment, whose directory is a foreign one.
+/// Runs only where another environment exists, which supplies the foreign directory.
 #[cfg(unix)]
 #[test]
 fn every_error_names_its_path() {
@@ -65,7 +65,7 @@ fn every_error_names_its_path() {
     let temp = tempfile::tempdir().unwrap();
     let foreign = crate::RealEnv::new().open_dir(temp.path(), false).unwrap();
     let walk = naming::walk_what_all_refuse(&*env, Path::new("/db"), &*foreign);
-    let never = "memory refuses it nothing";
+    let never = "memory never refuses it";
     walk.assert_complete(&[
         naming::SPAWN,
         ("Dir::list", never),

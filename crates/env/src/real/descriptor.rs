@@ -1,4 +1,4 @@
-//! Opening by descriptor, safely: the first step for every file, lock and log of the real
+//! Safe opens relative to a descriptor: the first step for every file, lock and log of the real
 //! environment.
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -7,7 +7,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// A system error as an [`Error`]; a name that does not exist is `NotFound`.
+/// Converts a system error to an [`Error`]; a name that does not exist becomes `NotFound`.
 #[cold]
 pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     let error = Error::io(operation, std::io::Error::from(errno));
@@ -49,12 +49,12 @@ pub(super) fn above_stdio(fd: OwnedFd) -> std::result::Result<OwnedFd, Errno> {
     rustix::io::fcntl_dupfd_cloexec(&fd, 3)
 }
 
-/// Permission bits in the system's type.
+/// Converts permission bits to the system's type.
 pub(super) fn mode(bits: u32) -> Mode {
     Mode::from_raw_mode(bits.try_into().unwrap_or(0o600))
 }
 
-/// The length of a file, which must be a regular one.
+/// Returns the length of a file, which must be a regular file.
 pub(super) fn regular_size(stat: &Stat, name: &str) -> Result<u64> {
     if FileType::from_raw_mode(stat.st_mode.into()) != FileType::RegularFile {
         return Err(not_regular(name));

@@ -1,7 +1,7 @@
-//! Directories by descriptor.
+//! Directories accessed by descriptor.
 //!
-//! Names are single components: the engine makes them from numbers, and [`RealDir`] refuses any
-//! other, so that bytes read from a hostile file can never name a path.
+//! Names are single components: the engine makes them from numbers, and [`RealDir`] refuses all
+//! others, so that bytes read from a hostile file can never name a path.
 
 use std::any::Any;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,15 +19,15 @@ use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
 use crate::implement::region_in_use;
 
-/// Bytes copied at a time on file systems without links.
+/// Number of bytes copied at a time on file systems without links.
 const COPY_BYTES: usize = 256 << 10;
 
-/// Permission bits of what an environment creates.
+/// Permission bits of the files and directories that an environment creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
-    /// Of new files. Default `0o600`: a database belongs to its owner.
+    /// Permission bits of new files. Default `0o600`: a database belongs to its owner.
     pub file: u32,
-    /// Of new directories. Default `0o700`.
+    /// Permission bits of new directories. Default `0o700`.
     pub dir: u32,
 }
 
@@ -59,7 +59,7 @@ enum FileSystem {
     /// ext2/3/4 or XFS: preallocated blocks are overwritten in place and a store cannot run out of
     /// space, so logs are mapped.
     InPlace,
-    /// Local, but it may copy on write (Btrfs, `OverlayFS`, F2FS) or swap (tmpfs): read mappings
+    /// Local, but may copy on write (Btrfs, `OverlayFS`, F2FS) or swap (tmpfs): mapped for reads
     /// only.
     Local,
     /// Network or unknown: no mappings.
@@ -67,7 +67,7 @@ enum FileSystem {
 }
 
 impl RealDir {
-    /// Opens `path`, see [`crate::Env::open_dir`].
+    /// Opens `path`; see [`crate::Env::open_dir`].
     pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
         let fail = |what: &'static str, errno| system_error(what, errno).path(path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -99,8 +99,8 @@ impl RealDir {
             Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
             Err(errno) => return Err(fail("open the directory", errno)),
         };
-        // An earlier process may have died between creating it and syncing its parent: then it is
-        // empty.
+        // If an earlier process died between creating the directory and syncing its parent, the
+        // directory is empty.
         if made || (create && is_empty(fd.as_fd())) {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
@@ -132,13 +132,13 @@ impl RealDir {
         error.directory(&self.path)
     }
 
-    /// The error for an operation that the system refused on a file of this directory.
+    /// Returns the error for an operation on a file of this directory that the system refused.
     #[cold]
     fn refused(&self, operation: &'static str, errno: Errno, name: &str) -> Error {
         self.placed(system_error(operation, errno).file(name))
     }
 
-    /// An open file of this directory with its name.
+    /// Adds the directory and the name to an open file.
     fn named(&self, fd: OwnedFd, name: &str) -> NamedFile {
         NamedFile {
             fd,
@@ -174,7 +174,7 @@ impl RealDir {
         };
         let copied = copy_all();
         if copied.is_err() {
-            // Half a copy is useless, especially on a full disk.
+            // A partial copy is useless, especially on a full disk.
             let _ = to.unlink(to_name);
         }
         copied
@@ -239,7 +239,7 @@ impl Dir for RealDir {
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let fd = self.open_new(name, OFlags::RDWR)?;
         if let Err(errno) = log::fill_with_zeros(fd.as_fd(), len) {
-            // Half a log is useless, especially on a full disk.
+            // A partial log is useless, especially on a full disk.
             let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
             return Err(self.refused("write the zeros of a log segment", errno, name));
         }
@@ -274,14 +274,15 @@ impl Dir for RealDir {
         to.check_name(to_name)?;
         match rustix::fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty()) {
             Ok(()) => Ok(()),
-            // Another device, a file system without links, or the file already has the most links.
+            // Another device, a file system without links, or a file with the maximum number of
+            // links.
             Err(Errno::XDEV | Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                 self.copy(name, to, to_name)
             }
             Err(Errno::NOENT) if !self.has(name) => {
                 Err(self.refused("link the file", Errno::NOENT, name))
             }
-            // About the new name: it exists, or its directory is full or gone.
+            // The error concerns the new name: it exists, or its directory is full or removed.
             Err(errno) => Err(to.refused("link the file", errno, to_name)),
         }
     }
@@ -334,7 +335,7 @@ impl Dir for RealDir {
             .path(&self.path));
         }
         match rustix::fs::unlinkat(CWD, &*self.path, AtFlags::REMOVEDIR) {
-            // A link; `.`; a mount point; a parent of another owner.
+            // A symbolic link, `.`, a mount point, or a parent with another owner.
             Err(
                 Errno::NOTDIR
                 | Errno::INVAL
@@ -353,16 +354,16 @@ impl Dir for RealDir {
 }
 
 impl RealDir {
-    /// Whether anything has this name, as far as can be seen.
+    /// Returns whether anything visible has this name.
     fn has(&self, name: &str) -> bool {
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// A file has one region at a time: its borrowed bytes must not be overwritten through another,
-    /// by a handle that knows nothing of the cursor that reads them. `whole` says that no store
-    /// into it can need another block.
+    /// Creates the region of an open file. A file has one region at a time: no second handle,
+    /// unaware of the cursors that read the borrowed bytes, may overwrite them. `whole` means that
+    /// no store into the file can need another block.
     fn region(&self, fd: OwnedFd, name: &str, len: u64, whole: bool) -> Result<Arc<dyn LogRegion>> {
-        // On a file system without such locks it depends on the engine, which opens no file twice.
+        // On a file system without such locks this relies on the engine, which opens no file twice.
         let locked = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
             return Err(self.placed(region_in_use().file(name)));
@@ -381,13 +382,13 @@ fn not_a_directory(path: &Path) -> Error {
     Error::invalid("the path is not a directory").path(path)
 }
 
-/// Makes the entry of an open directory in its parent durable. A parent that may be searched but
-/// not read can only be synced by its owner, and is skipped.
+/// Makes the entry of an open directory in its parent durable. A parent that is searchable but not
+/// readable can only be synced by its owner, and is skipped.
 fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, "..", flags, Mode::empty()) {
         Ok(parent) => match sync_names(parent.as_fd()) {
-            // A file system without directory syncs (some network ones, read-only ones) says so.
+            // File systems without directory syncs (some network and read-only ones) return this.
             Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP) => Ok(()),
             Err(errno) => Err(errno),
         },
@@ -407,8 +408,8 @@ fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     rustix::fs::fsync(dir)
 }
 
-/// The names in a directory, read through a separate descriptor: all readers of one descriptor
-/// share its position in the list.
+/// Returns the names in a directory. They are read through a separate descriptor, because all
+/// readers of one descriptor share its position in the list.
 fn entries_of(dir: BorrowedFd<'_>) -> std::result::Result<rustix::fs::Dir, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::Dir::new(rustix::fs::openat(dir, ".", flags, Mode::empty())?)
@@ -431,7 +432,7 @@ fn file_system(fd: BorrowedFd<'_>) -> FileSystem {
     const OVERLAY: i64 = 0x794C_7630;
     const ZFS: i64 = 0x2FC1_2FC1;
     let magic = match rustix::fs::fstatfs(fd) {
-        // Some platforms hold the number in 32 bits, with its sign.
+        // Some platforms hold the number as a signed 32-bit integer.
         Ok(stat) => i64::from(stat.f_type) & 0xFFFF_FFFF,
         Err(_) => return FileSystem::Unknown,
     };
@@ -442,7 +443,7 @@ fn file_system(fd: BorrowedFd<'_>) -> FileSystem {
     }
 }
 
-/// Elsewhere nothing is known for certain: no mappings.
+/// On other systems nothing is known for certain: no mappings.
 #[cfg(not(target_os = "linux"))]
 fn file_system(_fd: BorrowedFd<'_>) -> FileSystem {
     FileSystem::Unknown

@@ -2,7 +2,7 @@
 //!
 //! Every append reaches the operating system before it returns: the death of the process loses
 //! nothing that was appended, and callers batch as they see fit. Interrupted calls are repeated,
-//! short ones continued.
+//! and short ones are continued.
 
 use std::io::IoSlice;
 use std::num::NonZeroU64;
@@ -19,7 +19,7 @@ use super::descriptor::system_error;
 use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
 use crate::implement::front_of;
 
-/// Most parts per system call: records have two or three, pages of a table a few more.
+/// Maximum number of parts per system call: records have two or three, pages of a table a few more.
 const PARTS_MAX: usize = 16;
 
 /// A descriptor, and the directory and name for its errors; shared by a writer and its syncers.
@@ -83,7 +83,7 @@ impl WritableFile for RealWritableFile {
         if let Err(errno) = write_parts_at(&self.file.fd, parts, self.size) {
             self.failed = true;
             if matches!(errno, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) {
-                // The partial write is useless and would keep space that others need.
+                // The partial write is useless and would occupy space that others need.
                 let _ = rustix::fs::ftruncate(&self.file.fd, self.size);
             }
             let error = system_error("append to the file", errno);
@@ -112,11 +112,11 @@ pub(super) fn sync_data(fd: impl AsFd) -> std::result::Result<(), Errno> {
     rustix::fs::fdatasync(fd)
 }
 
-/// On this system `fsync` stops at the drive's cache; only this request goes through it.
+/// On this system `fsync` stops at the drive's cache; only this request flushes that cache.
 #[cfg(target_vendor = "apple")]
 pub(super) fn sync_data(fd: impl AsFd) -> std::result::Result<(), Errno> {
     match rustix::fs::fcntl_fullfsync(&fd) {
-        // File systems without this request.
+        // The file system does not support this request.
         Err(Errno::NOTSUP | Errno::INVAL | Errno::NOTTY) => rustix::fs::fsync(fd),
         result => result,
     }
@@ -130,7 +130,8 @@ pub(super) fn write_all_at(
 ) -> std::result::Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::pwrite(&fd, bytes, offset) {
-            // A regular file takes at least a byte or says why not; never loop on a silent zero.
+            // A write to a regular file takes at least one byte or reports an error; never loop on
+            // 0.
             Ok(0) => return Err(Errno::IO),
             Ok(written) => {
                 bytes = &bytes[written..];
@@ -175,7 +176,7 @@ pub(super) fn write_parts_at(
     Ok(())
 }
 
-/// A file that is not written any more.
+/// A file that is no longer written.
 #[derive(Debug)]
 pub(super) struct RealReadFile {
     file: NamedFile,
@@ -228,9 +229,9 @@ impl ReadFile for RealReadFile {
         // SAFETY: files are written once, from front to back and under the directory's lock, and
         // never opened for writing again, even if the mapping outlives that lock. Nothing in this
         // program changes bytes whose append has returned, or shortens the file below them, and
-        // `len` bytes existed when it was opened. No pointer leads past an append that fails while
-        // they are mapped. What another program does to them is outside what any reader of a shared
-        // mapping can exclude, and documented so.
+        // `len` bytes existed when it was opened. If an append fails while they are mapped, no
+        // pointer refers past its start. No reader of a shared mapping can exclude changes by other
+        // programs, as documented.
         #[expect(unsafe_code, reason = "tables are read in place")]
         let map = unsafe { options.map(&self.file.fd) }.map_err(fail)?;
         let advice = match access {
@@ -238,7 +239,7 @@ impl ReadFile for RealReadFile {
             Access::Sequential => memmap2::Advice::Sequential,
             Access::Pieces => memmap2::Advice::Normal,
         };
-        // Advice: without it the kernel reads more or less than it should.
+        // Advice only: without it the kernel reads too much or too little.
         let _ = map.advise(advice);
         Ok(Some(Mapping::new(Arc::new(MappedFile(map)))))
     }
@@ -273,7 +274,8 @@ impl MappedBytes for MappedFile {
     }
 
     fn read_ahead(&self, offset: usize, len: usize) {
-        // Advice, here and below: without it the system reads or maps each page when it is touched.
+        // Advice only, here and below: without it the system reads or maps each page when it is
+        // touched.
         let _ = self.0.advise_range(memmap2::Advice::WillNeed, offset, len);
     }
 
@@ -285,7 +287,7 @@ impl MappedBytes for MappedFile {
     }
 }
 
-/// An empty file, which no system maps.
+/// The content of an empty file, which no system can map.
 #[derive(Debug)]
 struct NoBytes;
 

@@ -31,17 +31,17 @@ type FileId = (u64, u64);
 struct HeldLocks {
     holders: Holders<FileId>,
     files: BTreeMap<FileId, Arc<OwnedFd>>,
-    /// The process that owns these locks; none before the first.
+    /// The process that owns these locks; `None` before the first lock.
     owner: Option<Origin>,
 }
 
-/// The table of one process, and of its child after `fork`, which has one of its own: another
-/// thread of the parent may have held the parent's mutex at the fork, and nothing in the child
-/// would ever release it. A hook that takes the mutex before each fork lost: every fork of the
-/// program would wait for an opening.
+/// The table of one process. After `fork` a child has its own table: another thread of the parent
+/// may have held the parent's mutex at the fork, and nothing in the child would ever release it.
+/// Rejected: a hook that takes the mutex before each fork, because every fork of the program would
+/// wait for an open in progress.
 #[derive(Debug)]
 struct Generation {
-    /// Held during a whole attempt, so that two threads cannot both find a file free.
+    /// Held during a whole attempt, so that two threads cannot both find a file unlocked.
     held: Mutex<HeldLocks>,
     child: OnceLock<Box<Generation>>,
 }
@@ -61,15 +61,15 @@ impl Generation {
 
 static FIRST: Generation = Generation::new();
 
-/// The locks of this process. Those inherited over `fork` are the parent's: a reader here that
-/// shared the descriptor would release the parent's lock with its own.
+/// Returns the locks of this process. Those inherited over `fork` are the parent's: a reader here
+/// that shared the descriptor would release the parent's lock along with its own.
 fn held() -> MutexGuard<'static, HeldLocks> {
     let here = Origin::here();
     let child = |parent: &'static Generation, _| -> &'static Generation {
         parent.child.get_or_init(|| Box::new(Generation::new()))
     };
     let mut held = (0..here.forks()).fold(&FIRST, child).held.lock();
-    // Still the parent's if the child was created bypassing the C library, whose hook counts forks.
+    // Still the parent's table if the child bypassed the C library, whose hook counts forks.
     if held.owner.is_none_or(|owner| owner.check().is_err()) {
         held.holders = Holders::new();
         held.files.clear();
@@ -78,20 +78,21 @@ fn held() -> MutexGuard<'static, HeldLocks> {
     held
 }
 
-/// A held lock. An exclusive holder may remove the file: a process that opened it earlier and locks
-/// it later notices that the name means another file or none, and starts over.
+/// A held lock. An exclusive holder may remove the file: a process that opened the file earlier and
+/// locks it later notices that the name refers to another file or none, and starts over.
 #[derive(Debug)]
 pub(super) struct RealLock {
     fd: Arc<OwnedFd>,
     id: FileId,
-    /// The process that took it: a forked child shares the description and must not unlock it.
+    /// The process that took the lock: a forked child shares the description and must not unlock
+    /// it.
     owner: Origin,
 }
 
 impl DirLock for RealLock {}
 
 impl RealLock {
-    /// Whether another process took it, of which this one is a fork.
+    /// Returns whether the lock was taken by another process, of which this one is a fork.
     fn is_inherited(&self) -> bool {
         self.owner.check().is_err()
     }
@@ -100,7 +101,7 @@ impl RealLock {
 impl Drop for RealLock {
     fn drop(&mut self) {
         if self.is_inherited() {
-            // Kept open: where locks belong to a process, closing it would release one that this
+            // Kept open: where locks belong to a process, closing it would release a lock that this
             // process has taken since.
             let _ = Arc::into_raw(Arc::clone(&self.fd));
             return;
@@ -134,7 +135,8 @@ pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<Rea
     }
 }
 
-/// Takes the lock `name` in `dir` shared; `None` without that file, or without locks.
+/// Takes the lock `name` in `dir` in shared mode; `None` if the file or support for locks is
+/// missing.
 pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<RealLock>> {
     loop {
         let mut held = held();
@@ -162,7 +164,7 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
 }
 
 impl HeldLocks {
-    /// Locks an open file; `None` if `name` means another file by now.
+    /// Locks an open file; `None` if `name` now refers to another file.
     fn take(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -248,8 +250,8 @@ fn held_here(name: &str) -> Error {
     Error::new(ErrorKind::Locked, message).file(name)
 }
 
-/// Opens the lock file, creating it if missing. Not a single call with `CREATE`, so that an
-/// existing file is always checked to be a regular one.
+/// Opens the lock file, creating it if missing. Does not use a single call with `CREATE`, so that
+/// an existing file is always checked to be a regular one.
 fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<(OwnedFd, FileId)> {
     let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
@@ -285,7 +287,7 @@ enum LockKind {
 #[cfg(target_os = "linux")]
 #[expect(
     unsafe_code,
-    reason = "no safe wrapper knows open file description locks"
+    reason = "no safe wrapper supports open file description locks"
 )]
 fn set_lock(fd: BorrowedFd<'_>, lock: LockKind) -> std::result::Result<(), Errno> {
     use std::os::fd::AsRawFd;
@@ -340,7 +342,7 @@ fn set_record_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<()
 mod tests {
     use super::*;
 
-    /// A file opened before its removal could be locked afterwards, along with its successor.
+    /// Once, a file opened before its removal could be locked afterwards, along with its successor.
     #[test]
     fn a_removed_lock_file_is_no_lock() {
         let temp = tempfile::tempdir().unwrap();
@@ -354,23 +356,23 @@ mod tests {
             rustix::fs::unlinkat(dir, "LOCK", AtFlags::empty()).unwrap();
             drop(destroyer);
             let taken = held().take(dir, "LOCK", early, kind).unwrap();
-            assert!(taken.is_none(), "without a name");
+            assert!(taken.is_none(), "the file has no name");
             let early = open_or_create(dir, "LOCK", mode).unwrap();
             rustix::fs::unlinkat(dir, "LOCK", AtFlags::empty()).unwrap();
             let owner = acquire(dir, "LOCK", mode).unwrap();
             let taken = held().take(dir, "LOCK", early, kind).unwrap();
-            assert!(taken.is_none(), "beside its successor");
+            assert!(taken.is_none(), "the name belongs to its successor");
             drop(owner);
         }
         assert!(acquire(dir, "LOCK", mode).is_ok());
     }
 
-    /// The child waited for ever for a lock that a thread of the parent had at the fork.
+    /// Once, the child waited forever for a lock that a thread of the parent held at the fork.
     #[test]
     #[cfg(not(miri))]
     #[expect(
         unsafe_code,
-        reason = "only between fork and exec does code run in a child"
+        reason = "code runs in a child only between fork and exec"
     )]
     fn a_child_opens_while_a_thread_of_the_parent_was_opening_at_the_fork() {
         use std::os::unix::process::CommandExt;
@@ -380,7 +382,7 @@ mod tests {
         let opening = held();
         let mut command = std::process::Command::new("true");
         let take = move || {
-            // SAFETY: sets a timer in the child, which ends it if it waits for ever.
+            // SAFETY: sets a timer in the child, which kills it if it waits forever.
             unsafe { libc::alarm(20) };
             let lock = acquire(dir.as_fd(), "LOCK", Mode::RUSR | Mode::WUSR);
             lock.map(drop).map_err(std::io::Error::other)

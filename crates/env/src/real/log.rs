@@ -14,10 +14,10 @@
 //!
 //! Mapped stores and `pwritev` on one file are coherent on Linux (one page cache). A mapped store
 //! cannot run out of space because the zeros were written, not only reserved. A medium error that
-//! stops the kernel from reading a page back ends the process with `SIGBUS`, which can only happen
+//! stops the kernel from reading a page back kills the process with `SIGBUS`, which can only happen
 //! to pages that were dropped after they were written. The file's blocks must not be shared either
-//! (a reflink copy of an open database on XFS): a store would then need new ones, and on a full
-//! disk end the process, too.
+//! (a reflink copy of an open database on XFS): a store would then need new blocks, and on a full
+//! disk it would kill the process, too.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,12 +35,12 @@ use crate::fork::Origin;
 use crate::implement::Borrowing;
 use crate::system::now_ns;
 
-/// Zeros written at a time.
+/// Number of zeros written at a time.
 const ZEROS_BYTES: usize = 256 << 10;
 
-/// Writes `len` zeros: the file then has all its blocks, if not yet durably.
+/// Writes `len` zeros, so that the file has all its blocks, though not yet durably.
 pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Result<(), Errno> {
-    // In the program's own pages, which are never written: no heap memory.
+    // The zeros are never written and take no heap memory.
     static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
     let mut offset = 0;
     while offset < len {
@@ -51,15 +51,15 @@ pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Resu
     Ok(())
 }
 
-/// Whether a store can never need a block: the file has all of them, and shares none. A file copied
-/// with holes or by reference (`cp` on XFS, `tar -S`) may lack them, and a mapped store on a full
-/// disk would end the process; such a segment is written by system calls.
+/// Returns whether a store can never need a block: the file has all of them and shares none. A file
+/// copied with holes or by reference (`cp` on XFS, `tar -S`) may lack them, and a mapped store on a
+/// full disk would kill the process; such a segment is written by system calls.
 pub(super) fn has_its_blocks(fd: BorrowedFd<'_>, len: u64) -> bool {
-    // The descriptor's position does not matter: every access names its own offset.
+    // The descriptor's position does not matter: every access passes its own offset.
     rustix::fs::seek(fd, SeekFrom::Hole(0)) == Ok(len) && unshare(fd, len)
 }
 
-/// Gives a file blocks of its own on file systems that share blocks.
+/// Gives a file its own blocks on file systems that share blocks.
 #[cfg(target_os = "linux")]
 fn unshare(fd: BorrowedFd<'_>, len: u64) -> bool {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -73,33 +73,32 @@ fn unshare(_fd: BorrowedFd<'_>, _len: u64) -> bool {
     true
 }
 
-/// Writes of this size and more use one system call. A warmed segment takes smaller stores without
-/// page faults, and batches faster than by a call. But a write this long has most of a segment to
-/// itself, which has not been warmed, and then the faults cost more.
+/// Minimum size of a write that uses one system call. A warmed segment takes smaller stores without
+/// page faults, and takes batches faster than a call does. But a write this long has most of a
+/// segment to itself, which has not been warmed, and then the faults cost more.
 const WRITE_CALL_BYTES_MIN: usize = 512 << 10;
 
-/// For how long a warmed region counts as warm, in nanoseconds.
+/// Duration for which a warmed region counts as warm, in nanoseconds.
 const WARM: u64 = 250_000_000;
 
-/// How far after a record lines are prefetched, and how many bytes: a record of 16 + 100 bytes
-/// takes 143.
+/// Distance after a record at which lines are prefetched, and number of bytes prefetched: a record
+/// of 16 + 100 bytes takes 143.
 const AHEAD_BYTES: usize = 192;
 
-/// One log segment's file.
+/// The file of one log segment.
 #[derive(Debug)]
 pub(super) struct RealLogRegion {
     file: NamedFile,
     len: u64,
     map: Option<MmapRaw>,
-    /// Guards the mapped memory, so that threads that break the contract get a panic, not a data
-    /// race.
+    /// Guards the mapped memory: threads that break the contract get a panic, not a data race.
     borrowing: Borrowing,
-    /// The last records were long and went through system calls, so warming would have been
-    /// useless. Not set if a sync followed: stores may come between such records.
+    /// Whether the last records were long and went through system calls, so that warming would have
+    /// been useless. Not set if a sync followed: stores may come between such records.
     by_call: AtomicBool,
-    /// When it was last warmed, by the environment's clock; 0 after a sync, which write-protects
+    /// Time of the last warming, by the environment's clock; 0 after a sync, which write-protects
     /// the pages it writes. The system's own write-back does so, too, hence the limit [`WARM`].
-    /// Warming at each use of a segment cost batches processor time.
+    /// Rejected: warming at each use of a segment, because it cost batches CPU time.
     warmed: AtomicU64,
     /// The process that locked the file: a forked child shares the description and must not unlock
     /// it.
@@ -117,11 +116,11 @@ impl Drop for RealLogRegion {
 }
 
 impl RealLogRegion {
-    /// The region of a file that the caller has locked, if the file system can. The lock is
-    /// released with the region.
+    /// Creates the region of a file that the caller has locked, if the file system supports locks.
+    /// Dropping the region releases the lock.
     pub(super) fn new(file: NamedFile, len: u64, mapped: bool) -> RealLogRegion {
         let map = match usize::try_from(len) {
-            // If it cannot be mapped, system calls do as well, only slower.
+            // If the file cannot be mapped, system calls work as well, only more slowly.
             Ok(bytes) if mapped && bytes > 0 => memmap2::MmapOptions::new()
                 .len(bytes)
                 .map_raw(&file.fd)
@@ -148,17 +147,17 @@ impl RealLogRegion {
         let mut at = offset;
         for part in parts {
             // SAFETY: `at` is at most the mapping's length: the caller checked the sum of all
-            // parts, and `at` counts those copied.
+            // parts, and `at` counts the copied ones.
             let to = unsafe { map.as_mut_ptr().add(at) };
             // SAFETY: `part.len()` bytes from `to` lie within the mapping, which lives as long as
-            // `self`; the caller asked `borrowing`: no other thread writes, and nothing from
+            // `self`. `borrowing` granted the write: no other thread writes, and nothing from
             // `offset` on is borrowed, not even by a slice among `parts`.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             at += part.len();
         }
-        // The next record will be stored here, after the one whose lines were prefetched before.
-        // Otherwise random puts wait for their stores, most of which go to pages of a recycled
-        // segment.
+        // A record after the next one will be stored here; the lines of the next one were
+        // prefetched with the last. Otherwise random puts wait for their stores, most of which go
+        // to pages of a recycled segment.
         let next = map.as_mut_ptr().wrapping_add(at + AHEAD_BYTES);
         prefetch_span(next, AHEAD_BYTES);
     }
@@ -175,7 +174,7 @@ impl LogRegion for RealLogRegion {
         let end = offset.checked_add(bytes as u64);
         assert!(
             end.is_some_and(|end| end <= self.len),
-            "a log write reaches past the end of its region"
+            "a log write extends past the end of its region"
         );
         self.borrowing.begin(offset);
         let result = match &self.map {
@@ -206,8 +205,8 @@ impl LogRegion for RealLogRegion {
         self.borrowing.borrow(offset, len);
         #[expect(clippy::cast_possible_truncation, reason = "mapped, so it fits")]
         let start = map.as_ptr().wrapping_add(offset as usize);
-        // SAFETY: `borrowing` granted written bytes, which are within the mapping, and which nobody
-        // writes while `self` is shared; the holder of the slice must keep it shared.
+        // SAFETY: `borrowing` granted written bytes, which are within the mapping, and which no
+        // thread writes while `self` is shared; the holder of the slice must keep `self` shared.
         #[expect(unsafe_code, reason = "the mapping is reached by pointer only")]
         Some(unsafe { std::slice::from_raw_parts(start, len) })
     }
@@ -230,7 +229,7 @@ impl LogRegion for RealLogRegion {
 
     #[cfg(target_os = "linux")]
     fn warm(&self) {
-        /// Cleared by the first kernel (before 5.14) that lacks the advice.
+        /// Cleared when the kernel (before 5.14) lacks the advice.
         static KNOWN: AtomicBool = AtomicBool::new(true);
         let Some(map) = &self.map else { return };
         if !KNOWN.load(Ordering::Relaxed) || self.by_call.swap(false, Ordering::Relaxed) {

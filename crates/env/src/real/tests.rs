@@ -55,8 +55,8 @@ fn behaves_as_every_environment_without_mapped_logs() {
     conformance::check(&*RealEnv::new(), &temp.path().join("db"));
 }
 
-/// A program being started by another thread holds duplicates of all descriptors until it runs: a
-/// file whose region was gone was sometimes reported to be in use.
+/// A program that another thread is starting holds duplicates of all descriptors until it runs: a
+/// file whose region had been dropped was sometimes reported as in use.
 #[test]
 fn a_duplicate_of_its_descriptor_does_not_keep_a_log_file_in_use() {
     let (_temp, path) = temp();
@@ -107,14 +107,14 @@ fn a_directory_that_cannot_be_opened_says_why() {
     let kind = |path: &Path, create| env.open_dir(path, create).unwrap_err().kind();
     assert_eq!(kind(&path, false), ErrorKind::NotFound);
     assert_eq!(kind(&path.join("deeper"), true), ErrorKind::NotFound);
-    assert!(!path.exists(), "nothing was made on the way");
+    assert!(!path.exists(), "nothing was created");
     fs::write(&path, b"a file").unwrap();
     assert_eq!(kind(&path, false), ErrorKind::InvalidArgument);
     assert_eq!(kind(&path, true), ErrorKind::InvalidArgument);
     assert_eq!(kind(&path.join("below"), true), ErrorKind::InvalidArgument);
 }
 
-/// Each kind of thing that is not a regular file, each way of opening a name.
+/// Opens each kind of non-regular file in each way.
 #[test]
 fn only_regular_files_are_opened() {
     let (temp, path) = temp();

@@ -1,6 +1,6 @@
 //! Conformance: behaviour that every environment must share, run against each of them.
 
-#![expect(clippy::unwrap_used, reason = "a test that others call")]
+#![expect(clippy::unwrap_used, reason = "a test helper for other crates")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::file::Access;
 /// ```
 ///
 /// # Panics
-/// If the environment behaves in another way.
+/// If the environment does not conform.
 pub fn check(env: &dyn Env, path: &Path) {
     let missing = env.open_dir(path, false).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
@@ -81,7 +81,7 @@ fn files(dir: &dyn Dir) {
     for (offset, len) in [(70_006, 1), (0, 70_007), (usize::MAX, 2), (3, usize::MAX)] {
         assert!(bytes.part(offset, len).is_none(), "{offset} {len}");
     }
-    // A mapping outlives the name and the file it was made of.
+    // A mapping outlives its file and the file's name.
     dir.unlink("a").unwrap();
     drop(file);
     assert!(bytes[6..].iter().all(|&byte| byte == 7));
@@ -139,7 +139,7 @@ fn logs(dir: &dyn Dir) {
     assert_eq!(log.size(), 10_000);
     log.write(0, &[b"over"], false).unwrap();
     assert!(log.bytes(1, 3).is_none_or(|bytes| bytes == b"ver"));
-    let alone = Arc::get_mut(&mut log).expect("nobody else has it");
+    let alone = Arc::get_mut(&mut log).expect("the region has one owner");
     alone.reuse();
     log.write(0, &[b"over"], true).unwrap();
     let mut out = [0; 4];

@@ -1,11 +1,11 @@
-//! Shared parts of the tests that every error of an environment names its path.
+//! Shared parts of the tests that check that every error of an environment names its path.
 //!
-//! Each environment has a walk that makes the calls fail: it begins with [`walk_what_all_refuse`],
-//! adds what only this environment refuses, and ends with [`Walk::assert_complete`]. The table of
-//! calls is read from the source of the traits: a new fallible call must be walked or excused with
-//! a reason.
+//! Each environment has a walk that makes the calls fail: it starts with [`walk_what_all_refuse`],
+//! adds the calls that only this environment refuses, and ends with [`Walk::assert_complete`]. The
+//! table of calls is read from the source of the traits: a new fallible call must be walked or
+//! excused with a reason.
 
-#![expect(clippy::unwrap_used, reason = "a test that others call")]
+#![expect(clippy::unwrap_used, reason = "a test helper for other crates")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,19 +16,19 @@ use crate::dir::Dir;
 use crate::environment::Env;
 use crate::file::Access;
 
-/// Why [`Env::spawn`] is in no walk.
+/// The reason why [`Env::spawn`] is in no walk.
 pub const SPAWN: (&str, &str) = ("Env::spawn", "a thread belongs to no directory");
 
-/// What an error is about.
+/// The subject of an error.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// The file of this name in the directory of this path.
+    /// A file, as the path of its directory and its name.
     File(&'a Path, &'a str),
-    /// The directory of this path.
+    /// A directory, as its path.
     Directory(&'a Path),
 }
 
-/// The calls seen to fail, and those whose errors do not name their paths.
+/// Calls that failed, and calls whose errors do not name their paths.
 #[derive(Debug, Default)]
 pub struct Walk {
     walked: BTreeSet<String>,
@@ -36,11 +36,11 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Records the call, which must have failed, and what its error lacks.
+    /// Records the call, which must have failed, and anything that its error lacks.
     pub fn fails<T>(&mut self, call: &str, about: About<'_>, result: Result<T>) {
         self.walked.insert(call.to_owned());
         let Err(error) = result else {
-            self.wrong.push(format!("{call} has not failed: {about:?}"));
+            self.wrong.push(format!("{call} did not fail: {about:?}"));
             return;
         };
         let (name, place) = match about {
@@ -53,29 +53,29 @@ impl Walk {
             }
         };
         let text = error.to_string();
-        // Not a longer path or name with the same beginning.
+        // A longer path or name with the same prefix does not match.
         let named = [')', ',']
             .iter()
             .any(|end| text.contains(&format!("({place}{end}")));
         if error.file_name() != Some(&*name) || !named {
             self.wrong
-                .push(format!("{call} says \"{text}\", not ({place})"));
+                .push(format!("{call} reported \"{text}\", not ({place})"));
         }
     }
 
     /// Asserts that all errors named their paths.
     ///
     /// # Panics
-    /// If one did not; the message lists those.
+    /// If any error did not; the message lists all of them.
     pub fn assert_named(self) {
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
     }
 
-    /// Asserts that all errors named their paths, and that every fallible call was walked, except
-    /// the excused ones: pairs of a call, as in `Dir::list`, and the reason.
+    /// Asserts that all errors named their paths and that every fallible call was walked. `excused`
+    /// calls are exempt: pairs of a call, as in `Dir::list`, and the reason.
     ///
     /// # Panics
-    /// If an error did not, or a call was not; the message lists them.
+    /// If an error did not name its path or a call was not walked; the message lists them.
     pub fn assert_complete(self, excused: &[(&str, &str)]) {
         let excused = excused.iter().map(|(call, _reason)| (*call).to_owned());
         let excused: BTreeSet<String> = excused.collect();
@@ -83,13 +83,13 @@ impl Walk {
         let missed: Vec<_> = table.difference(&self.walked).collect();
         assert_eq!(missed, excused.iter().collect::<Vec<_>>(), "not walked");
         let unknown: Vec<_> = self.walked.difference(&table).collect();
-        assert!(unknown.is_empty(), "no calls of the seam: {unknown:?}");
+        assert!(unknown.is_empty(), "not fallible calls: {unknown:?}");
         self.assert_named();
     }
 }
 
-/// `Trait::method` of all traits of the environment, if the method returns a `Result`. The others
-/// cannot report an error.
+/// Returns `Trait::method` for every method of the environment's traits that returns a `Result`.
+/// The other methods cannot report an error.
 fn fallible_calls() -> BTreeSet<String> {
     let sources = [
         include_str!("../environment.rs"),
@@ -134,8 +134,8 @@ fn the_table_of_calls_has_those_of_every_trait() {
     assert!(!calls.contains("ReadFile::advise"));
 }
 
-/// Calls that fail in every environment, in the new directory `path` of `env`; `foreign` belongs to
-/// another.
+/// Walks the calls that fail in every environment, in the new directory `path` of `env`; `foreign`
+/// belongs to another environment.
 ///
 /// # Panics
 /// If a call that must succeed in between fails.

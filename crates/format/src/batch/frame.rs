@@ -6,7 +6,7 @@
 use cairndb_base::Kind;
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
-/// Up to sixteen bytes by value.
+/// Byte string of up to sixteen bytes, stored inline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
     bytes: [u8; 16],
@@ -19,7 +19,7 @@ impl Short {
         len: 0,
     };
 
-    /// One varint.
+    /// Encodes one varint.
     #[inline]
     pub(crate) fn varint(value: u64) -> Short {
         let (word, len) = varint_word(value);
@@ -27,14 +27,14 @@ impl Short {
         Short { bytes, len }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
-/// The bytes of a varint as one little-endian word, and their number.
+/// Returns the bytes of a varint as one little-endian word, and their number.
 #[inline]
 fn varint_word(value: u64) -> (u128, u8) {
     if value < 0x80 {
@@ -55,15 +55,15 @@ impl AsRef<[u8]> for Short {
     }
 }
 
-/// The bytes before the key and before the value of a one-entry payload.
+/// Bytes before the key and before the value of a one-entry payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     before_key: Short,
     before_value: Short,
 }
 
-/// The frame of a payload with one entry, whose key and value have these lengths. The caller has
-/// checked the limits.
+/// Returns the frame of a one-entry payload with the given key and value lengths. The caller must
+/// have checked the limits.
 ///
 /// `value_len` is ignored for [`Kind::Delete`], which has no value. The payload is
 /// `before_key ++ key ++ before_value ++ value`.
@@ -97,19 +97,19 @@ pub fn frame(kind: Kind, key_len: usize, value_len: usize) -> Frame {
 }
 
 impl Frame {
-    /// Count, kind and key length.
+    /// Returns the count, kind and key length.
     #[inline]
     pub fn before_key(&self) -> &[u8] {
         self.before_key.as_slice()
     }
 
-    /// The value's length; nothing for a deletion.
+    /// Returns the encoded length of the value; empty for a deletion.
     #[inline]
     pub fn before_value(&self) -> &[u8] {
         self.before_value.as_slice()
     }
 
-    /// Length of the payload, key and value included.
+    /// Returns the length of the payload, key and value included.
     #[inline]
     pub fn payload_len(&self, key_len: usize, value_len: usize) -> u64 {
         let frame = u64::from(self.before_key.len) + u64::from(self.before_value.len);

@@ -8,15 +8,15 @@ use cairndb_base::{Error, ErrorKind, Kind, Result};
 
 use crate::value_file::POINTER_BYTES;
 
-/// Bytes of the smallest entry: a kind and the length of an empty key.
+/// Size of the smallest entry in bytes: a kind and the length of an empty key.
 const ENTRY_BYTES_MIN: u64 = 2;
 
 /// One entry of a batch, borrowed from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What the entry does.
+    /// Kind of the entry.
     pub kind: Kind,
-    /// Its key.
+    /// Key of the entry.
     pub key: &'a [u8],
     /// The value, operand or encoded pointer; empty for a deletion.
     pub value: &'a [u8],
@@ -25,27 +25,27 @@ pub struct Entry<'a> {
 /// Result of [`validate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validated {
-    /// Number of entries, and so of sequence numbers.
+    /// Number of entries, which is also the number of sequence numbers.
     pub count: u64,
     /// The first kind that this version does not know, if any: replay would return `FormatTooNew`.
     pub unknown_kind: Option<u8>,
 }
 
-/// The number of entries that a payload claims to hold.
+/// Returns the number of entries that a payload claims to hold.
 ///
 /// # Errors
-/// `Corruption` if it cannot hold that many.
+/// `Corruption` if the payload cannot hold that many.
 pub fn count(payload: &[u8]) -> Result<u64> {
     split(payload).map(|(count, _)| count)
 }
 
-/// Reads a whole payload once: every entry lies within it, and nothing follows the last one.
+/// Checks a whole payload: every entry must lie within it, and nothing may follow the last one.
 ///
 /// After `Ok` without an unknown kind, [`iter`] over the same payload returns no error. Nothing is
 /// allocated.
 ///
 /// # Errors
-/// `Corruption` with the byte of the payload; the caller adds file and offset.
+/// `Corruption` with the offset within the payload; the caller adds file and offset.
 pub fn validate(payload: &[u8]) -> Result<Validated> {
     let (count, entries) = split(payload)?;
     let mut iter = BatchIter::over(entries, count);
@@ -63,11 +63,11 @@ pub fn validate(payload: &[u8]) -> Result<Validated> {
     })
 }
 
-/// The entries of a payload.
+/// Returns an iterator over the entries of a payload.
 ///
 /// # Errors
-/// `Corruption` if the count is missing or more than the bytes can hold. Each entry is checked when
-/// it is reached: call [`validate`] first if half a batch must not be applied.
+/// `Corruption` if the count is missing or exceeds what the bytes can hold. Each entry is checked
+/// when it is reached: call [`validate`] first if a batch must not be applied in part.
 pub fn iter(payload: &[u8]) -> Result<BatchIter<'_>> {
     let (count, entries) = split(payload)?;
     Ok(BatchIter::over(entries, count))
@@ -79,14 +79,12 @@ fn split(payload: &[u8]) -> Result<(u64, &[u8])> {
     let entries = payload.get(at..).unwrap_or_default();
     match count {
         Some(count) if count <= entries.len() as u64 / ENTRY_BYTES_MIN => Ok((count, entries)),
-        _ => Err(
-            Error::corruption("batch does not hold the entries it counts")
-                .expected(format_args!(
-                    "at most {} entries",
-                    entries.len() as u64 / ENTRY_BYTES_MIN
-                ))
-                .found(count.map_or_else(|| "no count".to_owned(), |count| count.to_string())),
-        ),
+        _ => Err(Error::corruption("batch is too short for its entry count")
+            .expected(format_args!(
+                "at most {} entries",
+                entries.len() as u64 / ENTRY_BYTES_MIN
+            ))
+            .found(count.map_or_else(|| "no count".to_owned(), |count| count.to_string()))),
     }
 }
 
@@ -110,7 +108,7 @@ struct Raw<'a> {
 }
 
 impl<'a> BatchIter<'a> {
-    /// Over `count` encoded entries.
+    /// Returns an iterator over `count` encoded entries.
     pub(crate) fn over(entries: &'a [u8], count: u64) -> BatchIter<'a> {
         BatchIter {
             entries,
@@ -120,7 +118,7 @@ impl<'a> BatchIter<'a> {
         }
     }
 
-    /// Entries not yet yielded, according to the count.
+    /// Returns the number of entries not yet yielded, according to the count.
     pub fn remaining(&self) -> u64 {
         self.left
     }
@@ -150,7 +148,7 @@ impl<'a> BatchIter<'a> {
         if self.at == self.entries.len() {
             return Ok(());
         }
-        Err(Error::corruption("batch continues after its last entry")
+        Err(Error::corruption("batch has bytes after its last entry")
             .expected(format_args!("{} bytes of entries", self.at))
             .found(self.entries.len()))
     }
@@ -181,7 +179,7 @@ impl<'a> BatchIter<'a> {
 fn too_new(kind: u8) -> Error {
     Error::new(
         ErrorKind::FormatTooNew,
-        "batch holds a kind of entry that a newer version wrote; open it with that version",
+        "batch contains an entry kind that a newer version wrote; open it with that version",
     )
     .expected("kind 0 to 3")
     .found(kind)
@@ -206,8 +204,8 @@ impl<'a> Iterator for BatchIter<'a> {
     }
 }
 
-/// The entries of a batch made by this process. It would end early at a malformed entry, which
-/// there is none of; a caller that counts entries would notice.
+/// Iterator over the entries of a batch made by this process. It would stop early at a malformed
+/// entry, but such a batch has none; a caller that counts entries would notice.
 #[derive(Clone, Debug)]
 pub struct OwnEntries<'a> {
     rest: &'a [u8],

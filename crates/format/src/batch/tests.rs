@@ -1,4 +1,4 @@
-//! Batches: both ways, the frame of one entry, limits, and malformed payloads.
+//! Tests of batches: encoding and decoding, the frame of one entry, limits, and malformed payloads.
 
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{ErrorKind, FileNumber, Kind};
@@ -141,7 +141,7 @@ fn limits_hold_at_and_one_beyond() {
     other.check().unwrap_err();
     batch.clear();
     batch.check().unwrap();
-    // The same key, encoded by a writer that knows no limit.
+    // The same key, encoded by a writer that enforces no limit.
     let mut payload = vec![1, 1, 0x81, 0x80, 0x80, 0x20];
     payload.resize(payload.len() + key.len(), 0);
     payload.push(0);
@@ -219,7 +219,7 @@ fn noise_never_panics_and_iter_agrees_with_validate() {
         let mut noise = Noise::new(seed);
         let len = noise.below(60);
         let mut payload = noise.bytes(len);
-        // Small numbers reach further than random ones.
+        // Small numbers get further into the decoder than random ones.
         for byte in &mut payload {
             *byte %= 9;
         }

@@ -1,8 +1,10 @@
-//! Every byte of every golden file, changed in every way that a single byte is likely to change.
+//! Sweep over every byte of every golden file: each is changed in every way that a single byte is
+//! likely to change.
 
 use super::*;
 
-/// Each single bit flipped, all zeros, all ones, one more. Changes without effect are left out.
+/// Returns damaged variants of a byte: each single bit flipped, all zeros, all ones, and the byte
+/// plus one. Changes without effect are omitted.
 fn damages(byte: u8) -> impl Iterator<Item = u8> {
     let flips = (0..8).map(move |bit| byte ^ (1 << bit));
     flips
@@ -10,7 +12,7 @@ fn damages(byte: u8) -> impl Iterator<Item = u8> {
         .filter(move |changed| *changed != byte)
 }
 
-/// Calls `check` with each damaged copy of `bytes`, and returns how many there were.
+/// Calls `check` with each damaged copy of `bytes`, and returns the number of copies.
 fn sweep(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) -> usize {
     let mut changed = bytes.to_vec();
     let mut count = 0;
@@ -25,7 +27,7 @@ fn sweep(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) -> usize {
     count
 }
 
-/// Offset, sequence number and payload of each record, or the error of the header.
+/// Returns offset, sequence number and payload of each record, or the error of the header.
 fn log_contents(bytes: &[u8]) -> Result<Vec<(u64, u64, Vec<u8>)>, ErrorKind> {
     let header = SegmentHeader::decode(bytes).map_err(|error| error.kind())?;
     let mut reader = SegmentReader::new(bytes, &header);
@@ -52,7 +54,7 @@ fn every_damage_to_a_log_segment_is_noticed_where_it_matters() {
             }
             (Ok(found), Some(hit)) => {
                 assert_eq!(found, whole[..hit], "byte {at}");
-                // The third record knows what ends at 544 to be durable: the first one.
+                // The third record states that the bytes up to 544, the first record, are durable.
                 let from = whole[hit].0;
                 let later = log::find_later_synced(changed, &SEGMENT, from);
                 assert_eq!(later, (hit == 0).then_some((whole[2].0, 544)), "byte {at}");
@@ -71,7 +73,7 @@ fn every_damage_to_a_log_segment_is_noticed_where_it_matters() {
 fn every_damage_to_a_manifest_is_noticed() {
     let bytes = parse(MANIFEST);
     let whole = read_manifest(&bytes).unwrap();
-    // The last record was appended after a sync of all before it.
+    // The last record was appended after everything before it had been synced.
     let mut unsynced = Vec::new();
     edits()[2].encode(&mut unsynced);
     let synced = bytes.len() - unsynced.len() - 16;
@@ -120,7 +122,7 @@ fn every_damage_to_current_is_noticed() {
     sweep(&parse(CURRENT), |at, changed| {
         match manifest::read_current(&MemoryDir::with("CURRENT", changed)) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Corruption),
-            // Another digit makes another name, and that manifest's header names itself.
+            // Another digit gives another name, but a manifest's header contains its own number.
             Ok(number) => {
                 assert!((9..15).contains(&at));
                 assert_ne!(number, Some(MANIFEST_NUMBER));
@@ -131,8 +133,8 @@ fn every_damage_to_current_is_noticed() {
 
 #[test]
 fn damaged_contents_under_a_right_checksum_never_panic() {
-    // What a forger, or a bug in a writer, can do: every byte of a payload changed, with a new
-    // checksum.
+    // Simulates a forger or a bug in a writer: every byte of a payload is changed, and the checksum
+    // recomputed.
     for edit in edits() {
         let mut bytes = Vec::new();
         edit.encode(&mut bytes);

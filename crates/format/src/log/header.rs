@@ -8,7 +8,7 @@ use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 use crate::checksum::{crc32c_append, seed};
 use crate::log::record::Binding;
 
-/// Bytes of a segment's header: one sector, so that a crash leaves it either old or new.
+/// Size of a segment header: one sector, so that a crash leaves it either old or new.
 pub const HEADER_BYTES: usize = 512;
 
 const MAGIC: &[u8; 8] = b"CAIRNLOG";
@@ -18,19 +18,19 @@ const CRC_AT: usize = 12;
 /// Contents of a segment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
-    /// Segments are numbered from 1 in the order of the log.
+    /// Segment number; segments are numbered from 1 in log order.
     pub segment: u64,
-    /// Random for each segment: makes stale records invalid.
+    /// Random number for each segment; makes stale records invalid.
     pub salt: u64,
-    /// The previous segment, or 0 if there is none.
+    /// Number of the previous segment, or 0 if there is none.
     pub previous_segment: u64,
-    /// Where the records of the previous segment end.
+    /// Offset at which the records of the previous segment end.
     pub previous_end: u64,
     /// The smallest sequence number that this segment may contain.
     pub start_seq: SeqNo,
 }
 
-/// Whether a file that begins with `bytes` is marked as a log segment.
+/// Returns whether a file that begins with `bytes` is marked as a log segment.
 pub(crate) fn is_marked(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -45,7 +45,7 @@ impl SegmentHeader {
         start_seq: 0,
     };
 
-    /// The whole sector, ready to be written at offset 0.
+    /// Returns the whole sector, ready to be written at offset 0.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         self.encode_version(VERSION)
     }
@@ -78,8 +78,8 @@ impl SegmentHeader {
     /// Decodes the header at the start of `segment`.
     ///
     /// # Errors
-    /// `Corruption` if it is none, `FormatTooNew` if a newer version wrote it. The caller adds the
-    /// file, and compares number and salt with the expected ones.
+    /// `Corruption` if there is none, `FormatTooNew` if a newer version wrote it. The caller adds
+    /// the file, and compares number and salt with the expected ones.
     pub fn decode(segment: &[u8]) -> Result<SegmentHeader> {
         let damaged = |what: &'static str| Error::corruption(what).offset(0);
         let sector = segment
@@ -112,18 +112,18 @@ impl SegmentHeader {
         })
     }
 
-    /// Number and salt of a segment, which are at the same place in every version.
+    /// Returns the number and salt of a segment, which are at the same offsets in every version.
     pub fn identity(segment: &[u8]) -> Option<(u64, u64)> {
         Some((get_u64(segment, 16)?, get_u64(segment, 24)?))
     }
 
-    /// The initial checksum state of this segment's records. Computed once per segment.
+    /// Returns the initial checksum state of this segment's records. Computed once per segment.
     pub fn binding(&self) -> Binding {
         Binding::new(seed(self.segment, self.salt))
     }
 }
 
-/// CRC of the whole sector without the checksum's own four bytes.
+/// Returns the CRC of the whole sector without the checksum's own four bytes.
 fn checksum(sector: &[u8]) -> u32 {
     let before = sector.get(..CRC_AT).unwrap_or_default();
     let behind = sector.get(CRC_AT.saturating_add(4)..).unwrap_or_default();

@@ -16,32 +16,32 @@ use crate::log::record::{Binding, RECORD_HEADER_BYTES, record_bytes};
 /// One record, borrowed from the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Where the record begins.
+    /// Offset of the record.
     pub offset: u64,
-    /// Where the next record begins, or the log ends.
+    /// Offset of the next record, or of the end of the log.
     pub end: u64,
-    /// The sequence number of its first entry.
+    /// Sequence number of the record's first entry.
     pub seq: SeqNo,
-    /// The number of sequence numbers just before `seq` that were never logged.
+    /// Number of sequence numbers just before `seq` that were never logged.
     pub gap: u32,
-    /// The bytes of this segment known to be durable when the record was written.
+    /// Number of bytes of this segment known to be durable when the record was written.
     pub synced: u64,
-    /// The batch.
+    /// The payload: a batch.
     pub payload: &'a [u8],
 }
 
 impl Record<'_> {
-    /// The number of entries, and thus of sequence numbers.
+    /// Returns the number of entries, which is also the number of sequence numbers.
     ///
     /// # Errors
-    /// `Corruption` if the payload cannot hold that many entries: the matching checksum proves that
-    /// the record was written like this.
+    /// `Corruption` if the payload cannot hold that many entries: the checksum matched, so the
+    /// record was written like this.
     pub fn count(&self) -> Result<u64> {
         batch::count(self.payload).map_err(|error| error.offset(self.offset))
     }
 }
 
-/// Why bytes are not a record.
+/// Reason why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bad {
@@ -51,7 +51,7 @@ pub enum Bad {
     PastEnd,
     /// The checksum does not match: the bytes are torn, damaged, or from another segment or offset.
     Checksum,
-    /// The checksum is right, but fields are invalid: a sequence number out of range, or a synced
+    /// The checksum matches, but fields are invalid: a sequence number out of range, or a synced
     /// position after the record itself.
     Fields,
 }
@@ -62,7 +62,7 @@ impl fmt::Display for Bad {
             Bad::Empty => "no record: nothing was written here",
             Bad::PastEnd => "no record: its length reaches past the end of the segment",
             Bad::Checksum => "no record: earlier contents of the segment, or a record cut short",
-            Bad::Fields => "a record with contradicting fields",
+            Bad::Fields => "a record with contradictory fields",
         })
     }
 }
@@ -74,14 +74,14 @@ pub enum Step<'a> {
     Record(Record<'a>),
     /// Too little room for another record: the segment was filled.
     End {
-        /// Where the last record ended.
+        /// Offset at which the last record ended.
         offset: u64,
     },
     /// The bytes here are not a record, so the segment's records end here.
     Bad {
-        /// Where the last record ended.
+        /// Offset at which the last record ended.
         offset: u64,
-        /// What is wrong with the bytes.
+        /// Reason why the bytes are not a record.
         why: Bad,
     },
 }
@@ -95,7 +95,7 @@ pub struct SegmentReader<'a> {
 }
 
 impl<'a> SegmentReader<'a> {
-    /// A reader over the bytes of a whole segment, its header sector included.
+    /// Returns a reader over the bytes of a whole segment, its header sector included.
     pub fn new(bytes: &'a [u8], header: &SegmentHeader) -> SegmentReader<'a> {
         SegmentReader {
             bytes,
@@ -104,8 +104,8 @@ impl<'a> SegmentReader<'a> {
         }
     }
 
-    /// The next record, or why there is none. Returns the same again after [`Step::End`] or
-    /// [`Step::Bad`].
+    /// Returns the next record, or the reason why there is none. After [`Step::End`] or
+    /// [`Step::Bad`], returns the same result again.
     pub fn advance(&mut self) -> Step<'a> {
         let offset = self.at as u64;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -129,7 +129,7 @@ impl<'a> SegmentReader<'a> {
     }
 }
 
-/// The rules by which bytes are a record of one segment.
+/// Rules that decide whether bytes are a record of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     binding: Binding,
@@ -198,7 +198,8 @@ impl Rules {
         })
     }
 
-    /// Whether `crc`, computed over the whole record, and the fields make it a record.
+    /// Checks that `crc`, computed over the whole record, and the fields make the candidate a
+    /// record.
     pub(crate) fn accept(&self, found: &Candidate, crc: u32) -> std::result::Result<(), Bad> {
         if crc != found.crc {
             return Err(Bad::Checksum);
@@ -210,7 +211,7 @@ impl Rules {
         Err(Bad::Fields)
     }
 
-    /// As [`Rules::accept`], for one of very many candidates.
+    /// Like [`Rules::accept`], but for one of very many candidates.
     pub(crate) fn accept_in(&self, found: &Candidate, sums: &mut RangeChecksum<'_>) -> bool {
         let fields_fit = found.seq >= self.start_seq && found.synced <= found.offset;
         fields_fit

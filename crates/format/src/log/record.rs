@@ -4,16 +4,16 @@ use cairndb_base::SeqNo;
 
 use crate::checksum::crc32c_append;
 
-/// Bytes before a record's payload.
+/// Size of a record header in bytes.
 pub const RECORD_HEADER_BYTES: usize = 24;
-/// Records begin at multiples of this.
+/// Alignment of records in a segment, in bytes.
 pub const ALIGN: u64 = 8;
-/// Largest segment: offsets within one are 32 bits wide.
+/// Maximum size of a segment: offsets within it are 32 bits wide.
 pub const SEGMENT_BYTES_MAX: u64 = 0xffff_f000;
 
 const _: () = assert!(SEGMENT_BYTES_MAX.is_multiple_of(4096) && SEGMENT_BYTES_MAX <= 0xffff_ffff);
 
-/// The initial checksum state of one segment's records: from its number and salt.
+/// The initial checksum state of one segment's records, derived from its number and salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding(u32);
 
@@ -22,8 +22,8 @@ impl Binding {
         Binding(seed)
     }
 
-    /// The checksum state after the header of a record at `offset`. `header` is the record's 24
-    /// bytes; the offset replaces the first four, the checksum itself.
+    /// Returns the checksum state after the header of a record at `offset`. `header` is the
+    /// record's 24 bytes; the offset replaces the first four, the checksum itself.
     #[inline]
     pub(crate) fn header_checksum(self, offset: u32, header: &[u8; RECORD_HEADER_BYTES]) -> u32 {
         let mut bound = *header;
@@ -35,17 +35,17 @@ impl Binding {
 /// The fields of a record header that the writer chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHead {
-    /// Where in the segment the record begins: a multiple of [`ALIGN`].
+    /// Offset of the record in the segment: a multiple of [`ALIGN`].
     pub offset: u32,
-    /// The sequence number of the payload's first entry.
+    /// Sequence number of the payload's first entry.
     pub seq: SeqNo,
-    /// The bytes of this segment that are known to be durable now: at most `offset`.
+    /// Number of bytes of this segment that are known to be durable now: at most `offset`.
     pub synced: u32,
-    /// The number of sequence numbers just before `seq` that unlogged writes took.
+    /// Number of sequence numbers just before `seq` that unlogged writes took.
     pub gap: u32,
 }
 
-/// Bytes a record takes in its segment, header and padding included.
+/// Returns the number of bytes that a record takes in its segment, header and padding included.
 #[inline]
 pub const fn record_bytes(payload_len: u64) -> u64 {
     (RECORD_HEADER_BYTES as u64)
@@ -54,15 +54,15 @@ pub const fn record_bytes(payload_len: u64) -> u64 {
         & !(ALIGN - 1)
 }
 
-/// The header of a record whose payload is the concatenation of `payload`.
+/// Returns the header of a record whose payload is the concatenation of `payload`.
 ///
-/// The record is written as `header ++ payload` at `head.offset`; the next one begins
-/// [`record_bytes`] later, and the bytes between are not part of the log. One checksum pass over 24
-/// bytes and the payload; nothing is allocated or copied. [`encode_record`] is faster for small
-/// payloads in several parts.
+/// The record is written as `header ++ payload` at `head.offset`; the next one starts
+/// [`record_bytes`] later, and the bytes between are not part of the log. The cost is one checksum
+/// pass over 24 bytes and the payload; nothing is allocated or copied. [`encode_record`] is faster
+/// for small payloads in several parts.
 ///
 /// # Panics
-/// If the payload is empty or reaches 4 GiB; limits keep batches far below.
+/// Panics if the payload is empty or reaches 4 GiB; the limits keep batches far below that.
 #[inline]
 pub fn encode_header(
     binding: Binding,
@@ -79,14 +79,14 @@ pub fn encode_header(
     header
 }
 
-/// Replaces the contents of `out` by the whole record, header and payload, ready to be written at
+/// Replaces the contents of `out` with the whole record, header and payload, ready to be written at
 /// `head.offset` in one piece.
 ///
 /// Meant for payloads of up to a few KiB: one checksum pass over contiguous bytes saves more than
 /// the copy costs. `out` keeps its memory, so reusing it allocates nothing.
 ///
 /// # Panics
-/// As [`encode_header`].
+/// Same as [`encode_header`].
 #[inline]
 pub fn encode_record(binding: Binding, head: &RecordHead, payload: &[&[u8]], out: &mut Vec<u8>) {
     out.clear();
@@ -98,7 +98,7 @@ pub fn encode_record(binding: Binding, head: &RecordHead, payload: &[&[u8]], out
     out[..4].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// A header whose checksum field still holds the offset, which the checksum binds.
+/// Returns a header whose checksum field still holds the offset, which the checksum binds.
 #[inline]
 fn bound_header(head: &RecordHead, payload: &[&[u8]]) -> [u8; RECORD_HEADER_BYTES] {
     let len: usize = payload.iter().map(|part| part.len()).sum();

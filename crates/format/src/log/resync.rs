@@ -1,4 +1,4 @@
-//! Search after the first bad record: did it destroy something that a sync had promised?
+//! Search after the first bad record: did the damage destroy bytes that a sync had made durable?
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -7,8 +7,8 @@ use crate::log::header::SegmentHeader;
 use crate::log::reader::Rules;
 use crate::log::record::ALIGN;
 
-/// Looks after the bad record at `from` for a record of the same segment that knew the bytes at
-/// `from` to be durable. Returns that record's offset and its synced position.
+/// Searches after the bad record at `from` for a record of the same segment that states that the
+/// bytes at `from` were durable. Returns that record's offset and its synced position.
 ///
 /// `Some` proves damage: a sync had covered `from` before that record was written. `None` is the
 /// result for a torn tail, even if intact records follow it, because sectors written after the last

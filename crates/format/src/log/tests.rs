@@ -1,4 +1,5 @@
-//! The log: records and segments both ways, stale records, noise, and the search after damage.
+//! Tests of the log: encoding and decoding records and segments, stale records, noise, and the
+//! search after damage.
 
 use cairndb_base::{ErrorKind, SEQ_MAX};
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ fn header() -> SegmentHeader {
     }
 }
 
-/// A segment written as the engine does, over the previous contents of `bytes`.
+/// Segment written as the engine writes it, over the previous contents of `bytes`.
 struct Segment {
     header: SegmentHeader,
     bytes: Vec<u8>,
@@ -168,7 +169,7 @@ fn stale_records_of_a_recycled_file_are_never_read() {
         let mut written = Vec::new();
         let count = noise.below(100);
         for _ in 0..count {
-            // Few lengths, so that old and new records often begin at the same offsets.
+            // There are few lengths, so old and new records often start at the same offsets.
             let len = 40 * (1 + noise.below(3));
             let payload = noise.bytes(len);
             if segment.write(&payload, 0).is_some() {
@@ -215,7 +216,7 @@ fn a_record_belongs_to_its_segment_salt_and_offset() {
             }
         );
     }
-    // The same segment, renumbered sequences: too old for it.
+    // The same segment with a later first sequence number: its records are too old for it.
     let later = SegmentHeader {
         start_seq: 101,
         ..header()
@@ -314,7 +315,8 @@ fn damage_a_later_record_knew_to_be_synced_is_told_from_a_torn_tail() {
 
 #[test]
 fn hostile_lengths_cost_no_more_than_linear_time() {
-    // Every aligned offset claims to be a record of half a segment that knew everything synced.
+    // Every aligned offset holds a header of a record of half a segment that claims everything was
+    // synced.
     let len = 1 << 20;
     let mut bytes = Segment::over(vec![0; len], header()).bytes;
     for at in (HEADER_BYTES..len - 32).step_by(24) {

@@ -29,8 +29,8 @@ mod tag {
     pub(super) const REMOVED_VALUES: u64 = 25;
     pub(super) const CLEAN_CLOSE: u64 = 27;
 
-    /// Whether a tag may occur several times in a row: those that this version repeats, and unknown
-    /// even ones, which a later version may repeat.
+    /// Returns whether a tag may occur several times in a row. This holds for tags that this
+    /// version repeats and for unknown even ones, which a later version may repeat.
     pub(super) fn repeats(tag: u64) -> bool {
         match tag {
             ADDED_TABLE | ADDED_SEGMENT => true,
@@ -40,7 +40,7 @@ mod tag {
     }
 }
 
-/// Longest name of a comparator or merge operator.
+/// Maximum length of the name of a comparator or merge operator.
 const NAME_BYTES_MAX: usize = 255;
 
 impl VersionEdit {
@@ -130,7 +130,7 @@ impl VersionEdit {
         Ok(())
     }
 
-    /// Whether the edit changes nothing.
+    /// Returns whether the edit changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == VersionEdit::default()
     }

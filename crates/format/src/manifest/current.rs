@@ -5,13 +5,14 @@ use cairndb_env::Dir;
 
 use crate::name::{self, CURRENT, FileKind};
 
-/// `MANIFEST-`, twenty digits, a newline.
+/// Maximum size of `CURRENT`: `MANIFEST-`, twenty digits and a newline.
 const BYTES_MAX: usize = name::MANIFEST_PREFIX.len() + 20 + 1;
 
-/// The manifest that `CURRENT` names, or `None` if there is no `CURRENT`.
+/// Returns the manifest that `CURRENT` names, or `None` if there is no `CURRENT`.
 ///
 /// # Errors
-/// `Corruption` if it holds anything but `MANIFEST-`, six to twenty digits and a newline; `Io`.
+/// `Corruption` if `CURRENT` contains anything but `MANIFEST-`, six to twenty digits and a newline;
+/// `Io`.
 pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
     let file = match dir.open_read(CURRENT) {
         Ok(file) => file,
@@ -29,7 +30,7 @@ pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
         .ok_or_else(|| malformed(format_args!("\"{}\"", bytes.escape_ascii())))
 }
 
-/// The manifest that these contents of `CURRENT` name.
+/// Returns the manifest that these contents of `CURRENT` name.
 pub(crate) fn parse(bytes: &[u8]) -> Option<FileNumber> {
     let name = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
     match FileKind::parse(name)? {
@@ -61,8 +62,8 @@ pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     dir.sync()
 }
 
-/// The first part of [`install_current`], for callers that need to know which step failed: writes
-/// and syncs the temporary file that will become `CURRENT`.
+/// Does the first part of [`install_current`], for callers that need to know which step failed:
+/// writes and syncs the temporary file that will become `CURRENT`.
 ///
 /// # Errors
 /// `Io`, also if the temporary file's name is taken, or `NoSpace`; `CURRENT` is unchanged.

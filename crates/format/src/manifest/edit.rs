@@ -9,7 +9,7 @@ use cairndb_base::SeqNo;
 pub struct VersionEdit {
     /// The name of the key order; part of every base.
     pub comparator: Option<String>,
-    /// The name of the merge operator, once one was used.
+    /// The name of the merge operator, once one has been used.
     pub merge_operator: Option<String>,
     /// The smallest file number that was never used.
     pub next_file: Option<u64>,
@@ -17,7 +17,7 @@ pub struct VersionEdit {
     pub last_seq: Option<SeqNo>,
     /// Tables added to the database.
     pub added_tables: Vec<TableRecord>,
-    /// Numbers of tables removed from it.
+    /// Numbers of tables removed from the database.
     pub removed_tables: Vec<u64>,
     /// (file, run): tables moved to another run.
     pub moved_tables: Vec<(u64, u64)>,
@@ -42,7 +42,8 @@ pub struct VersionEdit {
 }
 
 impl VersionEdit {
-    /// Approximate bytes of its tables: their keys and references, which have no other bound.
+    /// Returns the approximate bytes of the edit's tables: their keys and references, which have no
+    /// other bound.
     pub fn table_bytes(&self) -> usize {
         self.added_tables
             .iter()
@@ -50,9 +51,9 @@ impl VersionEdit {
             .sum()
     }
 
-    /// Splits the edit into several, each with tables of `bytes` or with one table: all added
-    /// tables first, everything else in the last. For a base, which takes effect as a whole once
-    /// CURRENT names it.
+    /// Splits the edit into several, each with at most `bytes` of tables or with a single table:
+    /// all added tables come first, everything else in the last edit. Used for a base, which takes
+    /// effect as a whole once CURRENT names it.
     pub fn divided(mut self, bytes: usize) -> Vec<VersionEdit> {
         let mut pieces = Vec::new();
         let mut piece = VersionEdit::default();
@@ -75,38 +76,39 @@ impl VersionEdit {
 /// A table in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableRecord {
-    /// Its file number.
+    /// File number of the table.
     pub file: u64,
-    /// The run it belongs to.
+    /// Run that the table belongs to.
     pub run: u64,
-    /// Its smallest key.
+    /// Smallest key in the table.
     pub smallest: Vec<u8>,
-    /// Its largest key.
+    /// Largest key in the table.
     pub largest: Vec<u8>,
-    /// Its smallest sequence number.
+    /// Smallest sequence number in the table.
     pub seq_min: SeqNo,
-    /// Its largest sequence number.
+    /// Largest sequence number in the table.
     pub seq_max: SeqNo,
     /// Number of entries.
     pub entries: u64,
-    /// Number of them that are deletions.
+    /// Number of deletions among the entries.
     pub deletes: u64,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Keys and values before compression.
+    /// Bytes of keys and values before compression.
     pub raw_bytes: u64,
     /// Checksum of the table's meta page.
     pub checksum: u32,
-    /// (value file, bytes of whole records) that its pointers keep alive, ascending by file.
+    /// (value file, bytes of whole records) that the table's pointers keep alive, ascending by
+    /// file.
     pub value_refs: Vec<(u64, u64)>,
-    /// Its values are stored raw for now, to be encoded when the database is idle.
+    /// The table's values are stored raw for now, to be encoded when the database is idle.
     pub deferred: bool,
-    /// Some large value that it points to is stored in a codec other than the first.
+    /// At least one large value that the table points to is stored in a codec other than the first.
     pub large_encoded: bool,
 }
 
 impl TableRecord {
-    /// Bytes of its keys and references, which have no other bound.
+    /// Returns the bytes of the table's keys and references, which have no other bound.
     pub fn variable_bytes(&self) -> usize {
         self.smallest.len() + self.largest.len() + 16 * self.value_refs.len()
     }
@@ -117,13 +119,13 @@ impl TableRecord {
 pub struct SegmentRecord {
     /// Segment number.
     pub segment: u64,
-    /// The file; recycled files hold several segments one after the other.
+    /// Number of the file; a recycled file holds several segments one after the other.
     pub file: u64,
     /// The salt its header must have.
     pub salt: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Sequence numbers in it begin here.
+    /// Smallest sequence number that the segment may contain.
     pub start_seq: SeqNo,
 }
 
@@ -132,6 +134,6 @@ pub struct SegmentRecord {
 pub struct CleanClose {
     /// The last sequence number of the database.
     pub last_seq: SeqNo,
-    /// (segment, end): where the records of each live segment end.
+    /// (segment, end): offset at which the records of each live segment end.
     pub log_ends: Vec<(u64, u64)>,
 }

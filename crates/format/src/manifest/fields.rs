@@ -42,7 +42,7 @@ impl<'a> FieldWriter<'a> {
     }
 }
 
-/// The next field, or `None` at the end.
+/// Returns the next field, or `None` at the end.
 pub(crate) fn next_field<'a>(input: &mut Input<'a>) -> Result<Option<(u64, &'a [u8])>> {
     if input.is_empty() {
         return Ok(None);
@@ -59,7 +59,7 @@ pub(crate) fn unknown(tag: u64) -> Result<()> {
     }
     Err(Error::new(
         ErrorKind::FormatTooNew,
-        "manifest has a field that this version must know but does not; open it with the version \
+        "manifest has a required field that this version does not know; open it with the version \
          that wrote it",
     )
     .found(format_args!("field tag {tag}")))

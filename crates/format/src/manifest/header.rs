@@ -1,8 +1,8 @@
 //! Manifest header: the first 64 bytes.
 //!
-//! They are at the same time a record that LevelDB's log reader accepts: a version edit that names
-//! a comparator that LevelDB does not have. Programs that know only LevelDB's manifest refuse the
-//! database with that name in their message, before they touch anything.
+//! The header is also a record that LevelDB's log reader accepts: a version edit that names a
+//! comparator unknown to LevelDB. Programs that know only LevelDB's manifest refuse the database
+//! with that name in their message, before they touch anything.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -11,13 +11,13 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 
 use crate::checksum::{crc32c, seed};
 
-/// Bytes of a manifest's header, which the base follows.
+/// Size of a manifest header in bytes; the base follows.
 pub const HEADER_BYTES: usize = 64;
 
 /// LevelDB's record: length of the payload, type "full", then in the payload the tag "comparator"
 /// and the length of its name, which takes the rest of the header.
 const OUTER: [u8; 5] = [57, 0, 1, 1, 55];
-/// Begins the comparator's name.
+/// Start of the comparator's name.
 const MAGIC: &[u8; 19] = b"CairnDB manifest\0\0\0";
 const VERSION: u32 = 1;
 /// Start of the bytes that LevelDB's checksum covers: type and payload.
@@ -28,13 +28,13 @@ const COVERED_FROM: usize = 6;
 pub struct ManifestHeader {
     /// The manifest's own number.
     pub number: FileNumber,
-    /// Random for each manifest.
+    /// Random number for each manifest.
     pub salt: u64,
-    /// Where the base ends: up to here the file was durable before `CURRENT` named it.
+    /// End of the base: the file was durable up to here before `CURRENT` named it.
     pub base_end: u64,
 }
 
-/// Whether a file that begins with `bytes` is marked as a manifest.
+/// Returns whether a file that begins with `bytes` is marked as a manifest.
 pub(crate) fn is_marked(bytes: &[u8]) -> bool {
     let names = bytes.get(4..).unwrap_or_default();
     let text = names.strip_prefix(&OUTER).unwrap_or_default();
@@ -42,12 +42,13 @@ pub(crate) fn is_marked(bytes: &[u8]) -> bool {
 }
 
 impl ManifestHeader {
-    /// The header's bytes.
+    /// Returns the header's bytes.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         self.encode_with(VERSION, 0)
     }
 
-    /// `features` are bits that readers must know to open the database; none exist yet.
+    /// Encodes the header with `features`, bits that readers must know to open the database; none
+    /// exist yet.
     pub(crate) fn encode_with(&self, version: u32, features: u64) -> [u8; HEADER_BYTES] {
         let mut out = [0; HEADER_BYTES];
         let numbers = [self.number.0, self.salt, self.base_end, features];
@@ -70,7 +71,8 @@ impl ManifestHeader {
     /// Decodes the header of manifest `number`.
     ///
     /// # Errors
-    /// `Corruption` if it is none or another's, `FormatTooNew` if it needs a newer version.
+    /// `Corruption` if `bytes` is not a manifest header or names another manifest; `FormatTooNew`
+    /// if it requires a newer version.
     pub fn decode(bytes: &[u8], number: FileNumber) -> Result<ManifestHeader> {
         let damaged = |what: &'static str| Error::corruption(what).offset(0);
         let header = bytes
@@ -108,13 +110,13 @@ impl ManifestHeader {
         })
     }
 
-    /// The initial checksum state of this manifest's records.
+    /// Returns the initial checksum state of this manifest's records.
     pub(crate) fn seed(&self) -> u32 {
         seed(self.number.0, self.salt)
     }
 }
 
-/// CRC-32C of everything from the record type on, masked as LevelDB masks it.
+/// Returns the CRC-32C of everything from the record type on, masked as in LevelDB.
 fn checksum(header: &[u8]) -> u32 {
     let crc = crc32c(header.get(COVERED_FROM..HEADER_BYTES).unwrap_or_default());
     crc.rotate_right(15).wrapping_add(0xa282_ead8)

@@ -14,40 +14,40 @@ use crate::manifest::header::{HEADER_BYTES, ManifestHeader};
 use crate::missing::needed;
 use crate::name;
 
-/// Most tables a database may have at a time.
+/// Maximum number of tables in a database at a time.
 pub const TABLES_MAX: u64 = 10_000_000;
-/// Most edits one manifest may hold.
+/// Maximum number of edits in one manifest.
 pub const EDITS_MAX: u64 = 10_000_000;
 
-/// How a manifest ended.
+/// Condition of a manifest's tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// After its last record.
+    /// The file ends after its last record.
     Clean,
-    /// In bytes that no sync is known to have covered: a crash cut an append off.
+    /// The file ends in bytes that no sync is known to have covered: a crash cut off an append.
     Torn {
-        /// Where the last good record ends.
+        /// Offset at which the last good record ends.
         offset: u64,
     },
 }
 
-/// A whole manifest.
+/// Contents of a whole manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Number, salt and end of the base.
     pub header: ManifestHeader,
     /// The edits in order, the base's first.
     pub edits: Vec<VersionEdit>,
-    /// How the file ended.
+    /// Condition of the file's tail.
     pub tail: Tail,
     /// Length of the file, a torn tail included.
     pub bytes: u64,
 }
 
-/// Reads all of manifest `number`. Takes memory for all edits; [`ManifestReader`] only for one.
+/// Reads all of manifest `number`. Holds all edits in memory; [`ManifestReader`] holds only one.
 ///
 /// # Errors
-/// As [`ManifestReader`].
+/// Same as [`ManifestReader`].
 pub fn read_manifest(dir: &dyn Dir, number: FileNumber) -> Result<Manifest> {
     let mut reader = ManifestReader::open(dir, number)?;
     let mut edits = Vec::new();
@@ -85,7 +85,7 @@ struct Window {
 }
 
 impl Window {
-    /// `len` bytes at `offset`, which must lie within the file; reads ahead.
+    /// Returns `len` bytes at `offset`, which must lie within the file, and reads ahead.
     fn read(&mut self, offset: u64, len: u64) -> Result<&[u8]> {
         let short = || Error::corruption("manifest is too large for this machine");
         let end = self.start.saturating_add(self.bytes.len() as u64);
@@ -109,10 +109,10 @@ impl Window {
     }
 }
 
-/// Most bytes after a bad record, apart from twice the base: the longest edit, and the length at
-/// which a manifest is rewritten.
+/// Maximum number of bytes after a bad record, in addition to twice the base: the longest edit plus
+/// the length at which a manifest is rewritten.
 const REST_BYTES_MAX: u64 = EDIT_BYTES_MAX as u64 + (4 << 20);
-/// Read-ahead: few system calls, little memory.
+/// Read-ahead in bytes: few system calls, little memory.
 const BUFFER_BYTES: u64 = 256 << 10;
 
 impl ManifestReader {
@@ -125,10 +125,10 @@ impl ManifestReader {
         ManifestReader::new(needed(&name, dir.open_read(&name))?, number)
     }
 
-    /// As [`ManifestReader::open`] over an open file.
+    /// Like [`ManifestReader::open`], but over an open file.
     ///
     /// # Errors
-    /// As [`ManifestReader::open`].
+    /// Same as [`ManifestReader::open`].
     pub fn new(file: Arc<dyn ReadFile>, number: FileNumber) -> Result<ManifestReader> {
         let name = name::manifest(number);
         let size = file.size();
@@ -164,21 +164,23 @@ impl ManifestReader {
         })
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn header(&self) -> &ManifestHeader {
         &self.header
     }
 
-    /// How the manifest ended, once [`ManifestReader::advance`] has returned `None`.
+    /// Returns the condition of the manifest's tail, once [`ManifestReader::advance`] has returned
+    /// `None`.
     pub fn tail(&self) -> Tail {
         self.tail
     }
 
-    /// The next edit, or `None` at the end.
+    /// Returns the next edit, or `None` at the end.
     ///
     /// # Errors
-    /// `Corruption` with file and offset, for bytes that a sync had covered, for an intact record
-    /// that is invalid, or for more edits or tables than the limits. `FormatTooNew`, `Io`.
+    /// `Corruption` with file and offset, for bad bytes that a sync had covered, for an intact
+    /// record with invalid contents, or for more edits or tables than the limits allow;
+    /// `FormatTooNew`; `Io`.
     pub fn advance(&mut self) -> Result<Option<VersionEdit>> {
         if self.at == self.window.size || self.tail != Tail::Clean {
             return Ok(None);
@@ -245,7 +247,8 @@ impl ManifestReader {
         Ok(None)
     }
 
-    /// The offset of a record after `from` that knew the bytes at `from` to be durable.
+    /// Returns the offset of a record after `from` that states that the bytes at `from` were
+    /// durable.
     ///
     /// Every byte is a candidate; the time for each is bounded, whatever its length claims.
     fn find_later_synced(&mut self, from: u64) -> Result<Option<u64>> {
@@ -257,7 +260,7 @@ impl ManifestReader {
         let longest = REST_BYTES_MAX.saturating_add(self.header.base_end.saturating_mul(2));
         if left > longest {
             return Err(
-                Error::corruption("the manifest is longer than any that is written")
+                Error::corruption("manifest is longer than any that a writer produces")
                     .expected(format_args!("at most {longest} bytes after a bad record"))
                     .found(left),
             );

@@ -12,11 +12,11 @@ use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
 
 /// The only keyspace of this version.
 const KEYSPACE: u64 = 0;
-/// Field: the table's values are stored raw for now. Even: a reader that does not know it copies
-/// them as they are.
+/// Field: the table's values are stored raw for now. The tag is even: a reader that does not know
+/// it copies the values as they are.
 const DEFERRED: u64 = 2;
-/// Field: some large values that it points to are encoded. Odd: a reader that does not know it
-/// cannot read them.
+/// Field: some large values that the table points to are encoded. The tag is odd: a reader that
+/// does not know it cannot read them.
 const LARGE_ENCODED: u64 = 3;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
@@ -97,7 +97,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
     if ordered && record.deletes <= record.entries {
         return Ok(record);
     }
-    Err(Error::corruption("table record contradicts itself")
+    Err(Error::corruption("table record is inconsistent")
         .expected("ordered sequence numbers and no more deletions than entries")
         .found(format_args!(
             "sequence numbers {} to {}, {} deletions of {}",

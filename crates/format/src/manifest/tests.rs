@@ -1,4 +1,5 @@
-//! The manifest: edits both ways, torn tails against damage, `CURRENT`, and LevelDB's view.
+//! Tests of the manifest: encoding and decoding edits, torn tails versus damage, `CURRENT`, and
+//! LevelDB's view.
 
 mod edits;
 mod files;

@@ -12,7 +12,7 @@ use crate::manifest::frame::{EDIT_BYTES_MAX, FRAME_BYTES, Frame};
 use crate::manifest::header::{HEADER_BYTES, ManifestHeader};
 use crate::name;
 
-/// The one writer of a manifest.
+/// The only writer of a manifest.
 ///
 /// Edits are appended in order and not synced. After a failed append or sync the end of the file is
 /// unknown: every later append is refused, and the engine writes a new manifest or stops. Threads:
@@ -25,7 +25,7 @@ pub struct ManifestWriter {
     encoded: Vec<u8>,
 }
 
-/// How much of the file is written and how much is known to be durable.
+/// Number of bytes written to the file, and number of bytes known to be durable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     appended: u64,
@@ -52,13 +52,13 @@ impl ManifestWriter {
         ManifestWriter::new(file, number, salt, base)
     }
 
-    /// As [`ManifestWriter::create`], in an empty file.
+    /// Like [`ManifestWriter::create`], but writes to an empty file.
     ///
     /// # Errors
     /// `Io` or `NoSpace`.
     ///
     /// # Panics
-    /// If the file is not empty.
+    /// Panics if the file is not empty.
     pub fn new(
         file: Box<dyn WritableFile>,
         number: FileNumber,
@@ -98,8 +98,8 @@ impl ManifestWriter {
     /// Appends an edit without syncing it. An empty edit is not written.
     ///
     /// # Errors
-    /// `InvalidArgument` for an edit of 2 GiB; `Io` or `NoSpace` from the file, and `Io` for every
-    /// call after such a failure.
+    /// `InvalidArgument` for an edit of 2 GiB or more; `Io` or `NoSpace` from the file, and `Io`
+    /// for every call after such a failure.
     pub fn append(&mut self, edit: &VersionEdit) -> Result<()> {
         let mut encoded = std::mem::take(&mut self.encoded);
         encoded.clear();
@@ -163,7 +163,7 @@ impl ManifestWriter {
         self.syncer().sync()
     }
 
-    /// A handle that syncs this manifest from another thread.
+    /// Returns a handle that syncs this manifest from another thread.
     pub fn syncer(&self) -> ManifestSyncer {
         ManifestSyncer {
             file: self.file.syncer(),
@@ -171,17 +171,17 @@ impl ManifestWriter {
         }
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn bytes(&self) -> u64 {
         self.progress.lock().appended
     }
 
-    /// Bytes known to be durable.
+    /// Returns the number of bytes known to be durable.
     pub fn synced_bytes(&self) -> u64 {
         self.progress.lock().synced
     }
 
-    /// The manifest's number.
+    /// Returns the manifest's number.
     pub fn number(&self) -> FileNumber {
         self.header.number
     }

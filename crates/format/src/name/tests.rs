@@ -1,4 +1,4 @@
-//! Names: both ways, and what is refused.
+//! Tests of names: printing, parsing, and rejected names.
 
 use super::*;
 

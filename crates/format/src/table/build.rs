@@ -2,9 +2,9 @@
 //!
 //! Flow: flush and compaction call [`TableBuilder::add`] once per entry and
 //! [`TableBuilder::finish`] once. The first entries are held back until their values have decided
-//! how values are stored. Entries collect in a page writer until the next one would not fit 4 KiB
-//! as encoded. Pages collect in a buffer that goes to the file 64 KiB at a time. Filter, fence
-//! index and meta block follow.
+//! how values are stored. Entries are collected in a page writer until the next one would not fit
+//! into 4 KiB when encoded. Pages are collected in a buffer that is written to the file 64 KiB at a
+//! time. Filter, fence index and meta block follow.
 //!
 //! 1. `choice.rs`, `pending.rs`, `sample.rs`, `dictionary.rs`: how values are stored, chosen from
 //!    the first ones.
@@ -74,7 +74,7 @@ impl std::fmt::Debug for TableBuilder {
 }
 
 impl TableBuilder {
-    /// A builder that writes to an empty file.
+    /// Returns a builder that writes to an empty file.
     pub fn new(file: Box<dyn WritableFile>, options: TableOptions) -> TableBuilder {
         let bytewise = options.order.is_bytewise();
         TableBuilder {
@@ -107,7 +107,7 @@ impl TableBuilder {
     /// Adds an entry after all others.
     ///
     /// # Errors
-    /// `InvalidArgument` if the entry does not sort after the last, or a limit is exceeded;
+    /// `InvalidArgument` if the entry does not sort after the last one, or a limit is exceeded;
     /// `Corruption` for a malformed pointer; the errors of the file. After an error of the file the
     /// table must be discarded.
     #[inline]
@@ -163,7 +163,7 @@ impl TableBuilder {
         }
     }
 
-    /// As `add_chosen`, with its value stored alone.
+    /// Like `add_chosen`, but stores the value alone.
     #[inline]
     fn add_alone(
         &mut self,
@@ -188,18 +188,18 @@ impl TableBuilder {
         Ok(raw_len)
     }
 
-    /// Number of entries added.
+    /// Returns the number of entries added.
     pub fn entries(&self) -> u64 {
         self.summary.entries
     }
 
-    /// Pages written so far.
+    /// Returns the number of pages written so far.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.written.count()
     }
 
-    /// About the length of the file if it were finished now.
+    /// Returns the approximate length of the file if it were finished now.
     pub fn bytes_estimate(&self) -> u64 {
         let page = PAGE_BYTES as u64;
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
@@ -211,7 +211,7 @@ impl TableBuilder {
         pages * page + (filter + fence + dictionary).next_multiple_of(page)
     }
 
-    /// Heap bytes held: buffers, filter hashes and fence.
+    /// Returns the number of heap bytes held: buffers, filter hashes and fence.
     pub fn memory_bytes(&self) -> usize {
         self.written.memory_bytes()
             + self.page.memory_bytes()
@@ -224,7 +224,7 @@ impl TableBuilder {
                 .map_or(0, PendingEntries::memory_bytes)
     }
 
-    /// The dictionary made from the table's first values, if one was made.
+    /// Returns the dictionary made from the table's first values, if one was made.
     pub fn trained(&self) -> Option<&Arc<Dictionary>> {
         let shared = self.encoder.shared().filter(|shared| shared.trained);
         shared.map(Shared::dictionary)
@@ -237,7 +237,7 @@ impl TableBuilder {
     /// `InvalidArgument` for a table without entries; the errors of the file.
     ///
     /// # Panics
-    /// If the file does not hold as many bytes as were appended.
+    /// Panics if the file does not hold as many bytes as were appended.
     pub fn finish(mut self) -> Result<TableSummary> {
         if self.summary.entries == 0 {
             return Err(Error::invalid("a table needs at least one entry"));
@@ -318,7 +318,7 @@ impl TableBuilder {
 
     #[expect(
         clippy::inline_always,
-        reason = "called for each entry; as a call it would save all registers"
+        reason = "called for each entry; an actual call would save all registers"
     )]
     #[inline(always)]
     fn note_key(&mut self, key: &[u8]) {
@@ -327,7 +327,7 @@ impl TableBuilder {
         }
     }
 
-    /// Adds an entry, whose value is already stored, to this page, the next, or an extent.
+    /// Adds an entry, whose value is already in stored form, to this page, the next, or an extent.
     #[inline]
     fn place(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         if entry.raw_len <= RAW_LEN_MAX_IN_PAGE && self.page.push_alike(entry) {
@@ -342,7 +342,7 @@ impl TableBuilder {
         self.place_first(entry)
     }
 
-    /// Ends the page if necessary and begins another page or an extent with this entry.
+    /// Ends the page if necessary and starts another page or an extent with this entry.
     fn place_first(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         self.end_page()?;
         let shape = self.page.shape_with(entry);

@@ -1,8 +1,8 @@
 //! Recognises a table of this format: by the mark at its end, or by its first page.
 //!
-//! A finished table ends with the mark. If its writer died it has no end, but a first page whose
-//! checksum binds the file's number, which nothing else has by chance. Without the second test,
-//! every process killed during a flush would leave a file that nobody may remove.
+//! A finished table ends with the mark. If its writer died, it has no end, but it has a first page
+//! whose checksum binds the file's number, which nothing else has by chance. Without the second
+//! test, every process killed during a flush would leave a file that no process may remove.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{FileNumber, Result};
@@ -13,14 +13,14 @@ use crate::table::meta::MAGIC;
 use crate::table::page::extent::pages_of;
 use crate::table::read::source::file_seed;
 
-/// Bytes of an extent that are read at a time.
+/// Number of bytes of an extent that are read at a time.
 const CHUNK_BYTES: u64 = 256 << 10;
 
-/// Whether `file` is table `number`, finished or not. Reads one page; if the first entry takes
-/// several, all of them, 256 KiB at a time.
+/// Returns whether `file` is table `number`, finished or not. Reads one page, or all pages of the
+/// first entry if it takes several, 256 KiB at a time.
 ///
 /// # Errors
-/// Those of reading the file.
+/// The errors of reading the file.
 pub(crate) fn is_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> {
     if let Some(at) = file.size().checked_sub(MAGIC.len() as u64) {
         let mut end = MAGIC;

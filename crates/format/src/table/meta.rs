@@ -1,8 +1,7 @@
-//! The meta block: the last pages of a table, which say where everything else is.
+//! The meta block: the last pages of a table, which record where everything else is.
 //!
-//! One checksum covers the whole block. The manifest stores it, so a reader knows that it has the
-//! very file that the manifest means. The last 16 bytes of the file point to the block's first
-//! page.
+//! One checksum covers the whole block. The manifest stores it, so a reader can verify that it has
+//! the file that the manifest names. The last 16 bytes of the file point to the block's first page.
 
 use std::sync::Arc;
 
@@ -26,26 +25,26 @@ pub(crate) const MAGIC: [u8; 8] = *b"CAIRNTBL";
 const VERSION: u32 = 1;
 /// Bit of the feature word: pages of tie heads follow the fence.
 const FEATURE_TIES: u32 = 1;
-/// Another: pages of first keys follow the fence, in an order that is not bytewise.
+/// Bit of the feature word: pages of first keys follow the fence, in an order that is not bytewise.
 const FEATURE_KEYS: u32 = 2;
 /// Length of the block's fixed start.
 const FIXED_BYTES: usize = 32;
 /// Length of the trailer at the end of the file.
 pub(crate) const TRAILER_BYTES: usize = 16;
 
-/// Where the parts of a table are, and what it holds.
+/// Positions of a table's parts, and a summary of its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meta {
     pub(crate) order: String,
     pub(crate) data_pages: u32,
-    /// Data pages and extents, an extent counted once.
+    /// Number of data pages and extents, an extent counted once.
     pub(crate) units: u32,
     pub(crate) filter_lines: u32,
     pub(crate) filter_probes: u32,
     pub(crate) numbered: bool,
-    /// Levels of tie heads.
+    /// Number of levels of tie heads.
     pub(crate) tie_levels: u32,
-    /// Pages of first keys.
+    /// Number of pages of first keys.
     pub(crate) key_pages: u32,
     pub(crate) prefix: u32,
     pub(crate) summary: TableSummary,
@@ -55,7 +54,7 @@ pub(crate) struct Meta {
     pub(crate) dictionary: Arc<Dictionary>,
 }
 
-/// Whether a file that ends with `bytes` is marked as a table.
+/// Returns whether a file that ends with `bytes` is marked as a table.
 fn is_marked(bytes: &[u8]) -> bool {
     bytes.ends_with(&MAGIC)
 }
@@ -69,35 +68,35 @@ impl Meta {
         self.units.div_ceil(low32(heads_per_page(self.numbered)))
     }
 
-    /// First page of the fence.
+    /// Returns the first page of the fence.
     pub(crate) fn fence_at(&self) -> u32 {
         self.data_pages + self.filter_pages()
     }
 
-    /// First page of a level of tie heads.
+    /// Returns the first page of a level of tie heads.
     pub(crate) fn ties_at(&self, level: u32) -> u32 {
         self.fence_at() + self.fence_pages() + level * tie_build::pages_of_level(self.units)
     }
 
-    /// The first page of first keys.
+    /// Returns the first page of first keys.
     pub(crate) fn keys_at(&self) -> u32 {
         self.ties_at(self.tie_levels)
     }
 
-    /// Pages of the index: filter, fence, tie heads and first keys.
+    /// Returns the number of index pages: filter, fence, tie heads and first keys.
     pub(crate) fn index_pages(&self) -> u64 {
         let ties = u64::from(self.tie_levels) * u64::from(tie_build::pages_of_level(self.units));
         let keys = u64::from(self.key_pages);
         u64::from(self.filter_pages()) + u64::from(self.fence_pages()) + ties + keys
     }
 
-    /// Where a key's fence head ends.
+    /// Returns the end of a key's fence head.
     #[inline]
     pub(crate) fn head_end(&self) -> usize {
         self.prefix as usize + HEAD_BYTES
     }
 
-    /// The first page of the block itself.
+    /// Returns the first page of the block itself.
     pub(crate) fn block_at(&self) -> u32 {
         self.keys_at() + self.key_pages
     }
@@ -108,7 +107,7 @@ impl Meta {
         ties | keys
     }
 
-    /// The block, padded to whole pages, its checksum left zero.
+    /// Returns the block, padded to whole pages, with a zero checksum.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = vec![0u8; FIXED_BYTES];
         out[4] = page_kind::META;
@@ -162,7 +161,8 @@ impl Meta {
         out
     }
 
-    /// First page and number of pages of the block, from the last page of a file of `pages` pages.
+    /// Returns the first page and number of pages of the block, from the last page of a file of
+    /// `pages` pages.
     pub(crate) fn find(last_page: &[u8], pages: u32) -> Result<(u32, u32), Flaw> {
         let at = PAGE_BYTES - TRAILER_BYTES;
         let (Some(first), Some(count)) = (get_u32(last_page, at), get_u32(last_page, at + 4))
@@ -180,7 +180,7 @@ impl Meta {
         Ok((first, count))
     }
 
-    /// Checks that a block which begins with this page takes `count` of them.
+    /// Checks that a block that starts with this page takes `count` pages.
     pub(crate) fn spans(first_page: &[u8], count: u32) -> Result<(), Flaw> {
         let used = get_u32(first_page, 24).unwrap_or(0) as usize;
         if (used + TRAILER_BYTES).div_ceil(PAGE_BYTES) != count as usize {
@@ -191,7 +191,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Decodes a block whose checksum is right. `first` is its first page.
+    /// Decodes a block whose checksum matches. `first` is its first page.
     pub(crate) fn decode(block: &[u8], first: u32, checksum: u32) -> Result<Meta, Flaw> {
         if block.get(4) != Some(&page_kind::META) || block.get(8..16) != Some(&MAGIC[..]) {
             return Err(Flaw::Damaged("meta block is malformed"));
@@ -209,7 +209,7 @@ impl Meta {
         let meta = Meta::decode_fields(block, checksum, features)
             .ok_or(Flaw::Damaged("meta block is malformed"))?;
         if !meta.is_consistent(first) {
-            return Err(Flaw::Damaged("meta block contradicts itself"));
+            return Err(Flaw::Damaged("meta block is inconsistent"));
         }
         Ok(meta)
     }
@@ -295,7 +295,7 @@ impl Meta {
             && self.tops_in_order()
     }
 
-    /// Whether the index is of the kind that this order has: heads, or keys instead.
+    /// Returns whether the index is of the kind that this order requires: heads or keys.
     pub(crate) fn fits(&self, order: &Order) -> bool {
         if order.is_bytewise() {
             self.key_pages == 0
@@ -310,7 +310,7 @@ impl Meta {
     }
 }
 
-/// The number that a feature adds to the fields, which is not 0; 0 without the feature.
+/// Returns the nonzero number that a feature adds to the fields, or 0 without the feature.
 fn get_feature(bytes: &[u8], at: &mut usize, is_there: bool) -> Option<u32> {
     if !is_there {
         return Some(0);

@@ -49,8 +49,8 @@ pub(crate) struct Slot {
 }
 
 impl Layout {
-    /// Whether the page has only plain puts with sequence number 0: the only versions of their
-    /// keys, except for the first.
+    /// Returns whether the page has only plain puts with sequence number 0: the only versions of
+    /// their keys, except for the first.
     #[inline]
     pub(crate) fn has_plain_puts(&self) -> bool {
         !self.has(flag::KINDS)
@@ -88,15 +88,15 @@ impl<'a> Page<'a, '_> {
         )
     }
 
-    /// The head of an entry as a number.
+    /// Returns the head of an entry as a number.
     #[inline]
     pub(crate) fn head(&self, index: usize) -> u64 {
         self.layout.base_head.wrapping_add(self.delta(index))
     }
 
-    /// Heads, as [`HeadRule`](cairndb_base::HeadRule) defines them, of the keys of some entries:
-    /// the bytes after a prefix that they share, which are `between` and then their own heads. For
-    /// [fixed keys](Page::fixed_keys).
+    /// Appends the heads, as [`HeadRule`](cairndb_base::HeadRule) defines them, of the keys of some
+    /// entries: the bytes after a prefix that they share, which are `between` and then their own
+    /// heads. Only for [fixed keys](Page::fixed_keys).
     pub(crate) fn heads_behind(&self, between: &[u8], entries: Range<usize>, out: &mut Vec<u64>) {
         let from = between.len();
         let end = from + usize::from(self.layout.head_bytes);
@@ -112,7 +112,7 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Number of suffix bytes in an entry's head.
+    /// Returns the number of suffix bytes in an entry's head.
     #[inline]
     pub(crate) fn head_len(&self, index: usize) -> usize {
         if !self.layout.has(flag::HEAD_LENS) {
@@ -123,7 +123,7 @@ impl<'a> Page<'a, '_> {
         usize::from(len.min(self.layout.head_bytes))
     }
 
-    /// The key bytes after an entry's head.
+    /// Returns the key bytes after an entry's head.
     #[inline]
     pub(crate) fn tail(&self, index: usize) -> &'a [u8] {
         if self.layout.has(flag::ENDING) {
@@ -137,7 +137,7 @@ impl<'a> Page<'a, '_> {
         self.bytes.get(at + start..at + end).unwrap_or_default()
     }
 
-    /// The key bytes after every head, if all are equal.
+    /// Returns the key bytes after every head, if all are equal.
     #[inline]
     pub(crate) fn ending(&self) -> &'a [u8] {
         if !self.layout.has(flag::ENDING) {
@@ -146,7 +146,7 @@ impl<'a> Page<'a, '_> {
         self.slice(self.layout.tails_at, self.layout.heads_at)
     }
 
-    /// Total length of the tails of some entries.
+    /// Returns the total length of the tails of some entries.
     pub(crate) fn tail_bytes(&self, entries: &Range<usize>) -> usize {
         if self.layout.has(flag::ENDING) {
             return entries.len() * self.ending().len();
@@ -160,14 +160,14 @@ impl<'a> Page<'a, '_> {
             .saturating_sub(span(entries.start).0)
     }
 
-    /// Eight bytes that begin with an entry's head.
+    /// Returns eight bytes that start with an entry's head.
     #[inline]
     pub(crate) fn head_word(&self, index: usize) -> [u8; 8] {
         head_bytes(self.head(index), self.layout.head_bytes.into())
     }
 
-    /// Whether every key is prefix, whole head and the page's ending, if any: no head lengths, no
-    /// tails.
+    /// Returns whether every key is prefix, whole head and the page's ending, if any: no head
+    /// lengths, no tails.
     #[inline]
     pub(crate) fn fixed_keys(&self) -> bool {
         !self.layout.has(flag::TAILS | flag::HEAD_LENS)
@@ -210,7 +210,7 @@ impl<'a> Page<'a, '_> {
         out.extend_from_slice(self.tail(index));
     }
 
-    /// The whole key, in a page that does not cut keys.
+    /// Returns the whole key, in a page that does not cut keys.
     fn whole_key(&self, index: usize) -> &'a [u8] {
         if self.layout.prefix_len > 0 {
             self.prefix()
@@ -234,7 +234,7 @@ impl<'a> Page<'a, '_> {
             .then_with(|| self.compare_rest(index, suffix))
     }
 
-    /// Length of the common prefix of an entry's key and `key`.
+    /// Returns the length of the common prefix of an entry's key and `key`.
     pub(crate) fn shared_with(&self, index: usize, key: &[u8]) -> usize {
         let word = self.head_word(index);
         let head = &word[..self.head_len(index)];
@@ -265,13 +265,14 @@ impl<'a> Page<'a, '_> {
             .then_with(|| seq.cmp(&self.seq(index)))
     }
 
-    /// Whether older versions of the key of a merge operand may follow, here or in the next page.
+    /// Returns whether older versions of the key of a merge operand may follow, here or in the next
+    /// page.
     #[inline]
     pub(crate) fn goes_on(&self, index: usize, kind: Kind, order: &Order) -> bool {
         kind == Kind::Merge && (index + 1 >= self.count() || self.same_key_as_next(index, order))
     }
 
-    /// Whether an entry and the one after it have the same key.
+    /// Returns whether an entry and the one after it have the same key.
     pub(crate) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
         if !order.is_bytewise() {
             return order
@@ -283,7 +284,7 @@ impl<'a> Page<'a, '_> {
             && self.tail(index) == self.tail(index + 1)
     }
 
-    /// The first entry at or after (key, seq).
+    /// Returns the first entry at or after (key, seq).
     #[inline]
     pub(crate) fn search(&self, key: &[u8], seq: SeqNo, order: &Order) -> Slot {
         let mut slot = if order.is_bytewise() {
@@ -357,7 +358,7 @@ impl<'a> Page<'a, '_> {
         })
     }
 
-    /// The first of `start..end` whose comparison is not `Less`.
+    /// Returns the first of `start..end` whose comparison is not `Less`.
     fn partition(start: usize, end: usize, compare: impl Fn(usize) -> Ordering) -> Slot {
         let (mut low, mut high) = (start, end);
         while low < high {

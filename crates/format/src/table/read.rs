@@ -6,7 +6,7 @@
 //! 3. `get.rs` is the point lookup: fast path first, then the general path over `lookup.rs`.
 //!    `filter_predictor.rs` decides whether to wait for the filter before fetching the page.
 //! 4. `seek.rs` finds the nearest entry without a cursor; `cursor.rs` is the cursor.
-//! 5. `verify.rs` and `verify_index.rs` read a whole table and compare everything with everything.
+//! 5. `verify.rs` and `verify_index.rs` read a whole table and check that its parts agree.
 
 mod check;
 pub(super) mod cursor;

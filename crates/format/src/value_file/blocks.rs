@@ -1,21 +1,21 @@
 //! Codec 1: a value in blocks of 64 KiB, each encoded alone or left raw.
 //!
 //! The encoder takes at most one block at a time, and a block that does not shrink costs only its
-//! own bytes. A value is stored like this if that saves an eighth: less would not be worth decoding
-//! in each get.
+//! own bytes. A value is stored like this if that saves at least an eighth: less would not be worth
+//! decoding in each get.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::get_u32;
 use cairndb_kernel::codec::{self, Encoder, RAW_BYTES_MAX, decode_into};
 
-/// Bytes of the value per block, except for the last.
+/// Number of bytes of the value per block, except for the last.
 const BLOCK_BYTES: usize = RAW_BYTES_MAX;
-/// Bytes before each block.
+/// Number of bytes before each block.
 const HEADER_BYTES: usize = 4;
 /// Flag in the header of a raw block.
 const AS_IT_IS: u32 = 1 << 31;
-/// At least one byte in this many must be saved.
+/// Encoding must save at least one byte in this many.
 const SAVED_SHARE: usize = 8;
 /// If this many bytes have not shrunk, the rest is not tried.
 const TRIED_BYTES: usize = 4 * BLOCK_BYTES;
@@ -36,7 +36,7 @@ pub struct ValueEncoder {
 }
 
 impl ValueEncoder {
-    /// The value as stored in codec 1; `None` if that would save less than an eighth.
+    /// Returns the value as stored in codec 1, or `None` if that would save less than an eighth.
     pub fn encode(&mut self, value: &[u8]) -> Option<&[u8]> {
         self.out.clear();
         let mut tried = 0usize;
@@ -67,19 +67,20 @@ impl ValueEncoder {
         place.copy_from_slice(&(len | as_it_is).to_le_bytes());
     }
 
-    /// Releases the memory that a large value took.
+    /// Releases memory that a large value took.
     pub fn shrink_to(&mut self, bytes: usize) {
         self.out.clear();
         self.out.shrink_to(bytes);
     }
 }
 
-/// Whether `stored` bytes instead of `raw` are worth decoding in each get.
+/// Returns whether `stored` bytes instead of `raw` are worth decoding in each get.
 pub fn saves(stored: usize, raw: usize) -> bool {
     stored <= raw.saturating_sub(raw / SAVED_SHARE) && stored < raw
 }
 
-/// Fewest stored bytes of a value of `raw_len`: a header and one byte for each block.
+/// Returns the minimum number of stored bytes of a value of `raw_len`: a header and one byte for
+/// each block.
 pub(crate) fn stored_min(raw_len: u64) -> u64 {
     let blocks = raw_len.div_ceil(BLOCK_BYTES as u64);
     blocks

@@ -8,7 +8,7 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use crate::checksum::crc32c_append;
 use crate::value_file::pointer::{FIRST_RECORD_AT, fill};
 
-/// Bytes of the file header; the first record follows.
+/// Size of the file header in bytes; the first record follows.
 pub const HEADER_BYTES: usize = 64;
 const _: () = assert!(HEADER_BYTES as u64 == FIRST_RECORD_AT);
 
@@ -16,7 +16,7 @@ const MAGIC: &[u8; 8] = b"CAIRNVAL";
 const VERSION: u32 = 1;
 const CRC_AT: usize = 12;
 
-/// The header of value file `number`.
+/// Returns the header of value file `number`.
 pub(crate) fn encode(number: FileNumber) -> [u8; HEADER_BYTES] {
     encode_with(number, VERSION)
 }
@@ -30,7 +30,7 @@ fn encode_with(number: FileNumber, version: u32) -> [u8; HEADER_BYTES] {
     out
 }
 
-/// CRC of the whole header without the checksum's own four bytes.
+/// Returns the CRC of the whole header without the checksum's own four bytes.
 fn checksum(header: &[u8]) -> u32 {
     let before = header.get(..CRC_AT).unwrap_or_default();
     let behind = header
@@ -39,7 +39,7 @@ fn checksum(header: &[u8]) -> u32 {
     crc32c_append(crc32c_append(0, before), behind)
 }
 
-/// Whether a file that begins with `bytes` is marked as a value file.
+/// Returns whether a file that begins with `bytes` is marked as a value file.
 pub(crate) fn is_marked(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }

@@ -10,47 +10,47 @@ use cairndb_kernel::codec::raw_len_max;
 use crate::checksum::{crc32c_append, seed};
 use crate::value_file::blocks::stored_min;
 
-/// Bytes of an encoded [`Pointer`].
+/// Size of an encoded [`Pointer`] in bytes.
 pub const POINTER_BYTES: usize = 32;
-/// Bytes before the stored value of a record.
+/// Size of a record header in bytes; the stored value follows.
 pub const RECORD_HEADER_BYTES: usize = 24;
 /// The value is stored raw.
 pub const CODEC_RAW: u8 = 0;
 /// The value is stored in blocks, most of them encoded. Higher codecs are unknown to this version.
 pub const CODEC_BLOCKS: u8 = 1;
-/// Most bytes that one byte of an encoded block can stand for.
+/// Maximum number of bytes that one byte of an encoded block can represent.
 const RAW_BYTES_A_BYTE_MAX: u64 = raw_len_max(1) as u64;
 /// The first record's offset, after the file's header.
 pub(crate) const FIRST_RECORD_AT: u64 = 64;
-/// Records begin at multiples of this.
+/// Alignment of records in bytes.
 pub(crate) const ALIGN: u64 = 8;
 
-/// Length of a whole record, padding included.
+/// Returns the length of a whole record, padding included.
 pub const fn record_bytes(stored_len: u32) -> u64 {
     (RECORD_HEADER_BYTES as u64)
         .saturating_add(stored_len as u64)
         .next_multiple_of(ALIGN)
 }
 
-/// Where a value is in a value file, and the checksum that its record must have.
+/// Position of a value in a value file, and the checksum that its record must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pointer {
     /// The value file.
     pub file: FileNumber,
-    /// Where the record begins.
+    /// Offset of the record.
     pub offset: u64,
-    /// Stored bytes of the value.
+    /// Number of stored bytes of the value.
     pub len: u32,
-    /// Bytes of the value.
+    /// Number of bytes of the value.
     pub raw_len: u32,
     /// The record's checksum.
     pub crc: u32,
-    /// How the value is stored.
+    /// Codec in which the value is stored.
     pub codec: u8,
 }
 
 impl Pointer {
-    /// The pointer as stored in a batch or table.
+    /// Returns the pointer as stored in a batch or table.
     pub fn encode(&self) -> [u8; POINTER_BYTES] {
         let mut out = [0; POINTER_BYTES];
         let fields: [&[u8]; 6] = [
@@ -69,7 +69,7 @@ impl Pointer {
     ///
     /// # Errors
     /// `Corruption` if it is malformed, `FormatTooNew` if it names a codec that this version lacks.
-    /// The caller adds where the pointer was.
+    /// The caller adds the position of the pointer.
     pub fn decode(bytes: &[u8]) -> Result<Pointer> {
         let read = || {
             Some(Pointer {
@@ -125,22 +125,22 @@ impl Pointer {
             )))
     }
 
-    /// Whether the value is stored raw.
+    /// Returns whether the value is stored raw.
     pub fn is_raw(&self) -> bool {
         self.codec == CODEC_RAW
     }
 
-    /// Where the record ends, padding included; `None` past 2^64.
+    /// Returns the end of the record, padding included, or `None` past 2^64.
     pub fn end(&self) -> Option<u64> {
         self.offset.checked_add(record_bytes(self.len))
     }
 
-    /// Where the stored value begins; in range for every checked pointer.
+    /// Returns the offset of the stored value; in range for every checked pointer.
     pub(crate) fn value_at(&self) -> u64 {
         self.offset.saturating_add(RECORD_HEADER_BYTES as u64)
     }
 
-    /// The record's header, which precedes the value.
+    /// Returns the record's header, which precedes the value.
     pub(crate) fn record_header(&self, key_hash: u64) -> [u8; RECORD_HEADER_BYTES] {
         let mut out = [0; RECORD_HEADER_BYTES];
         let fields: [&[u8]; 6] = [
@@ -155,7 +155,8 @@ impl Pointer {
         out
     }
 
-    /// The checksum of a record with these fields, except `self.crc`, and these stored bytes.
+    /// Returns the checksum of a record with these fields, except `self.crc`, and these stored
+    /// bytes.
     pub(crate) fn checksum<'a>(
         &self,
         key_hash: u64,

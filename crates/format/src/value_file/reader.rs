@@ -55,11 +55,11 @@ pub enum Check {
 }
 
 /// Copies or decodes the value of `pointer` from `file` into `out`, replacing its contents. `file`
-/// is the file's bytes up to at least the value's end. The stored bytes are not copied, and `out`
-/// is not filled with zeros first.
+/// contains the file's bytes at least up to the end of the value. The stored bytes are not copied,
+/// and `out` is not filled with zeros first.
 ///
 /// # Errors
-/// As [`read_value`].
+/// Same as [`read_value`].
 pub fn value_of(
     file: &[u8],
     number: FileNumber,
@@ -73,7 +73,7 @@ pub fn value_of(
         let stored = stored_in(file, number, pointer, key_hash, Check::Done)?;
         // The checksum is compared after decoding: bytes that come from memory arrive while they
         // are decoded and are then in a near cache. In the other order everything would be waited
-        // for first. The decoder accepts any bytes, and its output for wrong ones is discarded.
+        // for first. The decoder accepts any bytes, and its output for incorrect ones is discarded.
         let taken = copy_or_decode(stored, pointer, out);
         if check == Check::Now {
             compare(pointer, key_hash, stored)?;
@@ -98,11 +98,11 @@ fn copy_or_decode(stored: &[u8], pointer: &Pointer, out: &mut Vec<u8>) -> Result
     blocks::append(stored, raw_len, out).ok_or_else(malformed)
 }
 
-/// Where in `file` the value of `pointer` is; `None` if it is stored encoded. `file` is the file's
-/// bytes up to at least the value's end.
+/// Returns the range in `file` of the value of `pointer`, or `None` if the value is stored encoded.
+/// `file` contains the file's bytes at least up to the end of the value.
 ///
 /// # Errors
-/// As [`read_value`].
+/// Same as [`read_value`].
 pub fn raw_value_in(
     file: &[u8],
     number: FileNumber,
@@ -120,7 +120,7 @@ pub fn raw_value_in(
     Ok(Some(at..at.saturating_add(stored.len())))
 }
 
-/// The stored bytes of the value of `pointer`.
+/// Returns the stored bytes of the value of `pointer`.
 fn stored_in<'f>(
     file: &'f [u8],
     number: FileNumber,
@@ -144,7 +144,7 @@ fn stored_in<'f>(
 /// that copy them verbatim.
 ///
 /// # Errors
-/// As [`read_value`], except that encoded bytes are not decoded.
+/// Same as [`read_value`], except that encoded bytes are not decoded.
 pub fn read_stored(
     file: &dyn ReadFile,
     number: FileNumber,

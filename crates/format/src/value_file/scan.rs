@@ -14,13 +14,13 @@ use crate::value_file::pointer::{CODEC_RAW, Pointer, RECORD_HEADER_BYTES};
 /// A record found by a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// The pointer that leads to the record.
+    /// The pointer to the record.
     pub pointer: Pointer,
-    /// The hash of the key it was written for.
+    /// The hash of the key that the record was written for.
     pub key_hash: u64,
 }
 
-/// A scan over all records of one value file. Notices every changed byte, padding included.
+/// A scan over all records of one value file. Detects every changed byte, padding included.
 #[derive(Debug)]
 pub struct ValueScan<'a> {
     file: &'a dyn ReadFile,
@@ -30,7 +30,7 @@ pub struct ValueScan<'a> {
 }
 
 impl<'a> ValueScan<'a> {
-    /// Begins at the first record.
+    /// Returns a scan that starts at the first record.
     ///
     /// # Errors
     /// `Corruption` if `file` is not value file `number`; `FormatTooNew`; `Io`.
@@ -61,7 +61,8 @@ impl<'a> ValueScan<'a> {
         self
     }
 
-    /// The next record, whose value replaces the contents of `out`; `None` at the end of the file.
+    /// Returns the next record, whose value replaces the contents of `out`, or `None` at the end of
+    /// the file.
     ///
     /// # Errors
     /// `Corruption` with file and offset; the scan cannot continue. A file that was being written

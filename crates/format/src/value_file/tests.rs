@@ -1,4 +1,4 @@
-//! Value files: both ways, wrong pointers, every byte, and failing appends.
+//! Value files: encoding and decoding, wrong pointers, every byte, and failing appends.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::testing::{MemoryBytes, MemoryDir, Noise};
 const NUMBER: FileNumber = FileNumber(12);
 const NAME: &str = "000012.val";
 
-/// A file with these values and the pointers to them; value `i` has key hash `i`.
+/// Returns a file with these values and the pointers to them; value `i` has key hash `i`.
 fn write(values: &[Vec<u8>]) -> (Vec<u8>, Vec<Pointer>) {
     let dir = MemoryDir::default();
     let mut writer = ValueWriter::create(&dir, NUMBER).unwrap();
@@ -29,7 +29,7 @@ fn write(values: &[Vec<u8>]) -> (Vec<u8>, Vec<Pointer>) {
     (bytes, pointers)
 }
 
-/// Reads a value from its file and from the bytes of it, which must come to the same.
+/// Reads a value from its file and from the file's bytes, which must give the same result.
 fn read_both(
     file: &dyn ReadFile,
     number: FileNumber,
@@ -287,7 +287,7 @@ fn nothing_is_appended_after_a_failure() {
     assert_eq!(dir.take_calls(), ["sync 000012.val"]);
 }
 
-/// Blocks that shrink, and some that do not.
+/// Returns a value with blocks that shrink and some that do not.
 fn mixed(blocks: &[bool], rest: usize) -> Vec<u8> {
     let mut noise = Noise::new(9);
     let mut value = Vec::new();
@@ -302,7 +302,7 @@ fn mixed(blocks: &[bool], rest: usize) -> Vec<u8> {
     value
 }
 
-/// A file with one value in codec 1, and the pointer to it.
+/// Returns a file with one value in codec 1, and the pointer to it.
 fn write_encoded(value: &[u8]) -> (Vec<u8>, Pointer) {
     let dir = MemoryDir::default();
     let mut writer = ValueWriter::create(&dir, NUMBER).unwrap();
@@ -345,7 +345,7 @@ fn what_would_save_little_is_not_encoded() {
     let mut noise = Noise::new(4);
     assert_eq!(encoder.encode(&noise.bytes(100_000)), None);
     assert_eq!(encoder.encode(&mixed(&[false; 5], 0)), None);
-    // In all an eighth would be saved, but not in the part that is tried.
+    // Overall, an eighth would be saved, but not in the part that is tried.
     assert_eq!(
         encoder.encode(&mixed(&[false, false, false, false, true, true], 0)),
         None
@@ -354,7 +354,7 @@ fn what_would_save_little_is_not_encoded() {
     assert!(encoder.encode(&mixed(&[true], 0)).is_some());
 }
 
-/// With a valid checksum: every length and block of an encoded value is checked.
+/// With a valid checksum, every length and block of an encoded value is still checked.
 #[test]
 fn malformed_blocks_are_corruption() {
     let value = mixed(&[true, false], 3000);
@@ -407,7 +407,7 @@ fn changed_bytes_of_an_encoded_value_are_noticed_and_leave_nothing() {
         assert_eq!(error.file_offset(), Some(pointer.offset));
         assert!(out.is_empty());
     }
-    // As much as blocks could hold, and far more than these do.
+    // The maximum length that the blocks could hold, far more than these do.
     let raw_len = pointer.len / 5 * (64 << 10);
     let lying = Pointer { raw_len, ..pointer };
     let mut out = Vec::new();
@@ -415,7 +415,7 @@ fn changed_bytes_of_an_encoded_value_are_noticed_and_leave_nothing() {
     assert!(out.is_empty() && out.capacity() < usize::try_from(raw_len).unwrap() / 4);
 }
 
-/// Nothing is allocated for a claim without bytes: a value has at least five bytes for each 64 KiB.
+/// Nothing is allocated for an unbacked claim: a value has at least five bytes for each 64 KiB.
 #[test]
 fn a_pointer_cannot_promise_more_than_blocks_can_hold() {
     let (bytes, pointer) = write_encoded(&mixed(&[true], 0));

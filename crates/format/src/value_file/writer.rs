@@ -10,10 +10,10 @@ use crate::name;
 use crate::value_file::header;
 use crate::value_file::pointer::{ALIGN, CODEC_BLOCKS, CODEC_RAW, Pointer, record_bytes};
 
-/// The one writer of a value file.
+/// The only writer of a value file.
 ///
-/// It does not sync by itself. After a failed append the file's end is unknown: every later append
-/// is refused, and earlier pointers stay valid.
+/// The writer does not sync by itself. After a failed append the file's end is unknown: every later
+/// append is refused, and earlier pointers stay valid.
 #[derive(Debug)]
 pub struct ValueWriter {
     file: Box<dyn WritableFile>,
@@ -37,7 +37,7 @@ impl ValueWriter {
     /// `Io` or `NoSpace`.
     ///
     /// # Panics
-    /// If the file is not empty.
+    /// Panics if the file is not empty.
     pub fn new(mut file: Box<dyn WritableFile>, number: FileNumber) -> Result<ValueWriter> {
         assert_eq!(file.size(), 0, "a value file is written from its start");
         file.append(&header::encode(number))?;
@@ -70,10 +70,10 @@ impl ValueWriter {
     /// this hash, and returns its pointer.
     ///
     /// # Errors
-    /// As [`ValueWriter::append`].
+    /// Same as [`ValueWriter::append`].
     ///
     /// # Panics
-    /// If the encoded form is not shorter.
+    /// Panics if the encoded form is not shorter.
     ///
     /// [`ValueEncoder`]: crate::value_file::ValueEncoder
     pub fn append_encoded(
@@ -140,12 +140,12 @@ impl ValueWriter {
         Ok(())
     }
 
-    /// Bytes written so far, header and padding included.
+    /// Returns the number of bytes written so far, header and padding included.
     pub fn bytes(&self) -> u64 {
         self.size
     }
 
-    /// The file's number.
+    /// Returns the file's number.
     pub fn number(&self) -> FileNumber {
         self.number
     }
@@ -158,7 +158,7 @@ impl ValueWriter {
         self.file.sync()
     }
 
-    /// A handle that syncs this file from another thread.
+    /// Returns a handle that syncs this file from another thread.
     pub fn syncer(&self) -> Arc<dyn FileSync> {
         self.file.syncer()
     }

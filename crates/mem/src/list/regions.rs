@@ -1,5 +1,5 @@
-//! Values of a list that stayed in the log: their regions, kept alive as long as the list, and the
-//! check that they are what was written.
+//! List values that stayed in the log: their regions, which the list keeps alive, and the check
+//! that the values are unchanged.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl List {
         self.regions.lock().push(Arc::clone(region));
     }
 
-    /// Returns an error for a node whose value is not what was written.
+    /// Returns an error for a node whose value differs from what was written.
     #[inline]
     pub(crate) fn check(&self, node: NodeRef<'_>) -> Result<()> {
         if node.is_whole() {
@@ -26,14 +26,14 @@ impl List {
 
     #[cold]
     fn damaged(&self, value: &[u8]) -> Error {
-        let error = Error::corruption("a value in the log is not what was written there");
+        let error = Error::corruption("a value in the log differs from what was written");
         match self.place_of(value) {
             Some((file, offset)) => error.file(file).offset(offset),
             None => error,
         }
     }
 
-    /// File and offset of a value that stayed in the log.
+    /// Returns the file and offset of a value that stayed in the log.
     fn place_of(&self, value: &[u8]) -> Option<(String, u64)> {
         let regions = self.regions.lock();
         let mut places = regions.iter().filter_map(|region| region.place_of(value));

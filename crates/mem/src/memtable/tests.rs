@@ -1,4 +1,4 @@
-//! The memtable against a `BTreeMap`: alone, and during inserts.
+//! Compares the memtable with a `BTreeMap`: alone, and during inserts.
 
 mod logged;
 mod model;
@@ -14,12 +14,12 @@ use cairndb_base::{Comparator, Kind, Order, SEQ_MAX, SeqNo, hash64};
 use crate::{ChunkPool, Memtable};
 use model::{Pair, Random, reverse};
 
-/// A key that orders like the number.
+/// Returns a key that orders like the number.
 pub(crate) fn ordered(number: u64) -> [u8; 8] {
     number.swap_bytes().to_le_bytes()
 }
 
-/// Keys that collide: few, short, with long common parts before and after the hint.
+/// Returns one of few, short keys that have long common parts before and after the hint.
 fn draw_key(random: &mut Random, hint: &[u8]) -> Vec<u8> {
     let mut key = match random.below(8) {
         0 => Vec::new(),
@@ -151,7 +151,7 @@ fn interleaved_streams_and_sequence_numbers_out_of_order_agree_with_the_model() 
     }
 }
 
-/// Each of some keys in order lies among earlier ones, not all of which are in the tree.
+/// Ascending keys fall between earlier keys, not all of which are in the tree.
 #[test]
 fn keys_in_order_within_keys_in_order_agree_with_the_model() {
     for behind in 0..9 {
@@ -192,7 +192,7 @@ fn bursts_of_keys_in_order_at_random_places_agree_with_the_model() {
     }
 }
 
-/// Blocks above the leaves are filled in order, too, and later keys come between.
+/// Blocks above the leaves are also filled in order, and later keys come between.
 #[test]
 #[cfg_attr(miri, ignore = "20,000 entries")]
 fn keys_between_many_in_order_agree_with_the_model() {
@@ -257,7 +257,7 @@ fn the_next_prefix_leaves_a_head_that_ends_with_the_key() {
     assert_eq!(table.next_prefix(), b"00000000");
 }
 
-/// Keys inserted between others since `seq`, from the last on; `None` if not all are known.
+/// Returns the keys inserted between others since `seq`, last first; `None` if not all are known.
 fn between(table: &Memtable, seq: SeqNo) -> Option<Vec<&[u8]>> {
     let mut keys = Vec::new();
     let all = table.inserted_between(seq, |key| keys.push(key));
@@ -277,7 +277,7 @@ fn what_was_inserted_before_others_is_told_from_what_came_last() {
     assert_eq!(
         between(&table, 0),
         Some(vec![]),
-        "all puts stand behind what was there"
+        "all puts come after the existing entries"
     );
     insert(5, Kind::Merge, b"c");
     // The same key again comes before its older version.
@@ -291,11 +291,7 @@ fn what_was_inserted_before_others_is_told_from_what_came_last() {
     assert_eq!(table.key_near_end(1), Some(&b"b"[..]));
     assert_eq!(table.key_near_end(0), None);
     (8..80).for_each(|seq| insert(seq, Kind::Put, format!("f{seq:02}").as_bytes()));
-    assert_eq!(
-        table.key_near_end(7),
-        None,
-        "behind too many that are newer"
-    );
+    assert_eq!(table.key_near_end(7), None, "after too many newer entries");
 }
 
 #[test]
@@ -376,10 +372,7 @@ fn room_ends_where_the_capacity_does() {
         table.allocated_bytes() + 256 > capacity,
         "nearly all is allocated"
     );
-    assert!(
-        table.bytes_used() * 10 > capacity * 8,
-        "and nearly all is used"
-    );
+    assert!(table.bytes_used() * 10 > capacity * 8, "nearly all is used");
     let before = table.allocated_bytes();
     let large = vec![5u8; capacity * 2];
     assert!(!writer.has_room(3, large.len()));
@@ -387,7 +380,7 @@ fn room_ends_where_the_capacity_does() {
     let found = table.get(b"key", hash64(b"key"), SEQ_MAX);
     assert_eq!(found.unwrap().unwrap().value, large);
     let extra = table.allocated_bytes() - before - large.len();
-    assert!(extra < 256, "one chunk of its own, {extra} bytes over");
+    assert!(extra < 256, "one dedicated chunk, {extra} bytes over");
 }
 
 #[test]
@@ -402,7 +395,7 @@ fn a_memtable_starts_small() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "64 MiB are too many for the interpreter")]
+#[cfg_attr(miri, ignore = "64 MiB are too much for Miri")]
 fn the_longest_key_is_an_entry_and_a_longer_one_is_refused() {
     let key = vec![b'k'; cairndb_base::limits::KEY_BYTES_MAX];
     let mut pair = Pair::new(Order::Bytewise, b"kk", 0);
@@ -427,7 +420,7 @@ fn a_panicking_comparator_leaves_the_memtable_whole() {
             "test.Fragile"
         }
         fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
-            assert!(a != b"bad" && b != b"bad", "as the test wants it");
+            assert!(a != b"bad" && b != b"bad", "the test makes it panic");
             a.cmp(b)
         }
     }
@@ -460,7 +453,7 @@ fn a_comparator_that_panics_at_any_call_leaves_no_entry_half_there() {
         }
         fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
             let left = self.0.fetch_sub(1, Ordering::Relaxed);
-            assert!(left > 0, "as the test wants it");
+            assert!(left > 0, "the test makes it panic");
             a.cmp(b)
         }
         fn equality_is_identity(&self) -> bool {
@@ -534,7 +527,7 @@ fn a_lying_comparator_gives_wrong_answers_only() {
         steps += 1;
         cursor.next();
     }
-    assert_eq!(steps, count, "the list itself stays whole");
+    assert_eq!(steps, count, "the list itself stays intact");
 }
 
 #[test]

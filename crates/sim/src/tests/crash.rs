@@ -1,4 +1,4 @@
-//! The simulation can produce the states that real stores lost data in, and keeps its promises.
+//! The simulation can produce the states in which real stores lost data, and keeps its promises.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn write(dir: &dyn Dir, name: &str, bytes: &[u8], sync: bool) {
     }
 }
 
-/// Every distinct state of a crash now, as the bytes of the files named.
+/// Returns every distinct state of a crash now, as the contents of the named files.
 fn states(env: &SimEnv, profile: Profile, names: &[&str]) -> BTreeSet<Vec<Option<Vec<u8>>>> {
     let bytes = |state: CrashState| names.iter().map(|name| read(&state.image, name)).collect();
     env.crash_states(profile, 1, usize::MAX)
@@ -53,7 +53,8 @@ fn a_rename_is_lost_without_a_directory_sync() {
     dir.rename("000002.tmp", "CURRENT").unwrap();
     let names = ["CURRENT", "000002.tmp"];
     let found = states(&env, Profile::Weak, &names);
-    // Lost with the file, lost with the file left, done; never neither old nor new.
+    // The rename is lost together with the new file, lost alone, or done; one version always
+    // remains.
     let expected = [
         vec![some(b"old"), None],
         vec![some(b"old"), some(b"new")],
@@ -207,7 +208,7 @@ fn an_unlink_comes_back_and_a_second_directory_is_apart() {
     let all = [(false, false), (false, true), (true, false), (true, true)];
     assert_eq!(found, BTreeSet::from(all));
     dir.sync().unwrap();
-    // The journal took the link along.
+    // The sync of the journal included the link.
     let found: BTreeSet<_> = env
         .crash_states(Profile::Ordered, 1, 99)
         .map(both)
@@ -244,7 +245,7 @@ fn a_kill_tears_only_the_write_in_progress_and_leaves_the_rest_pending() {
             .iter()
             .any(|files| files[0].as_ref().unwrap()[..full.len()] == *full)
     );
-    // The cache survives the process, and power may be lost in the next life.
+    // The cache survives the process, and the next process may lose power.
     let next = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::None));
     assert_eq!(read(&next, "000001.log").unwrap()[..5], *b"whole");
     let lost = next.crash_image(Profile::Weak, &CrashChoice::new(Keep::None));

@@ -1,4 +1,4 @@
-//! Each fault does what it says, once or until healed.
+//! Each fault has its documented effect, once or until healed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ fn read(env: &SimEnv, name: &str) -> Vec<u8> {
     env.read_file(&Path::new("db").join(name)).unwrap()
 }
 
-/// What is left after a crash that keeps only what is durable.
+/// Returns the content after a crash that keeps only what is durable.
 fn after_crash(env: &SimEnv, name: &str) -> Vec<u8> {
     let image = env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None));
     read(&image, name)
 }
 
-/// A file of synced old bytes and a durable name, to be followed by new bytes.
+/// Creates a file with synced old bytes and a durable name, followed by new bytes.
 fn half_synced(env: &SimEnv) -> Box<dyn WritableFile> {
     let dir = open(env);
     let mut file = dir.create("f").unwrap();
@@ -40,7 +40,7 @@ fn a_failed_sync_keeps_the_cache_and_never_writes_it() {
     env.inject(Fault::on(OpKind::SyncFile, "f", Effect::SyncKeepsCache));
     assert_eq!(file.sync().unwrap_err().kind(), ErrorKind::Io);
     assert_eq!(read(&env, "f"), b"old new ");
-    // The next sync succeeds, and the bytes that counted as clean are not written by it.
+    // The next sync succeeds but does not write the bytes that counted as clean.
     file.sync().unwrap();
     assert_eq!(after_crash(&env, "f"), b"old ");
     assert_eq!(env.crash_states(Profile::Weak, 1, 99).count(), 1);
@@ -130,7 +130,7 @@ fn a_full_disk_takes_what_fits_until_there_is_room() {
         ErrorKind::NoSpace
     );
     assert_eq!(read(&env, "f").len(), 400);
-    // What was allocated can be written.
+    // Allocated space can be written.
     log.write(0, &[&[3; 600]], false).unwrap();
     dir.unlink("f").unwrap();
     let mut file = dir.create("g").unwrap();
@@ -142,7 +142,7 @@ fn a_full_disk_takes_what_fits_until_there_is_room() {
 
 #[test]
 fn every_operation_can_fail_with_every_cause() {
-    // One run of every kind of operation; the fault is put at each index in turn.
+    // One run of every kind of operation; the fault is injected at each index in turn.
     let run = |env: &SimEnv| -> cairndb_base::Result<()> {
         let dir = env.open_dir(Path::new("db"), true)?;
         let _lock = dir.lock("LOCK")?;
@@ -171,7 +171,7 @@ fn every_operation_can_fail_with_every_cause() {
     let count = clean.op_count();
     let kinds = clean.ops().iter().map(|op| op.kind).collect::<Vec<_>>();
     for kind in OpKind::ALL {
-        assert!(kinds.contains(&kind), "{kind:?} is exercised");
+        assert!(kinds.contains(&kind), "{kind:?} is not exercised");
     }
     for index in 0..count {
         for cause in Cause::ALL {
@@ -203,7 +203,7 @@ fn faults_strike_once_or_until_healed() {
     assert!(dir.create("4.tbl").is_err());
     assert!(
         dir.create("5.val").is_err(),
-        "the kind of operation goes on failing"
+        "the kind of operation keeps failing"
     );
     dir.sync().unwrap();
     env.heal();

@@ -1,4 +1,4 @@
-//! The simulation against the real file system, and against a second, naive model of its own
+//! Compares the simulation with the real file system, and with a second, naive model of its own
 //! crashes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ impl Player {
         }
     }
 
-    /// Plays a step; what it answers, errors by kind.
+    /// Plays a step and returns its result, with an error as its kind.
     fn play(&mut self, step: &Step) -> String {
         let result = self.try_play(step);
         result.unwrap_or_else(|error| format!("{:?}", error.kind()))
@@ -92,7 +92,7 @@ impl Player {
                 // A real file has one region at a time.
                 self.logs.remove(name);
                 let log = dir.open_log(name)?;
-                // Of any length: what is not a whole log is closed again.
+                // The file has any length: one that is not a whole log is closed again.
                 if log.size() >= LOG_BYTES {
                     self.logs.insert(name, log);
                 }
@@ -158,7 +158,7 @@ fn is_alias(dir: &dyn Dir, linked: &BTreeSet<&str>, step: &Step) -> bool {
     }
 }
 
-/// Most of them in memory, where a sync costs nothing; logs are not mapped there.
+/// Runs in memory if possible, where a sync costs nothing; logs are not mapped there.
 #[test]
 fn ten_thousand_traces_equal_the_real_file_system() {
     let memory = Path::new("/dev/shm");
@@ -202,8 +202,8 @@ fn traces(path: &Path, seeds: std::ops::Range<u64>) {
     }
 }
 
-/// A naive model of what a weak crash may leave: of each inode every content a sector ever had
-/// since the last sync, every length, and of each name everything it ever meant.
+/// A naive model of what a weak crash may leave: for each inode, any content that a sector had
+/// since the last sync and any length; for each name, any file to which it ever referred.
 #[derive(Default)]
 struct Allowed {
     /// By name, for files that keep their names.
@@ -223,7 +223,7 @@ fn padded(bytes: &[u8], index: u64) -> [u8; 512] {
 }
 
 impl Allowed {
-    /// Notes the visible bytes of a file after an operation, or as its only state after a sync.
+    /// Records the visible bytes of a file after an operation, or as its only state after a sync.
     fn note(&mut self, name: &'static str, bytes: &[u8], synced: bool) {
         let sectors = self.sectors.entry(name).or_default();
         let len = bytes.len() as u64;
@@ -291,7 +291,7 @@ fn no_weak_crash_leaves_more_than_the_naive_model_allows() {
                 2 => region.sync().unwrap(),
                 3 => writer.append(&bytes).unwrap(),
                 _ => {
-                    // Whole in one part, so that every sector state is one the model knows.
+                    // Written as one part, so that the model knows every sector state.
                     let at = random.below(LOG_BYTES - 1300);
                     region
                         .write(at, &[&bytes[..bytes.len().min(8)]], false)

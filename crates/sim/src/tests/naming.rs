@@ -15,7 +15,7 @@ use super::super::*;
 const PATH: &str = "/db";
 const TO: &str = "/to";
 
-/// All that an operation can be about.
+/// All objects that an operation can concern.
 struct World {
     env: Arc<SimEnv>,
     dir: Arc<dyn Dir>,
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// Every call that is an operation of this kind; all of them must fail.
+    /// Makes every call that is an operation of this kind; all of them must fail.
     fn fail(&mut self, kind: OpKind, walk: &mut Walk) {
         let (path, to) = (Path::new(PATH), Path::new(TO));
         let here = |name| About::File(path, name);
@@ -107,7 +107,8 @@ impl World {
     }
 }
 
-/// Whether the operation reports an error at once. Listed in full, so that a new effect is placed.
+/// Returns whether the operation reports an error at once. Lists every effect, so that a new one
+/// must be classified.
 fn reports(effect: Effect) -> bool {
     match effect {
         Effect::Fails(_)

@@ -33,7 +33,7 @@ struct Store {
 }
 
 impl Store {
-    /// A new store, correctly made: an empty log, a manifest that names it, `CURRENT`.
+    /// Creates a correct new store: an empty log, a manifest that names it, and `CURRENT`.
     fn new() -> (Store, Arc<dyn LogRegion>) {
         let env = SimEnv::new(1);
         env.check_manifests(read_facts);
@@ -91,7 +91,7 @@ fn a_whole_life_breaks_no_rule() {
     next.write(512, &[&[2; 100]], true).unwrap();
     next.sync().unwrap();
     store.edit("gone 000002.log\n");
-    // The first log is recycled: written anew from its start.
+    // The first log is recycled: rewritten from its start.
     drop(log);
     let again = store.dir.open_log("000002.log").unwrap();
     again.write(0, &[&[3; 600]], true).unwrap();
@@ -120,7 +120,7 @@ fn rule_1_a_manifest_names_durable_files_only() {
     values.append(&[7; 5000]).unwrap();
     store.dir.sync().unwrap();
     store.edit("file 000003.val 5000\n");
-    assert_eq!(store.rules(), [], "what is appended later does not matter");
+    assert_eq!(store.rules(), [], "bytes appended later do not matter");
     store.edit("file 000003.val 6000\n");
     assert_eq!(store.rules(), [1]);
 }
@@ -198,7 +198,7 @@ fn rule_4_a_log_is_named_before_its_records_are_synced() {
     let log = store.dir.create_log("000004.log", 8192).unwrap();
     log.write(0, &[&[1; 512]], true).unwrap();
     log.sync().unwrap();
-    assert_eq!(store.rules(), [], "a header is no record");
+    assert_eq!(store.rules(), [], "a header is not a record");
     log.write(512, &[&[1; 10]], true).unwrap();
     log.sync().unwrap();
     assert_eq!(
@@ -238,11 +238,11 @@ fn rule_6_what_failed_is_left_alone() {
     assert_eq!(store.rules(), []);
     store.manifest.append(b"x").unwrap();
     log.sync().unwrap();
-    assert_eq!(store.rules(), [6], "what a log held before may be synced");
+    assert_eq!(store.rules(), [6], "earlier contents may be synced");
     log.write(512, &[b"x"], false).unwrap();
     store.dir.sync().unwrap();
     assert_eq!(store.rules(), [6, 6, 6]);
-    // A log written anew, and a directory opened anew, are trusted again.
+    // A rewritten log and a reopened directory are trusted again.
     log.write(0, &[b"x"], false).unwrap();
     let dir = store.env.open_dir(Path::new("db"), false).unwrap();
     dir.sync().unwrap();
@@ -267,7 +267,7 @@ fn rule_7_nothing_synced_is_overwritten_and_no_number_used_twice() {
     store.file("000003.tbl", b"t", false);
     store.dir.unlink("000003.tbl").unwrap();
     store.file("000003.tbl", b"t", true);
-    assert_eq!(store.rules(), [7, 7], "the first was never synced");
+    assert_eq!(store.rules(), [7, 7], "the first file was never synced");
     store.dir.unlink("000003.tbl").unwrap();
     store.file("000003.tbl", b"t", false);
     assert_eq!(store.rules(), [7, 7, 7]);

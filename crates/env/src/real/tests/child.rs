@@ -1,4 +1,5 @@
-//! Tests that need a second process: this test binary, started again with two variables set.
+//! Tests that need a second process: this test binary, started again with two environment
+//! variables.
 
 use std::process::{Child, Command, Stdio};
 
@@ -13,7 +14,7 @@ const LOG_BYTES: u64 = 1 << 20;
 const RECORDS_MAX: u64 = LOG_BYTES / RECORD_BYTES as u64;
 
 fn start(role: &str, path: &Path) -> Child {
-    // Without the signal, which ends the process, a file beyond the limit of its size is an error.
+    // Without the signal, which would kill the process, exceeding the file size limit is an error.
     Command::new("sh")
         .args(["-c", "trap '' XFSZ && exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
@@ -43,7 +44,7 @@ fn play() {
         "hold-record-lock" => {
             assert!(record_lock_held(&path).is_some_and(|_file| {
                 fs::write(path.join("held"), b"").unwrap();
-                // Until the parent goes on.
+                // Holds the lock until the parent continues.
                 std::io::stdin().lines().next().is_none()
             }));
         }
@@ -70,7 +71,7 @@ fn record(number: u64) -> [u8; RECORD_BYTES] {
     std::array::from_fn(|_| random.next_u64().to_le_bytes()[0])
 }
 
-/// Writes numbered records and acknowledges each in a file of its own, until killed.
+/// Writes numbered records and acknowledges each in a separate file, until killed.
 fn write_until_killed(path: &Path) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     let log = dir.open_log("log").unwrap();
@@ -81,7 +82,7 @@ fn write_until_killed(path: &Path) {
         let through = number % 3 == 0;
         log.write(number * RECORD_BYTES as u64, &[head, tail], through)
             .unwrap();
-        // Always the system call: an acknowledgement must not depend on what is under test.
+        // Always the system call: an acknowledgement must not depend on the code under test.
         ack.write(0, &[&(number + 1).to_le_bytes()], true).unwrap();
     }
     loop {
@@ -112,7 +113,7 @@ fn a_killed_process_loses_no_log_write() {
         while acknowledged(&*dir) < until {
             assert!(
                 child.try_wait().unwrap().is_none(),
-                "the writer ended early"
+                "the writer exited early"
             );
             std::thread::yield_now();
         }
@@ -134,7 +135,7 @@ fn a_killed_process_loses_no_log_write() {
     }
 }
 
-/// Takes the lock other stores take: a record lock of the process.
+/// Takes the lock that other stores take: a record lock of the process.
 fn record_lock(path: &Path) -> bool {
     record_lock_held(path).is_some()
 }
@@ -157,7 +158,7 @@ fn a_lock_another_store_holds_is_respected() {
     while !path.join("held").exists() {
         assert!(
             child.try_wait().unwrap().is_none(),
-            "the holder ended early"
+            "the holder exited early"
         );
         std::thread::yield_now();
     }

@@ -1,10 +1,10 @@
 //! Every error of the real environment names its path; see `crate::testing::naming`.
 //!
 //! Each call is made to fail by the contents of the directory, by an unsuitable descriptor, or by a
-//! limit of the process, for which this test binary is started again. Not walked: errors of `stat`
-//! on an open file, `fcntl` and `flock` other than a held lock, which take a broken or a network
-//! file system; and a copy in place of a link, beyond its first call, which consists of calls that
-//! are walked.
+//! limit of the process, for which this test binary is started again. Two kinds of errors are not
+//! walked: those of `stat` on an open file, `fcntl` and `flock` other than a held lock, which
+//! require a broken or a network file system; and those of the copy that replaces a link, beyond
+//! its first call, because it consists of calls that are walked.
 
 use std::os::unix::net::UnixStream;
 
@@ -95,7 +95,7 @@ fn walk_bad_names(walk: &mut Walk, path: &Path) {
     walk.fails("Dir::link", there, dir.link("f", &*to, BAD_NAME));
 }
 
-/// Folders and links in the place of files.
+/// Directories and links in place of files.
 fn walk_other_things(walk: &mut Walk, path: &Path) {
     let env = RealEnv::new();
     let dir = env.open_dir(path, false).unwrap();
@@ -115,7 +115,7 @@ fn walk_other_things(walk: &mut Walk, path: &Path) {
     }
     let folder = About::File(path, "folder");
     walk.fails("Dir::unlink", folder, dir.unlink("folder"));
-    // A folder cannot be linked: a copy is tried.
+    // A directory cannot be linked: a copy is tried.
     walk.fails("Dir::link", folder, dir.link("folder", &*to, "u"));
     let file = About::File(path, "f");
     walk.fails("Dir::rename", file, dir.rename("f", "folder"));
@@ -132,13 +132,13 @@ fn walk_a_removed_directory(walk: &mut Walk, path: &Path) {
     walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));
     walk.fails("Dir::create", here("new"), dir.create("new"));
     walk.fails("Dir::create_log", here("new"), dir.create_log("new", 10));
-    // The file is there; its target directory is not.
+    // The file exists; its target directory does not.
     walk.fails("Dir::link", here("new"), from.link("f", &*dir, "new"));
     let none = About::File(&from_path, "none");
     walk.fails("Dir::link", none, from.link("none", &*dir, "new"));
 }
 
-/// Handles over a socket, which cannot be read or written at an offset, mapped or synced.
+/// Handles on a socket, which cannot be read or written at an offset, mapped or synced.
 fn walk_unfit_descriptors(walk: &mut Walk) {
     let path = Path::new("/some/db");
     let here = About::File(path, "f");
@@ -150,7 +150,7 @@ fn walk_unfit_descriptors(walk: &mut Walk) {
     walk.fails("WritableFile::sync", here, file.sync());
     walk.fails("FileSync::sync", here, file.syncer().sync());
     walk.fails("WritableFile::append", here, file.append(b"x"));
-    // Because an earlier one has failed.
+    // This append fails because an earlier one did.
     walk.fails("WritableFile::append", here, file.append(b"x"));
     let mut file = files::RealWritableFile::new(unfit());
     let appended = file.append_parts(&[b"x", b"y"]);
@@ -164,7 +164,7 @@ fn walk_unfit_descriptors(walk: &mut Walk) {
     walk.fails("LogRegion::sync", here, log.sync());
 }
 
-/// In the directory of processes.
+/// Runs in a process directory of `/proc`.
 fn walk_what_cannot_be_synced(walk: &mut Walk, path: &Path) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     walk.fails("Dir::sync", About::Directory(path), dir.sync());
@@ -172,7 +172,7 @@ fn walk_what_cannot_be_synced(walk: &mut Walk, path: &Path) {
     walk.fails("Dir::sync_file", file, dir.sync_file("status"));
 }
 
-/// In another process than the one that holds the lock.
+/// Runs in a process other than the one that holds the lock.
 pub(super) fn walk_what_is_locked(path: &Path) {
     let dir = RealEnv::new().open_dir(path, false).unwrap();
     let (mut walk, lock) = (Walk::default(), About::File(path, "LOCK"));
@@ -181,7 +181,7 @@ pub(super) fn walk_what_is_locked(path: &Path) {
     walk.assert_named();
 }
 
-/// In a separate process that gets no more descriptors.
+/// Runs in a separate process that cannot open more descriptors.
 pub(super) fn walk_without_descriptors(path: &Path) {
     let dir = a_directory(path);
     limit(Resource::Nofile, 0);
@@ -191,7 +191,7 @@ pub(super) fn walk_without_descriptors(path: &Path) {
     walk.assert_named();
 }
 
-/// In a separate process with only the number of the standard input left, which no file may keep.
+/// Runs in a separate process in which only descriptor 0 is free, which no file may keep.
 #[expect(unsafe_code, reason = "the standard input has no owner to close it")]
 pub(super) fn walk_without_duplicates(path: &Path) {
     let dir = a_directory(path);
@@ -204,7 +204,7 @@ pub(super) fn walk_without_duplicates(path: &Path) {
     walk.assert_named();
 }
 
-/// In a separate process in which no file may exceed 4 KiB and the signal for that is ignored.
+/// Runs in a separate process in which no file may exceed 4 KiB and the signal for that is ignored.
 pub(super) fn walk_with_small_files(path: &Path) {
     let dir = a_directory(path);
     let log = dir.create_log("big", 8192).unwrap();
@@ -231,7 +231,7 @@ fn a_directory(path: &Path) -> Arc<dyn Dir> {
     dir
 }
 
-/// Every call that opens something.
+/// Walks every call that opens something.
 fn walk_openings(walk: &mut Walk, path: &Path, dir: &dyn Dir) {
     let here = |name| About::File(path, name);
     let opened = RealEnv::new().open_dir(path, true);

@@ -1,4 +1,4 @@
-//! Edits as bytes.
+//! Tests of encoded edits.
 
 use cairndb_base::coding::{put_bytes, put_varint};
 use cairndb_base::{ErrorKind, SEQ_MAX};

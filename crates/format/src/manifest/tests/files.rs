@@ -21,7 +21,8 @@ fn next_file(number: u64) -> VersionEdit {
     }
 }
 
-/// A manifest with a base of one edit, then `synced` edits each synced, then two that are not.
+/// Writes a manifest with a base of one edit, then `synced` edits that are synced one by one, then
+/// two that are not synced.
 fn written(synced: u64) -> (MemoryDir, Vec<u64>) {
     let dir = MemoryDir::default();
     let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[full()]).unwrap();
@@ -238,7 +239,8 @@ fn hostile_lengths_cost_no_more_than_linear_time() {
     }
     .encode()
     .to_vec();
-    // Each byte of the tail begins a frame of about half a megabyte that was synced up to 0x0707.
+    // Each byte of the tail starts a frame of about half a megabyte that claims everything up to
+    // 0x0707 was synced.
     let len: usize = 1 << 20;
     bytes.resize(len, 7);
     for at in (64..len - 16).step_by(11) {
@@ -326,7 +328,7 @@ fn current_is_replaced_in_the_one_safe_order() {
     }
 }
 
-/// What LevelDB's log reader and version edit parser make of the header.
+/// Checks how LevelDB's log reader and version edit parser read the header.
 #[test]
 fn leveldb_reads_the_header_as_a_comparator_it_does_not_have() {
     let header = ManifestHeader {
@@ -374,7 +376,7 @@ impl ReadFile for FailsOnce {
     fn advise(&self, _offset: u64, _len: u64, _wanted: bool) {}
 }
 
-/// Zeros where nothing had been read once looked like a torn tail to a caller that tried again.
+/// Zeros where nothing had been read once looked like a torn tail to a caller that retried.
 #[test]
 fn an_error_while_reading_is_not_the_end_for_who_asks_again() {
     // The first edit has a different length each time, so that the failing read begins in every

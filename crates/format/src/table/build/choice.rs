@@ -2,8 +2,8 @@
 //! so that all values are stored in the same way.
 //!
 //! A waiting value is held twice, raw and as it would be stored alone. Values too large to take
-//! part do not wait: the entries pending before one are stored alone, and the choice continues.
-//! Entries without a value decide nothing and wait only after others that do.
+//! part do not wait: entries pending before such a value are stored alone, and collection for the
+//! choice continues. Entries without a value decide nothing and wait only after others that do.
 
 use cairndb_base::{Kind, Result, SeqNo};
 
@@ -16,9 +16,9 @@ use crate::table::page::values::raw_of;
 use crate::table::{Compression, ValueIn};
 
 impl TableBuilder {
-    /// Whether values are stored raw for now, as [`Compression::Deferred`] allows. Whoever opens
-    /// the table passes this on with [`Table::with_deferred`], and a later compaction encodes the
-    /// values.
+    /// Returns whether values are stored raw for now, as [`Compression::Deferred`] allows. The code
+    /// that opens the table passes this on with [`Table::with_deferred`], and a later compaction
+    /// encodes the values.
     ///
     /// [`Compression::Deferred`]: crate::table::Compression::Deferred
     /// [`Table::with_deferred`]: crate::table::Table::with_deferred
@@ -157,5 +157,5 @@ impl TableBuilder {
     }
 }
 
-/// Most bytes of pending entries, roughly: keys, values and their records.
+/// Approximate maximum bytes of pending entries: keys, values and their records.
 const PENDING_BYTES_MAX: usize = 64 << 10;

@@ -1,23 +1,23 @@
 //! Makes the dictionary of a table from its first values.
 //!
-//! Most bytes of a value are its own; only bytes that values share are worth keeping. So each half
-//! of the sample is matched against the other half, and the dictionary takes the parts of each that
-//! were copied most often.
+//! Most bytes of a value are unique to it; only bytes that values share are worth keeping. So each
+//! half of the sample is matched against the other half, and the dictionary takes the parts of each
+//! that were copied most often.
 
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher, Padded};
 
-/// Bytes of a value's end in its column. Groups have no such column.
+/// Size of a value's end in its column, in bytes. Groups have no such column.
 pub(crate) const END_BYTES: usize = 2;
 
-/// Shortest match that counts as a use: shorter ones are often chance, such as four digits of a
-/// number, and save little.
+/// Minimum length of a match that counts as a use: shorter ones are often coincidences, such as
+/// four digits of a number, and save little.
 const PART_BYTES_MIN: usize = 6;
 
 /// A dictionary, and the size of its sample when encoded with it.
 #[derive(Debug)]
 pub(crate) struct Trained {
     pub(crate) bytes: Vec<u8>,
-    /// Bytes that the values take, including their ends.
+    /// Number of bytes that the values take, including their ends.
     pub(crate) stored: usize,
 }
 

@@ -1,8 +1,8 @@
 //! Packs entries into pages whose values are compressed in groups of neighbours.
 //!
-//! Entries wait until they make a group, or (with one group to a page) until they probably fill a
-//! page. Then as many of them as fit are compressed and pushed to the page. How many fit is found
-//! by compressing: a guess from the ratio so far, corrected a few times.
+//! Entries wait until they make a group, or (with one group per page) until they probably fill a
+//! page. Then as many of them as fit are compressed and pushed to the page. The number that fits is
+//! found by compressing: a guess from the ratio so far is corrected a few times.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
@@ -14,13 +14,14 @@ use crate::table::page::layout::{GROUP_RAW_BYTES_MAX, ValueMode};
 use crate::table::page::shape::Shape;
 use crate::table::page::writer::{NewEntry, PageWriter};
 
-/// Raw bytes that first wait for a page of one group. After that, the last page decides.
+/// Number of raw bytes that wait for the first page of one group. After that, the last page
+/// decides.
 const PAGE_RAW_BYTES: usize = 8 << 10;
-/// Most raw bytes that wait for one group.
+/// Maximum number of raw bytes that wait for one group.
 const WAITING_BYTES_MAX: usize = GROUP_RAW_BYTES_MAX / 2;
 /// Values longer than this are not grouped: they would be a group of their own.
 pub(crate) const GROUPED_VALUE_BYTES_MAX: usize = 4 << 10;
-/// Compressions spent on finding how many entries still fit a page.
+/// Number of compressions spent on finding how many entries still fit into a page.
 const TRIES: usize = 4;
 
 const _: () = assert!(GROUP_RAW_BYTES_MAX <= RAW_BYTES_MAX);
@@ -34,7 +35,7 @@ struct Waiting {
     kind: Kind,
 }
 
-/// What happened to the waiting entries.
+/// Outcome of packing the waiting entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packed {
     /// All are in the page, or wait for more.
@@ -48,7 +49,7 @@ pub(crate) enum Packed {
 /// Entries waiting for their group, and the groups of the page under construction.
 #[derive(Debug)]
 pub(crate) struct GroupPacker {
-    /// Raw bytes that make a group.
+    /// Number of raw bytes that make a group.
     target: usize,
     whole_page: bool,
     waiting: Vec<Waiting>,
@@ -61,12 +62,12 @@ pub(crate) struct GroupPacker {
 }
 
 impl GroupPacker {
-    /// A packer that makes groups of about this many raw bytes.
+    /// Returns a packer that makes groups of about this many raw bytes.
     pub(crate) fn of_groups(raw_bytes: usize) -> GroupPacker {
         GroupPacker::new(raw_bytes, false)
     }
 
-    /// A packer that makes one group per page.
+    /// Returns a packer that makes one group per page.
     pub(crate) fn of_pages() -> GroupPacker {
         GroupPacker::new(PAGE_RAW_BYTES, true)
     }
@@ -92,13 +93,13 @@ impl GroupPacker {
             + self.waiting.capacity() * size_of::<Waiting>()
     }
 
-    /// The last waiting entry.
+    /// Returns the last waiting entry.
     pub(crate) fn last(&self) -> Option<(&[u8], SeqNo)> {
         let last = self.waiting.len().checked_sub(1)?;
         Some((self.key(last), self.waiting[last].seq))
     }
 
-    /// The first waiting entry, with its raw value.
+    /// Returns the first waiting entry, with its raw value.
     pub(crate) fn first(&self) -> Option<(&[u8], SeqNo, Kind, &[u8])> {
         let first = self.waiting.first()?;
         let value = &self.raw[..first.raw_end];
@@ -129,10 +130,10 @@ impl GroupPacker {
         }
     }
 
-    /// Whether enough entries wait to be packed.
+    /// Returns whether enough entries wait to be packed.
     pub(crate) fn is_ready(&self) -> bool {
-        // Keys count as well, so that a page of tombstones ends. So do entries, each of which takes
-        // at least a byte of a page: many versions of one key may have neither key bytes nor
+        // Keys count as well, so that a page of tombstones is ended. So do entries, each of which
+        // takes at least a byte of a page: many versions of one key may have neither key bytes nor
         // values.
         let bytes = self.raw.len() + self.keys.len();
         bytes >= self.target.min(WAITING_BYTES_MAX) || self.waiting.len() >= PAGE_BYTES
@@ -198,8 +199,8 @@ impl GroupPacker {
         }
     }
 
-    /// How many of the waiting entries fit as one more group; `scratch` then holds their stored
-    /// form. `shapes[n]` is the shape of the page with `n + 1` of them.
+    /// Returns how many of the waiting entries fit as one more group; `scratch` then holds their
+    /// stored form. `shapes[n]` is the shape of the page with `n + 1` of them.
     fn entries_that_fit(&mut self, shapes: &[Shape], encoder: &mut Encoder) -> usize {
         let room = PAGE_BYTES - self.stored.len();
         let groups = 4 * (self.ends.len() + 1);
@@ -259,12 +260,12 @@ impl GroupPacker {
         }
     }
 
-    /// Whether the page under construction has groups.
+    /// Returns whether the page under construction has groups.
     pub(crate) fn has_groups(&self) -> bool {
         !self.ends.is_empty()
     }
 
-    /// Appends the page, checksum left zero, and begins the next.
+    /// Appends the page with a zero checksum, and starts the next.
     pub(crate) fn write(&mut self, page: &PageWriter, continued: bool, out: &mut Vec<u8>) {
         page.write_groups(&self.ends, &self.stored, continued, out);
         self.ends.clear();

@@ -18,7 +18,7 @@ pub(crate) struct Output {
     pub(crate) file: Box<dyn WritableFile>,
     pub(crate) buffer: Vec<u8>,
     pub(crate) seed: u32,
-    /// Pages appended or in the buffer.
+    /// Number of pages appended or in the buffer.
     pub(crate) pages: u32,
 }
 
@@ -40,7 +40,7 @@ impl Output {
         }
     }
 
-    /// Writes an extent. One that would crowd the buffer goes directly to the file.
+    /// Writes an extent. An extent that would overfill the buffer goes directly to the file.
     pub(crate) fn write_extent(
         &mut self,
         mut header: [u8; HEADER_BYTES],

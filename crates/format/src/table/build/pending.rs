@@ -33,12 +33,12 @@ impl PendingEntries {
             + self.entries.capacity() * size_of::<PendingEntry>()
     }
 
-    /// Whether any entry is pending.
+    /// Returns whether any entry is pending.
     pub(crate) fn are_some(&self) -> bool {
         !self.entries.is_empty()
     }
 
-    /// The last pending entry.
+    /// Returns the last pending entry.
     pub(crate) fn last(&self) -> Option<(&[u8], SeqNo)> {
         let (last, before) = self.entries.split_last()?;
         let start = before.last().map_or(0, |entry| entry.key_end);

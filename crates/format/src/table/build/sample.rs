@@ -10,14 +10,14 @@ use cairndb_kernel::codec::{Dictionary, Encoder, Matcher, Padded};
 
 use crate::table::build::dictionary::{self, END_BYTES};
 
-/// Raw bytes that complete the sample: at least two pages of compressible data.
+/// Number of raw bytes that complete the sample: at least two pages of compressible data.
 const SAMPLE_BYTES: usize = 16 << 10;
-/// Raw bytes that stand for a page when the sample is compressed by pages.
+/// Number of raw bytes that represent a page when the sample is compressed by pages.
 const PAGE_RAW_BYTES: usize = 8 << 10;
 /// Group sizes to try, finest first.
 const GROUP_BYTES: [usize; 3] = [1 << 10, 2 << 10, 4 << 10];
 
-/// How the values of the table are stored from now on.
+/// Storage of the table's values from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// Each alone.
@@ -26,12 +26,12 @@ pub(crate) enum Plan {
     Dictionary {
         /// The dictionary.
         dictionary: Arc<Dictionary>,
-        /// Made from these values.
+        /// Whether it was made from these values.
         trained: bool,
     },
     /// In groups of about this many raw bytes.
     Groups(usize),
-    /// One group to a page.
+    /// One group per page.
     Page,
 }
 
@@ -44,7 +44,7 @@ impl Plan {
     }
 }
 
-/// How a value was received.
+/// Form in which a value was received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReceivedAs<'a> {
     /// Raw, or from a group.
@@ -60,11 +60,11 @@ pub(crate) enum ReceivedAs<'a> {
 pub(crate) struct Sample {
     raw: Vec<u8>,
     ends: Vec<usize>,
-    /// Bytes of the values if each is stored alone.
+    /// Total bytes of the values if each is stored alone.
     stored: usize,
-    /// Bytes of the values received encoded alone, without a dictionary.
+    /// Total bytes of the values that were received encoded alone, without a dictionary.
     received_alone: usize,
-    /// Bytes of the values received encoded against each dictionary.
+    /// Total bytes of the values that were received encoded against each dictionary.
     received_shared: Vec<(Arc<Dictionary>, usize)>,
 }
 
@@ -87,7 +87,7 @@ impl Sample {
         self.raw.len() >= SAMPLE_BYTES
     }
 
-    /// Whether an incomplete sample is large enough to decide.
+    /// Returns whether an incomplete sample is large enough to decide.
     pub(crate) fn will_do(&self) -> bool {
         self.raw.len() >= SAMPLE_BYTES / 4
     }
@@ -102,28 +102,29 @@ impl Sample {
         }
     }
 
-    /// Whether the tables that most of the values come from store each alone. Then the new table
-    /// does, too, and copies them verbatim.
+    /// Returns whether the tables that most of the values come from store each alone. Then the new
+    /// table does, too, and copies them verbatim.
     fn is_alone(&self) -> bool {
         2 * self.received_alone > self.raw.len()
     }
 
-    /// The dictionary that most of the values were received with. It need not suit them: a table
-    /// may have chosen it for other values, before these or among earlier ones.
+    /// Returns the dictionary that most of the values were received with. It need not suit them: a
+    /// table may have chosen it for other values, before these or among earlier ones.
     fn usual_dictionary(&mut self) -> Option<Arc<Dictionary>> {
         let most = |(_, bytes): &(Arc<Dictionary>, usize)| 2 * bytes > self.raw.len();
         let at = self.received_shared.iter().position(most)?;
         Some(self.received_shared.swap_remove(at).0)
     }
 
-    /// Whether [`Sample::plan`] would store each value alone if no table had stored them yet.
+    /// Returns whether [`Sample::plan`] would store each value alone if no table had stored them
+    /// yet.
     pub(crate) fn is_best_alone(&self, encoder: &mut Encoder) -> bool {
         within_a_tenth(self.stored, self.bytes_in_groups(PAGE_RAW_BYTES, encoder))
     }
 
-    /// The finest granularity within a tenth of the whole-page ratio. A dictionary that most of the
-    /// values were received with, or the one `offered`, is preferred if it is within that tenth,
-    /// too, or within a tenth of a dictionary made for these values.
+    /// Returns the finest granularity within a tenth of the whole-page ratio. A dictionary that
+    /// most of the values were received with, or the one `offered`, is preferred if it is within
+    /// that tenth, too, or within a tenth of a dictionary made for these values.
     pub(crate) fn plan(&mut self, encoder: &mut Encoder, offered: Option<Arc<Dictionary>>) -> Plan {
         if self.is_alone() {
             return Plan::Each;
@@ -164,7 +165,7 @@ impl Sample {
             .map_or(Plan::Page, Plan::Groups)
     }
 
-    /// Bytes of the sample when encoded against a dictionary.
+    /// Returns the number of bytes of the sample when encoded against a dictionary.
     fn bytes_against(&self, dictionary: &Dictionary) -> usize {
         let matcher = Matcher::new(dictionary.bytes());
         let mut padded = Padded::default();
@@ -180,7 +181,8 @@ impl Sample {
         taken.sum()
     }
 
-    /// Bytes of the sample in groups of at least `group` raw bytes, none splitting a value.
+    /// Returns the number of bytes of the sample in groups of at least `group` raw bytes, none
+    /// splitting a value.
     fn bytes_in_groups(&self, group: usize, encoder: &mut Encoder) -> usize {
         let mut total = 0;
         let mut start = 0;
@@ -196,7 +198,7 @@ impl Sample {
     }
 }
 
-/// Replaces `out` by the stored form of a group: encoded, or raw if that is not larger.
+/// Replaces `out` with the stored form of a group: encoded, or raw if that is not larger.
 pub(crate) fn compress(encoder: &mut Encoder, raw: &[u8], out: &mut Vec<u8>) {
     out.clear();
     if !encoder.encode(raw, out) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cairndb_kernel::codec::{Dictionary, Matcher};
 
-/// Other tables' dictionaries that are remembered: a compaction has a few sources, and equal
-/// dictionaries are usually one object.
+/// Number of other tables' dictionaries that are remembered: a compaction has a few sources, and
+/// equal dictionaries are usually one object.
 const MET_MAX: usize = 16;
 
 /// The dictionary in use.
@@ -14,7 +14,7 @@ const MET_MAX: usize = 16;
 pub(super) struct Shared {
     dictionary: Arc<Dictionary>,
     pub(super) matcher: Matcher,
-    /// Made from this table's own values.
+    /// Whether it was made from this table's own values.
     pub(super) trained: bool,
     /// Dictionaries that values were received with, and whether their bytes are the same. Holding
     /// them ensures that none is mistaken for another that was freed.
@@ -35,7 +35,7 @@ impl Shared {
         &self.dictionary
     }
 
-    /// Whether values encoded against `other` can be copied verbatim.
+    /// Returns whether values encoded against `other` can be copied verbatim.
     #[inline]
     pub(super) fn is(&mut self, other: &Arc<Dictionary>) -> bool {
         Arc::ptr_eq(&self.dictionary, other) || self.has_bytes_of(other)

@@ -11,7 +11,7 @@ use crate::table::page::values::raw_of;
 use crate::table::read::source::name_of;
 use crate::table::{Compression, TableOptions, ValueIn};
 
-/// How single values are stored, and what encodes them.
+/// Storage of single values, and their encoder.
 pub(super) struct ValueEncoder {
     file: FileNumber,
     compression: Compression,
@@ -33,39 +33,39 @@ impl ValueEncoder {
         }
     }
 
-    /// What encodes values without a dictionary.
+    /// Returns the encoder of values without a dictionary.
     pub(super) fn alone(&mut self) -> &mut Encoder {
         &mut self.encoder
     }
 
-    /// Whether each value is encoded on its own.
+    /// Returns whether each value is encoded on its own.
     pub(super) fn are_alone(&self) -> bool {
         self.shared.is_none() && !self.deferred
     }
 
-    /// From now on encodes values against a dictionary, `trained` if it was made from the table's
-    /// own.
+    /// Encodes values against a dictionary from now on. `trained` states whether it was made from
+    /// the table's own values.
     pub(super) fn use_dictionary(&mut self, dictionary: Arc<Dictionary>, trained: bool) {
         self.shared = Some(Shared::new(dictionary, trained));
     }
 
-    /// The dictionary in use, if any.
+    /// Returns the dictionary in use, if any.
     pub(super) fn shared(&self) -> Option<&Shared> {
         self.shared.as_ref()
     }
 
-    /// From now on stores values raw, to be encoded by a later compaction.
+    /// Stores values raw from now on, to be encoded by a later compaction.
     pub(super) fn defer(&mut self) {
         self.deferred = true;
         self.compression = Compression::None;
     }
 
-    /// Whether values are stored raw for now.
+    /// Returns whether values are stored raw for now.
     pub(super) fn is_deferred(&self) -> bool {
         self.deferred
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.shared.as_ref().map_or(0, Shared::memory_bytes)
     }
@@ -104,7 +104,7 @@ impl ValueEncoder {
                 raw_len,
                 dictionary,
             } => {
-                // A value that did not shrink is stored raw; its length says so.
+                // A value that did not shrink is stored raw; its length shows that.
                 let copied = bytes.len() < raw_len as usize
                     && self
                         .shared
@@ -128,7 +128,7 @@ impl ValueEncoder {
         }
     }
 
-    /// As `store`, for a value that another table stores in a different way.
+    /// Like `store`, but for a value that another table stores in a different way.
     fn store_again(
         &mut self,
         kind: Kind,
@@ -141,7 +141,7 @@ impl ValueEncoder {
     }
 }
 
-/// The error for an entry that table `file` does not take.
+/// Returns the error for an entry that table `file` rejects.
 #[cold]
 pub(super) fn refuse(file: FileNumber, message: &'static str) -> Error {
     Error::invalid(message).file(name_of(file))

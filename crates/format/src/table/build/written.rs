@@ -1,5 +1,5 @@
-//! The written part of a table under construction: its pages so far, and what the index needs of
-//! them.
+//! The written part of a table under construction: its pages so far, and the data that the index
+//! needs.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{FileNumber, Order, Result, SeqNo};
@@ -26,7 +26,7 @@ pub(super) struct WrittenPages {
 }
 
 impl WrittenPages {
-    /// None yet, in an empty file of this number.
+    /// Returns an empty list of pages, in an empty file with this number.
     pub(super) fn new(
         file: Box<dyn WritableFile>,
         number: FileNumber,
@@ -40,39 +40,39 @@ impl WrittenPages {
         }
     }
 
-    /// Their number.
+    /// Returns the number of pages.
     #[inline]
     pub(super) fn count(&self) -> u32 {
         self.output.pages
     }
 
-    /// Number of data pages and extents.
+    /// Returns the number of data pages and extents.
     pub(super) fn units(&self) -> usize {
         self.fence.units()
     }
 
-    /// The first key; empty before the first data page.
+    /// Returns the first key; empty before the first data page.
     pub(super) fn smallest(&self) -> &[u8] {
         self.fence.smallest()
     }
 
-    /// The last key and sequence number.
+    /// Returns the last key and sequence number.
     #[inline]
     pub(super) fn last(&self) -> Option<(&[u8], SeqNo)> {
         self.last_seq.map(|seq| (&self.last_key[..], seq))
     }
 
-    /// Gives up the last key.
+    /// Takes the last key.
     pub(super) fn take_largest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.last_key)
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.output.buffer.capacity() + self.fence.memory_bytes() + self.last_key.capacity()
     }
 
-    /// Whether `key` is the last key.
+    /// Returns whether `key` is the last key.
     fn continues(&self, key: &[u8], order: &Order) -> bool {
         self.last_seq.is_some() && order.compare(&self.last_key, key).is_eq()
     }
@@ -172,7 +172,7 @@ impl WrittenPages {
     /// and length.
     ///
     /// # Panics
-    /// If the file does not hold as many bytes as were appended.
+    /// Panics if the file does not hold as many bytes as were appended.
     pub(super) fn write_meta(mut self, meta: Meta) -> Result<TableSummary> {
         let output = &mut self.output;
         let mut block = meta.encode();

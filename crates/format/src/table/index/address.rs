@@ -17,13 +17,13 @@ use crate::table::page::layout::{Flaw, page_kind};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableFilter {
     first_page: u32,
-    /// Lines of the filter; 0 if it must not be used.
+    /// Number of lines of the filter; 0 if it must not be used.
     lines: u32,
     probes: u32,
 }
 
 impl TableFilter {
-    /// The filter of a table in this order.
+    /// Returns the filter of a table in this order.
     pub(crate) fn new(meta: &Meta, order: &Order) -> TableFilter {
         // Equal keys may have different hashes now than when the filter was made.
         let lines = if order.can_hash() {
@@ -38,7 +38,7 @@ impl TableFilter {
         }
     }
 
-    /// Page and offset of the line of a hash; `None` if there is no filter.
+    /// Returns the page and offset of the line of a hash, or `None` if there is no filter.
     #[inline]
     pub(crate) fn place_of(&self, hash: u64) -> Option<(u32, usize)> {
         if self.lines == 0 {
@@ -50,7 +50,7 @@ impl TableFilter {
         Some((page, (1 + line % per_page) as usize * LINE_BYTES))
     }
 
-    /// Whether the line of a hash lets it pass.
+    /// Returns whether the line of a hash lets it pass.
     #[inline]
     pub(crate) fn line_passes(&self, line: &[u8], hash: u64) -> bool {
         line_may_hold(line, fold(hash), self.probes)
@@ -71,8 +71,8 @@ impl Meta {
         Ok(())
     }
 
-    /// The fence head of a key; if the key lacks the table's common prefix, whether it sorts before
-    /// or after.
+    /// Returns the fence head of a key; if the key lacks the table's common prefix, whether it
+    /// sorts before or after.
     #[inline]
     pub(crate) fn fence_head(&self, key: &[u8], order: &Order) -> Result<u64, Ordering> {
         let prefix = (self.summary.smallest)
@@ -88,7 +88,7 @@ impl Meta {
         })
     }
 
-    /// Number of fence blocks whose first head is not greater than `head`.
+    /// Returns the number of fence blocks whose first head is not greater than `head`.
     #[inline]
     pub(crate) fn blocks_up_to(&self, head: u64) -> usize {
         let count = self.top.len() / 8;
@@ -98,7 +98,7 @@ impl Meta {
         })
     }
 
-    /// Page of a fence block, and the index of its first head there.
+    /// Returns the page of a fence block, and the index of its first head there.
     #[inline]
     pub(crate) fn place_of_block(&self, block: usize) -> (u32, usize) {
         let per_page = heads_per_page(self.numbered) / BLOCK_HEADS;
@@ -106,7 +106,7 @@ impl Meta {
         (page, block % per_page * BLOCK_HEADS)
     }
 
-    /// What fence page `index` must contain.
+    /// Returns the required contents of fence page `index`.
     pub(crate) fn fence_place(&self, index: u32) -> FencePlace {
         let per_page = heads_per_page(self.numbered);
         let first = index as usize * per_page;
@@ -119,10 +119,11 @@ impl Meta {
     }
 }
 
-/// How far `head` lies between the heads `low` and `high` of two neighbouring pages, in 4096ths.
+/// Returns how far `head` lies between the heads `low` and `high` of two neighbouring pages, in
+/// 4096ths.
 ///
-/// Only a guess of what to prefetch. Decimal digits are not spread evenly over their bytes, so
-/// heads that differ only in the low halves of bytes are compared as decimal numbers.
+/// The result is only a guess for prefetching. Decimal digits are not spread evenly over their
+/// bytes, so heads that differ only in the low halves of bytes are compared as decimal numbers.
 #[inline]
 pub(crate) fn share(low: u64, head: u64, high: u64) -> u32 {
     const UPPER_HALVES: u64 = 0xf0f0_f0f0_f0f0_f0f0;
@@ -139,7 +140,7 @@ pub(crate) fn share(low: u64, head: u64, high: u64) -> u32 {
     (((part << 12) / whole) & 0xfff) as u32
 }
 
-/// The decimal number in the lower halves of the bytes, the first byte first.
+/// Returns the decimal number in the lower halves of the bytes, the first byte first.
 #[inline]
 fn decimal(head: u64) -> u64 {
     let digits = head & 0x0f0f_0f0f_0f0f_0f0f;

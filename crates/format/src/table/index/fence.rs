@@ -3,8 +3,8 @@
 //! A head here is the eight bytes after the prefix common to all keys of the table. Heads form
 //! blocks of [`BLOCK_HEADS`]; the first head of every block is also in the meta block, in memory,
 //! so a search reads this top level and then one block of a fence page. If several pages share a
-//! head, the fence gives the whole range of them, and [tie heads](crate::table::index::tie_build)
-//! or their first keys decide.
+//! head, the fence returns their whole range, and [tie heads](crate::table::index::tie_build) or
+//! their first keys decide.
 //!
 //! Data pages are numbered from 0 without a gap, unless some entry needed an extent of several
 //! pages; only then does a fence page hold the page number next to each head.
@@ -16,20 +16,20 @@ use crate::table::page::layout::{Flaw, page_kind};
 
 /// Length of the header of a fence page.
 pub(crate) const FENCE_HEADER_BYTES: usize = 64;
-/// Heads per block; eight blocks fill a page of heads alone.
+/// Number of heads per block; eight blocks fill a page that holds only heads.
 pub(crate) const BLOCK_HEADS: usize = 63;
-/// Blocks of a page without and with page numbers.
+/// Number of blocks on a page without and with page numbers.
 const BLOCKS: usize = 8;
 const BLOCKS_NUMBERED: usize = 5;
-/// Heads of a page without page numbers.
+/// Number of heads on a page without page numbers.
 pub(crate) const HEADS_PER_PAGE: usize = BLOCK_HEADS * BLOCKS;
-/// Where page numbers begin.
+/// Offset of the page numbers.
 pub(crate) const NUMBERS_AT: usize = FENCE_HEADER_BYTES + 8 * BLOCK_HEADS * BLOCKS_NUMBERED;
 
 const _: () = assert!(FENCE_HEADER_BYTES + 8 * BLOCK_HEADS * BLOCKS == PAGE_BYTES);
 const _: () = assert!(NUMBERS_AT + 4 * BLOCK_HEADS * BLOCKS_NUMBERED <= PAGE_BYTES);
 
-/// Heads of one fence page.
+/// Returns the number of heads on a fence page.
 pub(crate) const fn heads_per_page(numbered: bool) -> usize {
     if numbered {
         BLOCK_HEADS * BLOCKS_NUMBERED
@@ -38,33 +38,33 @@ pub(crate) const fn heads_per_page(numbered: bool) -> usize {
     }
 }
 
-/// Bytes that blocks of heads take at the start of a fence page's body.
+/// Returns the number of bytes that blocks of heads take at the start of a fence page's body.
 #[inline]
 pub(crate) fn block_of(bytes: &[u8], first: usize, count: usize) -> &[u8] {
     let start = FENCE_HEADER_BYTES + 8 * first;
     bytes.get(start..start + 8 * count).unwrap_or_default()
 }
 
-/// A head of a fence page.
+/// Returns a head of a fence page.
 #[inline]
 pub(crate) fn head_at(bytes: &[u8], index: usize) -> u64 {
     load(bytes, low32(FENCE_HEADER_BYTES), 8, index)
 }
 
-/// A page number of a numbered fence page.
+/// Returns a page number of a numbered fence page.
 #[inline]
 pub(crate) fn number_at(bytes: &[u8], index: usize) -> u32 {
     (load(bytes, low32(NUMBERS_AT), 4, index) & 0xffff_ffff) as u32
 }
 
-/// What a fence page must contain.
+/// Required contents of a fence page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FencePlace {
-    /// The first unit it lists.
+    /// First unit that the page lists.
     pub(crate) first: u32,
-    /// Units it lists.
+    /// Number of units that the page lists.
     pub(crate) count: usize,
-    /// Data pages of the table.
+    /// Number of data pages of the table.
     pub(crate) data_pages: u32,
     pub(crate) numbered: bool,
 }

@@ -54,7 +54,7 @@ impl FenceBuilder {
         }
     }
 
-    /// Notes that data page `page` begins with `key`.
+    /// Records that data page `page` starts with `key`.
     pub(crate) fn add(&mut self, key: &[u8], page: u32) {
         if self.bytewise {
             self.keys.add(key);
@@ -67,9 +67,9 @@ impl FenceBuilder {
         self.pages.push(page);
     }
 
-    /// The fence pages, followed by those of the tie heads or of first keys, if any (checksums left
-    /// zero); the prefix; and the first head of every block. Page numbers are written only if units
-    /// and data pages differ in number.
+    /// Returns the fence pages, followed by those of the tie heads or first keys, if any (with zero
+    /// checksums), the prefix, and the first head of every block. Page numbers are written only if
+    /// units and data pages differ in number.
     pub(crate) fn finish(&mut self, largest: &[u8], data_pages: u32) -> FinishedFence {
         let numbered = data_pages as usize != self.units();
         let mut heads = vec![0; self.units()];
@@ -119,7 +119,7 @@ impl FenceBuilder {
     }
 }
 
-/// Appends a page of heads; unit `first` is the first.
+/// Appends a page of heads that starts at unit `first`.
 fn push_page<'p>(pages: &'p mut Vec<u8>, kind: u8, first: usize, heads: &[u64]) -> &'p mut [u8] {
     let start = pages.len();
     pages.resize(start + PAGE_BYTES, 0);
@@ -139,7 +139,7 @@ fn push_page<'p>(pages: &'p mut Vec<u8>, kind: u8, first: usize, heads: &[u64]) 
 pub(crate) struct FinishedFence {
     pub(crate) pages: Vec<u8>,
     pub(crate) numbered: bool,
-    /// Levels of tie heads.
+    /// Number of levels of tie heads.
     pub(crate) tie_levels: u32,
     pub(crate) key_pages: u32,
     pub(crate) prefix: usize,

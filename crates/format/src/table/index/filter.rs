@@ -12,12 +12,12 @@ use cairndb_kernel::filter;
 
 use crate::table::page::bits::low32;
 
-/// Bytes of a line: one cache line.
+/// Size of a line in bytes: one cache line.
 pub(crate) const LINE_BYTES: usize = filter::LINE_BYTES;
-/// Lines of a page; the first 64 bytes are its header.
+/// Number of lines on a page; the first 64 bytes are its header.
 pub(crate) const LINES_PER_PAGE: usize = PAGE_BYTES / LINE_BYTES - 1;
 
-/// Most probes that a table may have.
+/// Maximum number of probes of a table.
 pub(crate) const PROBES_MAX: u32 = 16;
 const _: () = assert!(PROBES_MAX as usize == filter::PROBES_MAX);
 
@@ -27,20 +27,20 @@ const PROBES_USUAL: u32 = 6;
 /// The golden ratio in 32 bits: spreads the state over the upper bits of the product.
 const SPREAD: u32 = 0x9e37_79b9;
 
-/// The 32 bits of a hash that a filter uses.
+/// Returns the 32 bits of a hash that a filter uses.
 #[inline]
 pub(crate) fn fold(hash: u64) -> u32 {
     ((hash ^ (hash >> 32)) & 0xffff_ffff) as u32
 }
 
-/// The line of a folded hash.
+/// Returns the line of a folded hash.
 #[inline]
 pub(crate) fn line_of(folded: u32, lines: u32) -> u32 {
     ((u64::from(folded) * u64::from(lines)) >> 32) as u32
 }
 
-/// The number of probes for a number of bits per key: the optimum is ln 2 times as many, and a
-/// blocked filter needs slightly fewer.
+/// Returns the number of probes for a number of bits per key: the optimum is ln 2 times as many,
+/// and a blocked filter needs slightly fewer.
 pub(crate) fn probes_for(bits_per_key: u32) -> u32 {
     (bits_per_key * 69 / 100).clamp(1, PROBES_MAX)
 }
@@ -56,13 +56,14 @@ const FACTORS: [u32; PROBES_MAX as usize] = {
     factors
 };
 
-/// The state from which the bits of a folded hash are computed.
+/// Returns the state from which the bits of a folded hash are computed.
 #[inline]
 fn state_of(folded: u32) -> u32 {
     folded.wrapping_mul(SPREAD) ^ (folded >> 15)
 }
 
-/// Whether a line may hold the key with this folded hash. A truncated line passes every key.
+/// Returns whether a line may hold the key with this folded hash. A truncated line passes every
+/// key.
 #[inline]
 pub(crate) fn line_may_hold(line: &[u8], folded: u32, probes: u32) -> bool {
     let Some(line) = line.first_chunk::<LINE_BYTES>() else {
@@ -88,15 +89,15 @@ pub(crate) struct FilterLines {
 
 /// The folded hashes of a table's keys, kept until their number is known.
 ///
-/// Kept in pieces: a vector that doubles would need half as much again while it grows, and leave
-/// holes of its size in the heap.
+/// They are kept in pieces: a vector that doubles would need half as much memory again while it
+/// grows, and would leave holes of its size in the heap.
 #[derive(Debug, Default)]
 pub(crate) struct Hashes {
     pieces: Vec<Vec<u32>>,
     len: usize,
 }
 
-/// Hashes in a piece: 32 KiB of them.
+/// Number of hashes in a piece: 32 KiB of them.
 const PIECE_LEN: usize = 8 << 10;
 
 impl Hashes {
@@ -125,7 +126,7 @@ impl Hashes {
         self.len
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.pieces.iter().map(|piece| piece.capacity() * 4).sum()
     }
@@ -155,7 +156,7 @@ impl FilterLines {
         FilterLines { lines, probes }
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub(crate) fn count(&self) -> u32 {
         low32(self.lines.len())
     }

@@ -5,19 +5,19 @@
 //! with the key before, and a few bytes after those that it shares with its neighbours: enough to
 //! distinguish them, usually some thirty bytes per page and at most eighty.
 //!
-//! Invariants: keys come in bytewise order. [`FirstKeys::walk`] gives the beginning of each key,
+//! Invariants: keys come in bytewise order. [`FirstKeys::walk`] returns the start of each key,
 //! `KEPT_BYTES` longer than the bytes common to all keys, or the whole key.
 
 use crate::table::page::bits::{common_prefix, low32};
 
-/// Bytes kept after those that a key shares with its neighbours: a head and a tie head.
+/// Number of bytes kept after those that a key shares with its neighbours: a head and a tie head.
 pub(crate) const KEPT_BYTES: usize = 16;
-/// Bound for bytes that a key shares with the next but not with the previous key: on average over
-/// all keys this many are kept. Without it, long keys would make the builder's memory grow with its
-/// table. (A bound per key lost: the first key of a group of long names is rare, and without it
-/// nothing is known of the others.)
+/// Maximum average, over all keys, of the bytes kept that a key shares with the next but not with
+/// the previous key. Without this bound, long keys would make the builder's memory grow with its
+/// table. (Rejected: a bound per key, because the first key of a group of long names is rare, and
+/// without it nothing is known about the others.)
 const BYTES_A_KEY: usize = 64;
-/// At least this many shared bytes are always kept.
+/// Minimum number of shared bytes that are kept.
 const SHARED_BYTES_MIN: usize = 48;
 /// The buffer for the last key shrinks to this after a longer one.
 const LAST_BYTES_MAX: usize = 4 << 10;
@@ -25,22 +25,22 @@ const LAST_BYTES_MAX: usize = 4 << 10;
 /// One key, relative to the one before it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// Bytes shared with the key before.
+    /// Number of bytes shared with the previous key.
     shared: u32,
-    /// Bytes kept after those.
+    /// Number of bytes kept after those.
     kept: u32,
     /// Whether these are all bytes of the key.
     whole: bool,
 }
 
-/// A key as [`FirstKeys::walk`] gives it.
+/// A key as [`FirstKeys::walk`] passes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstKey<'k> {
-    /// Its beginning.
+    /// Start of the key.
     pub(crate) start: &'k [u8],
-    /// Whether that is the whole key.
+    /// Whether `start` is the whole key.
     pub(crate) whole: bool,
-    /// Bytes that it shares with the key before; 0 for the first.
+    /// Number of bytes that the key shares with the previous one; 0 for the first.
     pub(crate) shared: usize,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct FirstKeys {
     steps: Vec<Step>,
     bytes: Vec<u8>,
     last: Vec<u8>,
-    /// Bytes that the last key shares with the one before it.
+    /// Number of bytes that the last key shares with the one before it.
     last_shared: usize,
     count: usize,
 }
@@ -65,7 +65,7 @@ impl FirstKeys {
             + self.last.capacity()
     }
 
-    /// The first key of all; empty if there is none yet.
+    /// Returns the smallest key; empty if there is none yet.
     pub(crate) fn smallest(&self) -> &[u8] {
         &self.smallest
     }
@@ -91,7 +91,7 @@ impl FirstKeys {
         self.count += 1;
     }
 
-    /// What to keep of the last key, which shares `next` bytes with its successor.
+    /// Returns what to keep of the last key, which shares `next` bytes with its successor.
     fn step_of_last(&self, next: usize) -> Step {
         let own = self.last.len() - self.last_shared;
         let room = (BYTES_A_KEY * self.count).saturating_sub(self.bytes.len());
@@ -123,7 +123,7 @@ impl FirstKeys {
             bytes = rest;
             let shared = step.shared as usize;
             // If fewer bytes of the key before are kept than this one shares with it, no more is
-            // known of this one.
+            // known about this one.
             let known = shared <= start.len();
             start.truncate(shared);
             if known {

@@ -1,9 +1,9 @@
 //! Key pages: the first keys of all units, side by side, for a table whose order is not bytewise.
 //!
 //! Heads are useless under such an order, and every first key that a search compares in its data
-//! page is a wait for that page: five rounds of waiting in a table of sixteen thousand pages, even
-//! though eight are prefetched together. Key pages hold them within a few hundred bytes of each
-//! other, in half a percent of the table.
+//! page costs a wait for that page: five rounds of waiting in a table of sixteen thousand pages,
+//! even though eight are prefetched together. Key pages hold the first keys within a few hundred
+//! bytes of each other, and take half a percent of the table.
 //!
 //! Invariant: the key pages of a table list all of its units, in order and once each. Long keys are
 //! left out, and compared in their data pages.
@@ -15,15 +15,17 @@ use crate::table::page::layout::{Flaw, page_kind};
 
 /// Length of a key page's header, which is followed by the ends of the keys.
 const HEADER_BYTES: usize = 16;
-/// Longer keys are left out, so that a builder's memory is bounded by the number of its units.
+/// Maximum length of a listed key. Longer keys are left out, so that a builder's memory is bounded
+/// by the number of its units.
 const KEY_BYTES_MAX: usize = 64;
-/// Tables of fewer units have no key pages: one round of a search looks at all of them.
+/// Minimum number of units in a table with key pages: in a smaller table, one round of a search
+/// looks at all of them.
 const UNITS_MIN: usize = 9;
-/// A table has no key pages if more than one key in this many is left out: each of those is a wait
-/// for its page, where a search without key pages prefetches eight at a time. With keys of 70 bytes
-/// only, key pages would slow searches down.
+/// A table has no key pages if more than one key in this many is left out: each of those costs a
+/// wait for its page, whereas a search without key pages prefetches eight at a time. If all keys
+/// had 70 bytes, key pages would slow searches down.
 const KEPT_FOR_ONE_LEFT_OUT: usize = 4;
-/// Set in the end of a key that is left out.
+/// Flag in the end of a key that is left out.
 const LEFT_OUT: u16 = 1 << 15;
 
 /// Collects key pages.
@@ -33,9 +35,9 @@ pub(crate) struct KeyPages {
     /// Ends of the keys on the page under construction.
     ends: Vec<u16>,
     keys: Vec<u8>,
-    /// All units.
+    /// Number of units.
     units: usize,
-    /// Units whose keys are left out.
+    /// Number of units whose keys are left out.
     left_out: usize,
 }
 
@@ -77,7 +79,7 @@ impl KeyPages {
         self.keys.clear();
     }
 
-    /// The pages, checksums left zero; none for a table with few units or long keys.
+    /// Returns the pages, with zero checksums; none for a table with few units or long keys.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         if self.units < UNITS_MIN || self.left_out * KEPT_FOR_ONE_LEFT_OUT > self.units {
             return Vec::new();
@@ -96,19 +98,19 @@ pub(crate) struct KeyPage<'b> {
 }
 
 impl<'b> KeyPage<'b> {
-    /// Number of units that it lists.
+    /// Returns the number of units that the page lists.
     #[inline]
     pub(crate) fn count(self) -> usize {
         load16(self.bytes, 6, 0)
     }
 
-    /// The first of these units.
+    /// Returns the first unit that the page lists.
     #[inline]
     pub(crate) fn first(self) -> u32 {
         (load(self.bytes, 8, 4, 0) & 0xffff_ffff) as u32
     }
 
-    /// The first key of a listed unit; `None` if it is left out.
+    /// Returns the first key of a listed unit, or `None` if it is left out.
     #[inline]
     pub(crate) fn key(self, slot: usize) -> Option<&'b [u8]> {
         let (start, end) = load_span(self.bytes, low32(HEADER_BYTES), slot);

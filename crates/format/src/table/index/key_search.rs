@@ -24,8 +24,8 @@ impl<'r, 't> KeySearch<'r, 't> {
         KeySearch { reader }
     }
 
-    /// The units that begin with `key`. If there are none, an empty range after the units that
-    /// begin with a smaller key.
+    /// Returns the units that begin with `key`. If there are none, returns an empty range after the
+    /// units that begin with a smaller key.
     pub(crate) fn units_of(self, key: &[u8]) -> Result<Range<u32>> {
         let mut some_begin_with_it = false;
         let below = self.units_until(|page, slot| {
@@ -53,8 +53,8 @@ impl<'r, 't> KeySearch<'r, 't> {
         Ok(unit.view().compare_key(0, key, order))
     }
 
-    /// Number of leading units for which `is_before` is true. It must not be true again after a
-    /// unit for which it is false.
+    /// Returns the number of leading units for which `is_before` is true. It must not be true again
+    /// after a unit for which it is false.
     fn units_until(
         self,
         mut is_before: impl FnMut(KeyPage<'_>, usize) -> Result<bool>,

@@ -3,14 +3,15 @@
 //! Eight bytes after the table's common prefix do not distinguish the pages of URLs, paths, or ids
 //! that follow a tenant's name. Hundreds of pages begin with the same eight bytes, and a search
 //! that compares their first keys waits for several pages, one after the other. Consecutive units
-//! with equal heads are a *tie*. Each has a second number: how many bytes all first keys of the tie
-//! share after the head, and the six bytes that follow. A tie is thus searched like the fence,
-//! without reading a data page. Units that tie again have another level of tie heads.
+//! with equal heads are a *tie*. Each has a second number, which combines the number of bytes that
+//! all first keys of the tie share after the head with the six bytes that follow. A tie is thus
+//! searched like the fence, without reading a data page. Units that tie again have another level of
+//! tie heads.
 //!
-//! [`tie_search`](crate::table::index::tie_search) is the search. Fences of whole separators lost:
-//! they are searched key by key, which costs more than it gains wherever heads do not tie, which is
-//! nearly everywhere. A single level lost, too: in keys made of several parts, such as paths, six
-//! more bytes distinguish only half of the pages.
+//! [`tie_search`](crate::table::index::tie_search) is the search. Rejected: fences of whole
+//! separators, because they are searched key by key, which costs more than it gains wherever heads
+//! do not tie, which is nearly everywhere. Also rejected: a single level, because in keys made of
+//! several parts, such as paths, six more bytes distinguish only half of the pages.
 //!
 //! Invariant: within a tie, tie heads ascend. If a unit's tie head is less than a key's, the unit's
 //! first key is less than the key, provided that the key has the common bytes.
@@ -24,35 +25,35 @@ use crate::table::index::first_keys::FirstKeys;
 use crate::table::page::bits::{head_of, load, low32};
 use crate::table::page::layout::{Flaw, page_kind};
 
-/// Most levels of a table. URLs and paths of a few parts take two or three.
+/// Maximum number of levels in a table. URLs and paths of a few parts take two or three.
 pub(crate) const LEVELS_MAX: u32 = 8;
-/// Key bytes in a tie head.
+/// Number of key bytes in a tie head.
 const TIE_BYTES: usize = 6;
-/// Shift of the number of common bytes, which is above those.
+/// Shift of the number of common bytes, which is stored above the key bytes.
 const ALIKE_SHIFT: u32 = 48;
 const _: () = assert!(8 * TIE_BYTES == ALIKE_SHIFT as usize);
-/// Largest number of common bytes; keys that share more may have equal tie heads.
+/// Maximum number of common bytes; keys that share more may have equal tie heads.
 pub(crate) const ALIKE_MAX: usize = 0xfffe;
-/// The tie head of units of whose first keys the writer kept too little.
+/// Tie head of a unit if the writer kept too little of its first key.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
 /// A level, which takes 0.2 % of the table, is written if at least one unit in this many is in a
 /// tie.
 const UNITS_FOR_ONE_TIED: usize = 16;
 
-/// The tie head of `key` among units that share `alike` bytes after their last head, which ends at
-/// `at`.
+/// Returns the tie head of `key` among units that share `alike` bytes after their last head, which
+/// ends at `at`.
 #[inline]
 pub(crate) fn tie_head(key: &[u8], at: usize, alike: usize) -> u64 {
     (alike as u64) << ALIKE_SHIFT | head_of(key, at + alike, TIE_BYTES)
 }
 
-/// Bytes that the units of a tie share after their last head.
+/// Returns the number of bytes that the units of a tie share after their last head.
 #[inline]
 pub(crate) fn alike(tie: u64) -> usize {
     (tie >> ALIKE_SHIFT) as usize
 }
 
-/// Where a tie head ends that begins at `at` with `alike` common bytes.
+/// Returns the end of a tie head that starts at `at` and has `alike` common bytes.
 #[inline]
 pub(crate) fn end_of(at: usize, alike: usize) -> usize {
     at + alike + TIE_BYTES
@@ -62,25 +63,27 @@ pub(crate) fn end_of(at: usize, alike: usize) -> usize {
 #[derive(Clone, Debug)]
 struct Tie {
     units: Range<usize>,
-    /// Where the last head ends in their first keys.
+    /// End of the last head in the units' first keys.
     at: usize,
-    /// Bytes that they share after that; `None` if fewer than six are known of some key.
+    /// Number of bytes that the units share after that; `None` if fewer than six are known of some
+    /// key.
     alike: Option<usize>,
 }
 
-/// What is known of a unit's first key.
+/// Known properties of a unit's first key.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// Bytes shared with the key before.
+    /// Number of bytes shared with the previous key.
     shared: usize,
-    /// Bytes that are kept; unbounded if all are.
+    /// Number of bytes that are kept; unbounded if all are.
     bytes: usize,
     /// Length of the key; unbounded if not all bytes are kept.
     len: usize,
 }
 
-/// The tie heads of all units, level by level; 0 for units that are in no tie. No levels if too few
-/// units are in one. `prefix` is the number of bytes common to all keys of the table.
+/// Returns the tie heads of all units, level by level; 0 for units that are in no tie. Returns no
+/// levels if too few units are in a tie. `prefix` is the number of bytes common to all keys of the
+/// table.
 pub(crate) fn levels_of(keys: &FirstKeys, heads: &[u64], prefix: usize) -> Vec<Vec<u64>> {
     let mut known = Vec::with_capacity(heads.len());
     keys.walk(|key| {
@@ -125,7 +128,7 @@ pub(crate) fn levels_of(keys: &FirstKeys, heads: &[u64], prefix: usize) -> Vec<V
     levels
 }
 
-/// One level of tie heads.
+/// Returns one level of tie heads.
 fn level_of(keys: &FirstKeys, ties: &[Tie], units: usize) -> Vec<u64> {
     let mut level = Vec::with_capacity(units);
     let mut ties = ties.iter().peekable();
@@ -142,7 +145,7 @@ fn level_of(keys: &FirstKeys, ties: &[Tie], units: usize) -> Vec<u64> {
 }
 
 impl Tie {
-    /// Adds the subsets of its units whose `heads`, which end at `at`, are equal.
+    /// Adds the subsets of the tie's units whose `heads`, which end at `at`, are equal.
     fn split(&self, heads: &[u64], at: usize, known: &[Known], out: &mut Vec<Tie>) {
         let mut start = self.units.start;
         for same in heads[self.units.clone()].chunk_by(|a, b| a == b) {
@@ -158,8 +161,8 @@ impl Tie {
             }
             let bytes = known.iter().map(|known| known.bytes).min();
             let last_start = bytes.unwrap_or(0).saturating_sub(TIE_BYTES);
-            // What the first key shares with its predecessor, which is outside the tie, does not
-            // count.
+            // The bytes that the first key shares with its predecessor, which is outside the tie,
+            // do not count.
             let shared = known[1..].iter().map(|known| known.shared).min();
             let common = shared.unwrap_or(0).min(last_start).saturating_sub(at);
             out.push(Tie {
@@ -171,12 +174,12 @@ impl Tie {
     }
 }
 
-/// Pages of one level of tie heads for this many units.
+/// Returns the number of pages that one level of tie heads takes for this many units.
 pub(crate) fn pages_of_level(units: u32) -> u32 {
     units.div_ceil(low32(HEADS_PER_PAGE))
 }
 
-/// The units whose tie heads are on page `index` of a level, in a table with `units`.
+/// Returns the units whose tie heads are on page `index` of a level, in a table with `units`.
 pub(crate) fn units_of(index: u32, units: u32) -> Range<u32> {
     let per_page = low32(HEADS_PER_PAGE);
     let first = index.saturating_mul(per_page).min(units);

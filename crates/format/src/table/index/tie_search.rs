@@ -21,13 +21,13 @@ use crate::table::index::tie_build::{LEVELS_MAX, UNKNOWN, alike, end_of, tie_hea
 use crate::table::page::bits::low32;
 use crate::table::read::reader::PageReader;
 
-/// Where a key leads to in a tie.
+/// Position of a key in a tie.
 #[derive(Clone, Debug)]
 pub(crate) struct TiePosition {
-    /// The units whose heads all equal the key's: their first keys must be compared with it. If
-    /// there are none, an empty range after the units that are less than the key.
+    /// The units whose heads all equal the key's: their first keys must be compared with the key.
+    /// If there are none, an empty range after the units that are less than the key.
     pub(crate) same: Range<u32>,
-    /// How far into the last unit before `same.end` the key likely lies, in 4096ths.
+    /// Likely position of the key in the last unit before `same.end`, in 4096ths.
     pub(crate) share: u32,
 }
 
@@ -51,15 +51,15 @@ impl<'r, 't> TieSearch<'r, 't> {
         TieSearch { reader }
     }
 
-    /// The tie head of a unit.
+    /// Returns the tie head of a unit.
     fn tie_of(self, level: u32, unit: u32) -> Result<u64> {
         let per_page = low32(HEADS_PER_PAGE);
         let bytes = self.reader.ties_page(level, unit / per_page)?;
         Ok(fence::head_at(&bytes, (unit % per_page) as usize))
     }
 
-    /// End of the units of `tie` whose tie head is not greater than `head`, counted from the
-    /// table's first unit.
+    /// Returns the end of the units of `tie` whose tie head is not greater than `head`, counted
+    /// from the table's first unit.
     fn ties_up_to(self, level: u32, tie: &Range<u32>, head: u64) -> Result<u32> {
         debug_assert!(!tie.is_empty());
         let per_block = low32(BLOCK_HEADS);
@@ -82,8 +82,8 @@ impl<'r, 't> TieSearch<'r, 't> {
         Ok(first + low32(found))
     }
 
-    /// Where the key leads to in `tie`, whose units all have the key's head; `visit` is called for
-    /// each level.
+    /// Returns the position of the key in `tie`, whose units all have the key's head, and calls
+    /// `visit` for each level.
     fn descend(
         self,
         tie: Range<u32>,
@@ -132,13 +132,13 @@ impl<'r, 't> TieSearch<'r, 't> {
         })
     }
 
-    /// Where the key leads to in `tie`, whose units all have the key's head.
+    /// Returns the position of the key in `tie`, whose units all have the key's head.
     pub(crate) fn position(self, tie: Range<u32>, key: &[u8]) -> Result<TiePosition> {
         self.descend(tie, key, drop)
     }
 
-    /// The units of `tie` whose first keys must be compared with `key`. If there are none, an empty
-    /// range after the units that are less than the key.
+    /// Returns the units of `tie` whose first keys must be compared with `key`. If there are none,
+    /// returns an empty range after the units that are less than the key.
     pub(crate) fn narrow(self, tie: Range<u32>, key: &[u8]) -> Result<Range<u32>> {
         let mut levels: [TieLevel; LEVELS_MAX as usize] = Default::default();
         let mut count = 0;

@@ -1,13 +1,13 @@
-//! Small integer helpers: widths, narrowing that cannot lose, heads of keys.
+//! Small integer helpers: widths, lossless narrowing, heads of keys.
 //!
-//! A head is a number made of the first bytes of a key's suffix, big-endian, so that numbers order
+//! A head is a number made of the first bytes of a key's suffix, big-endian, so that numbers sort
 //! as the bytes do. Heads are stored little-endian in the smallest width that holds their range.
 
 use std::cmp::Ordering;
 
 use cairndb_base::head::head_behind;
 
-/// `value` as `u8`. Callers have bounded it.
+/// Returns `value` as `u8`; callers guarantee that it fits.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the mask keeps what fits")]
 pub(crate) fn low8(value: usize) -> u8 {
@@ -15,7 +15,7 @@ pub(crate) fn low8(value: usize) -> u8 {
     (value & 0xff) as u8
 }
 
-/// `value` as `u16`. Callers have bounded it by a page's size.
+/// Returns `value` as `u16`; callers guarantee that it is bounded by a page's size.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the mask keeps what fits")]
 pub(crate) fn low16(value: usize) -> u16 {
@@ -23,7 +23,8 @@ pub(crate) fn low16(value: usize) -> u16 {
     (value & 0xffff) as u16
 }
 
-/// `value` as `u32`. Callers have bounded it by the limits on keys, values and files.
+/// Returns `value` as `u32`; callers guarantee that it is bounded by the limits on keys, values and
+/// files.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the mask keeps what fits")]
 pub(crate) fn low32(value: usize) -> u32 {
@@ -31,7 +32,7 @@ pub(crate) fn low32(value: usize) -> u32 {
     (value & 0xffff_ffff) as u32
 }
 
-/// Bytes per item (0, 1, 2, 4 or 8) for numbers up to `range`.
+/// Returns the bytes per item (0, 1, 2, 4 or 8) for numbers up to `range`.
 #[inline]
 pub(crate) fn width_of(range: u64) -> usize {
     const WIDTHS: [u8; 9] = [0, 1, 2, 4, 4, 8, 8, 8, 8];
@@ -39,7 +40,7 @@ pub(crate) fn width_of(range: u64) -> usize {
     usize::from(WIDTHS[bytes])
 }
 
-/// The `bytes` (0 to 8) bytes of `key` from `at` on as a number, padded with zeros.
+/// Returns the `bytes` (0 to 8) bytes of `key` from `at` on as a number, padded with zeros.
 #[inline]
 pub(crate) fn head_of(key: &[u8], at: usize, bytes: usize) -> u64 {
     if bytes == 0 {
@@ -48,7 +49,7 @@ pub(crate) fn head_of(key: &[u8], at: usize, bytes: usize) -> u64 {
     head_behind(key, at) >> (64 - 8 * bytes)
 }
 
-/// Eight bytes, the first `bytes` of which are those of `head`.
+/// Returns eight bytes, the first `bytes` of which are those of `head`.
 #[inline]
 pub(crate) fn head_bytes(head: u64, bytes: usize) -> [u8; 8] {
     if bytes == 0 {
@@ -57,7 +58,7 @@ pub(crate) fn head_bytes(head: u64, bytes: usize) -> [u8; 8] {
     (head << (64 - 8 * bytes)).swap_bytes().to_le_bytes()
 }
 
-/// Bytewise order of two keys, eight bytes at a time; a builder compares every entry.
+/// Compares two keys bytewise, eight bytes at a time; a builder compares every entry.
 #[inline]
 pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -74,13 +75,13 @@ pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     a[words..].cmp(&b[words..])
 }
 
-/// Length of the common prefix of two keys.
+/// Returns the length of the common prefix of two keys.
 #[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// Length of the common suffix of two keys.
+/// Returns the length of the common suffix of two keys.
 #[inline]
 pub(crate) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let pairs = a.iter().rev().zip(b.iter().rev());
@@ -110,7 +111,7 @@ pub(crate) fn load(bytes: &[u8], at: u32, width: u8, index: usize) -> u64 {
     }
 }
 
-/// Item `index` of a `u16` column at `at`.
+/// Returns item `index` of a `u16` column at `at`.
 #[inline]
 pub(crate) fn load16(bytes: &[u8], at: u32, index: usize) -> usize {
     let at = at as usize + 2 * index;
@@ -120,7 +121,7 @@ pub(crate) fn load16(bytes: &[u8], at: u32, index: usize) -> usize {
         .map_or(0, |chunk| usize::from(u16::from_le_bytes(*chunk)))
 }
 
-/// Start and end of item `index` of a `u16` column of ends at `at`.
+/// Returns the start and end of item `index` of a `u16` column of ends at `at`.
 #[inline]
 pub(crate) fn load_span(bytes: &[u8], at: u32, index: usize) -> (usize, usize) {
     if index == 0 {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The range; empty at first.
+/// Range of entries; empty at first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EntryRange {
     first: usize,
@@ -10,7 +10,7 @@ pub(crate) struct EntryRange {
 }
 
 impl EntryRange {
-    /// A range of these entries.
+    /// Returns a range of these entries.
     pub(crate) fn of(entries: &Range<usize>) -> EntryRange {
         EntryRange {
             first: entries.start,
@@ -18,19 +18,20 @@ impl EntryRange {
         }
     }
 
-    /// Whether an entry is in the range.
+    /// Returns whether an entry is in the range.
     #[inline]
     pub(crate) fn holds(self, index: usize) -> bool {
         self.place(index) < self.count
     }
 
-    /// Position of an entry in the range; some number past its end if the entry is not in it.
+    /// Returns the position of an entry in the range, or some number past its end if the entry is
+    /// not in it.
     #[inline]
     pub(crate) fn place(self, index: usize) -> usize {
         index.wrapping_sub(self.first)
     }
 
-    /// The entries.
+    /// Returns the entries.
     #[inline]
     pub(crate) fn entries(self) -> Range<usize> {
         self.first..self.first + self.count

@@ -5,7 +5,8 @@ use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
 
 use crate::table::page::layout::{HEADER_BYTES, page_kind, u32_at};
 
-/// Number of pages of the extent with this first page, from its header alone; 1 for any other page.
+/// Returns the number of pages of the extent with this first page, from its header alone; 1 for any
+/// other page.
 pub(crate) fn pages_of(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<HEADER_BYTES>() {
         Some(header) if header[4] == page_kind::EXTENT => {

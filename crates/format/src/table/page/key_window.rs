@@ -20,7 +20,7 @@ const ENDS_BYTES: usize = 32;
 /// The loop writes this many bytes per key, whatever its length.
 const KEY_WORDS_BYTES: usize = ENDS_BYTES + 8 + ENDS_BYTES;
 
-/// How to find where a key ends.
+/// Representation of the ends of the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Lengths {
     /// All keys have this length.
@@ -36,20 +36,20 @@ pub(crate) struct KeyWindow {
     /// The keys, followed by spare room.
     bytes: Vec<u8>,
     lengths: Lengths,
-    /// Where the first key begins and where each ends, unless all have one length.
+    /// Start of the first key and end of each key, unless all have one length.
     ends: Vec<u32>,
     /// The entries whose keys are decoded.
     decoded: EntryRange,
 }
 
 impl KeyWindow {
-    /// Whether the key of an entry is decoded.
+    /// Returns whether the key of an entry is decoded.
     #[inline]
     pub(crate) fn holds(&self, index: usize) -> bool {
         self.decoded.holds(index)
     }
 
-    /// The entries whose keys are decoded.
+    /// Returns the entries whose keys are decoded.
     #[inline]
     pub(crate) fn entries(&self) -> Range<usize> {
         self.decoded.entries()
@@ -61,7 +61,7 @@ impl KeyWindow {
         self.decoded.forget();
     }
 
-    /// The key of an entry, which must be decoded.
+    /// Returns the key of an entry, which must be decoded.
     #[inline]
     pub(crate) fn key(&self, index: usize) -> &[u8] {
         debug_assert!(self.decoded.holds(index));
@@ -75,13 +75,13 @@ impl KeyWindow {
         }
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
     }
 
-    /// Replaces the window by the keys of some entries of a page. Leaves it empty if they need more
-    /// than `most` bytes.
+    /// Replaces the window with the keys of some entries of a page. Leaves it empty if they need
+    /// more than `most` bytes.
     pub(crate) fn decode(&mut self, page: &Page<'_, '_>, entries: &Range<usize>, most: usize) {
         let layout = page.layout;
         let key_len =
@@ -155,7 +155,7 @@ impl KeyWindow {
         for index in entries.clone() {
             let (head_len, tail) = (page.head_len(index), page.tail(index));
             let end = at + prefix.len() + head_len + tail.len();
-            // Never past the room, which only damage can make too small.
+            // Never writes past the room, which only damage can make too small.
             let Some(rest) = self.bytes.get_mut(at..) else {
                 break;
             };
@@ -186,7 +186,7 @@ struct Heads<'p> {
     ending: &'p [u8],
     key_len: usize,
     base: u64,
-    /// Bits above the head's.
+    /// Number of bits above the head.
     shift: usize,
 }
 
@@ -218,7 +218,7 @@ impl Heads<'_> {
     }
 }
 
-/// The first bytes of a prefix or ending, padded with zeros.
+/// Returns the first bytes of a prefix or ending, padded with zeros.
 fn padded(prefix: &[u8]) -> [u8; ENDS_BYTES] {
     let mut padded = [0; ENDS_BYTES];
     for (slot, byte) in padded.iter_mut().zip(prefix) {

@@ -14,7 +14,7 @@ use crate::table::page::bits::{load, load_span, load16, low32};
 
 /// Length of the header of a data page or extent.
 pub(crate) const HEADER_BYTES: usize = 40;
-/// The same as `u32`, for column offsets.
+/// Like [`HEADER_BYTES`], but as `u32`, for column offsets.
 pub(crate) const HEADER_END: u32 = 40;
 
 /// The kind of a page, at offset 4.
@@ -49,14 +49,14 @@ pub(crate) mod flag {
     pub(crate) const RAWS: u8 = 16;
     /// Stored lengths differ: a column of value ends.
     pub(crate) const ENDS: u8 = 32;
-    /// All keys have one length and end alike: the ending is stored once, after the prefix, and
-    /// heads hold everything between.
+    /// All keys have one length and the same ending, which is stored once, after the prefix. Heads
+    /// hold everything between.
     pub(crate) const ENDING: u8 = 64;
     /// All flags that this version knows.
     pub(crate) const ALL: u8 = 127;
 }
 
-/// How the values of one page are stored.
+/// Storage of the values of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ValueMode {
@@ -70,7 +70,7 @@ pub(crate) enum ValueMode {
     Dictionary = 3,
 }
 
-/// Why this version cannot read a page.
+/// Reason why this version cannot read a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// No version writes this.
@@ -130,7 +130,7 @@ pub(crate) fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
 
 #[inline]
 fn kind_of(number: u8) -> Result<Kind, Flaw> {
-    // The checksum was right, so a newer version wrote this unassigned kind.
+    // The checksum matched, so a newer version wrote this unassigned kind.
     Kind::from_u8(number).ok_or(Flaw::TooNew("kind of entry"))
 }
 
@@ -308,13 +308,13 @@ impl Layout {
         })
     }
 
-    /// Whether a column or other property is present; with several bits, whether any is.
+    /// Returns whether a column or other property is present; with several bits, whether any is.
     #[inline]
     pub(crate) fn has(&self, bit: u8) -> bool {
         self.flags & bit != 0
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.count as usize
@@ -358,7 +358,7 @@ impl Layout {
             8 => u64::MAX,
             bytes => (1u64 << (8 * bytes)) - 1,
         };
-        // They ascend: if the last fits, all do.
+        // The heads ascend: if the last fits, all do.
         let last = self.ascending_heads(bytes);
         let fits = last.and_then(|last| self.base_head.checked_add(last));
         if fits.is_none_or(|head| head > limit) {
@@ -374,9 +374,9 @@ impl Layout {
         Ok(())
     }
 
-    /// The last head's distance from the first, or `None` if heads do not ascend. Each width has a
-    /// loop of its own: every page is checked during a first scan, which was considerably slower
-    /// when the width was chosen anew for each head.
+    /// Returns the last head's distance from the first, or `None` if heads do not ascend. Each
+    /// width has a loop of its own: every page is checked during a first scan, which was
+    /// considerably slower when the width was chosen anew for each head.
     fn ascending_heads(&self, bytes: &[u8]) -> Option<u64> {
         fn last<const WIDTH: usize>(
             heads: &[u8],
@@ -398,7 +398,7 @@ impl Layout {
         }
     }
 
-    /// Total length of the tails; 0 in a page whose heads are whole suffixes.
+    /// Returns the total length of the tails; 0 in a page whose heads are whole suffixes.
     fn validate_tails(&self, bytes: &[u8]) -> Result<usize, Flaw> {
         let mut tails = 0;
         if !self.has(flag::HEAD_LENS) && !self.has(flag::TAILS) {
@@ -437,7 +437,7 @@ impl Layout {
         let (stored_len, raw_len) = (self.stored_len as usize, self.raw_len as usize);
         let mut at = 0;
         if !self.has(flag::ENDS) && !self.has(flag::RAWS) {
-            // All lengths are equal, and one comparison decides.
+            // All lengths are equal, so one comparison decides.
             if longer(stored_len, raw_len) {
                 return Err(Flaw::Damaged("value ends are out of order"));
             }
@@ -494,5 +494,5 @@ impl Layout {
     }
 }
 
-/// Most raw bytes of one group: bounds what one get from a highly compressible page costs.
+/// Maximum raw bytes of one group: bounds the cost of one get from a highly compressible page.
 pub(crate) const GROUP_RAW_BYTES_MAX: usize = 64 << 10;

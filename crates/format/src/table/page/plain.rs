@@ -1,11 +1,11 @@
-//! Columns of a plain data page: what a point lookup needs of its header, read without placing all
-//! columns.
+//! Columns of a plain data page: the header fields that a point lookup needs, read without locating
+//! all columns.
 //!
 //! Most pages are plain. Keys are prefix, head and perhaps the page's ending; they have no tails
 //! and no lengths of their own. All entries are of one kind, which is not merge, and values are
 //! stored one by one. [`Layout`](super::layout::Layout) reads pages of every sort and costs more.
 //!
-//! Nothing here judges whether bytes are right: the page has been checked.
+//! Nothing here checks the bytes: the page has already been checked.
 
 use cairndb_base::head::behind_prefix;
 use cairndb_base::limits::PAGE_BYTES;
@@ -24,7 +24,7 @@ pub(crate) type PageBytes = [u8; PAGE_BYTES];
 pub(crate) struct PlainColumns {
     pub(crate) count: usize,
     prefix_len: usize,
-    /// Bytes of the ending, 0 where there is none.
+    /// Number of bytes of the ending; 0 if there is none.
     ending_len: usize,
     head_bytes: usize,
     head_width: usize,
@@ -90,7 +90,7 @@ impl PlainColumns {
         HEADER_BYTES + self.prefix_len + self.ending_len
     }
 
-    /// The index of the first entry at or after `key`, and whether its key equals `key`.
+    /// Returns the index of the first entry at or after `key`, and whether its key equals `key`.
     #[inline]
     pub(crate) fn search(&self, page: &PageBytes, key: &[u8]) -> (usize, bool) {
         let prefix_end = HEADER_BYTES + self.prefix_len;
@@ -114,8 +114,8 @@ impl PlainColumns {
         if tail.is_empty() && self.ending_len == 0 {
             return (index, true);
         }
-        // All keys of the page end alike, and each has a head of its own, shared by its versions
-        // only.
+        // All keys of the page have the same ending, and each has a head of its own, shared by its
+        // versions only.
         let ending = page.get(prefix_end..self.heads_at()).unwrap_or_default();
         let order = ending.cmp(tail);
         if order.is_lt() {
@@ -152,7 +152,7 @@ impl PlainColumns {
         Some((columns, index))
     }
 
-    /// Sequence number and kind of an entry.
+    /// Returns the sequence number and kind of an entry.
     #[inline]
     pub(crate) fn mark(&self, page: &PageBytes, index: usize) -> EntryMark {
         let mut seq = self.base_seq;
@@ -164,7 +164,7 @@ impl PlainColumns {
         EntryMark { seq, kind }
     }
 
-    /// Bytes of a column of 16-bit numbers; 0 if the page does not have it.
+    /// Returns the size in bytes of a column of 16-bit numbers, or 0 if the page does not have it.
     #[inline]
     fn column(&self, bit: u8) -> usize {
         if self.flags & bit == 0 {
@@ -195,7 +195,8 @@ impl PlainColumns {
         append_parts(key, [prefix, &head[..self.head_bytes], ending]);
     }
 
-    /// Start and end of an entry's stored value in the page, and the length of the decoded value.
+    /// Returns the start and end of an entry's stored value in the page, and the length of the
+    /// decoded value.
     #[inline]
     pub(crate) fn value_of(&self, page: &PageBytes, index: usize) -> (usize, usize, usize) {
         let ends_at = self.seqs_at() + self.count * self.seq_width;

@@ -22,7 +22,7 @@ pub(crate) struct Shape {
     pub(crate) key_len_max: usize,
     pub(crate) key_bytes: usize,
     pub(crate) tails: usize,
-    /// Bytes that all keys end with, stored once; there are no tails then.
+    /// Number of bytes that all keys end with, stored once; there are no tails then.
     pub(crate) ending: usize,
     pub(crate) seq_min: SeqNo,
     pub(crate) seq_max: SeqNo,
@@ -49,7 +49,7 @@ impl Shape {
         width_of(self.seq_max - self.seq_min)
     }
 
-    /// Bytes of everything except the values.
+    /// Returns the number of bytes of everything except the values.
     pub(crate) fn bytes_before_values(&self, mode: ValueMode) -> usize {
         let grouped = mode == ValueMode::Groups;
         let raws = self.raws_differ && (self.encoded || grouped);
@@ -63,12 +63,12 @@ impl Shape {
         HEADER_BYTES + self.prefix + self.ending + self.tails + self.count * entry
     }
 
-    /// Encoded size of a page of entries stored alone.
+    /// Returns the encoded size of a page of entries stored alone.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes_before_values(ValueMode::Each) + self.values
     }
 
-    /// What one more entry of the same sort would add. Its key is as long as all others.
+    /// Returns what one more entry of the same sort would add, if its key is as long as all others.
     pub(crate) fn step(&self) -> Step {
         let width = self.head_width();
         let tail = self
@@ -97,11 +97,11 @@ impl Shape {
 /// its stored value. Cached so that it need not be computed from the whole shape for every entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Step {
-    /// Bytes of the page.
+    /// Size of the page in bytes.
     pub(crate) used: usize,
-    /// Bytes that the entry adds besides its stored value.
+    /// Number of bytes that the entry adds besides its stored value.
     pub(crate) entry: usize,
-    /// Those of them that follow the head of its key.
+    /// Number of those bytes that follow the head of its key.
     pub(crate) tail: usize,
     /// The largest distance from the first head that keeps the width of the heads.
     pub(crate) head_range: u64,

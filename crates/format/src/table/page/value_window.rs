@@ -15,20 +15,20 @@ use crate::table::page::values::{PageValues, value_at};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ValueWindow {
     bytes: Vec<u8>,
-    /// Where the first value begins in `bytes`, and where each ends.
+    /// Start of the first value in `bytes`, and end of each value.
     ends: Vec<u32>,
     /// The entries whose values are decoded.
     decoded: EntryRange,
 }
 
 impl ValueWindow {
-    /// Whether the value of an entry is decoded.
+    /// Returns whether the value of an entry is decoded.
     #[inline]
     pub(crate) fn holds(&self, index: usize) -> bool {
         self.decoded.holds(index)
     }
 
-    /// The entries whose values are decoded.
+    /// Returns the entries whose values are decoded.
     #[inline]
     pub(crate) fn entries(&self) -> Range<usize> {
         self.decoded.entries()
@@ -40,7 +40,7 @@ impl ValueWindow {
         self.decoded.forget();
     }
 
-    /// Replaces the window by some of a page's values, which must be whole groups if values are
+    /// Replaces the window with some of a page's values, which must be whole groups if values are
     /// grouped. `dictionary` is the table's.
     pub(crate) fn decode(
         &mut self,
@@ -62,13 +62,13 @@ impl ValueWindow {
         Ok(())
     }
 
-    /// The value of an entry; empty if it is not decoded.
+    /// Returns the value of an entry; empty if it is not decoded.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &[u8] {
         value_at(&self.bytes, &self.ends, self.decoded.place(index))
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
     }

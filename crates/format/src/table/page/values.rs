@@ -28,7 +28,8 @@ pub(crate) enum Stored<'a> {
     Grouped,
 }
 
-/// Item `index` of consecutive `values`. `ends` has where the first begins and where each ends.
+/// Returns item `index` of consecutive `values`. `ends` holds the start of the first and the end of
+/// each.
 #[inline]
 pub(crate) fn value_at<'v>(values: &'v [u8], ends: &[u32], index: usize) -> &'v [u8] {
     let ends = ends.get(index..).and_then(|ends| ends.first_chunk());
@@ -50,7 +51,7 @@ pub(crate) struct PageValues<'a, 'l> {
 }
 
 impl<'a, 'l> Page<'a, 'l> {
-    /// The page's values.
+    /// Returns the page's values.
     #[inline]
     pub(crate) fn values(&self) -> PageValues<'a, 'l> {
         PageValues {
@@ -70,7 +71,7 @@ impl<'a> PageValues<'a, '_> {
         }
     }
 
-    /// Where the stored bytes of a value are, unless it is part of a group.
+    /// Returns the position of a value's stored bytes, unless it is part of a group.
     #[inline]
     fn stored_span(&self, index: usize) -> (usize, usize) {
         let at = self.layout.values_at as usize;
@@ -83,7 +84,7 @@ impl<'a> PageValues<'a, '_> {
         }
     }
 
-    /// The value of an entry as stored.
+    /// Returns the value of an entry as stored.
     #[inline]
     pub(crate) fn stored(&self, index: usize) -> Stored<'a> {
         if self.layout.mode == ValueMode::Groups {
@@ -133,7 +134,7 @@ impl<'a> PageValues<'a, '_> {
         }
     }
 
-    /// Total raw length of some values.
+    /// Returns the total raw length of some values.
     pub(crate) fn raw_total(&self, entries: &Range<usize>) -> usize {
         if self.layout.mode == ValueMode::Raw {
             let stored = self.stored_span_of(entries);
@@ -145,7 +146,8 @@ impl<'a> PageValues<'a, '_> {
         }
     }
 
-    /// Where the stored bytes of some values are in the page. They must not be grouped.
+    /// Returns the position in the page of the stored bytes of some values, which must not be
+    /// grouped.
     pub(crate) fn stored_span_of(&self, entries: &Range<usize>) -> Range<usize> {
         if entries.is_empty() {
             return 0..0;
@@ -156,7 +158,7 @@ impl<'a> PageValues<'a, '_> {
     }
 
     /// Appends the values of some entries, which must be whole groups if values are grouped. `ends`
-    /// receives where the first begins in `out` and where each of them ends. `dictionary` is the
+    /// receives the start in `out` of the first value and the end of each. `dictionary` is the
     /// table's.
     pub(crate) fn several_into(
         &self,
@@ -170,7 +172,8 @@ impl<'a> PageValues<'a, '_> {
         if self.layout.mode == ValueMode::Groups {
             return self.groups_into(entries, out, ends);
         }
-        // No more than the stored bytes can decode to: the lengths have not been checked yet.
+        // Reserves no more than the stored bytes can decode to: the lengths have not been checked
+        // yet.
         let room = raw_len_max(self.stored_span_of(entries).len());
         out.reserve(self.raw_total(entries).min(room));
         if self.layout.mode == ValueMode::Raw && !self.layout.has(flag::ENDS) {
@@ -198,7 +201,7 @@ impl<'a> PageValues<'a, '_> {
         Ok(())
     }
 
-    /// Whether each value is encoded alone, all with one stored length and one raw length.
+    /// Returns whether each value is encoded alone, all with one stored length and one raw length.
     fn is_encoded_alike(&self) -> bool {
         let layout = self.layout;
         layout.mode == ValueMode::Each
@@ -207,8 +210,8 @@ impl<'a> PageValues<'a, '_> {
             && layout.stored_len != layout.raw_len
     }
 
-    /// As [`PageValues::several_into`], for values that [`PageValues::is_encoded_alike`] accepts:
-    /// offsets and sorts need not be computed one by one.
+    /// Like [`PageValues::several_into`], but for values that [`PageValues::is_encoded_alike`]
+    /// accepts: offsets and sorts need not be computed one by one.
     fn encoded_into(
         &self,
         entries: &Range<usize>,
@@ -223,7 +226,7 @@ impl<'a> PageValues<'a, '_> {
         Ok(())
     }
 
-    /// As [`PageValues::several_into`], for consecutive raw values of one length.
+    /// Like [`PageValues::several_into`], but for consecutive raw values of one length.
     fn raw_into(
         &self,
         entries: &Range<usize>,
@@ -237,7 +240,7 @@ impl<'a> PageValues<'a, '_> {
         Ok(())
     }
 
-    /// As [`PageValues::several_into`], for whole groups.
+    /// Like [`PageValues::several_into`], but for whole groups.
     fn groups_into(
         &self,
         entries: &Range<usize>,
@@ -261,13 +264,13 @@ impl<'a> PageValues<'a, '_> {
         Ok(())
     }
 
-    /// The group of an entry's value. `None` if a damaged page has none.
+    /// Returns the group of an entry's value. `None` if a damaged page has none.
     fn group_of(&self, index: usize) -> Option<usize> {
         (0..usize::from(self.layout.groups))
             .find(|group| load16(self.bytes, self.layout.groups_at, 2 * group) > index)
     }
 
-    /// The entries in the same group; the entry alone if values are not grouped.
+    /// Returns the entries in the same group; the entry alone if values are not grouped.
     pub(crate) fn grouped_with(&self, index: usize) -> Range<usize> {
         let alone = index..index + 1;
         if self.layout.mode != ValueMode::Groups {
@@ -333,7 +336,7 @@ impl<'a> PageValues<'a, '_> {
     }
 }
 
-/// The value itself, decoded into `decoded` if necessary.
+/// Returns the value itself, decoded into `decoded` if necessary.
 pub(crate) fn raw_of<'a>(
     value: ValueIn<'a>,
     decoded: &'a mut Vec<u8>,

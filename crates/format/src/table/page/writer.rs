@@ -26,8 +26,8 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) stored_len: usize,
 }
 
-/// What is kept of an entry besides its key and its stored value. One struct: a vector per field
-/// would be five capacity checks per entry.
+/// Data kept about an entry besides its key and its stored value. This is one struct because a
+/// vector per field would cost five capacity checks per entry.
 #[derive(Clone, Copy, Debug)]
 struct Pushed {
     seq: SeqNo,
@@ -45,7 +45,7 @@ pub(crate) struct PageWriter {
     /// Consecutive stored values; that of an entry not yet pushed may follow them.
     pub(crate) values: Vec<u8>,
     pub(crate) shape: Shape,
-    /// What one more entry of the same sort adds to `shape`.
+    /// Increase of `shape` for one more entry of the same sort.
     step: Step,
     /// Whether keys may be cut into prefix and heads.
     bytewise: bool,
@@ -65,7 +65,7 @@ impl PageWriter {
         self.shape.count == 0
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.keys.capacity() + self.values.capacity() + self.pushed.capacity() * size_of::<Pushed>()
     }
@@ -78,20 +78,20 @@ impl PageWriter {
         &self.keys[start..self.pushed[index].key_end as usize]
     }
 
-    /// The last entry's key and sequence number.
+    /// Returns the last entry's key and sequence number.
     #[inline]
     pub(crate) fn last(&self) -> Option<(&[u8], SeqNo)> {
         let seq = self.pushed.last()?.seq;
         Some((self.key(self.shape.count - 1), seq))
     }
 
-    /// Bytes of the values pushed.
+    /// Returns the number of bytes of the values pushed.
     #[inline]
     pub(crate) fn values_bytes(&self) -> usize {
         self.shape.values
     }
 
-    /// The shape that this page would have with `entry` added.
+    /// Returns the shape that this page would have with `entry` added.
     #[inline]
     pub(crate) fn shape_with(&self, entry: &NewEntry<'_>) -> Shape {
         let old = &self.shape;
@@ -177,10 +177,10 @@ impl PageWriter {
         };
     }
 
-    /// Length of the ending of the page with `key` added, for the prefix of `shape`: the bytes that
-    /// all keys end with, if they have one length and a head holds everything between. Ids followed
-    /// by constant bytes then have heads of one or two bytes instead of eight and a tail, which
-    /// would take up to a third of the page.
+    /// Returns the length of the ending of the page with `key` added, for the prefix of `shape`:
+    /// the bytes that all keys end with, if they have one length and a head holds everything
+    /// between. Ids followed by constant bytes then have heads of one or two bytes instead of eight
+    /// and a tail, which would take up to a third of the page.
     #[inline]
     fn ending_with(&self, shape: &Shape, key: &[u8]) -> usize {
         let (old, first) = (&self.shape, self.key(0));
@@ -197,8 +197,8 @@ impl PageWriter {
         ending
     }
 
-    /// The head of a key that has the others' length and prefix and sorts after all of them by its
-    /// head alone.
+    /// Returns the head of a key that has the others' length and prefix and sorts after all of them
+    /// by its head alone.
     #[inline]
     pub(crate) fn head_behind(&self, key: &[u8]) -> Option<u64> {
         let shape = &self.shape;
@@ -261,7 +261,7 @@ impl PageWriter {
 
     #[expect(
         clippy::inline_always,
-        reason = "called for each entry; as a call it would save all registers"
+        reason = "called for each entry; an actual call would save all registers"
     )]
     #[inline(always)]
     fn push_columns(&mut self, entry: &NewEntry<'_>) {
@@ -301,7 +301,7 @@ impl PageWriter {
         }
     }
 
-    /// The mode of values stored alone, some of which are `encoded` if so.
+    /// Returns the mode of values stored alone; `encoded` states whether some are encoded.
     pub(crate) fn alone_mode(&self, encoded: bool) -> ValueMode {
         match (encoded, self.with_dictionary) {
             (false, _) => ValueMode::Raw,
@@ -380,7 +380,7 @@ impl PageWriter {
         }
         out.extend_from_slice(values);
         let used = out.len() - start;
-        assert!(used <= PAGE_BYTES, "page shape was computed wrong");
+        assert!(used <= PAGE_BYTES, "page shape was computed incorrectly");
         out.resize(start + PAGE_BYTES, 0);
     }
 

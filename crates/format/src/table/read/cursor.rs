@@ -13,8 +13,8 @@
 //! 3. `window.rs`: the rest of a page, borrowed by a scan. `page.rs`: what compactions and merging
 //!    iterators ask about it.
 //!
-//! Rewriting only the head with each step lost: reading the key then loads across the eight bytes
-//! just stored and those before them, and waits until the store has reached the cache.
+//! Rejected: rewriting only the head at each step, because reading the key then loads across the
+//! eight bytes just stored and those before them, and waits until the store has reached the cache.
 
 mod decoded;
 mod page;
@@ -50,12 +50,12 @@ pub struct TableCursor {
     /// The entry of the page.
     index: usize,
     decoded: Decoded,
-    /// Where a seek that has begun leads to.
+    /// Candidate units of a seek that has begun.
     begun: Option<CandidateUnits>,
 }
 
 impl Table {
-    /// A cursor over the table, without a position.
+    /// Returns a cursor over the table, without a position.
     pub fn cursor(self: &Arc<Self>) -> TableCursor {
         TableCursor {
             table: Arc::clone(self),
@@ -77,30 +77,30 @@ impl TableCursor {
         self
     }
 
-    /// Switches to another table, without a position in it. The buffers stay.
+    /// Switches to another table and clears the position. Keeps the buffers.
     pub fn change_table(&mut self, table: &Arc<Table>) {
         self.leave();
         self.walk.restart();
         self.table = Arc::clone(table);
     }
 
-    /// Gives up the position and the page; the buffers stay.
+    /// Clears the position and releases the page; keeps the buffers.
     pub fn release(&mut self) {
         self.leave();
         self.walk.release();
     }
 
-    /// The table that it reads.
+    /// Returns the table that the cursor reads.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// Heap bytes of its buffers.
+    /// Returns the number of heap bytes of the cursor's buffers.
     pub fn memory_bytes(&self) -> usize {
         self.walk.memory_bytes() + self.decoded.memory_bytes()
     }
 
-    /// Whether it is at an entry.
+    /// Returns whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.walk.count() > 0
@@ -121,7 +121,7 @@ impl TableCursor {
     /// once. The cursor has no position until it is moved again.
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     pub fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
         self.begun = Some(self.walk.approach(&self.table, key)?);
@@ -131,10 +131,10 @@ impl TableCursor {
     /// Ends the seek for the same `key` that [`TableCursor::begin_seek`] began.
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     ///
     /// # Panics
-    /// If none was begun, or the cursor was moved since.
+    /// Panics if no seek was begun, or if the cursor has been moved since.
     pub fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let span = self.begun.take().expect("a seek was begun");
         let found = self.walk.enter_at(&self.table, span, key, seq)?;
@@ -149,7 +149,7 @@ impl TableCursor {
     /// Goes to the last entry at or before (key, seq).
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     pub fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.seek(key, seq)?;
         if !self.valid() {
@@ -164,7 +164,7 @@ impl TableCursor {
     /// Goes to the first entry.
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     pub fn first(&mut self) -> Result<()> {
         self.leave();
         let index = self.walk.enter_first(&self.table)?;
@@ -175,7 +175,7 @@ impl TableCursor {
     /// Goes to the last entry.
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     pub fn last(&mut self) -> Result<()> {
         self.leave();
         let index = self.walk.enter_last(&self.table)?;
@@ -183,10 +183,11 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Goes to the next entry; after the last it has no position. Does nothing without a position.
+    /// Goes to the next entry; after the last entry, the cursor has no position. Does nothing
+    /// without a position.
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     #[inline]
     #[expect(
         clippy::should_implement_trait,
@@ -203,11 +204,11 @@ impl TableCursor {
         self.turn_page(true)
     }
 
-    /// Goes to the previous entry; before the first it has no position. Does nothing without a
-    /// position.
+    /// Goes to the previous entry; before the first entry, the cursor has no position. Does nothing
+    /// without a position.
     ///
     /// # Errors
-    /// As [`TableCursor::seek`].
+    /// Same as [`TableCursor::seek`].
     #[inline]
     pub fn prev(&mut self) -> Result<()> {
         if self.index > 0 {
@@ -245,7 +246,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Gives up the position. Returns whether there was one.
+    /// Clears the position. Returns whether there was one.
     fn leave(&mut self) -> bool {
         self.begun = None;
         self.index = 0;
@@ -260,7 +261,7 @@ impl TableCursor {
         self.decoded.begin_streaming(&page, index);
     }
 
-    /// The page around the current entry.
+    /// Returns the page around the current entry.
     #[inline]
     pub fn page(&self) -> CursorPage<'_> {
         CursorPage {
@@ -271,7 +272,7 @@ impl TableCursor {
         }
     }
 
-    /// The current key; empty without a position.
+    /// Returns the current key; empty without a position.
     #[inline]
     pub fn key(&self) -> &[u8] {
         if self.walk.count() == 0 {
@@ -280,7 +281,7 @@ impl TableCursor {
         self.decoded.key(self.index)
     }
 
-    /// The sequence number of the current entry.
+    /// Returns the sequence number of the current entry.
     #[inline]
     pub fn seq(&self) -> SeqNo {
         let layout = self.walk.layout();
@@ -290,7 +291,7 @@ impl TableCursor {
         self.walk.view(&self.table).seq(self.index)
     }
 
-    /// The kind of the current entry.
+    /// Returns the kind of the current entry.
     #[inline]
     pub fn kind(&self) -> Kind {
         let layout = self.walk.layout();
@@ -300,7 +301,8 @@ impl TableCursor {
         layout.kind
     }
 
-    /// The current value, in place or decoded into the cursor's buffer; empty without a position.
+    /// Returns the current value, in place or decoded into the cursor's buffer; empty without a
+    /// position.
     ///
     /// # Errors
     /// `Corruption` if it does not decode.
@@ -322,8 +324,8 @@ impl TableCursor {
         Ok(())
     }
 
-    /// The value that [`TableCursor::load_value`] loaded; a caller may read it while it reads the
-    /// key.
+    /// Returns the value that [`TableCursor::load_value`] loaded; a caller may read it while it
+    /// reads the key.
     #[inline]
     pub fn loaded(&self) -> &[u8] {
         if self.decoded.holds_value(self.index) {
@@ -359,8 +361,8 @@ impl TableCursor {
         outcome.map_err(|flaw| walk.flaw(table, flaw))
     }
 
-    /// Key, mark and value as a compaction takes them: the value verbatim if it is stored alone,
-    /// else decoded. An empty tombstone without a position.
+    /// Returns key, mark and value as a compaction takes them: the value verbatim if it is stored
+    /// alone, else decoded. Returns an empty tombstone without a position.
     ///
     /// # Errors
     /// `Corruption` if the value has to be decoded and does not decode.

@@ -12,31 +12,31 @@
 
 use std::cell::Cell;
 
-/// Upper bound of the counter: keys that passed, less [`REFUSAL`] for each that did not.
+/// Upper bound of the counter: keys that passed, minus [`REFUSAL`] for each that did not.
 const MOST: u8 = 15;
-/// From this count on, the next key is expected to pass.
+/// Count from which the next key is expected to pass.
 const LIKELY: u8 = 8;
-/// Passes that one refusal outweighs: a page found for an absent key costs more than a page found
-/// late, so gets of which a third or more are for absent keys ask filters first.
+/// Number of passes that one refusal outweighs: a page found for an absent key costs more than a
+/// page found late, so gets of which a third or more are for absent keys ask filters first.
 const REFUSAL: u8 = 3;
 
 thread_local! {
     static HITS: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Whether the next get is likely to find its key.
+/// Returns whether the next get is likely to find its key.
 #[inline]
 pub(crate) fn likely() -> bool {
     HITS.get() >= LIKELY
 }
 
-/// Notes that a filter let a key pass.
+/// Records that a filter let a key pass.
 #[inline]
 pub(crate) fn note_pass() {
     HITS.set((HITS.get() + 1).min(MOST));
 }
 
-/// Notes that a filter refused a key.
+/// Records that a filter refused a key.
 #[inline]
 pub(crate) fn note_refusal() {
     HITS.set(HITS.get().saturating_sub(REFUSAL));

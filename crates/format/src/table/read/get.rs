@@ -6,7 +6,7 @@
 //!    one fence block, a search of the candidate page's heads, one value. It serves mapped tables
 //!    in bytewise order whose pages have been checked and are plain (`page/plain.rs`), which is
 //!    nearly every get, and takes fewer than half of the general path's instructions, because it
-//!    does not place all columns of the page.
+//!    does not locate all columns of the page.
 //! 2. *Known page* ([`CandidatePage::search`]): the fast path found the only page that can hold the
 //!    key, but the page is not plain or its newest version is too new.
 //! 3. *General path* (`get_general`): [`Lookup`], which handles every table and page.
@@ -35,7 +35,7 @@ use crate::table::read::lookup::{Lookup, version_at};
 use crate::table::read::open::{FoundVersion, GetHints, Table};
 use crate::table::read::reader::PageReader;
 
-/// Values of this length and more are prefetched whole, once their place is known.
+/// Length from which values are prefetched whole, once their position is known.
 const LONG_VALUE_BYTES: usize = 256;
 
 /// A data page that may hold the key of a lookup, and has been checked.
@@ -48,22 +48,22 @@ pub(crate) struct CandidatePage<'t> {
     pub(crate) certain: bool,
 }
 
-/// What the fast path found out.
+/// Result of the fast path.
 #[derive(Debug)]
 pub(crate) enum FastGet<'t> {
-    /// The newest visible version of the key, or that the table has none.
+    /// The newest visible version of the key, or `None` if the table has none.
     Answer(Option<FoundVersion>),
-    /// The page where the key is, if the table has it; only the general page search can tell.
+    /// The page where the key is, if the table has it; only the general page search can decide.
     Page(CandidatePage<'t>),
-    /// Nothing: the general path has to look.
+    /// No result: the general path has to search.
     Fallback,
 }
 
 impl Table {
-    /// The newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
+    /// Returns the newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
     ///
-    /// Its value replaces the contents of `value`. If there is none, `value` may hold anything
-    /// afterwards.
+    /// The value replaces the contents of `value`. If there is no version, `value` may hold
+    /// arbitrary bytes afterwards.
     ///
     /// # Errors
     /// `Corruption` if a page on the way is damaged; the errors of the file.
@@ -92,7 +92,7 @@ impl Table {
         self.get_general(key, hash, snapshot, hints, value)
     }
 
-    /// [`Table::get`] where the fast path has no answer.
+    /// Implements [`Table::get`] where the fast path has no answer.
     #[inline(never)]
     fn get_general(
         &self,
@@ -122,7 +122,7 @@ impl Table {
     /// next. Returns whether the key passed.
     ///
     /// Gets of several keys overlap their loads by calling [`Table::prefetch_filter`] for each,
-    /// then this for each, then the gets. Returns `false` also if the table is not mapped or its
+    /// then this for each, then the gets. Also returns `false` if the table is not mapped or its
     /// filter page has not been checked yet.
     #[inline]
     pub fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
@@ -145,7 +145,7 @@ pub(crate) struct FastPath<'t> {
 }
 
 impl<'t> FastPath<'t> {
-    /// The fast path of a table; `None` if it is not mapped.
+    /// Returns the fast path of a table, or `None` if it is not mapped.
     #[inline]
     pub(crate) fn of(table: &'t Table) -> Option<FastPath<'t>> {
         let mapping = table.pages.mapping()?;
@@ -160,7 +160,7 @@ impl<'t> FastPath<'t> {
         }
     }
 
-    /// The fast path of [`Table::get`]. Asks the filter unless `hash` is `None`.
+    /// Runs the fast path of [`Table::get`]. Asks the filter unless `hash` is `None`.
     #[inline]
     pub(crate) fn get(
         self,
@@ -190,8 +190,8 @@ impl<'t> FastPath<'t> {
         self.get_in(candidate, key, snapshot, value)
     }
 
-    /// Whether the filter lets a key with this hash pass; `None` if its page has not been checked
-    /// yet.
+    /// Returns whether the filter lets a key with this hash pass, or `None` if its page has not
+    /// been checked yet.
     #[inline]
     fn filter_passes(self, hash: u64) -> Option<bool> {
         let (table, mapping) = (self.table, self.mapping);
@@ -211,7 +211,7 @@ impl<'t> FastPath<'t> {
     #[inline]
     pub(crate) fn candidate_page(self, key: &[u8]) -> Option<CandidatePage<'t>> {
         let (table, meta) = (self.table, &self.table.meta);
-        // Otherwise units are not single pages, or are not found by their heads.
+        // These tables have units that are not single pages, or that are not found by their heads.
         if meta.numbered || !table.order.is_bytewise() {
             return None;
         }
@@ -245,7 +245,8 @@ impl<'t> FastPath<'t> {
         self.candidate_at(number, share(low, head, next), true)
     }
 
-    /// The likeliest of the pages before `end` that share the head of `key`, by their tie heads.
+    /// Returns the likeliest of the pages before `end` that share the head of `key`, by their tie
+    /// heads.
     #[inline(never)]
     fn candidate_in_tie(self, key: &[u8], head: u64, end: u32) -> Option<CandidatePage<'t>> {
         if self.table.meta.tie_levels == 0 {
@@ -306,14 +307,14 @@ impl<'t> FastPath<'t> {
 }
 
 impl CandidatePage<'_> {
-    /// Whether no earlier page can have newer versions of the key of the entry at `index`.
+    /// Returns whether no earlier page can have newer versions of the key of the entry at `index`.
     #[inline]
     fn is_newest(&self, index: usize) -> bool {
         self.certain || index > 0
     }
 
-    /// The result if the page does not have the key: `index` of `count` is its first entry after
-    /// it.
+    /// Returns the result if the page does not have the key: `index` of `count` is its first entry
+    /// after it.
     #[inline]
     fn without<'t>(&self, index: usize, count: usize) -> FastGet<'t> {
         if self.certain || (index > 0 && index < count) {
@@ -323,7 +324,7 @@ impl CandidatePage<'_> {
         }
     }
 
-    /// Replaces the contents of `value` by the value of an entry of a plain page.
+    /// Replaces the contents of `value` with the value of an entry of a plain page.
     #[inline]
     pub(crate) fn plain_value(
         &self,
@@ -356,8 +357,8 @@ impl CandidatePage<'_> {
         decoded.ok_or_else(damage)
     }
 
-    /// Searches the page, of whatever sort it is. Returns an answer, or that the page does not give
-    /// one.
+    /// Searches the page, whatever its sort. Returns an answer, or reports that the page does not
+    /// give one.
     #[inline(never)]
     fn search<'t>(
         &self,

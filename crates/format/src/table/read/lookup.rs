@@ -33,7 +33,7 @@ pub(crate) struct Lookup<'t> {
 pub(crate) struct CandidateUnits {
     pub(crate) below: u32,
     pub(crate) end: u32,
-    /// How far into the last unit before `end` the key likely lies, in 4096ths.
+    /// Likely position of the key in the last unit before `end`, in 4096ths.
     share: u32,
 }
 
@@ -44,12 +44,13 @@ pub(crate) struct EntryPosition<'t> {
     pub(crate) index: usize,
 }
 
-/// Units of one head that are prefetched together in the search for a key: keys that share more
-/// than eight bytes after the table's prefix. Three rounds of the search then wait as long as one.
+/// Number of units of one head that are prefetched together in the search for a key. Units have the
+/// same head if their keys share more than eight bytes after the table's prefix. Three rounds of
+/// the search then wait only as long as one.
 const UNITS_PREFETCHED: u32 = 8;
-/// Most lines prefetched of a page whose keys are compared whole.
+/// Maximum number of lines prefetched of a page whose keys are compared whole.
 const COLUMN_LINES_MAX: usize = 32;
-/// Lines of a page that usually decide how its first key compares: header and prefix.
+/// Range of lines of a page that usually decide how its first key compares: header and prefix.
 const LINES_COMPARED: Range<usize> = 0..2;
 
 impl<'t> Lookup<'t> {
@@ -58,7 +59,7 @@ impl<'t> Lookup<'t> {
         Lookup::with(PageReader::new(table))
     }
 
-    /// A lookup that fetches pages with this reader.
+    /// Returns a lookup that fetches pages with this reader.
     #[inline]
     pub(crate) fn with(reader: PageReader<'t>) -> Lookup<'t> {
         Lookup { reader }
@@ -81,7 +82,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// Whether the filter lets a key with this hash pass; always if there is no filter.
+    /// Returns whether the filter lets a key with this hash pass; always if there is no filter.
     #[inline]
     pub(crate) fn may_hold(&self, hash: u64) -> Result<bool> {
         let filter = &self.table().filter;
@@ -93,7 +94,7 @@ impl<'t> Lookup<'t> {
         Ok(filter.line_passes(line, hash))
     }
 
-    /// The units that may hold a key.
+    /// Returns the units that may hold a key.
     #[inline]
     pub(crate) fn span_of(&self, key: &[u8]) -> Result<CandidateUnits> {
         let none_at = |unit| CandidateUnits {
@@ -133,7 +134,7 @@ impl<'t> Lookup<'t> {
         })
     }
 
-    /// Number of units that begin with a smaller head.
+    /// Returns the number of units that begin with a smaller head.
     pub(crate) fn units_below(&self, head: u64) -> Result<u32> {
         let before = head.checked_sub(1);
         let blocks = before.map_or(0, |head| self.table().meta.blocks_up_to(head));
@@ -179,7 +180,7 @@ impl<'t> Lookup<'t> {
         self.reader.unit_at(unit, number)
     }
 
-    /// The units that may hold a key; prefetches the likeliest.
+    /// Returns the units that may hold a key, and prefetches the likeliest.
     #[inline]
     pub(crate) fn approach(&self, key: &[u8]) -> Result<CandidateUnits> {
         let span = self.span_of(key)?;
@@ -194,8 +195,8 @@ impl<'t> Lookup<'t> {
         Ok(span)
     }
 
-    /// The first entry at or after (key, seq), which must be in `span` or right after it; `None`
-    /// after the last entry.
+    /// Returns the first entry at or after (key, seq), which must be in `span` or right after it,
+    /// or `None` after the last entry.
     pub(crate) fn find(
         &self,
         span: CandidateUnits,
@@ -218,7 +219,7 @@ impl<'t> Lookup<'t> {
         Ok(Some(EntryPosition { unit, index: 0 }))
     }
 
-    /// As `find`, but for this key only.
+    /// Like `find`, but for this key only.
     pub(crate) fn find_exact(
         &self,
         span: CandidateUnits,
@@ -245,8 +246,8 @@ impl<'t> Lookup<'t> {
         Ok((order == Ordering::Equal).then_some(EntryPosition { unit, index: 0 }))
     }
 
-    /// The units of a span whose first keys must be compared with `key`. If there are none, an
-    /// empty range after the units that are less than the key.
+    /// Returns the units of a span whose first keys must be compared with `key`. If there are none,
+    /// returns an empty range after the units that are less than the key.
     pub(crate) fn narrow(&self, span: &CandidateUnits, key: &[u8]) -> Result<Range<u32>> {
         let tie = span.below..span.end;
         if self.table().meta.tie_levels == 0 || tie.len() < 2 {
@@ -255,7 +256,7 @@ impl<'t> Lookup<'t> {
         TieSearch::new(&self.reader).narrow(tie, key)
     }
 
-    /// Number of units whose first entry is at or before (key, seq).
+    /// Returns the number of units whose first entry is at or before (key, seq).
     fn units_not_behind(&self, span: CandidateUnits, key: &[u8], seq: SeqNo) -> Result<u32> {
         let Range {
             start: mut low,
@@ -293,8 +294,8 @@ impl<'t> Lookup<'t> {
         Ok(low)
     }
 
-    /// The newest version of `key` that `snapshot` sees, without asking the filter. Its value
-    /// replaces the contents of `value`.
+    /// Returns the newest version of `key` that `snapshot` sees, without asking the filter. Its
+    /// value replaces the contents of `value`.
     #[inline(never)]
     pub(crate) fn get(
         &self,
@@ -310,8 +311,8 @@ impl<'t> Lookup<'t> {
     }
 }
 
-/// The version of the entry at `index` of page `number`, whose value replaces the contents of
-/// `value`.
+/// Returns the version of the entry at `index` of page `number`, whose value replaces the contents
+/// of `value`.
 pub(crate) fn version_at(
     table: &Table,
     page: Page<'_, '_>,

@@ -12,7 +12,7 @@ use crate::table::meta::Meta;
 use crate::table::read::source::{PageAccess, Pages, name_of};
 use crate::table::{Dictionary, TableSummary};
 
-/// What a caller knows about a get.
+/// Hints that a caller gives for a get.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GetHints {
     /// The key is likely present: look without asking the filter.
@@ -20,7 +20,7 @@ pub struct GetHints {
 }
 
 /// The newest visible version of a key in a table: its sequence number, its kind, and whether older
-/// versions may follow. One word, returned in a register; as separate fields it was stored and
+/// versions may follow. It is one word, returned in a register; separate fields were stored and
 /// loaded again in each layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundVersion(NonZeroU64);
@@ -31,7 +31,7 @@ const SEQ_SHIFT: u32 = 8;
 const KIND_BITS: u64 = 0xf;
 
 impl FoundVersion {
-    /// `goes_on` says that the table may hold older versions of the key.
+    /// Returns a version; `goes_on` states whether the table may hold older versions of the key.
     #[inline]
     pub(crate) fn new(seq: SeqNo, kind: Kind, goes_on: bool) -> FoundVersion {
         debug_assert!(seq <= SEQ_MAX);
@@ -39,20 +39,21 @@ impl FoundVersion {
         FoundVersion(NonZeroU64::MIN | (seq << SEQ_SHIFT | goes_on | (kind as u64) << 1))
     }
 
-    /// The version's sequence number.
+    /// Returns the version's sequence number.
     #[inline]
     pub fn seq(self) -> SeqNo {
         self.0.get() >> SEQ_SHIFT
     }
 
-    /// The version's kind.
+    /// Returns the version's kind.
     #[inline]
     pub fn kind(self) -> Kind {
         let number = (self.0.get() >> 1 & KIND_BITS) as u8;
         Kind::from_u8(number).unwrap_or(Kind::Delete)
     }
 
-    /// Whether it is a merge operand, and the table may hold older versions of its key.
+    /// Returns whether the version is a merge operand and the table may hold older versions of its
+    /// key.
     #[inline]
     pub fn goes_on(self) -> bool {
         self.0.get() & GOES_ON != 0
@@ -66,7 +67,7 @@ pub struct Table {
     pub(crate) order: Order,
     pub(crate) filter: TableFilter,
     pub(crate) meta: Meta,
-    /// Compactions get raw values to be encoded, not to be copied verbatim.
+    /// Whether compactions get raw values to be encoded, not to be copied verbatim.
     pub(crate) deferred: bool,
 }
 
@@ -89,12 +90,12 @@ impl Table {
         let last = pages.read_unchecked(pages.count() - 1, 1)?;
         let (first, count) =
             Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
-        // In a small table it is the last page.
+        // In a small table, the block is the last page.
         let block = if count == 1 {
             last
         } else {
-            // Its first page has its length, too: a forged trailer alone could claim the whole
-            // file.
+            // The block's first page also stores its length: a forged trailer alone could claim the
+            // whole file.
             let head = pages.read_unchecked(first, 1)?;
             Meta::spans(&head, count).map_err(|flaw| pages.flaw(first, flaw))?;
             pages.read_unchecked(first, count)?
@@ -112,7 +113,7 @@ impl Table {
         let mut meta =
             Meta::decode(&block, first, checksum).map_err(|flaw| pages.flaw(first, flaw))?;
         if meta.order != order.name() {
-            return Err(Error::invalid("table has another order")
+            return Err(Error::invalid("table has a different key order")
                 .file(name_of(number))
                 .expected(order.name())
                 .found(&meta.order));
@@ -130,7 +131,7 @@ impl Table {
         })
     }
 
-    /// Whether pages are reached through a mapping of the file.
+    /// Returns whether pages are reached through a mapping of the file.
     pub fn is_mapped(&self) -> bool {
         self.pages.mapping().is_some()
     }
@@ -142,41 +143,41 @@ impl Table {
         self
     }
 
-    /// Sets whether its values are stored raw for now, as the builder reported and the manifest
-    /// stores. A compaction then encodes them.
+    /// Sets whether the table's values are stored raw for now, as the builder reported and the
+    /// manifest stores. A compaction then encodes them.
     #[must_use]
     pub fn with_deferred(mut self, deferred: bool) -> Table {
         self.deferred = deferred;
         self
     }
 
-    /// The number of the file.
+    /// Returns the number of the file.
     pub fn file(&self) -> FileNumber {
         self.pages.file()
     }
 
-    /// The first key.
+    /// Returns the first key.
     pub fn smallest(&self) -> &[u8] {
         &self.meta.summary.smallest
     }
 
-    /// The last key.
+    /// Returns the last key.
     pub fn largest(&self) -> &[u8] {
         &self.meta.summary.largest
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn entries(&self) -> u64 {
         self.meta.summary.entries
     }
 
-    /// The contents of the table.
+    /// Returns the contents of the table.
     pub fn summary(&self) -> &TableSummary {
         &self.meta.summary
     }
 
-    /// Bytes of the index pages (filter, fence, tie heads, first keys), which are mapped or pass
-    /// through the cache.
+    /// Returns the number of bytes of the index pages (filter, fence, tie heads, first keys), which
+    /// are mapped or pass through the cache.
     pub fn index_bytes(&self) -> u64 {
         self.meta.index_pages() * PAGE_BYTES as u64
     }
@@ -187,23 +188,23 @@ impl Table {
         self.pages.map_now(0, self.pages.count());
     }
 
-    /// The dictionary that values are encoded against; empty if there is none.
+    /// Returns the dictionary that values are encoded against; empty if there is none.
     pub fn dictionary(&self) -> &Arc<Dictionary> {
         &self.meta.dictionary
     }
 
-    /// Replaces the dictionary by an equal one that other tables hold, too. Compactions then see at
-    /// once that values can be copied verbatim.
+    /// Replaces the dictionary with an equal one that other tables also hold. Compactions then see
+    /// at once that values can be copied verbatim.
     ///
     /// # Panics
-    /// If the bytes differ.
+    /// Panics if the bytes differ.
     pub fn share_dictionary(&mut self, same: Arc<Dictionary>) {
         assert!(same == self.meta.dictionary, "another dictionary");
         self.meta.dictionary = same;
     }
 
-    /// Heap bytes held while the table is open; a shared dictionary counts in equal parts for all
-    /// holders.
+    /// Returns the number of heap bytes held while the table is open; a shared dictionary is
+    /// divided equally among its holders.
     pub fn memory_bytes(&self) -> usize {
         let summary = &self.meta.summary;
         size_of::<Table>()

@@ -1,8 +1,8 @@
 //! Page reader: one operation's view of a table, which fetches its pages of every kind.
 //!
 //! A [`PageReader`] lives for one operation and holds the table's mapping as a plain slice, so that
-//! the operation makes one virtual call in all. Each page that it returns has been checked as one
-//! of its kind and place.
+//! the operation makes one virtual call in all. Each page that it returns has been checked for its
+//! kind and position.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ use crate::table::read::source::PageRef;
 pub(crate) struct PageReader<'t> {
     table: &'t Table,
     mapping: Option<&'t [u8]>,
-    /// Check data pages even if they have been checked before.
+    /// Whether to check data pages even if they have been checked before.
     recheck: bool,
 }
 
@@ -59,18 +59,18 @@ impl<'t> PageReader<'t> {
         }
     }
 
-    /// The same, but every data page is checked again.
+    /// Sets whether every data page is checked again.
     pub(crate) fn rechecking(self, recheck: bool) -> PageReader<'t> {
         PageReader { recheck, ..self }
     }
 
-    /// The table that it reads.
+    /// Returns the table that the reader reads.
     #[inline]
     pub(crate) fn table(&self) -> &'t Table {
         self.table
     }
 
-    /// The mapping of the table, if it is mapped.
+    /// Returns the mapping of the table, if it is mapped.
     #[inline]
     pub(crate) fn mapping(&self) -> Option<&'t [u8]> {
         self.mapping
@@ -90,14 +90,14 @@ impl<'t> PageReader<'t> {
         }
     }
 
-    /// A filter page, by its number in the file.
+    /// Returns a filter page, by its number in the file.
     pub(crate) fn filter_page(&self, page: u32) -> Result<PageRef<'t>> {
         let table = self.table;
         let validate = |bytes: &[u8]| table.meta.validate_filter(bytes, page);
         table.pages.get(self.mapping, page, 1, validate)
     }
 
-    /// A page of the fence, counted from its first.
+    /// Returns a page of the fence, counted from its first.
     #[inline]
     pub(crate) fn fence_page(&self, index: u32) -> Result<PageRef<'t>> {
         let table = self.table;
@@ -107,7 +107,7 @@ impl<'t> PageReader<'t> {
         })
     }
 
-    /// Page `index` of a level of the tie heads.
+    /// Returns page `index` of a level of the tie heads.
     pub(crate) fn ties_page(&self, level: u32, index: u32) -> Result<PageRef<'t>> {
         let table = self.table;
         let number = table.meta.ties_at(level) + index;
@@ -116,7 +116,7 @@ impl<'t> PageReader<'t> {
         })
     }
 
-    /// A key page, counted from the first.
+    /// Returns a key page, counted from the first.
     pub(crate) fn key_page(&self, index: u32) -> Result<PageRef<'t>> {
         let table = self.table;
         let number = table.meta.keys_at() + index;
@@ -141,7 +141,7 @@ impl<'t> PageReader<'t> {
         (0..meta.key_pages).try_for_each(|index| self.key_page(index).map(drop))
     }
 
-    /// The page at which a unit begins.
+    /// Returns the page at which a unit begins.
     #[inline]
     pub(crate) fn number_of(&self, unit: u32) -> Result<u32> {
         if !self.table.meta.numbered {
@@ -185,7 +185,7 @@ impl<'t> PageReader<'t> {
         })
     }
 
-    /// Pages of the unit at `page`, bounded by the data pages of the table.
+    /// Returns the number of pages of the unit at `page`, bounded by the data pages of the table.
     pub(crate) fn pages_of_unit(&self, page: u32) -> Result<u32> {
         let pages = pages_of(&self.table.pages.peek(self.mapping, page)?);
         let room = self.table.meta.data_pages.saturating_sub(page);

@@ -16,7 +16,7 @@ use crate::table::read::open::Table;
 use crate::table::read::reader::{PageReader, Unit};
 use crate::table::read::source::PageRef;
 
-/// A seek that has been begun.
+/// A seek in progress.
 ///
 /// ```no_run
 /// # fn nearest(tables: &[cairndb_format::table::Table], key: &[u8]) -> cairndb_base::Result<()> {
@@ -30,7 +30,7 @@ use crate::table::read::source::PageRef;
 #[derive(Clone, Copy, Debug)]
 pub struct Approach<'t> {
     table: &'t Table,
-    /// The page it leads to, if the fast path finds one.
+    /// Candidate page of the seek, if the fast path finds one.
     candidate: Option<CandidatePage<'t>>,
 }
 
@@ -46,11 +46,11 @@ impl Table {
         }
     }
 
-    /// Bytes of the file up to about where `key` would be.
+    /// Returns the number of bytes in the file before the approximate position of `key`.
     ///
     /// # Errors
-    /// Those of reading the fence and, where the fence does not decide, tie heads, key pages or a
-    /// data page.
+    /// The errors of reading the fence and, where the fence does not decide, tie heads, key pages
+    /// or a data page.
     pub fn approximate_offset(&self, key: &[u8]) -> Result<u64> {
         let reader = PageReader::new(self);
         let lookup = Lookup::with(reader);
@@ -77,7 +77,7 @@ impl Approach<'_> {
     /// page, costs twice as much.
     ///
     /// # Errors
-    /// As [`Table::get`].
+    /// Same as [`Table::get`].
     pub fn seek(
         self,
         key: &[u8],
@@ -119,8 +119,8 @@ impl Approach<'_> {
     }
 }
 
-/// The first entry at or after (`key`, `snapshot`) in a candidate page of any sort; `None` unless
-/// it lies between two entries of the page.
+/// Returns the first entry at or after (`key`, `snapshot`) in a candidate page of any sort, or
+/// `None` if it does not lie between two entries of the page.
 fn find_in_page<'t>(
     table: &Table,
     candidate: CandidatePage<'t>,

@@ -7,7 +7,7 @@
 //! checked since the open; a page read with `pread` is checked at every read and then cached.
 //!
 //! Threads: the bitmap consists of relaxed atomics. Two threads may check one page twice, which is
-//! harmless: a set bit only says that the bytes of an immutable file were right once.
+//! harmless: a set bit only means that the bytes of an immutable file were once verified.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::table::index::filter::LINE_BYTES;
 use crate::table::page::layout::Flaw;
 use crate::table::page::plain::PageBytes;
 
-/// Lines of a page that hold its header and, on most pages, its heads.
+/// Number of lines of a page that hold its header and, on most pages, its heads.
 const LINES_OF_COLUMNS: usize = 4;
-/// Lines prefetched around the likely place of a value. Random keys lie a few entries away from
-/// where interpolating their heads predicts. With 4 lines gets and seeks outside the caches were
-/// slower than with 8; 12 and 16 gained nothing more.
+/// Number of lines prefetched around the likely position of a value. Random keys lie a few entries
+/// away from where interpolating their heads predicts. With 4 lines, gets and seeks outside the
+/// caches were slower than with 8; 12 and 16 gained nothing more.
 const LINES_OF_VALUE: usize = 8;
 
-/// How the pages of a table are reached.
+/// Access to the pages of a table.
 #[derive(Clone, Debug)]
 pub enum PageAccess {
     /// In place, from a mapping of the file. If the environment does not map files, or cannot map
-    /// one more, pages are read as with `Cached`, and not kept without a cache.
+    /// one more, pages are read as with `Cached`, but are not kept if there is no cache.
     Mapped(Option<Arc<dyn PageCache>>),
     /// With `pread`, kept in this cache.
     Cached(Arc<dyn PageCache>),
@@ -75,17 +75,17 @@ pub(crate) struct Pages {
     seed: u32,
     count: u32,
     checked: Box<[AtomicU64]>,
-    /// Where values began in the page checked last: a guess for other pages, used for prefetching.
+    /// Start of the values in the page checked last: a guess for other pages, used for prefetching.
     values_hint: AtomicU32,
     check_always: bool,
 }
 
-/// The initial state of every page checksum of a file.
+/// Returns the initial state of every page checksum of a file.
 pub(crate) fn file_seed(file: FileNumber) -> u32 {
     crc32c_append(0, &file.0.to_le_bytes())
 }
 
-/// The checksum of page (or first page of an extent or block) `number`.
+/// Returns the checksum of page (or first page of an extent or block) `number`.
 #[inline]
 pub(crate) fn page_checksum(seed: u32, number: u32, bytes: &[u8]) -> u32 {
     let place = crc32c_append(seed, &number.to_le_bytes());
@@ -119,8 +119,8 @@ impl Pages {
         }
         let backing = match access {
             PageAccess::Cached(cache) => Backing::Read(Some(cache)),
-            // A process has some ten thousand mappings, and with 32 bits a few gigabytes of
-            // addresses, for everything it opens.
+            // A process can have some ten thousand mappings, and with 32 bits a few gigabytes of
+            // address space, for everything it opens.
             PageAccess::Mapped(cache) => match source.map(size, Access::Random) {
                 Ok(Some(mapping)) if mapping.len() as u64 >= size => Backing::Mapped(mapping),
                 _ => Backing::Read(cache),
@@ -150,12 +150,12 @@ impl Pages {
         self.file
     }
 
-    /// Pages of the file.
+    /// Returns the number of pages in the file.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// The whole mapping, if there is one.
+    /// Returns the whole mapping, if there is one.
     #[inline]
     pub(crate) fn mapping(&self) -> Option<&[u8]> {
         match &self.backing {
@@ -191,12 +191,12 @@ impl Pages {
         Some((mapping, start, pages as usize * PAGE_BYTES))
     }
 
-    /// Heap bytes held.
+    /// Returns the number of heap bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.checked.len() * 8
     }
 
-    /// Whether page `number` of the mapping has been checked since the open.
+    /// Returns whether page `number` of the mapping has been checked since the open.
     #[inline]
     pub(crate) fn is_checked(&self, number: u32) -> bool {
         let word = self.checked.get(number as usize / 64);
@@ -205,7 +205,7 @@ impl Pages {
             && word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
     }
 
-    /// About where the values of a page begin, below [`PAGE_BYTES`].
+    /// Returns the approximate start of the values in a page, below [`PAGE_BYTES`].
     #[inline]
     pub(crate) fn values_hint(&self) -> usize {
         // Relaxed: any value will do.
@@ -236,9 +236,9 @@ impl Pages {
         }
     }
 
-    /// Page `number`, or the `pages` pages that begin there. `mapping` is the result of
-    /// [`Pages::mapping`]. `validate` is called once for the bytes, after their checksum was found
-    /// right.
+    /// Returns page `number`, or the `pages` pages that start there. `mapping` is the result of
+    /// [`Pages::mapping`]. `validate` is called once for the bytes, after their checksum has been
+    /// verified.
     #[inline]
     pub(crate) fn get<'t>(
         &'t self,
@@ -298,7 +298,8 @@ impl Pages {
         Ok(bytes)
     }
 
-    /// The first page of an extent, before the extent can be checked. Only its length may be used.
+    /// Returns the first page of an extent, before the extent can be checked. Only its length may
+    /// be used.
     pub(crate) fn peek<'t>(
         &'t self,
         mapping: Option<&'t [u8]>,
@@ -340,7 +341,7 @@ impl Pages {
         validate(bytes).map_err(|flaw| self.flaw(number, flaw))
     }
 
-    /// The error for damage in a page.
+    /// Returns the error for damage in a page.
     #[cold]
     pub(crate) fn damage(&self, number: u32, message: &'static str) -> Error {
         Error::corruption(message)
@@ -348,7 +349,7 @@ impl Pages {
             .offset(u64::from(number) * PAGE_BYTES as u64)
     }
 
-    /// The error for a flaw of a page.
+    /// Returns the error for a flaw of a page.
     #[cold]
     pub(crate) fn flaw(&self, number: u32, flaw: Flaw) -> Error {
         match flaw {
@@ -360,7 +361,7 @@ impl Pages {
     }
 }
 
-/// The name of a table file, for messages.
+/// Returns the name of a table file, for messages.
 pub(crate) fn name_of(file: FileNumber) -> String {
     name::table(file)
 }

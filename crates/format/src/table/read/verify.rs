@@ -49,7 +49,7 @@ impl Table {
     /// Reads every page and checks it against its checksum and against the others.
     ///
     /// # Errors
-    /// `Corruption` naming the first page found wrong; the errors of the file.
+    /// `Corruption` naming the first page found to be corrupt; the errors of the file.
     pub fn verify(&self) -> Result<()> {
         let mut verification = Verification {
             table: self,
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-/// The filter pages of a table, concatenated.
+/// Returns the filter pages of a table, concatenated.
 fn read_filter(table: &Table) -> Result<Vec<u8>> {
     let mut filter = Vec::new();
     for number in table.meta.data_pages..table.meta.fence_at() {
@@ -166,7 +166,7 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// Whether the filter that was read lets a key pass.
+    /// Returns whether the filter that was read lets a key pass.
     fn passes(&self, key: &[u8]) -> bool {
         let (filter, hash) = (&self.table.filter, hash64(key));
         let Some((page, at)) = filter.place_of(hash) else {

@@ -20,7 +20,7 @@ struct Fence {
 /// The index of a table, read from the file.
 #[derive(Debug)]
 pub(crate) struct WholeIndex {
-    /// One for each unit.
+    /// Fence entries, one per unit.
     fences: Vec<Fence>,
     /// Tie heads of all units, level by level.
     ties: Vec<Vec<u64>>,
@@ -38,12 +38,12 @@ impl WholeIndex {
         })
     }
 
-    /// Units that the fence lists.
+    /// Returns the number of units that the fence lists.
     pub(crate) fn units(&self) -> usize {
         self.fences.len()
     }
 
-    /// The first page of a unit.
+    /// Returns the first page of a unit.
     pub(crate) fn page_of(&self, unit: usize) -> u32 {
         self.fences[unit].page
     }
@@ -74,14 +74,14 @@ impl WholeIndex {
         }
     }
 
-    /// Whether a unit and another, if there is such, have the same head.
+    /// Returns whether a unit and `other`, if given, have the same head.
     fn heads_are_alike(&self, unit: usize, other: Option<usize>) -> bool {
         let other = other.and_then(|other| self.fences.get(other));
         other.is_some_and(|other| other.head == self.fences[unit].head)
     }
 
-    /// Whether the tie heads of a unit that begins with `key` are right. Fence heads end at `at` in
-    /// a key. The unit before this one begins with `before`.
+    /// Returns whether the tie heads of a unit that begins with `key` are correct. Fence heads end
+    /// at `at` in a key. The unit before this one begins with `before`.
     fn ties_are_right(&self, mut at: usize, unit: usize, key: &[u8], before: &[u8]) -> bool {
         let mut with_before = self.heads_are_alike(unit, unit.checked_sub(1));
         let mut with_after = self.heads_are_alike(unit, unit.checked_add(1));
@@ -117,7 +117,7 @@ impl WholeIndex {
     }
 }
 
-/// Heads and page numbers of all units.
+/// Reads the heads and page numbers of all units.
 fn read_fence(table: &Table) -> Result<Vec<Fence>> {
     let mut fences = Vec::with_capacity(table.meta.units as usize);
     for index in 0..table.meta.fence_pages() {
@@ -155,7 +155,7 @@ fn read_fence(table: &Table) -> Result<Vec<Fence>> {
     Ok(fences)
 }
 
-/// Tie heads of all units, level by level.
+/// Reads the tie heads of all units, level by level.
 fn read_ties(table: &Table) -> Result<Vec<Vec<u64>>> {
     let units = table.meta.units;
     let mut levels = Vec::new();
@@ -175,7 +175,7 @@ fn read_ties(table: &Table) -> Result<Vec<Vec<u64>>> {
     Ok(levels)
 }
 
-/// The first keys of all units, if they are listed; `None` for long ones.
+/// Reads the first keys of all units, if they are listed; `None` for long ones.
 fn read_key_pages(table: &Table) -> Result<Vec<Option<Vec<u8>>>> {
     let mut keys = Vec::new();
     for index in 0..table.meta.key_pages {

@@ -15,7 +15,7 @@ use crate::table::{
     Compression, Dictionary, GetHints, PageAccess, PageWindow, Table, TableOptions,
 };
 
-/// Reads everything and gives what was read, or the error.
+/// Reads every entry and compares it with `entries`; returns the first error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
     let mut cursor = table.cursor();
     let mut read = Vec::new();
@@ -40,7 +40,7 @@ fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Entries with values in groups.
+/// Returns entries whose values are stored in groups, with their table and its checksum.
 fn grouped_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut entries = rows(350, &mut Rng(seed));
     entries.retain(|entry| entry.value.len() < 5000);
@@ -50,7 +50,7 @@ fn grouped_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     (entries, bytes, summary.checksum)
 }
 
-/// Entries with values against a dictionary.
+/// Returns entries whose values are stored against a dictionary, with their table and its checksum.
 fn dictionary_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut entries = records(180, &mut Rng(seed));
     entries.retain(|entry| entry.value.len() < 200);
@@ -60,7 +60,7 @@ fn dictionary_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     (entries, bytes, summary.checksum)
 }
 
-/// Entries whose keys begin alike, so that the table has tie heads.
+/// Returns entries whose keys begin alike, so that their table has tie heads.
 fn tied_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let entry = |number| Entry {
@@ -80,7 +80,7 @@ fn tied_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     (entries, bytes, checksum)
 }
 
-/// The entries in their order, the table of them, and its checksum.
+/// Returns the entries in table order, the table of them, and its checksum.
 fn in_table(mut entries: Vec<Entry>, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     sort(&mut entries, &Order::Bytewise);
     let options = TableOptions {
@@ -102,7 +102,8 @@ fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32
     in_table(entries, compression)
 }
 
-/// A table as a compaction leaves it, each key written once: a scan borrows its pages.
+/// Returns a table as a compaction leaves it, each key written once, so that a scan borrows its
+/// pages.
 fn settled_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let mut entries = entries_of_shape(seed as usize / 2 % KEY_SHAPES, 300, &mut rng);
@@ -146,7 +147,7 @@ fn every_flipped_byte_is_noticed() {
                 Ok(table) => {
                     let verified = table.verify().expect_err("verify missed damage");
                     assert_names_the_place(&verified);
-                    read_all(&table, &entries).expect_err("damage was read over")
+                    read_all(&table, &entries).expect_err("damage was missed")
                 }
             };
             assert_names_the_place(&error);
@@ -244,7 +245,8 @@ fn an_ending_beside_tails_or_lengths_of_heads_is_damage() {
         let mut forged = bytes.clone();
         let first = &mut forged[..4096];
         assert_eq!(first[5] & 0x46, 0x40);
-        // One entry without a value: whatever columns the flags add are there, of zeros.
+        // The page has one entry without a value, so all columns that the flags add exist and hold
+        // zeros.
         let number = |at| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let columns = 40 + number(8) + number(36);
         first[columns..].fill(0);
@@ -267,8 +269,8 @@ fn an_ending_beside_tails_or_lengths_of_heads_is_damage() {
     }
 }
 
-/// Uses a table whose checksums are right but whose fields are forged: any answer is fine, but no
-/// panic and no endless loop.
+/// Uses a table whose checksums match but whose fields are forged: any answer is fine, but no panic
+/// and no endless loop.
 fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
     let steps = 20 * entries.len() + 10_000;
     let mut cursor = table.cursor();

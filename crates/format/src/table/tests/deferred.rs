@@ -10,7 +10,7 @@ use crate::table::{Compression, Table, TableBuilder, ValueIn};
 
 const ROWS: u32 = 3000;
 
-/// A table of `entries` that may be deferred, and whether it was.
+/// Returns a table of `entries` that may be deferred, and whether it was.
 fn table_of(entries: &[Entry]) -> (Vec<u8>, Table, bool) {
     let sink = Sink::default();
     let to = options(&Order::Bytewise, Compression::Deferred);
@@ -26,7 +26,7 @@ fn table_of(entries: &[Entry]) -> (Vec<u8>, Table, bool) {
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     let order = Order::Bytewise;
     let table = open_with(bytes.clone(), &order, summary.checksum, Reach::Mapped).unwrap();
-    let table = Arc::into_inner(table).expect("nobody else has it yet");
+    let table = Arc::into_inner(table).expect("no other owner exists yet");
     (bytes, table, deferred)
 }
 
@@ -40,7 +40,7 @@ fn entries(value: impl Fn(&mut Rng) -> Vec<u8>) -> Vec<Entry> {
     (0..ROWS).map(entry).collect()
 }
 
-/// Values of one form, which shrink only together.
+/// Returns entries with values of one form, which compress only together.
 fn rows() -> Vec<Entry> {
     entries(|rng| {
         let (one, two) = (rng.below(1_000_000), rng.below(1000));
@@ -56,9 +56,9 @@ fn values_that_shrink_together_stay_raw_until_a_merge_takes_them() {
     let (encoded, _) = build(&rows, options(&Order::Bytewise, Compression::Adaptive));
     assert!(
         deferred && bytes == as_they_are,
-        "raw, like without compression"
+        "raw, as without compression"
     );
-    assert!(10 * encoded.len() < 8 * bytes.len(), "it would have paid");
+    assert!(10 * encoded.len() < 8 * bytes.len(), "encoding pays off");
 
     let table = Arc::new(table.with_deferred(true));
     check_scans(&table, &rows, "deferred");
@@ -66,7 +66,7 @@ fn values_that_shrink_together_stay_raw_until_a_merge_takes_them() {
     let (copied, _) = copy(&table, Compression::Adaptive);
     assert!(copied == encoded, "as if it had been encoded at once");
     let (left, _) = copy(&table, Compression::None);
-    assert!(left == bytes, "where nothing is to be encoded it is copied");
+    assert!(left == bytes, "a table with nothing to encode is copied");
 }
 
 /// A reader that does not know the flag sees a table of raw values, and copies them.

@@ -10,7 +10,7 @@ use crate::table::read::get::{FastGet, FastPath};
 use crate::table::read::lookup::Lookup;
 use crate::table::{Compression, GetHints, Table, TableOptions};
 
-/// Number of keys that the fast path answers, once their pages have been checked.
+/// Returns the number of keys that the fast path answers, once their pages have been checked.
 fn answered(entries: &[Entry]) -> usize {
     let (bytes, summary) = build(entries, TableOptions::new(FILE));
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
@@ -25,7 +25,7 @@ fn answered(entries: &[Entry]) -> usize {
     for entry in entries {
         let found = fast.get(&entry.key, None, SEQ_MAX, &mut value);
         if let FastGet::Answer(found) = found.unwrap() {
-            let found = found.expect("it is there");
+            let found = found.expect("the key exists");
             assert_eq!((found.seq(), found.kind()), (entry.seq, entry.kind));
             assert!(value == entry.value && !found.goes_on());
             answered += 1;
@@ -56,7 +56,7 @@ fn usual_tables_take_the_fast_path() {
         entries(digits, |number, rng| rng.bytes(number as usize % 90)),
     ];
     for (at, entries) in tables.iter().enumerate() {
-        // The first key of a page has the fence's head, with which other pages may begin, too.
+        // The first key of a page has a fence head with which other pages may also begin.
         let answered = answered(entries);
         assert!(answered > entries.len() * 9 / 10, "{at}: {answered}");
     }
@@ -97,7 +97,7 @@ fn what_is_not_usual_is_left_to_the_general_way() {
     }
 }
 
-/// A table all of whose pages have been checked.
+/// Returns a table whose pages have all been checked.
 fn checked(entries: &[Entry], options: TableOptions) -> Arc<Table> {
     let (bytes, summary) = build(entries, options);
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
@@ -137,12 +137,13 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
         .unwrap();
     assert_eq!(landed, general_key, "{}", key.escape_ascii());
     assert!(found_value == general_value, "{}", key.escape_ascii());
-    let mark = sought.expect("the general way found one");
+    let mark = sought.expect("the general path found one");
     let expected = page.mark(place.index);
     assert_eq!((mark.seq, mark.kind), (expected.seq, expected.kind));
 }
 
-/// Keys in and around those of a table: each with bytes lowered and raised, cut short and extended.
+/// Returns keys in and around those of a table: each with bytes lowered and raised, truncated and
+/// extended.
 fn probes(entries: &[Entry], rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut probes = vec![Vec::new(), vec![0xff; 40], b"0".to_vec()];
     for _ in 0..400 {
@@ -162,7 +163,7 @@ fn probes(entries: &[Entry], rng: &mut Rng) -> Vec<Vec<u8>> {
     probes
 }
 
-/// Several versions of a key in one page, with numbers of every width.
+/// Tests several versions of a key in one page, with sequence numbers of every width.
 #[test]
 fn both_ways_say_the_same_of_versions() {
     let mut rng = Rng(31);

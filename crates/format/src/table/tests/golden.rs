@@ -1,4 +1,4 @@
-//! Golden bytes: a table of this version stays readable, and is written the same again.
+//! Golden bytes: a table of this version stays readable, and is written identically again.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ const ROWS: &str = include_str!("../../../../../testdata/golden/table-rows-v1.he
 /// The same entries as written by an encoder that searched more of each value.
 const ROWS_BEFORE: &str = include_str!("../../../../../testdata/golden/table-rows-before-v1.hex");
 
-/// 16-digit keys and 100-byte values that halve.
+/// Returns entries with 16-digit keys and 100-byte values that compress to half their size.
 fn classic() -> Vec<Entry> {
     let mut rng = Rng(42);
     (0..150u32)
@@ -31,7 +31,8 @@ fn classic() -> Vec<Entry> {
         .collect()
 }
 
-/// Keys that end alike, numbers in digits and a name, then numbers as bytes and many zeros.
+/// Returns entries with keys that end alike: numbers in digits and a name, then numbers as bytes
+/// and many zeros.
 fn ended() -> Vec<Entry> {
     let mut rng = Rng(43);
     let digits = (0..90u32).map(|number| format!("{number:05}/name").into_bytes());
@@ -48,7 +49,7 @@ fn ended() -> Vec<Entry> {
         .collect()
 }
 
-/// Keys that begin alike, in two ties of pages.
+/// Returns entries with keys that begin alike, in two ties of pages.
 fn tied() -> Vec<Entry> {
     let mut rng = Rng(44);
     let urls = |host: &'static str| {
@@ -65,7 +66,7 @@ fn tied() -> Vec<Entry> {
         .collect()
 }
 
-/// Keys of several lengths, versions, all kinds of entry, an extent.
+/// Returns entries with keys of several lengths, versions, all kinds of entry, and an extent.
 fn mixed() -> Vec<Entry> {
     let mut entries = entries_of_shape(6, 60, &mut Rng(8));
     for entry in &mut entries {
@@ -83,7 +84,7 @@ fn mixed() -> Vec<Entry> {
     entries
 }
 
-/// Values that are stored in groups.
+/// Returns entries with values that are stored in groups.
 fn grouped() -> Vec<Entry> {
     let mut entries = rows(260, &mut Rng(5));
     entries.retain(|entry| entry.value.len() < 200);
@@ -91,7 +92,7 @@ fn grouped() -> Vec<Entry> {
     entries
 }
 
-/// Values that are stored alone against a dictionary.
+/// Returns entries with values that are stored alone against a dictionary.
 fn with_dictionary() -> Vec<Entry> {
     let mut entries = records(160, &mut Rng(6));
     entries.retain(|entry| entry.value.len() < 200);
@@ -99,7 +100,8 @@ fn with_dictionary() -> Vec<Entry> {
     entries
 }
 
-/// Tokens of up to 32 bytes, one to a line; a run of one byte as byte and number.
+/// Formats bytes as tokens of up to 32 bytes, one per line; a run of one byte becomes the byte and
+/// its count.
 fn print(bytes: &[u8]) -> String {
     let mut out = String::new();
     let mut at = 0;
@@ -136,7 +138,7 @@ fn check_in(order: &Order, golden: &str, entries: &[Entry], compression: Compres
     check_read(recorded, order, summary.checksum, entries);
 }
 
-/// Whether a table reads as these entries.
+/// Checks that a table reads back as these entries.
 fn check_read(recorded: Vec<u8>, order: &Order, checksum: u32, entries: &[Entry]) {
     let table = open_with(recorded, order, checksum, Reach::Mapped).unwrap();
     table.verify().unwrap();

@@ -1,4 +1,5 @@
-//! Tables in a custom order, whose key pages lead to units: against a sorted list, and damaged.
+//! Tables in a custom order, whose key pages map keys to units: compared with a sorted list, and
+//! damaged.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ fn reverse() -> Order {
     Order::Custom(Arc::new(Reverse))
 }
 
-/// Keys of a few bytes to a few hundred, some in so many versions that they fill pages.
+/// Returns entries with keys of a few bytes to a few hundred, some in so many versions that they
+/// fill pages.
 fn entries_in(order: &Order, count: usize, rng: &mut Rng) -> Vec<Entry> {
     let mut entries = Vec::new();
     for number in 0..count {
@@ -33,7 +35,7 @@ fn entries_in(order: &Order, count: usize, rng: &mut Rng) -> Vec<Entry> {
             key: key.clone(),
             seq: 9 + version,
             kind: Kind::Put,
-            // Some take pages of their own.
+            // Some entries take pages of their own.
             value: rng.bytes(if number % 997 == 3 { 5_000 } else { 100 }),
         }));
     }
@@ -74,7 +76,8 @@ fn tables_with_key_pages_answer_as_a_sorted_list() {
     }
 }
 
-/// A table with key pages, its bytes, and where those are.
+/// Returns the entries of a table with key pages, its bytes, its checksum, and the range of its key
+/// pages.
 fn keyed_table() -> (Vec<Entry>, Vec<u8>, u32, std::ops::Range<usize>) {
     let order = reverse();
     let entries = entries_in(&order, 600, &mut Rng(6));
@@ -106,8 +109,8 @@ fn every_flipped_byte_of_a_key_page_is_noticed() {
         let table = open_with(damaged, &reverse(), checksum, Reach::Mapped).unwrap();
         for error in [
             table.verify().expect_err("verify missed damage"),
-            table.check_index().expect_err("damage was read over"),
-            get_all(&table, &entries).expect_err("damage was read over"),
+            table.check_index().expect_err("damage was missed"),
+            get_all(&table, &entries).expect_err("damage was missed"),
         ] {
             assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
             assert_eq!(error.file_name(), Some("000007.tbl"), "{error}");

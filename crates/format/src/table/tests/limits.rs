@@ -1,4 +1,4 @@
-//! Limits: what is refused, and the largest things that are not.
+//! Tests of limits: what is rejected, and the largest inputs that are accepted.
 
 use cairndb_base::limits::KEY_BYTES_MAX;
 use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
@@ -111,8 +111,8 @@ fn values_of_every_size_around_a_page_are_kept() {
     }
 }
 
-/// They decide nothing about values. Each once waited for the first value that decided, at 8 bytes
-/// and more.
+/// Tombstones decide nothing about the storage of values. Each once waited for the first value that
+/// decided, and took 8 bytes or more.
 #[test]
 fn tombstones_cost_a_builder_their_filter_and_no_more() {
     for value_every in [usize::MAX, 100_000] {
@@ -129,13 +129,13 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
                 .unwrap();
             most = most.max(builder.memory_bytes().saturating_sub(4 * (n + 1)));
         }
-        assert!(most < 400 << 10, "{most} bytes beside the hashes of keys");
+        assert!(most < 400 << 10, "{most} bytes besides the hashes of keys");
         assert_eq!(builder.finish().unwrap().entries, 150_000);
     }
 }
 
-/// Entries without key or value bytes once did not count as memory of those that wait for a group,
-/// and each page processed them all again.
+/// Entries without key or value bytes once did not count towards the memory of entries waiting for
+/// a group, and each page processed them all again.
 #[test]
 fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
     const COUNT: u64 = 100_000;

@@ -8,7 +8,7 @@ use super::model::{check_probe, check_scans, check_summary, options};
 use super::support::*;
 use crate::table::{Compression, TableBuilder, TableCursor, TableSummary, ValueIn};
 
-/// A compaction of tables stored in different ways, and of entries not stored yet.
+/// Compacts tables stored in different ways, together with entries that are not stored yet.
 fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSummary) {
     let from: Vec<usize> = if rng.below(3) == 0 {
         entries.iter().map(|_| rng.below(3)).collect()
@@ -73,7 +73,8 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
     (bytes, summary)
 }
 
-/// Entries of one kind, some near the limit for pending entries, some tombstones in a row.
+/// Returns entries of one kind, some near the limit for pending entries, and some tombstones in a
+/// row.
 fn mixed(rng: &mut Rng) -> Vec<Entry> {
     let count = [3, 150, 400, 2500][rng.below(4)];
     let mut entries = match rng.below(5) {

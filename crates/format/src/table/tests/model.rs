@@ -1,4 +1,4 @@
-//! Tables against a sorted list: every get, seek and scan, for all shapes of keys and orders.
+//! Tables compared with a sorted list: every get, seek and scan, for all shapes of keys and orders.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -468,7 +468,7 @@ fn a_page_has_an_ending_only_where_heads_hold_all_before_it() {
     }
 }
 
-/// A new table with every entry of `table`, as its cursor returns it.
+/// Returns a new table with every entry of `table`, as its cursor returns it.
 pub(super) fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, TableSummary) {
     let sink = Sink::default();
     let mut builder = TableBuilder::new(Box::new(sink.clone()), options(&table.order, compression));

@@ -1,4 +1,4 @@
-//! What a scan of a mapped table requests from the system ahead of time.
+//! Tests of the pages that a scan of a mapped table requests from the system ahead of time.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::table::{PageAccess, Table, TableOptions};
 
 const PAGE: usize = 4096;
 
-/// Bytes that record what was requested of them, in pages.
+/// Bytes in memory that record which of their pages were requested.
 #[derive(Debug, Default)]
 struct Requests {
     bytes: Vec<u8>,
@@ -65,7 +65,7 @@ fn key(number: u32) -> Vec<u8> {
     format!("{number:08}").into_bytes()
 }
 
-/// A table of a few hundred pages, none of them touched.
+/// Returns a table of a few hundred pages, none of them touched.
 fn table() -> (Arc<Requests>, Arc<Table>) {
     let entry = |number: u32| Entry {
         key: key(number),
@@ -92,7 +92,7 @@ fn table() -> (Arc<Requests>, Arc<Table>) {
     (requests, Arc::new(table.unwrap()))
 }
 
-/// Pages of a list of ranges, each once and in one piece.
+/// Returns the union of a list of ranges, which must cover each page once and form one piece.
 fn covered(mut ranges: Vec<Range<usize>>) -> Range<usize> {
     ranges.sort_by_key(|range| range.start);
     for pair in ranges.windows(2) {

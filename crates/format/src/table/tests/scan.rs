@@ -1,4 +1,4 @@
-//! Scans that borrow pages: of values stored in every way, forwards and backwards.
+//! Scans that borrow pages, with values stored in every way, forwards and backwards.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
     (found, borrowed)
 }
 
-/// Scans a table of these values both ways, reached in every way.
+/// Scans a table of these values in both directions, reached in every way.
 fn check(what: &str, compression: Compression, borrows: bool, value: impl FnMut(usize) -> Vec<u8>) {
     check_model(what, compression, borrows, entries(value));
 }
@@ -122,7 +122,7 @@ fn wander(
     if forward { at + gone } else { at - gone }
 }
 
-/// Entries decoded ahead are still right when a scan turns or jumps away and comes back.
+/// Entries decoded ahead are still correct when a scan turns or jumps away and comes back.
 #[test]
 fn scans_that_begin_with_a_seek_turn_as_they_like() {
     let mut rng = Rng(7);
@@ -179,7 +179,7 @@ fn scans_that_begin_with_a_seek_turn_as_they_like() {
     }
 }
 
-/// Windows of a few entries, and a turn after each.
+/// Tests windows of a few entries, with a turn after each.
 #[test]
 fn a_cursor_goes_on_where_a_window_ended() {
     let model = entries(|n| n.to_string().repeat(9).into_bytes());
@@ -302,8 +302,8 @@ fn pages_are_lent_whatever_their_keys_are() {
     }
 }
 
-/// Number of steps in one direction, counted one by one, while `before` holds and the page
-/// continues.
+/// Returns the number of steps in one direction, counted one by one, while `before` holds and the
+/// page continues.
 fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
     let mut other = cursor.clone();
     let mut go = || {
@@ -320,7 +320,7 @@ fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
         .count()
 }
 
-/// For every entry, and bounds on and between the keys.
+/// Checks the steps from every entry, for bounds on and between the keys.
 fn check_steps(what: &str, entries: &[Entry]) {
     let options = TableOptions::new(FILE);
     let (bytes, summary) = build(entries, options.clone());
@@ -405,8 +405,8 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     }
 }
 
-/// Whether some page begins with the oldest version of the key that ends the previous page, and all
-/// its entries are plain.
+/// Returns whether some page begins with the oldest version of the key that ends the previous page,
+/// and all its entries are plain.
 fn goes_on_plainly(bytes: &[u8]) -> bool {
     bytes.chunks(4096).any(|page| {
         let plain = page[12] == 0 && page[13] == Kind::Put as u8 && page[24..32] == [0; 8];

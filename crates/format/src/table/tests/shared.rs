@@ -1,5 +1,5 @@
 //! Tables with a common dictionary: values copied between them, and values of other tables encoded
-//! anew.
+//! again.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::model::{check_scans, copy, options};
 use super::support::*;
 use crate::table::{Compression, Dictionary, Table, TableBuilder, TableOptions, ValueIn};
 
-/// A table of `entries`, offered a dictionary.
+/// Returns a table of `entries` that was offered a dictionary.
 fn table_of(entries: &[Entry], offered: Option<&Arc<Dictionary>>) -> (Vec<u8>, Arc<Table>) {
     let to = TableOptions {
         dictionary: offered.cloned(),
@@ -25,7 +25,7 @@ fn table_of(entries: &[Entry], offered: Option<&Arc<Dictionary>>) -> (Vec<u8>, A
     (bytes, table.unwrap())
 }
 
-/// Rows of one kind; those of another `kind` have nothing in common with them.
+/// Returns rows of one kind; rows of another `kind` have nothing in common with them.
 fn rows_of(kind: u32, count: u32) -> Vec<Entry> {
     let mut rng = Rng(u64::from(kind) + 1);
     let words: Vec<Vec<u8>> = (0..12).map(|_| rng.text(14)).collect();
@@ -68,7 +68,7 @@ fn an_offered_dictionary_is_taken_where_it_serves() {
     let (_, alone) = table_of(&classic, Some(offered));
     assert!(
         alone.dictionary().bytes().is_empty(),
-        "no dictionary pays there"
+        "no dictionary pays off there"
     );
 }
 
@@ -90,7 +90,7 @@ fn values_of_two_dictionaries_meet_in_one_table() {
             .add(&key, 0, Kind::Put, from.entry().unwrap().value)
             .unwrap();
         from.next().unwrap();
-        // Two of three come from the first.
+        // Two of three entries come from the first table.
         if from_two && one.valid() {
             let key = one.key().to_vec();
             builder
@@ -108,7 +108,7 @@ fn values_of_two_dictionaries_meet_in_one_table() {
     merged.verify().unwrap();
 }
 
-/// A row of one of two forms, which have their beginning in common.
+/// Returns a row of one of two forms, which share their beginning.
 fn event(of_user: bool, key: String, rng: &mut Rng) -> Entry {
     let day = 1 + rng.below(28);
     let (one, two) = (rng.below(1_000_000), rng.below(1_000_000));
@@ -129,7 +129,7 @@ fn event(of_user: bool, key: String, rng: &mut Rng) -> Entry {
     }
 }
 
-/// The result of compacting two tables, the second newer, from `from` on.
+/// Compacts two tables, the second newer, from key `from` on.
 fn merge(old: &Arc<Table>, new: Option<&Arc<Table>>, from: &[u8]) -> (usize, Arc<Table>) {
     let offered = new.map(|table| Arc::clone(table.dictionary()));
     let to = TableOptions {

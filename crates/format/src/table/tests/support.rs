@@ -42,7 +42,7 @@ impl FileSync for Sink {
     }
 }
 
-/// A file to read, which maps or does not.
+/// A readable file, which can be mapped or not.
 #[derive(Debug)]
 pub(super) struct Image {
     bytes: Arc<Bytes>,
@@ -101,7 +101,7 @@ impl PageCache for FewPages {
     }
 }
 
-/// How a test reaches pages.
+/// Way in which a test reaches pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Mapped,
@@ -175,7 +175,7 @@ impl Comparator for Reverse {
     }
 }
 
-/// Case does not matter: equal keys of different bytes.
+/// An order that ignores case, in which keys of different bytes may be equal.
 #[derive(Debug)]
 pub(super) struct NoCase;
 
@@ -214,14 +214,14 @@ impl Rng {
     }
 }
 
-/// The classic value: 50 random printable bytes, twice.
+/// Returns the classic value: 50 random printable bytes, repeated once.
 pub(super) fn classic_value(rng: &mut Rng) -> Vec<u8> {
     let mut value = rng.text(50);
     value.extend_from_within(..);
     value
 }
 
-/// Values that compress across each other more than within: rows of one table.
+/// Returns a value that compresses better across its neighbours than alone: a row of a table.
 pub(super) fn row_value(number: usize, rng: &mut Rng) -> Vec<u8> {
     const CITIES: [&str; 4] = ["Bergen", "Stavanger", "Trondheim", "Bod"];
     const STATES: [&str; 3] = ["open", "shipped", "returned"];
@@ -234,8 +234,8 @@ pub(super) fn row_value(number: usize, rng: &mut Rng) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A value that shares its structure with others, and has more of its own than a row: letters and
-/// digits that nothing repeats.
+/// Returns a value that shares its structure with others, but has more unique content than a row:
+/// letters and digits that nothing repeats.
 fn record_value(number: usize, rng: &mut Rng) -> Vec<u8> {
     let mut value = row_value(number, rng);
     value.extend_from_slice(b",\"session\":\"");
@@ -244,7 +244,7 @@ fn record_value(number: usize, rng: &mut Rng) -> Vec<u8> {
     value
 }
 
-/// As [`rows`], with values that are best stored alone against a dictionary.
+/// Like [`rows`], but with values that are best stored alone against a dictionary.
 pub(super) fn records(count: usize, rng: &mut Rng) -> Vec<Entry> {
     let mut entries = rows(count, rng);
     for (number, entry) in entries.iter_mut().enumerate() {
@@ -255,7 +255,7 @@ pub(super) fn records(count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
-/// Rows with occasional extra versions, tombstones, noise, and values large and huge.
+/// Returns rows with occasional extra versions, tombstones, noise, and large and huge values.
 pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
     let mut entries = Vec::new();
     for number in 0..count {
@@ -279,7 +279,7 @@ pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
-/// The data pages of a table, extents left out.
+/// Returns the data pages of a table, extents left out.
 fn data_pages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let pages = bytes.chunks(4096).enumerate();
     pages.filter_map(|(number, page)| {
@@ -289,7 +289,7 @@ fn data_pages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// How the data pages of a table store their values: pages of each mode.
+/// Returns the number of data pages of a table in each mode of storing values.
 pub(super) fn modes(bytes: &[u8]) -> [usize; 4] {
     let mut modes = [0; 4];
     for page in data_pages(bytes) {
@@ -298,13 +298,13 @@ pub(super) fn modes(bytes: &[u8]) -> [usize; 4] {
     modes
 }
 
-/// Data pages of a table that have an ending, and that have none.
+/// Returns the number of data pages of a table that have an ending, and of those that have none.
 pub(super) fn endings(bytes: &[u8]) -> (usize, usize) {
     let ended = data_pages(bytes).filter(|page| page[5] & 64 != 0).count();
     (ended, data_pages(bytes).count() - ended)
 }
 
-/// Shapes of keys that tests go through.
+/// Number of key shapes that tests go through.
 pub(super) const KEY_SHAPES: usize = 10;
 
 pub(super) fn key_of_shape(shape: usize, rng: &mut Rng) -> Vec<u8> {
@@ -361,7 +361,7 @@ pub(super) fn pointer(rng: &mut Rng) -> Pointer {
     }
 }
 
-/// Random entries with versions, of one shape of keys.
+/// Returns random entries with versions, of one shape of keys.
 pub(super) fn entries_of_shape(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
     let versions = 1 + rng.below(4);
     let all_puts = rng.below(2) == 0;

@@ -1,5 +1,5 @@
-//! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and
-//! against the rules of the fence.
+//! Tables whose pages begin alike, so that tie heads distinguish them: compared with a sorted list,
+//! and with the rules of the fence.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::table::read::get::{FastGet, FastPath};
 use crate::table::read::source::{file_seed, seal};
 use crate::table::{Table, TableOptions};
 
-/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head
+/// Number of key shapes. All keys begin alike; those of the last shape differ in zeros that no head
 /// distinguishes from the end of a key.
 const SHAPES: usize = 6;
 
@@ -47,7 +47,7 @@ fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Entries of a shape, some keys in many versions.
+/// Returns entries of a shape, some keys in many versions.
 fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
     let mut entries = Vec::new();
     for number in 0..count {
@@ -61,7 +61,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
             key: key.clone(),
             seq: 9 + version,
             kind: Kind::Put,
-            // In one shape some entries take pages of their own.
+            // In one shape, some entries take pages of their own.
             value: if shape == 1 && number % 700 == 3 {
                 rng.bytes(6_000)
             } else {
@@ -73,7 +73,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
-/// A key close to another key.
+/// Returns a key close to another key.
 fn neighbour(key: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut other = key.to_vec();
     match rng.below(7) {
@@ -94,7 +94,7 @@ fn neighbour(key: &[u8], rng: &mut Rng) -> Vec<u8> {
     other
 }
 
-/// The number of units in the longest tie.
+/// Returns the number of units in the longest tie.
 fn longest_tie(table: &Table) -> usize {
     let heads = (0..table.meta.fence_pages()).flat_map(|index| {
         let page = table.pages.read_unchecked(table.meta.fence_at() + index, 1);
@@ -199,7 +199,7 @@ fn most_gets_take_the_fast_path_to_a_page_of_a_tie() {
             match found.unwrap() {
                 FastGet::Fallback => {}
                 FastGet::Page(_) | FastGet::Answer(Some(_)) => fast += 1,
-                FastGet::Answer(None) => panic!("a key that is there was not found"),
+                FastGet::Answer(None) => panic!("an existing key was not found"),
             }
         }
         assert!(
@@ -238,7 +238,7 @@ fn tables_without_ties_have_no_tie_heads() {
     }
 }
 
-/// A table with ties, one bit of whose tie heads is flipped, its checksum right.
+/// Returns a table with ties in which one bit of a tie head is flipped, with a matching checksum.
 fn forged(level: u32, unit: usize, bit: usize) -> Arc<Table> {
     let entries = entries_of(0, 20_000, &mut Rng(5));
     let (mut bytes, summary) = build(&entries, TableOptions::new(FILE));

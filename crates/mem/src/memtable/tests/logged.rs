@@ -7,7 +7,7 @@ use cairndb_env::LogRegion;
 
 use crate::{Borrowed, MemWriter, Memtable};
 
-/// A log of a hundred bytes of each value, or one from which nothing can be borrowed.
+/// A log that holds a hundred bytes of each value, or one from which nothing can be borrowed.
 #[derive(Debug)]
 struct Page {
     bytes: Vec<u8>,
@@ -27,7 +27,7 @@ impl LogRegion for Page {
     }
 
     fn write(&self, _: u64, _: &[&[u8]], _: bool) -> Result<()> {
-        unreachable!("these are read only");
+        unreachable!("the log is only read");
     }
 
     fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
@@ -107,7 +107,7 @@ fn values_are_read_where_they_lie_and_their_region_is_kept() {
         Arc::get_mut(&mut own[0]).is_some(),
         "short values need no region"
     );
-    // The table keeps each once; the writer also holds the last one.
+    // The table keeps each region once; the writer also holds the last one.
     assert_eq!(regions.each_ref().map(Arc::strong_count), [2, 3]);
     drop(writer);
     let cursor = table.cursor();

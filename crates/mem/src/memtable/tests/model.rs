@@ -1,4 +1,4 @@
-//! Model of a memtable: an ordered map with which every answer is compared.
+//! Model of a memtable: an ordered map with which every result is compared.
 
 use std::cmp::Ordering as Compare;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use cairndb_base::{Comparator, Kind, Order, SEQ_MAX, SeqNo, hash64};
 
 use crate::{MemCursor, MemEntry, MemWriter, Memtable};
 
-/// `SplitMix64`: every run of a test is decided by the seed it prints.
+/// `SplitMix64`: the printed seed determines a whole run of a test.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

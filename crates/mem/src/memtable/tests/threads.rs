@@ -9,15 +9,15 @@ use cairndb_base::{Kind, Order, SeqNo, hash64};
 use super::model::{Random, Version};
 use crate::Memtable;
 
-/// Key of the write with this sequence number: a fixed shuffle; every eighth one is an older key
-/// again.
+/// Returns the key of the write with this sequence number: a fixed shuffle, in which every eighth
+/// write repeats an older key.
 fn key_of(seq: u64) -> Vec<u8> {
     let number = if seq.is_multiple_of(8) { seq / 2 } else { seq };
     let shuffled = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     format!("key{shuffled:010}").into_bytes()
 }
 
-/// Walks in one direction and checks that exactly the writes up to `snapshot` are met, in order.
+/// Iterates in one direction and checks that exactly the writes up to `snapshot` occur, in order.
 fn check_walk(table: &Arc<Memtable>, snapshot: SeqNo, forward: bool) {
     let mut cursor = table.cursor();
     if forward {
@@ -48,7 +48,7 @@ fn check_walk(table: &Arc<Memtable>, snapshot: SeqNo, forward: bool) {
             cursor.prev();
         }
     }
-    // Distinct because strictly ordered, all within the snapshot: so these are all of its writes.
+    // All are distinct, because strictly ordered, and within the snapshot: so none is missing.
     assert_eq!(seen, snapshot, "forward {forward}");
 }
 
@@ -83,7 +83,7 @@ fn readers_at_published_sequence_numbers_see_exactly_their_writes() {
     });
 }
 
-/// A write within the snapshot is found by a get and by seeks from both sides.
+/// Checks that a write within the snapshot is found by a get and by seeks in both directions.
 fn check_point(table: &Arc<Memtable>, snapshot: SeqNo, seq: SeqNo) {
     let key = key_of(seq);
     let found = table.get(&key, hash64(&key), seq);

@@ -1,4 +1,4 @@
-//! What a cursor has decoded of its page: the current key, or the keys and values of a range.
+//! Decoded part of a cursor's page: the current key, or the keys and values of a range.
 //!
 //! A scan reads all values, so they are decoded in one loop with the first. Raw values of a page
 //! that can be borrowed are copied in that loop: accessing each in place cost a scan more than
@@ -23,25 +23,26 @@ use crate::table::page::values::Stored;
 /// Initial capacity of the key buffer.
 const KEY_BYTES_EXPECTED: usize = 32;
 
-/// Entries decoded together at the first step after a seek.
+/// Number of entries decoded together at the first step after a seek.
 const KEYS_FIRST: usize = 8;
 /// Growth factor from one decoded range to the next.
 const KEYS_GROWTH: usize = 2;
 
-/// Most key bytes of a page that are decoded at once: those of two thousand keys of 16 bytes.
+/// Maximum key bytes of a page that are decoded at once: those of two thousand keys of 16 bytes.
 const KEYS_BYTES_MAX: usize = 32 << 10;
 
-/// The same in a compaction, so that each of many runs takes little memory: those of 150 keys.
+/// Like [`KEYS_BYTES_MAX`], but in a compaction, where each of many runs must take little memory:
+/// the bytes of 150 keys.
 const COMPACTION_KEYS_BYTES_MAX: usize = 5000;
 
-/// More raw bytes than this are decoded value by value.
+/// Number of raw bytes above which values are decoded one by one.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
 
-/// Stored bytes of a range that are prefetched; once they are read, the processor prefetches the
-/// rest itself.
+/// Number of stored bytes of a range that are prefetched; once they are read, the processor
+/// prefetches the rest itself.
 const PREFETCHED_BYTES_MAX: usize = 1 << 10;
 
-/// How the cursor reached its position in the page.
+/// Way in which the cursor reached its position in the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Way {
     /// By a seek.
@@ -68,17 +69,17 @@ pub(super) struct Decoded {
 }
 
 impl Decoded {
-    /// From now on decodes as a compaction needs it.
+    /// Decodes as a compaction needs from now on, with less memory.
     pub(super) fn spare_memory(&mut self) {
         self.for_compaction = true;
     }
 
-    /// Heap bytes of the buffers.
+    /// Returns the number of heap bytes of the buffers.
     pub(super) fn memory_bytes(&self) -> usize {
         self.key.capacity() + self.values.memory_bytes() + self.keys.memory_bytes()
     }
 
-    /// Forgets the page. The buffers stay.
+    /// Forgets the page. Keeps the buffers.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.keys.forget();
@@ -112,37 +113,38 @@ impl Decoded {
         self.way = way;
     }
 
-    /// Whether the page was entered from its neighbour.
+    /// Returns whether the page was entered from its neighbour.
     #[inline]
     pub(super) fn streams(&self) -> bool {
         self.way == Way::Streaming
     }
 
-    /// The entries whose keys are decoded.
+    /// Returns the entries whose keys are decoded.
     #[inline]
     pub(super) fn keys(&self) -> Range<usize> {
         self.keys.entries()
     }
 
-    /// The entries whose values are decoded.
+    /// Returns the entries whose values are decoded.
     #[inline]
     pub(super) fn values(&self) -> Range<usize> {
         self.values.entries()
     }
 
-    /// Whether the key of an entry is among those decoded together.
+    /// Returns whether the key of an entry is among those decoded together.
     #[inline]
     pub(super) fn holds_key(&self, index: usize) -> bool {
         self.keys.holds(index)
     }
 
-    /// Whether the value of an entry is decoded.
+    /// Returns whether the value of an entry is decoded.
     #[inline]
     pub(super) fn holds_value(&self, index: usize) -> bool {
         self.values.holds(index)
     }
 
-    /// The key of the current entry, which is at `index`, or of another whose key is decoded.
+    /// Returns the key of the current entry, which is at `index`, or of another whose key is
+    /// decoded.
     #[inline]
     pub(super) fn key(&self, index: usize) -> &[u8] {
         if self.keys.holds(index) {
@@ -151,7 +153,7 @@ impl Decoded {
         self.key.get(..self.key_len).unwrap_or_default()
     }
 
-    /// The value of an entry, which must be decoded.
+    /// Returns the value of an entry, which must be decoded.
     #[inline]
     pub(super) fn value(&self, index: usize) -> &[u8] {
         self.values.get(index)
@@ -195,7 +197,7 @@ impl Decoded {
                 (index + 1).saturating_sub(wanted)..index + 1
             };
             if self.way != Way::Streaming {
-                // Also those of the next range.
+                // Also the values of the next range.
                 let more = entries.len();
                 let both = if forward {
                     entries.start..count.min(entries.end + more)
@@ -228,8 +230,8 @@ impl Decoded {
         self.key_len = len;
     }
 
-    /// The entries whose values are to be decoded when that at `index` is read; `None` if it is to
-    /// be read in place.
+    /// Returns the entries whose values are to be decoded when that at `index` is read, or `None`
+    /// if it is to be read in place.
     pub(super) fn values_wanted(&self, page: &Page<'_, '_>, index: usize) -> Option<Range<usize>> {
         let in_place = matches!(page.values().stored(index), Stored::Raw(_));
         if in_place && !page.layout.has_plain_puts() {
@@ -240,8 +242,8 @@ impl Decoded {
         (!in_place || entries.len() > 1).then_some(entries)
     }
 
-    /// The entries whose values are decoded together with that at `index`. In a scan, those whose
-    /// keys are decoded, or the whole page.
+    /// Returns the entries whose values are decoded together with that at `index`. In a scan, those
+    /// whose keys are decoded, or the whole page.
     fn decoded_with(&self, page: &Page<'_, '_>, index: usize) -> Range<usize> {
         let groups = page.layout.mode == ValueMode::Groups;
         let several = if self.way == Way::Streaming && (groups || !self.for_compaction) {

@@ -10,23 +10,23 @@ use super::walk::PageWalk;
 use crate::table::page::layout::flag;
 use crate::table::read::open::Table;
 
-/// For so few steps a search does not pay.
+/// Number of steps up to which a search does not pay off.
 const FEW_STEPS: usize = 4;
 
-/// What the page of a cursor says about entries other than the current one.
+/// View of a cursor's page, for entries other than the current one.
 #[derive(Clone, Copy, Debug)]
 pub struct CursorPage<'c> {
     pub(super) table: &'c Table,
     pub(super) walk: &'c PageWalk,
     pub(super) decoded: &'c Decoded,
-    /// The current entry.
+    /// Index of the current entry.
     pub(super) index: usize,
 }
 
 impl CursorPage<'_> {
-    /// Whether the current entry is known to be the only version of its key in this table: all
-    /// entries of its page have the sequence number 0, which only the oldest version of a key can
-    /// have.
+    /// Returns whether the current entry is known to be the only version of its key in this table:
+    /// all entries of its page have the sequence number 0, which only the oldest version of a key
+    /// can have.
     #[inline]
     pub fn unique(self) -> bool {
         let layout = self.walk.layout();
@@ -36,10 +36,10 @@ impl CursorPage<'_> {
         layout.seq_width == 0 && layout.base_seq == 0 && alone
     }
 
-    /// Writes the heads of the current key and of the following keys in the page, at most `most`,
-    /// to `out`; only that of the current key if the others are neither in columns nor decoded;
-    /// none without a position. Returns the length of all these keys if each consists of the rule's
-    /// prefix and its head, so that equal heads mean equal keys; else 0.
+    /// Writes to `out` the heads of the current key and of the following keys in the page, at most
+    /// `most`. Writes only that of the current key if the others are neither in columns nor
+    /// decoded, and none without a position. Returns the length of all these keys if each consists
+    /// of the rule's prefix and its head, so that equal heads mean equal keys; else 0.
     pub fn heads_ahead(self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         out.clear();
         let (index, count) = (self.index, self.walk.count());
@@ -74,8 +74,8 @@ impl CursorPage<'_> {
         page.compare_key(self.index + 1, key, &self.table.order)
     }
 
-    /// Whether the cursor is at the first entry of its page or of the decoded keys; backwards, at
-    /// the last.
+    /// Returns whether the cursor is at the first entry of its page or of the decoded keys;
+    /// backwards, at the last.
     #[inline]
     pub fn begins_key_window(self, forward: bool) -> bool {
         let decoded = self.decoded.keys();
@@ -86,7 +86,7 @@ impl CursorPage<'_> {
         }
     }
 
-    /// Number of steps in one direction that stay within the page.
+    /// Returns the number of steps in one direction that stay within the page.
     #[inline]
     pub(crate) fn steps(self, forward: bool) -> usize {
         if forward {
@@ -96,9 +96,9 @@ impl CursorPage<'_> {
         }
     }
 
-    /// Number of steps in one direction that stay within the page and before `bound`, another
-    /// source's key. May return 0 for a few: sources that alternate then cost one comparison and no
-    /// search.
+    /// Returns the number of steps in one direction that stay within the page and before `bound`,
+    /// another source's key. May return 0 instead of a small number: sources that alternate then
+    /// cost one comparison and no search.
     pub fn steps_before(self, bound: &[u8], forward: bool) -> usize {
         let (page, order) = (self.walk.view(self.table), &self.table.order);
         let before = |index| {

@@ -6,28 +6,28 @@
 //! one is decoded, and the current one is mapped by one call, which is cheaper than by faults.
 //!
 //! Windows begin small, so that a short scan requests little that it does not use. Pages that were
-//! checked before are usually in memory: nothing is requested there.
+//! checked before are usually in memory, so nothing is requested for them.
 
 use crate::table::read::source::Pages;
 
-/// Pages of the first and of the largest window: 32 KiB and 1 MiB.
+/// Number of pages in the first and in the largest window: 32 KiB and 1 MiB.
 const WINDOW_MIN: u32 = 8;
 const WINDOW_MAX: u32 = 256;
 
-/// How far a cursor has read ahead.
+/// Read-ahead state of a cursor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadAhead {
-    /// Pages of the last window; 0 before the first.
+    /// Number of pages in the last window; 0 before the first.
     window: u32,
-    /// The first page after the window; backwards, before it.
+    /// The first page after the window; in a backward scan, before it.
     border: Option<u32>,
-    /// The end of the requested pages, one window farther; backwards, the first of them.
+    /// The end of the requested pages, one window farther; in a backward scan, the first of them.
     requested: Option<u32>,
     backward: bool,
 }
 
 impl ReadAhead {
-    /// The scan enters `page` from its neighbour.
+    /// Records that the scan enters `page` from its neighbour.
     #[inline]
     pub(super) fn enter(&mut self, pages: &Pages, page: u32, backward: bool) {
         let within = self.window > 0

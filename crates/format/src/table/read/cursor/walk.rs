@@ -19,8 +19,9 @@ use crate::table::read::source::PageRef;
 
 /// Lines of the page after next that a scan prefetches, in three portions: when it enters a page,
 /// before it decodes its values, and after that (the last two only if values are decoded together).
-/// All 64 lines at once wait for each other; one line with each decoded value gained nothing; with
-/// the first portion alone, scans over more than the caches hold were slower, especially backwards.
+/// Rejected: all 64 lines at once, because they wait for each other; one line with each decoded
+/// value, which gained nothing; only the first portion, because scans over more than the caches
+/// hold were slower, especially backwards.
 pub(super) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
 const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 
@@ -40,13 +41,13 @@ impl HeldBytes {
 pub(super) struct PageWalk {
     bytes: HeldBytes,
     layout: Layout,
-    /// Entries of the page; 0 if there is none.
+    /// Number of entries of the page; 0 if there is none.
     count: usize,
     number: u32,
     page: u32,
-    /// The scan goes backwards.
+    /// Whether the scan goes backwards.
     backward: bool,
-    /// Every page is checked when it is entered.
+    /// Whether every page is checked when it is entered.
     rechecking: bool,
     read_ahead: ReadAhead,
 }
@@ -65,30 +66,30 @@ impl PageWalk {
         }
     }
 
-    /// From now on checks every page when it is entered.
+    /// Checks every page when it is entered, from now on.
     pub(super) fn recheck(&mut self) {
         self.rechecking = true;
     }
 
-    /// Gives up the page. Returns whether there was one.
+    /// Leaves the page. Returns whether there was one.
     #[inline]
     pub(super) fn leave(&mut self) -> bool {
         std::mem::take(&mut self.count) > 0
     }
 
-    /// Gives up the page and its bytes.
+    /// Leaves the page and releases its bytes.
     pub(super) fn release(&mut self) {
         self.leave();
         self.bytes = HeldBytes::NONE;
     }
 
-    /// Gives up the page, and forgets the scan: the next page is another table's.
+    /// Leaves the page, and forgets the scan: the next page is another table's.
     pub(super) fn restart(&mut self) {
         self.release();
         self.read_ahead = ReadAhead::default();
     }
 
-    /// Heap bytes of the page.
+    /// Returns the number of heap bytes of the page.
     pub(super) fn memory_bytes(&self) -> usize {
         match &self.bytes {
             HeldBytes::Owned(bytes) => bytes.len(),
@@ -96,19 +97,19 @@ impl PageWalk {
         }
     }
 
-    /// Entries of the page; 0 if there is none.
+    /// Returns the number of entries of the page; 0 if there is none.
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The layout of the page; arbitrary if there is none.
+    /// Returns the layout of the page; arbitrary if there is none.
     #[inline]
     pub(super) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The page; arbitrary, but safe, if there is none.
+    /// Returns the page; arbitrary, but safe, if there is none.
     #[inline]
     pub(super) fn view<'a>(&'a self, table: &'a Table) -> Page<'a, 'a> {
         let bytes = match &self.bytes {
@@ -125,13 +126,14 @@ impl PageWalk {
         }
     }
 
-    /// The error for a flaw of the page.
+    /// Returns the error for a flaw of the page.
     #[cold]
     pub(super) fn flaw(&self, table: &Table, flaw: Flaw) -> Error {
         table.pages.flaw(self.page, flaw)
     }
 
-    /// Begins a seek to `key`: the units that may hold it, the likeliest of them prefetched.
+    /// Begins a seek to `key`: returns the units that may hold it, and prefetches the likeliest of
+    /// them.
     pub(super) fn approach(&self, table: &Table, key: &[u8]) -> Result<CandidateUnits> {
         Lookup::with(self.reader(table)).approach(key)
     }
@@ -168,8 +170,8 @@ impl PageWalk {
         Ok(self.count - 1)
     }
 
-    /// Enters the page after the one left last; `streams` says whether that was entered from a
-    /// neighbour, too. Returns the index of its first entry; `None` after the last page.
+    /// Enters the page after the one left last; `streams` states whether that page was also entered
+    /// from a neighbour. Returns the index of its first entry; `None` after the last page.
     pub(super) fn enter_next(&mut self, table: &Table, streams: bool) -> Result<Option<usize>> {
         self.backward = false;
         if self.number + 1 >= table.meta.units {
@@ -191,8 +193,8 @@ impl PageWalk {
         Ok(Some(0))
     }
 
-    /// Enters the page before the one left last, as [`PageWalk::enter_next`]. Returns the index of
-    /// its last entry.
+    /// Enters the page before the one left last, like [`PageWalk::enter_next`]. Returns the index
+    /// of its last entry.
     pub(super) fn enter_prev(&mut self, table: &Table, streams: bool) -> Result<Option<usize>> {
         self.backward = true;
         if self.number == 0 {

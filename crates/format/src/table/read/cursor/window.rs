@@ -2,12 +2,12 @@
 //!
 //! In a page whose entries are all plain puts, each the only version of its key, a scan has no
 //! decision to make: keys and values are decoded already. The cursor hands its buffers to the scan
-//! until that reaches the window's end, turns round or moves elsewhere; a step is then an index and
-//! a comparison. Asking each layer between the user's cursor and this one for facts that hold for
-//! the whole page took half of a scan's instructions.
+//! until the scan reaches the window's end, reverses or moves elsewhere; a step is then an index
+//! update and a comparison. Asking each layer between the user's cursor and this one for facts that
+//! hold for the whole page took half of a scan's instructions.
 //!
 //! Invariant: between [`TableCursor::borrow_window`] and [`TableCursor::return_window`] the cursor
-//! stays at the entry where the window began, and nobody reads its key or value.
+//! stays at the entry where the window began, and no caller reads its key or value.
 
 use super::TableCursor;
 use crate::table::page::key_window::KeyWindow;
@@ -20,20 +20,20 @@ pub struct PageWindow {
     keys: KeyWindow,
     values: ValueWindow,
     index: usize,
-    /// The last entry of the window.
+    /// Index of the last entry of the window.
     bound: usize,
     /// The entry where the window began.
     begun: usize,
 }
 
 impl PageWindow {
-    /// The current key.
+    /// Returns the current key.
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.keys.key(self.index)
     }
 
-    /// The current value.
+    /// Returns the current value.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.values.get(self.index)
@@ -57,7 +57,7 @@ impl PageWindow {
         goes
     }
 
-    /// Entries passed since the window began.
+    /// Returns the number of entries passed since the window began.
     pub fn gone(&self) -> usize {
         self.index.abs_diff(self.begun)
     }
