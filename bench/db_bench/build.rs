@@ -1,13 +1,14 @@
-//! Compiles into the program what it was built from and by, so that a report can show it.
+//! Compiles build facts (commit, compiler, profile, flags) into the program, so that a report can
+//! show them.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What ends up in the program, below the project's folder.
+/// Paths of the program's sources, below the project's folder.
 const PARTS: [&str; 4] = ["bench", "crates", "Cargo.toml", "Cargo.lock"];
 
-/// For a fact that cannot be had.
+/// Value of a fact that cannot be determined.
 const UNKNOWN: &str = "unknown";
 
 fn main() {
@@ -32,8 +33,8 @@ fn main() {
     watch(&root);
 }
 
-/// Cargo's profile: the name of the folder above the one for build scripts. The variable only names
-/// the profile that it inherits from.
+/// Returns Cargo's profile: the name of the folder above the one for build scripts. Cargo's
+/// variable names only the profile that it inherits from.
 fn profile(out_dir: &str, inherited: &str) -> String {
     let folders = || Path::new(out_dir).ancestors();
     let above = folders().find(|folder| folder.ends_with("build"));
@@ -44,7 +45,7 @@ fn profile(out_dir: &str, inherited: &str) -> String {
     )
 }
 
-/// The commit of the project's repository, marked when what is built differs from it.
+/// Returns the commit of the project's repository, marked if the sources differ from it.
 fn commit(root: &Path) -> String {
     let top = git(root, &["rev-parse", "--show-toplevel"]);
     let same =
@@ -70,14 +71,14 @@ fn git(root: &Path, words: &[&str]) -> Option<String> {
     said(command.arg("-C").arg(root).args(words))
 }
 
-/// The output of a program that succeeded.
+/// Returns the output of a program that succeeded.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Asks to be run again when a source or the commit changes.
+/// Makes Cargo rerun this script when a source or the commit changes.
 fn watch(root: &Path) {
     let parts = PARTS.iter().map(|part| root.join(part));
     let states = ["HEAD", "logs/HEAD"].iter().filter_map(|name| {

@@ -1,5 +1,5 @@
-//! Processes that measure: one for each cache and round, so that no run inherits memory from
-//! another and a crash costs one row.
+//! Measuring processes: one for each cache and round, so that no run inherits memory from another
+//! and a crash loses only one row.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,10 +14,10 @@ use crate::plan::Plan;
 use crate::run;
 use crate::subject;
 
-/// The word that makes this program a child; never given by a user.
+/// The argument that makes this program a child process; never given by a user.
 pub(crate) const WORD: &str = "--child-of-cache-bench";
 
-/// Most text that is taken from a program.
+/// Maximum number of bytes read from a program's output.
 const OUTPUT_MAX: u64 = 16 << 20;
 
 /// Runs the plan on stdin and writes the result to stdout.
@@ -64,7 +64,7 @@ pub(crate) fn measure(plan: &Plan, timeout: Duration) -> Outcome {
     }
 }
 
-/// Runs a program to its end and returns what it wrote to stdout.
+/// Runs a program to completion and returns its stdout.
 pub(crate) fn complete(
     command: &mut Command,
     input: &str,
@@ -76,7 +76,7 @@ pub(crate) fn complete(
         .spawn()
         .map_err(|error| format!("starting {}: {error}", command.get_program().display()))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A child that died at once is found by its silence.
+        // A child that died immediately is detected by its missing output.
         let _ = stdin.write_all(input.as_bytes());
     }
     let (sender, receiver) = mpsc::channel();
@@ -84,7 +84,7 @@ pub(crate) fn complete(
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.take(OUTPUT_MAX).read_to_end(&mut bytes);
-            // After the time limit nobody reads the pipe.
+            // After the time limit no thread receives the result.
             let _ = sender.send(read.map(|_| String::from_utf8_lossy(&bytes).into_owned()));
         });
     }
@@ -93,7 +93,7 @@ pub(crate) fn complete(
         Ok(Err(error)) => ended(&mut child).and(Err(format!("reading its output: {error}"))),
         Err(RecvTimeoutError::Disconnected) => ended(&mut child).and(Err("no output".to_owned())),
         Err(RecvTimeoutError::Timeout) => {
-            // It may have ended at this very moment.
+            // The child may have just exited.
             let _ = child.kill();
             let _ = child.wait();
             Err(format!("time limit of {} s (--timeout)", timeout.as_secs()))
@@ -114,6 +114,6 @@ fn describe(status: ExitStatus) -> String {
         let code = status.code().unwrap_or(-1);
         format!("the process ended with status {code}")
     };
-    let by = |signal| format!("the process was ended by signal {signal}");
+    let by = |signal| format!("the process was killed by signal {signal}");
     status.signal().map_or_else(code, by)
 }

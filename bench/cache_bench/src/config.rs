@@ -1,4 +1,4 @@
-//! The command line, understood and checked.
+//! The parsed and checked command line.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,27 +8,27 @@ use bench_core::flags::{Given, nearest};
 use crate::flags::{NAMES, Profile};
 use crate::plan::{Mix, Plan};
 
-/// Everything a command line says.
+/// The settings of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
     /// Names of caches, in order.
     pub(crate) caches: Vec<String>,
-    /// Whether they were named, or `all` was said.
+    /// Whether the caches were named individually rather than by `all`.
     pub(crate) named: bool,
-    /// Rounds of each.
+    /// Number of rounds of each cache.
     pub(crate) rounds: u64,
-    /// Where results go.
+    /// The file for results.
     pub(crate) json: Option<PathBuf>,
-    /// RocksDB's program, where it was named.
+    /// RocksDB's program, if it was named.
     pub(crate) program: Option<PathBuf>,
-    /// How long one run may take.
+    /// Time limit of one run.
     pub(crate) timeout: Duration,
-    /// What every run does; the cache and the round are filled in.
+    /// The plan of every run; the cache and the round are filled in later.
     pub(crate) plan: Plan,
 }
 
 impl Config {
-    /// Understands the flags given.
+    /// Interprets the given flags.
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let profile = Profile::of(given);
         let caches = caches(given)?;
@@ -50,16 +50,17 @@ impl Config {
     }
 }
 
-/// A whole number that is not negative; the table guarantees that it parses.
+/// Returns a flag as a non-negative integer; the table guarantees that it parses.
 fn count(profile: Profile, given: &Given, name: &str) -> u64 {
     profile.text(given, name).parse().unwrap_or(0)
 }
 
-/// The caches a command line names.
+/// Returns the caches that a command line names.
 fn caches(given: &Given) -> Result<Vec<String>, String> {
     if let (Some("lru_cache"), true) = (given.given("cache_type"), given.is_on("use_clock_cache")) {
         return Err(
-            "--cache_type=lru_cache and --use_clock_cache name two caches: give one".to_owned(),
+            "--cache_type=lru_cache and --use_clock_cache name two caches: give only one"
+                .to_owned(),
         );
     }
     let typed = match given.given("cache_type") {
@@ -72,7 +73,7 @@ fn caches(given: &Given) -> Result<Vec<String>, String> {
     let list = match (typed, given.given("cache")) {
         (Some((flag, _)), Some(cache)) => {
             return Err(format!(
-                "--{flag} and --cache={cache} both name a cache: give one"
+                "--{flag} and --cache={cache} both name a cache: give only one"
             ));
         }
         (Some((_, cache)), None) => cache,
@@ -104,7 +105,7 @@ fn plan(profile: Profile, given: &Given) -> Result<Plan, String> {
         .text(given, "resident_ratio")
         .parse()
         .unwrap_or(0.25);
-    // The classic profile counts its keys; it does not derive them, unless it was asked to.
+    // The classic profile takes the number of keys from a flag; it derives it only on request.
     let is_derived = given.given("max_key").is_none()
         && (profile == Profile::Modern || given.given("resident_ratio").is_some());
     let max_key = if is_derived {
@@ -116,7 +117,7 @@ fn plan(profile: Profile, given: &Given) -> Result<Plan, String> {
     let latency_ops = match given.text("latency_ops").parse() {
         _ if !given.is_on("histograms") => 0,
         Ok(ops) => ops,
-        // Negative: a tenth.
+        // Negative means a tenth.
         Err(_) => (ops_per_thread / 10).max(1),
     };
     Ok(Plan {
@@ -144,7 +145,7 @@ fn plan(profile: Profile, given: &Given) -> Result<Plan, String> {
     })
 }
 
-/// Keys of which this ratio fits the cache, as RocksDB counts them.
+/// Returns the number of keys of which this ratio fits in the cache, computed as in RocksDB.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -155,7 +156,7 @@ fn keys(cache_bytes: u64, resident_ratio: f64, value_bytes: u64) -> u64 {
     ((cache_bytes as f64 / resident_ratio / value_bytes as f64) as u64).max(1)
 }
 
-/// A seed from the clock.
+/// Returns a seed from the clock.
 fn chosen_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(1, |since| u64::from(since.subsec_nanos()).max(1))

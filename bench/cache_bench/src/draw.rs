@@ -1,18 +1,18 @@
-//! Which key and which operation comes next.
+//! Draws of the next key and the next operation.
 //!
-//! Each thread draws from a generator of its own (`SplitMix64`; Steele, Lea and Flood, 2014), so
-//! that a thread's draws are the same for every cache and in every run with the same seed.
+//! Each thread draws from its own generator (`SplitMix64`; Steele, Lea and Flood, 2014), so that a
+//! thread's draws are the same for every cache and in every run with the same seed.
 
 use crate::plan::{Mix, Plan};
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Look up, insert what was not found.
+    /// Look up; insert if not found.
     LookupInsert,
-    /// Insert and keep hold of the value.
+    /// Insert and hold the value.
     Insert,
-    /// Insert and let go.
+    /// Insert without holding the value.
     BlindInsert,
     /// Look up.
     Lookup,
@@ -20,13 +20,13 @@ pub(crate) enum Op {
     Erase,
 }
 
-/// One thread's generator with what it draws from.
+/// One thread's generator and its distributions.
 #[derive(Clone, Debug)]
 pub(crate) struct Draws {
     state: u64,
     max_key: u64,
     skew: u32,
-    /// Percent below which each operation is meant, cumulated in the order of [`Op`].
+    /// Cumulative percentages of the operations, in the order of [`Op`].
     below: [u64; 4],
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Draws {
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Draws {
-    /// The draws of one thread.
+    /// Creates the draws of one thread.
     pub(crate) fn new(plan: &Plan, thread: u64) -> Self {
         let Mix {
             lookup_insert,
@@ -53,7 +53,8 @@ impl Draws {
             skew: plan.skew,
             below,
         };
-        // Neighbouring seeds have neighbouring states. A draw in place of the state separates them.
+        // Neighbouring seeds have neighbouring states; replacing the state with a draw separates
+        // them.
         draws.state = draws.next();
         draws
     }
@@ -67,7 +68,7 @@ impl Draws {
         mixed ^ (mixed >> 31)
     }
 
-    /// A key: the smallest of `skew` + 1 draws, brought into range.
+    /// Draws a key: the smallest of `skew` + 1 draws, scaled to the range.
     #[inline]
     pub(crate) fn key(&mut self) -> u64 {
         let mut raw = self.next();
@@ -77,7 +78,7 @@ impl Draws {
         scaled(raw, self.max_key)
     }
 
-    /// An operation, drawn by the requested shares.
+    /// Draws an operation according to the requested shares.
     #[inline]
     pub(crate) fn op(&mut self) -> Op {
         let percent = scaled(self.next(), 100);
@@ -91,7 +92,7 @@ impl Draws {
     }
 }
 
-/// A draw from all 64-bit numbers as a draw from `0 .. range`.
+/// Scales a 64-bit draw to `0 .. range`.
 #[inline]
 fn scaled(raw: u64, range: u64) -> u64 {
     ((u128::from(raw) * u128::from(range)) >> 64) as u64
@@ -161,7 +162,7 @@ mod tests {
         assert!((490..510).contains(&mean(0)));
         assert!(
             (135..150).contains(&mean(5)),
-            "a sixth of 1000, less a half"
+            "a sixth of 1000, minus a half"
         );
     }
 }

@@ -1,7 +1,8 @@
-//! The flags: RocksDB's, of the 5.x program with its defaults, and those its newer versions added.
+//! The flags: those of RocksDB's 5.x program with its defaults, and those that newer versions
+//! added.
 //!
-//! The classic profile is the 5.x program, the modern one that of 7.8. `--profile=modern`, or any
-//! flag that only newer versions have, selects the modern profile.
+//! The classic profile corresponds to the 5.x program, the modern one to that of 7.8.
+//! `--profile=modern`, or any flag that only newer versions have, selects the modern profile.
 
 mod help;
 mod table;
@@ -11,7 +12,7 @@ use bench_core::flags::Given;
 pub(crate) use help::help;
 pub(crate) use table::{FAMILY, NAMES};
 
-/// Which program's defaults hold.
+/// The program whose defaults apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
     /// RocksDB 5.x.
@@ -21,19 +22,19 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    /// The profile a command line asks for.
+    /// Returns the profile that a command line selects.
     pub(crate) fn of(given: &Given) -> Self {
         match given.given("profile") {
             Some("classic") => Self::Classic,
             Some(_) => Self::Modern,
             None if table::NEWER.iter().any(|name| given.given(name).is_some()) => Self::Modern,
-            // Each of those came after 5.x.
+            // Each of these was added after 5.x.
             None if !given.tolerated.is_empty() => Self::Modern,
             None => Self::Classic,
         }
     }
 
-    /// Its word.
+    /// Returns the word of the profile.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Classic => "classic",
@@ -41,7 +42,7 @@ impl Profile {
         }
     }
 
-    /// The value of a flag: given, or this profile's default.
+    /// Returns the given value of a flag, or this profile's default.
     pub(crate) fn text<'g>(self, given: &'g Given, name: &str) -> &'g str {
         if let Some(text) = given.given(name) {
             return text;

@@ -17,7 +17,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This machine.
+    /// Returns the facts about this machine.
     pub(crate) fn here() -> Self {
         let kernel = rustix::system::uname();
         Self {
@@ -36,7 +36,7 @@ impl Machine {
     }
 }
 
-/// The processor's name.
+/// Returns the CPU's name.
 fn cpu() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

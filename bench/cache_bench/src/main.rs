@@ -1,7 +1,7 @@
-//! `cache_bench`: throughput, hit ratio and latency of caches, in the manner of RocksDB's program.
+//! `cache_bench`: throughput, hit ratio and latency of caches, in the style of RocksDB's program.
 //!
-//! The parent process reads the flags and prints; each cache and round runs in a child process of
-//! its own, over the same draws. Every value found is compared with its key's.
+//! The parent process reads the flags and prints; each cache and round runs in its own child
+//! process, over the same draws. Every value found is compared with the expected value of its key.
 
 mod child;
 mod config;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what the words say; false when a run failed.
+/// Executes the command line; returns false if a run failed.
 fn begin(words: &[String]) -> Result<bool, String> {
     let given = Given::parse(&flags::FAMILY, words)?;
     for warning in &given.warnings {
@@ -62,7 +62,7 @@ fn begin(words: &[String]) -> Result<bool, String> {
     all(&Config::new(&given)?)
 }
 
-/// Every cache in every round.
+/// Runs every cache in every round.
 fn all(config: &Config) -> Result<bool, String> {
     let program = find_peer(config)?;
     let mut json = JsonLines::create(config.json.as_deref())?;
@@ -71,8 +71,8 @@ fn all(config: &Config) -> Result<bool, String> {
     let total = config.caches.len();
     for round in 0..usize::try_from(config.rounds).unwrap_or(usize::MAX) {
         for place in 0..total {
-            // Another one begins each round, so that no cache always runs on a machine warmed by
-            // another.
+            // Each round starts with a different cache, so that no cache always runs on a machine
+            // warmed by another.
             let cache = &config.caches[(place + round) % total];
             let plan = Plan {
                 cache: cache.clone(),
@@ -90,7 +90,7 @@ fn all(config: &Config) -> Result<bool, String> {
         .all(|outcome| outcome.status != Status::Failed))
 }
 
-/// RocksDB's program where it is wanted; its absence is an error only when it was named.
+/// Finds RocksDB's program if requested; its absence is an error only if it was named.
 fn find_peer(config: &Config) -> Result<Option<std::path::PathBuf>, String> {
     let is_wanted = config
         .caches
@@ -106,7 +106,7 @@ fn find_peer(config: &Config) -> Result<Option<std::path::PathBuf>, String> {
     }
 }
 
-/// One cache in one round, printed.
+/// Runs one cache in one round and prints the result.
 fn one(config: &Config, plan: &Plan, program: Option<&Path>) -> Outcome {
     let is_peer = peer::cache_type(&plan.cache).is_some();
     let title = if is_peer {

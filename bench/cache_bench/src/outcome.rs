@@ -1,105 +1,105 @@
-//! The result of one run: what the measuring process reports, and what `--json` writes.
+//! The result of one run, as reported by the measuring process and written by `--json`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
 
-/// How a run ended.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// It was measured, and no answer was wrong.
+    /// The run was measured, and no answer was wrong.
     #[default]
     Ok,
-    /// The cache is not there.
+    /// The cache is not installed.
     Skipped,
-    /// It returned a wrong answer, or ended early.
+    /// The cache returned a wrong answer, or the run ended early.
     Failed,
 }
 
-/// One cache, one round. What was not measured is absent.
+/// The result of one cache in one round. Values that were not measured are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Outcome {
     /// Always `cache`.
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    /// Name and version of what ran.
+    /// Name and version of the cache.
     pub(crate) title: String,
-    /// How it ended.
+    /// The status.
     pub(crate) status: Status,
-    /// Why it was skipped or failed.
+    /// The reason why it was skipped or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// The plan.
     #[serde(flatten)]
     pub(crate) plan: Option<Plan>,
-    /// Whether every value found was compared with its key's.
+    /// Whether every value found was compared with the expected one.
     pub(crate) verified: bool,
-    /// A note for the reader of this run.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
-    /// Shards the cache really has.
+    /// Actual number of shards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shards: Option<u64>,
-    /// Entries after the cache was filled.
+    /// Number of entries after the cache was filled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) populated_entries: Option<u64>,
     /// Bytes charged after the cache was filled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) populated_bytes: Option<u64>,
-    /// Operations of the pass that is timed as a whole.
+    /// Number of operations in the pass that is timed as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ops: Option<u64>,
-    /// Its time, from the first thread's start to the last one's end.
+    /// Duration of that pass, from the first thread's start to the last one's end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wall_ns: Option<u64>,
-    /// The times of all its threads together.
+    /// Sum of the times of its threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) thread_ns: Option<u64>,
-    /// Operations a second, all threads together.
+    /// Operations per second, all threads together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ops_per_second: Option<f64>,
-    /// Operations a second of one thread.
+    /// Operations per second per thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) thread_ops_per_second: Option<f64>,
-    /// Lookups of that pass.
+    /// Number of lookups in that pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lookups: Option<u64>,
-    /// Lookups that found a value.
+    /// Number of lookups that found a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hits: Option<u64>,
     /// Share of lookups that found a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hit_ratio: Option<f64>,
-    /// Inserts of that pass.
+    /// Number of inserts in that pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) inserts: Option<u64>,
-    /// Calls of erase of that pass.
+    /// Number of erase calls in that pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) erases: Option<u64>,
-    /// Lookups that found something.
+    /// Number of erase calls that found something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) erased: Option<u64>,
-    /// Entries held at its end.
+    /// Number of entries at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) entries: Option<u64>,
     /// Bytes charged at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) usage_bytes: Option<u64>,
-    /// How much anonymous memory the process had more at its end than before the cache was made.
+    /// Growth of the process's anonymous memory from before the cache was created until the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_bytes: Option<u64>,
-    /// Operations of the latency pass.
+    /// Number of operations in the latency pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timed_ops: Option<u64>,
-    /// Operations a second in the latency pass, the clock included.
+    /// Operations per second in the latency pass, including the clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timed_ops_per_second: Option<f64>,
-    /// What two looks at the clock add to each latency.
+    /// Time that two clock readings add to each latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clock_ns: Option<u64>,
-    /// Latencies that this share of the operations did not exceed.
+    /// Latency that this share of the operations did not exceed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p50_ns: Option<f64>,
     /// See `p50_ns`.
@@ -114,16 +114,16 @@ pub(crate) struct Outcome {
     /// See `p50_ns`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p9999_ns: Option<f64>,
-    /// The longest.
+    /// Maximum latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_ns: Option<f64>,
-    /// The distribution in RocksDB's form.
+    /// The distribution in RocksDB's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) histogram: Option<String>,
 }
 
 impl Outcome {
-    /// The result of a plan of which nothing is known yet.
+    /// Creates an empty result for a plan.
     pub(crate) fn of(plan: &Plan, title: String) -> Self {
         Self {
             kind: "cache".to_owned(),
@@ -133,7 +133,7 @@ impl Outcome {
         }
     }
 
-    /// The same with another ending.
+    /// Sets the status and the reason.
     pub(crate) fn ended(mut self, status: Status, reason: impl Into<String>) -> Self {
         self.status = status;
         self.reason = Some(reason.into());

@@ -1,4 +1,4 @@
-//! One measured pass: threads that draw operations and do them on one cache.
+//! One measured pass: threads that draw operations and run them on one cache.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Barrier, RwLock};
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::subject::Subject;
 use crate::value::Values;
 
-/// One thread's draws and values; they go on from pass to pass.
+/// One thread's draws and values, which continue from pass to pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     draws: Draws,
@@ -21,7 +21,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The worker of one thread.
+    /// Creates the worker of one thread.
     pub(crate) fn new(plan: &Plan, thread: u64) -> Self {
         let bytes = usize::try_from(plan.value_bytes).unwrap_or(usize::MAX);
         Self {
@@ -39,7 +39,7 @@ impl Worker {
         }
     }
 
-    /// Does `ops` operations; `TIMED` puts a clock around each.
+    /// Runs `ops` operations; `TIMED` times each of them.
     fn run<const TIMED: bool>(&mut self, cache: &impl Subject, ops: u64) -> Tally {
         let mut tally = Tally::default();
         let mut held = None;
@@ -111,7 +111,7 @@ impl Worker {
         held: &mut Option<Arc<[u8]>>,
         tally: &mut Tally,
     ) -> bool {
-        // As RocksDB's program: what is held is let go before the next lookup.
+        // Like RocksDB's program, releases the held value before the next lookup.
         *held = None;
         tally.lookups += 1;
         let Some(value) = cache.lookup(u128::from(key)) else {
@@ -128,7 +128,7 @@ impl Worker {
     }
 }
 
-/// What a pass, or one thread of it, has done and seen.
+/// The counts of a pass or of one of its threads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// Operations.
@@ -143,15 +143,15 @@ pub(crate) struct Tally {
     pub(crate) erases: u64,
     /// Erases that found something.
     pub(crate) erased: u64,
-    /// Values that were not their key's.
+    /// Number of values that did not belong to their key.
     pub(crate) wrong: u64,
-    /// What the first of them was.
+    /// Description of the first wrong value.
     pub(crate) first_wrong: Option<String>,
-    /// Times of single operations in nanoseconds, where they were taken.
+    /// Latencies of single operations in nanoseconds, if timed.
     pub(crate) latency: RocksdbHistogram,
-    /// Time of all threads together.
+    /// Sum of the times of all threads.
     pub(crate) thread_time: Duration,
-    /// From the first thread's start to the last one's end.
+    /// Time from the first thread's start to the last one's end.
     pub(crate) wall: Duration,
     span: Option<(Instant, Instant)>,
 }
@@ -163,7 +163,7 @@ impl Tally {
         if self.first_wrong.is_none() {
             let shown = &value[..value.len().min(16)];
             self.first_wrong = Some(format!(
-                "the lookup of key {key} gave {} bytes beginning {shown:02x?}, which are not its value",
+                "the lookup of key {key} returned {} bytes starting with {shown:02x?}, which are not its value",
                 value.len()
             ));
         }
@@ -191,7 +191,7 @@ impl Tally {
 }
 
 /// Fills a cache with `entries` drawn keys, inserted by all workers at once: allocators keep memory
-/// apart for each thread, and what one thread has filled would be lost to the others.
+/// per thread, so memory freed by one thread would not be available to the others.
 pub(crate) fn populate(cache: &impl Subject, workers: &mut [Worker], entries: u64) {
     let each = entries.div_ceil(workers.len() as u64);
     at_once(workers, |worker| worker.populate(cache, each));
@@ -210,10 +210,10 @@ pub(crate) fn run<const TIMED: bool>(
     total
 }
 
-/// Does `work` in a thread for each worker; all begin together.
+/// Runs `work` in a thread for each worker; all start together.
 ///
 /// # Panics
-/// When the system has no more threads. Threads that wait are released first.
+/// If the system cannot start more threads. Waiting threads are released first.
 fn at_once<R: Send>(workers: &mut [Worker], work: impl Fn(&mut Worker) -> R + Sync) -> Vec<R> {
     let barrier = Barrier::new(workers.len());
     // Opens once every thread has started. A barrier alone would wait for threads that could not
@@ -235,9 +235,9 @@ fn at_once<R: Send>(workers: &mut [Worker], work: impl Fn(&mut Worker) -> R + Sy
             *gate = threads.is_ok();
         }
         let threads = threads.unwrap_or_else(|error| {
-            panic!("the system does not give so many threads: {error}");
+            panic!("the system cannot start this many threads: {error}");
         });
-        // A cache that panicked: the process ends as it would have without threads.
+        // If a cache panicked, the process ends as it would have without threads.
         let join = |thread: ScopedJoinHandle<'_, Option<R>>| {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic))
         };

@@ -1,9 +1,9 @@
-//! RocksDB's own `cache_bench` as a peer: runs it and reads its output.
+//! RocksDB's own `cache_bench` as a peer: running it and parsing its output.
 //!
-//! The figures come from its own harness: it draws eight bytes of a value at a time from a slow
-//! generator, hashes what it finds, and reads the clock around every operation of the pass that is
-//! timed as a whole. Its rows are therefore shown with this explanation and do not measure the
-//! cache alone.
+//! The figures come from its own harness: it draws values eight bytes at a time from a slow
+//! generator, hashes the values it finds, and reads the clock around every operation even in the
+//! pass that is timed as a whole. Its rows are therefore shown with this explanation and do not
+//! measure the cache alone.
 
 mod report;
 
@@ -20,14 +20,15 @@ use crate::plan::Plan;
 
 pub(crate) use report::Report;
 
-/// The Debian package that has it.
+/// The Debian package that contains it.
 pub(crate) const PACKAGE: &str = "rocksdb-tools";
 const NAME: &str = "cache_bench";
-/// Where packages put programs, for a PATH that lacks it or has ours first.
+/// The directories to which packages install programs, for a PATH that lacks them or has ours
+/// first.
 const USUAL: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 
-/// The `--cache_type` of RocksDB's program for one of our cache names; `None` for caches that it
-/// does not have.
+/// Returns the `--cache_type` of RocksDB's program for one of our cache names; `None` for caches
+/// that it does not have.
 pub(crate) fn cache_type(cache: &str) -> Option<&'static str> {
     match cache {
         "rocksdb_lru" => Some("lru_cache"),
@@ -36,7 +37,7 @@ pub(crate) fn cache_type(cache: &str) -> Option<&'static str> {
     }
 }
 
-/// RocksDB's program: the one named, or the first of its name that is not ours.
+/// Finds RocksDB's program: the one named, or the first with its name that is not ours.
 pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(path) = named {
         return judge(path)
@@ -52,7 +53,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("RocksDB's cache_bench is not installed (Debian package {PACKAGE})"))
 }
 
-/// A program, which finds its libraries where it was unpacked with them.
+/// Returns a command for a program that finds the libraries unpacked with it.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     if let (Some(programs), Some(libraries)) = (local_peers::programs(), local_peers::libraries())
@@ -63,7 +64,7 @@ fn command(program: &Path) -> Command {
     command
 }
 
-/// Whether a program is RocksDB's: its help names the file it was made from, ours does not.
+/// Checks that a program is RocksDB's: its help names its source file, ours does not.
 fn judge(program: &Path) -> Result<(), String> {
     let output = command(program)
         .arg("--help")
@@ -78,15 +79,17 @@ fn judge(program: &Path) -> Result<(), String> {
     Err("is not RocksDB's cache_bench".to_owned())
 }
 
-/// Smallest values its `HyperClockCache` gets through: below, 7.8 searches a table that is full of
-/// bookkeeping and does not come to an end.
+/// Minimum value size that its `HyperClockCache` handles: with smaller values, 7.8 searches a table
+/// full of bookkeeping and does not terminate.
 const HYPER_CLOCK_BYTES_MIN: u64 = 96;
 
-/// Why its program cannot run a plan.
+/// Returns why its program cannot run a plan, if it cannot.
 pub(crate) fn obstacle(plan: &Plan) -> Option<String> {
     let is_small = plan.cache == "rocksdb_hyper_clock" && value_bytes(plan) < HYPER_CLOCK_BYTES_MIN;
     is_small.then(|| {
-        format!("not with values below {HYPER_CLOCK_BYTES_MIN} bytes: that of 7.8 comes to no end")
+        format!(
+            "not with values below {HYPER_CLOCK_BYTES_MIN} bytes: that of 7.8 does not terminate"
+        )
     })
 }
 
@@ -108,12 +111,13 @@ pub(crate) fn measure(program: &Path, plan: &Plan, timeout: Duration) -> Outcome
     Outcome { notes, ..outcome }
 }
 
-/// Values are written eight bytes at a time, beyond the end of one of another size.
+/// Returns the value size rounded up: values are written eight bytes at a time, beyond the end if
+/// the size is not a multiple.
 fn value_bytes(plan: &Plan) -> u64 {
     plan.value_bytes.next_multiple_of(8)
 }
 
-/// What differs from our rows.
+/// Returns the differences from our rows.
 fn notes(plan: &Plan) -> Vec<String> {
     let mut notes = vec![
         "RocksDB's own harness: its rate includes the clock around each operation, its values come from \
@@ -130,8 +134,8 @@ fn notes(plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// Its command line. Only flags of 7.8 are used; defaults that differ between versions are spelled
-/// out.
+/// Returns its command line. Only flags of 7.8 are used; defaults that differ between versions are
+/// spelled out.
 fn words(plan: &Plan) -> Vec<String> {
     let bytes = value_bytes(plan);
     let mut words = vec![
@@ -161,13 +165,13 @@ fn words(plan: &Plan) -> Vec<String> {
     words
 }
 
-/// The ratio that yields the plan's number of keys: the program has no flag for the number.
+/// Returns the ratio that yields the plan's number of keys: the program has no flag for the number.
 #[expect(
     clippy::cast_precision_loss,
-    reason = "its own arithmetic is in floating numbers"
+    reason = "it computes in floating point itself"
 )]
 fn resident_ratio(plan: &Plan, value_bytes: u64) -> f64 {
-    // Half a key more, so that truncation yields the exact number.
+    // Half a key is added, so that truncation yields the exact number.
     plan.cache_bytes as f64 / value_bytes as f64 / (plan.max_key as f64 + 0.5)
 }
 

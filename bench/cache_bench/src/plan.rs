@@ -1,15 +1,15 @@
-//! The plan of one run: everything the measuring process has to know.
+//! The plan of one run: everything the measuring process needs.
 
 use serde::{Deserialize, Serialize};
 
 /// Shares of the operations in percent; they add up to 100.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mix {
-    /// Look up, and insert what was not found.
+    /// Look up, and insert if not found.
     pub(crate) lookup_insert: u64,
-    /// Insert and keep hold of the value until the thread's next operation.
+    /// Insert and hold the value until the thread's next operation.
     pub(crate) insert: u64,
-    /// Insert and let go.
+    /// Insert without holding the value.
     pub(crate) blind_insert: u64,
     /// Look up.
     pub(crate) lookup: u64,
@@ -18,49 +18,49 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    /// All shares.
+    /// Returns the sum of all shares.
     pub(crate) const fn sum(self) -> u64 {
         self.lookup_insert + self.insert + self.blind_insert + self.lookup + self.erase
     }
 }
 
-/// One cache, one round.
+/// The plan of one cache in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// Which cache.
+    /// The cache.
     pub(crate) cache: String,
-    /// Which round, from 1.
+    /// The round, counted from 1.
     pub(crate) round: u64,
     /// `classic` or `modern`.
     pub(crate) profile: String,
-    /// Threads that run at once.
+    /// Number of concurrent threads.
     pub(crate) threads: u64,
-    /// What the cache may hold.
+    /// Capacity of the cache in bytes.
     pub(crate) cache_bytes: u64,
     /// Binary logarithm of the number of shards, or the cache's own choice.
     pub(crate) shard_bits: Option<u32>,
-    /// Keys are below this.
+    /// Exclusive upper bound of the keys.
     pub(crate) max_key: u64,
     /// Requested ratio of keys that fit in the cache to all keys.
     pub(crate) resident_ratio: f64,
-    /// Bytes of each value.
+    /// Value size in bytes.
     pub(crate) value_bytes: u64,
-    /// A key is the smallest of this many draws, and one more.
+    /// A key is the smallest of `skew` + 1 draws.
     pub(crate) skew: u32,
     /// Shares of the operations.
     pub(crate) mix: Mix,
-    /// Whether threads keep hold of the last value until their next operation.
+    /// Whether threads hold the last value until their next operation.
     pub(crate) hold: bool,
-    /// Whether only the first bytes of values are made and checked.
+    /// Whether only the first bytes of values are filled and checked.
     pub(crate) lean: bool,
-    /// Whether the cache is filled before.
+    /// Whether the cache is filled before the run.
     pub(crate) populate: bool,
-    /// Operations of each thread before those measured.
+    /// Number of warm-up operations per thread.
     pub(crate) warmup_ops: u64,
-    /// Operations of each thread.
+    /// Number of operations per thread.
     pub(crate) ops_per_thread: u64,
-    /// Operations of each thread in the latency pass.
+    /// Number of operations per thread in the latency pass.
     pub(crate) latency_ops: u64,
-    /// Where draws begin.
+    /// The seed of the draws.
     pub(crate) seed: u64,
 }

@@ -1,4 +1,4 @@
-//! One plan from an empty cache to its result.
+//! The run of one plan, from an empty cache to its result.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::pass::{self, Tally, Worker};
 use crate::plan::Plan;
 use crate::subject::{self, Moka, Null, Quick, Subject};
 
-/// Runs a plan over the cache it names.
+/// Runs a plan on the cache that it names.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, String> {
     let (memory, _) = process::resident();
     let outcome = match plan.cache.as_str() {
@@ -18,13 +18,13 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, String> {
         "clock" => measure(plan, &subject::clock(plan), memory),
         "quick_cache" => measure(plan, &Quick::new(plan)?, memory),
         "moka" => measure(plan, &Moka::new(plan), memory),
-        other => return Err(format!("{other} is no cache of this program")),
+        other => return Err(format!("{other} is not a cache of this program")),
     };
     Ok(outcome)
 }
 
-/// Fills, warms up, measures the rate, then the latencies. `memory` is what the process had before
-/// the cache was made.
+/// Fills, warms up, measures the rate, then the latencies. `memory` is the memory of the process
+/// before the cache was created.
 pub(crate) fn measure(plan: &Plan, cache: &impl Subject, memory: Option<u64>) -> Outcome {
     let mut outcome = Outcome::of(plan, subject::title(&plan.cache));
     outcome.shards = cache.shards();
@@ -32,7 +32,7 @@ pub(crate) fn measure(plan: &Plan, cache: &impl Subject, memory: Option<u64>) ->
         .map(|thread| Worker::new(plan, thread))
         .collect();
     if plan.populate {
-        // Twice as many as fit, as RocksDB's program.
+        // Twice as many as fit, like RocksDB's program.
         let entries = (2 * plan.cache_bytes).div_ceil(plan.value_bytes);
         pass::populate(cache, &mut workers, entries);
         cache.settle();
@@ -87,7 +87,7 @@ fn latencies(outcome: &mut Outcome, timed: &Tally) {
     outcome.histogram = Some(timed.latency.to_text());
 }
 
-/// The median of what two looks at the clock, one after the other, differ by.
+/// Returns the median difference of two consecutive clock readings.
 fn clock_cost() -> u64 {
     let mut costs: Vec<u64> = (0..1001).map(|_| nanos(Instant::now().elapsed())).collect();
     costs.sort_unstable();
@@ -129,7 +129,7 @@ impl Answers {
         self.first = self.first.take().or_else(|| tally.first_wrong.clone());
     }
 
-    /// Fails a run that gave a wrong answer or holds more than it may.
+    /// Fails a run that returned a wrong answer or exceeds its capacity.
     fn verdict(self, outcome: Outcome, plan: &Plan) -> Outcome {
         if self.wrong > 0 {
             let first = self.first.unwrap_or_default();

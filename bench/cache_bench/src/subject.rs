@@ -1,9 +1,9 @@
 //! The caches under test: one small trait, and each cache as an implementation.
 //!
 //! All caches take the same 128-bit numbers as keys and the same reference-counted values, as a
-//! store's page cache does. All have the same limit in bytes, bookkeeping included: ours count it
-//! exactly, and the others are given the weight of an entry plus what their documentation or a
-//! measurement says they add.
+//! store's page cache does. All have the same limit in bytes, including bookkeeping: ours count it
+//! exactly, and the others are given the weight of an entry plus the overhead known from their
+//! documentation or a measurement.
 
 mod cairndb;
 mod lru_cache;
@@ -20,35 +20,35 @@ pub(crate) use moka::Moka;
 pub(crate) use null::Null;
 pub(crate) use quick_cache::Quick;
 
-/// What a reference-counted value allocates in addition to its bytes: two counts.
+/// Bytes that a reference-counted value allocates in addition to its contents: two counts.
 pub(crate) const ARC_BYTES: u64 = 16;
 
 /// A cache as the benchmark uses it.
 pub(crate) trait Subject: Sync {
-    /// Keeps a value under a key, in place of what was there.
+    /// Inserts a value under a key, replacing any previous one.
     fn insert(&self, key: u128, value: Arc<[u8]>);
-    /// The value under a key, which thereby counts as used.
+    /// Returns the value under a key and marks it as used.
     fn lookup(&self, key: u128) -> Option<Arc<[u8]>>;
     /// Removes the value of a key. Returns whether there was one, if the cache reports that.
     fn erase(&self, key: u128) -> bool;
     /// Finishes postponed work.
     fn settle(&self) {}
-    /// Values held.
+    /// Returns the number of values.
     fn entries(&self) -> u64;
-    /// Bytes that count against the bound.
+    /// Returns the number of bytes charged against the limit.
     fn usage(&self) -> u64;
-    /// Shards, where the cache has them.
+    /// Returns the number of shards, if the cache has shards.
     fn shards(&self) -> Option<u64> {
         None
     }
 }
 
-/// Bytes of a value that count against the bound in every cache.
+/// Returns the number of bytes of a value that every cache charges against the limit.
 pub(crate) fn charge(plan: &Plan) -> u64 {
     plan.value_bytes + ARC_BYTES
 }
 
-/// The cache's own name, and the version the program was built with.
+/// Returns the cache's own name and the version with which the program was built.
 pub(crate) fn title(cache: &str) -> String {
     let ours = env!("CARGO_PKG_VERSION");
     match cache {
@@ -60,7 +60,7 @@ pub(crate) fn title(cache: &str) -> String {
     }
 }
 
-/// The version of a package in the lock file the program was built with.
+/// Returns the version of a package in the lock file with which the program was built.
 fn locked(package: &str) -> &'static str {
     const LOCK: &str = include_str!("../../../Cargo.lock");
     let entry = LOCK

@@ -1,11 +1,11 @@
-//! The comparison at the end: one line a cache, over all rounds.
+//! The comparison at the end: one line per cache, over all rounds.
 
 use std::fmt::Write as _;
 
 use crate::outcome::{Outcome, Status};
 use crate::text::{bytes, general, whole};
 
-/// The lines of all caches, in the order of their first runs; nothing for a single result.
+/// Returns the lines of all caches, in the order of their first runs; empty for a single result.
 pub(crate) fn table(outcomes: &[Outcome]) -> String {
     if outcomes.len() < 2 {
         return String::new();
@@ -90,12 +90,12 @@ fn row(text: &mut String, name: &str, rounds: &[&Outcome]) {
     );
 }
 
-/// Four digits after the decimal point.
+/// Rounds to four digits after the decimal point.
 fn round(ratio: f64) -> f64 {
     (ratio * 1e4).round() / 1e4
 }
 
-/// The middle value, the mean of the middle two where there are as many.
+/// Returns the median.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! The output: RocksDB's lines, followed by ours.
 //!
 //! The classic profile prints the lines of 5.x, the modern one those of 7.8 with the hit ratio of
-//! later versions. What those programs do not report follows in lines of our own.
+//! later versions. Values that those programs do not report follow in lines of our own.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use crate::plan::Plan;
 
 const RULE: &str = "----------------------------\n";
 
-/// One line of the head.
+/// Appends one line of the header.
 fn line(text: &mut String, label: &str, value: impl std::fmt::Display) {
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(text, "{label:<20}: {value}");
 }
 
-/// The block before a run.
+/// Returns the block printed before a run.
 pub(crate) fn head(plan: &Plan, title: &str) -> String {
     let mut text = String::new();
     let is_modern = plan.profile == "modern";
@@ -54,7 +54,7 @@ pub(crate) fn head(plan: &Plan, title: &str) -> String {
     text
 }
 
-/// What is done how often.
+/// Appends the shares of the operations.
 fn shares(text: &mut String, plan: &Plan) {
     let mut share = |label, percent| line(text, label, format_args!("{percent}%"));
     if plan.profile == "modern" || plan.mix.lookup_insert > 0 {
@@ -68,7 +68,7 @@ fn shares(text: &mut String, plan: &Plan) {
     share("Erase percentage", plan.mix.erase);
 }
 
-/// The block printed after a run.
+/// Returns the block printed after a run.
 pub(crate) fn result(outcome: &Outcome, plan: &Plan) -> String {
     let mut text = String::new();
     for note in &outcome.notes {
@@ -167,7 +167,7 @@ fn latency(text: &mut String, outcome: &Outcome) {
     let _ = write!(text, "\nOperation latency (ns):\n{histogram}");
 }
 
-/// Bytes as RocksDB shows them.
+/// Returns a number of bytes as RocksDB shows it.
 pub(crate) fn bytes(bytes: u64) -> String {
     const NAMES: [&str; 4] = ["KB", "MB", "GB", "TB"];
     let (mut size, mut place) = (float(bytes) / 1024.0, 0);
@@ -178,7 +178,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{size:.2} {}", NAMES[place])
 }
 
-/// A number as `printf` shows it with `%g`: six significant digits, no trailing zeros.
+/// Returns a number as `printf` shows it with `%g`: six significant digits, no trailing zeros.
 pub(crate) fn general(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
@@ -201,7 +201,7 @@ pub(crate) fn general(number: f64) -> String {
     bare(&format!("{number:.places$}"))
 }
 
-/// A rate without its fraction, as RocksDB prints it.
+/// Returns a rate without its fraction, as RocksDB prints it.
 pub(crate) fn whole(rate: f64) -> String {
     format!("{:.0}", rate.floor())
 }

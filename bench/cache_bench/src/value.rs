@@ -1,8 +1,8 @@
-//! Values that say whose they are.
+//! Values that identify their key.
 //!
-//! A value is a run of 64-bit words, each made from the key and its position, so that any byte of
-//! another key's value is detected. Making and checking are sums without branches: they must be
-//! cheap compared with the cache, and cost the same for all.
+//! A value is a sequence of 64-bit words, each computed from the key and its position, so that any
+//! byte of another key's value is detected. Filling and checking are branch-free sums: they must be
+//! cheap compared with the cache, and cost the same for all caches.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ const WORD: usize = 8;
 /// Odd, so that no two words of a value are equal.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The first word of a key's value.
+/// Returns the first word of a key's value.
 #[inline]
 fn first(key: u64) -> u64 {
     let mixed = (key ^ (key >> 31)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     mixed ^ (mixed >> 32)
 }
 
-/// Makes values and checks them.
+/// Creates values and checks them.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     scratch: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Values of this many bytes; `lean` leaves all but the first word alone.
+    /// Creates values of this many bytes; with `lean`, only the first word is filled and checked.
     pub(crate) fn new(bytes: usize, lean: bool) -> Self {
         Self {
             scratch: vec![0; bytes],
@@ -33,13 +33,13 @@ impl Values {
         }
     }
 
-    /// Bytes that are made and checked.
+    /// Returns the number of bytes that are filled and checked.
     fn covered(&self) -> usize {
         let bytes = self.scratch.len();
         if self.lean { bytes.min(WORD) } else { bytes }
     }
 
-    /// The value of a key.
+    /// Creates the value of a key.
     #[inline]
     pub(crate) fn make(&mut self, key: u64) -> Arc<[u8]> {
         let covered = self.covered();
@@ -55,7 +55,7 @@ impl Values {
         Arc::from(self.scratch.as_slice())
     }
 
-    /// Whether these bytes are the value of a key.
+    /// Returns whether these bytes are the value of a key.
     #[inline]
     pub(crate) fn is_right(&self, key: u64, value: &[u8]) -> bool {
         if value.len() != self.scratch.len() {

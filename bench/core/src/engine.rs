@@ -1,11 +1,11 @@
-//! The interface of an engine: the traits that an adapter implements.
+//! The engine interface: the traits that an adapter implements.
 //!
 //! Three layers: an [`Engine`] opens directories, a [`Store`] is one open directory shared by all
 //! threads, a [`Session`] is one thread's access to it (its transaction, batch and buffers).
 //! Everything is a generic parameter, never `dyn`: each engine gets its own copy of every measured
 //! loop, and the harness costs the same few nanoseconds for all of them.
 //!
-//! A session is only called from the thread that made it; a store is shared.
+//! A session is called only from the thread that created it; a store is shared.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ pub use crate::workload::durability::{Durability, Survival};
 use crate::workload::settings::Settings;
 pub use crate::workload::settings::Variant;
 
-/// What an engine can do beyond put, get, delete and a forward scan. A `false` here makes the rows
-/// that need it print `skipped (not supported by ENGINE)`.
+/// The operations an engine supports beyond put, get, delete and a forward scan. If a field is
+/// `false`, the rows that need it print `skipped (not supported by ENGINE)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -25,34 +25,37 @@ pub use crate::workload::settings::Variant;
 pub struct Capabilities {
     /// Several entries in one atomic write.
     pub batch: bool,
-    /// Merge operands with the operator `max`; without it the rows read, modify and write.
+    /// Merge operands with the operator `max`; without them, the rows read, modify and write.
     pub merge: bool,
-    /// Reads from a fixed moment while writers go on.
+    /// Reads from a snapshot while writers continue.
     pub snapshot: bool,
-    /// Cursors that step backwards.
+    /// Cursors that can step backward.
     pub reverse: bool,
-    /// Positioning at the first key at or after a given one.
+    /// Seeking to the first key at or after a given key.
     pub seek: bool,
-    /// A manual compaction of everything.
+    /// A manual compaction of the whole store.
     pub compact: bool,
-    /// A call that moves the contents of memory to tables or pages.
+    /// A call that flushes memory to tables or pages.
     pub flush: bool,
-    /// A write that survives loss of power.
+    /// Writes that survive a power loss.
     pub sync: bool,
-    /// Keeps what is written. Only the null engine does not; its answers are not judged.
+    /// Whether the engine stores what is written. Only the null engine does not; its answers are
+    /// not checked.
     pub stores: bool,
 }
 
-/// How a session is going to be used, known before its first call.
+/// The intended use of a session, known before its first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// What each write of the session must survive.
+    /// The durability of each write of the session.
     pub durability: Durability,
-    /// Writes come in ascending key order into an empty store, so an append mode may be used.
+    /// Whether writes go to an empty store in ascending key order, so that an append mode may be
+    /// used.
     pub appending: bool,
-    /// Sessions open at the same time, including this one: one for each thread of the row.
+    /// Number of sessions open at the same time, including this one: one for each thread of the
+    /// row.
     pub sessions: u32,
-    /// Whether any of them writes.
+    /// Whether any of these sessions writes.
     pub changing: bool,
 }
 
@@ -68,15 +71,16 @@ impl Role {
     }
 }
 
-/// Whether background work is known to have ended.
+/// The state of background work, as far as the engine reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// The engine itself says that nothing is left to do.
+    /// The engine reports that no background work is left.
     Known,
-    /// Progress of background work by the engine's own counters: the harness asks again until they
+    /// Progress of background work by the engine's own counters: the harness polls them until they
     /// stop changing. For engines whose threads are active even when there is nothing to do.
     Progress(u64),
-    /// The engine does not report it: the harness watches its threads until they are idle.
+    /// The engine does not report its background work: the harness watches its threads until they
+    /// are idle.
     Watch,
 }
 
@@ -88,43 +92,44 @@ pub trait Engine: Sync {
     /// The name used in `--engine=` and in results.
     fn name(&self) -> &'static str;
 
-    /// The name as people write it, for the first line of the header.
+    /// The name in its usual spelling, for the first line of the header.
     fn title(&self) -> &'static str;
 
-    /// What the library itself reports, such as `1.23`.
+    /// The version that the library reports, such as `1.23`.
     fn version(&self) -> String;
 
-    /// The library it was loaded from; none if it is compiled into the program.
+    /// The library that the engine was loaded from; `None` if it is compiled into the program.
     fn library(&self) -> Option<Library> {
         None
     }
 
-    /// What it can do.
+    /// The optional operations that the engine supports.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether it is a store that a user could choose. Rows of an engine that only shows what a
-    /// machine can do are not ranked.
+    /// Returns whether the engine is a store that a user could choose. Rows of an engine that only
+    /// shows what a machine can do are not ranked.
     fn contends(&self) -> bool {
         true
     }
 
-    /// Why it does not run rows with values of `value_bytes` at this durability, in a few words.
+    /// Returns a short reason if the engine does not run rows with values of `value_bytes` at this
+    /// durability.
     fn declines(&self, _value_bytes: usize, _durability: Durability) -> Option<&'static str> {
         None
     }
 
-    /// Why it has no batches, if there is a special reason.
+    /// Returns why the engine has no batches, if there is a special reason.
     fn without_batch(&self) -> Option<&'static str> {
         None
     }
 
-    /// The variants of its settings. Rows of other variants are skipped.
+    /// The variants of the engine's settings. Rows of other variants are skipped.
     fn variants(&self) -> &'static [Variant] {
         &[Variant::Fair]
     }
 
-    /// What a write survives when `asked` was requested under `variant`. An engine that cannot
-    /// provide it says so here, and its rows are shown without a rank.
+    /// Returns what a write survives when `asked` was requested under `variant`. If that is less
+    /// than requested, the rows are shown without a rank.
     fn survival(&self, asked: Durability, _variant: Variant) -> Survival {
         asked.into()
     }
@@ -149,31 +154,30 @@ pub trait Store: Sync + Sized {
     /// The engine's error.
     fn session(&self, role: Role) -> Result<Self::Session<'_>, Fault>;
 
-    /// Compacts everything; returns when it is done.
+    /// Compacts the whole store and returns when the compaction has finished.
     ///
     /// # Errors
     /// The engine's error.
     fn compact(&mut self) -> Result<(), Fault>;
 
-    /// Moves the contents of memory to tables or pages. Only called if [`Capabilities::flush`] is
-    /// set.
+    /// Flushes memory to tables or pages. Called only if [`Capabilities::flush`] is set.
     ///
     /// # Errors
     /// The engine's error.
     fn flush(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("there is no call to flush it"))
+        Err(Fault::new("the engine has no flush call"))
     }
 
-    /// Waits for background work, or returns that the engine cannot.
+    /// Waits for background work if the engine can; returns how the harness should continue.
     ///
     /// # Errors
     /// The engine's error.
     fn quiesce(&self) -> Result<Quiet, Fault>;
 
-    /// One of the engine's own texts under LevelDB's name for it (`leveldb.stats`).
+    /// Returns a property of the engine by LevelDB's name for it (`leveldb.stats`).
     fn property(&self, name: &str) -> Option<String>;
 
-    /// Sets the engine's counters to zero; false if it has no such call.
+    /// Resets the engine's counters; returns false if the engine has no such call.
     ///
     /// # Errors
     /// The engine's error.
@@ -181,7 +185,8 @@ pub trait Store: Sync + Sized {
         Ok(false)
     }
 
-    /// Bytes that the engine has written so far, log included, if it counts them.
+    /// Returns the number of bytes that the engine has written so far, log included, if it counts
+    /// them.
     fn bytes_written(&self) -> Option<u64> {
         None
     }
@@ -189,7 +194,7 @@ pub trait Store: Sync + Sized {
     /// The settings in effect, read back from the engine if it reports them.
     fn options(&self) -> Vec<(String, String)>;
 
-    /// Closes it, reporting errors that a drop would hide.
+    /// Closes the store and reports errors that a drop would hide.
     ///
     /// # Errors
     /// The engine's error.
@@ -198,7 +203,7 @@ pub trait Store: Sync + Sized {
 
 /// One thread's access to a store.
 pub trait Session {
-    /// A position in key order; borrows the session, as a transaction would.
+    /// A cursor, which borrows the session, as a transaction would.
     type Cursor<'c>: Cursor
     where
         Self: 'c;
@@ -209,14 +214,13 @@ pub trait Session {
     /// The engine's error.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
-    /// Removes one key, present or not.
+    /// Removes one key, whether or not it is present.
     ///
     /// # Errors
     /// The engine's error.
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault>;
 
-    /// Calls `found` with the value of `key` if there is one. The bytes need not live longer than
-    /// the call.
+    /// Calls `found` with the value of `key` if there is one. The bytes need not outlive the call.
     ///
     /// # Errors
     /// The engine's error.
@@ -228,20 +232,20 @@ pub trait Session {
     /// The engine's error.
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
-    /// Writes the batch as one atomic step and empties it.
+    /// Writes the batch atomically and clears it.
     ///
     /// # Errors
     /// The engine's error.
     fn batch_write(&mut self) -> Result<(), Fault>;
 
-    /// Keeps the greater, in byte order, of the stored value and `operand`. Only called if
+    /// Keeps the greater of the stored value and `operand`, in byte order. Called only if
     /// [`Capabilities::merge`] is set.
     ///
     /// # Errors
     /// The engine's error.
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault>;
 
-    /// Looks up several keys, calling `each` with the position of every key and its value.
+    /// Looks up several keys and calls `each` with the position and value of every key.
     ///
     /// # Errors
     /// The engine's error.
@@ -253,7 +257,8 @@ pub trait Session {
         self.get_each(keys, each)
     }
 
-    /// Single gets, for an engine without a multi-get or a snapshot for it.
+    /// Looks up several keys with single gets, for an engine without a multi-get or a snapshot for
+    /// it.
     ///
     /// # Errors
     /// The engine's error.
@@ -270,47 +275,47 @@ pub trait Session {
         Ok(())
     }
 
-    /// A new cursor over the present contents, not yet positioned.
+    /// Returns a new, unpositioned cursor over the current contents.
     ///
     /// # Errors
     /// The engine's error.
     fn cursor(&mut self) -> Result<Self::Cursor<'_>, Fault>;
 }
 
-/// A position in key order. `key` and `value` may be called only while [`Cursor::valid`] returns
+/// A cursor in key order. `key` and `value` may be called only while [`Cursor::valid`] returns
 /// true.
 pub trait Cursor {
-    /// Goes to the first entry.
+    /// Moves to the first entry.
     ///
     /// # Errors
     /// The engine's error.
     fn first(&mut self) -> Result<(), Fault>;
 
-    /// Goes to the last entry. Only called if [`Capabilities::reverse`] is set.
+    /// Moves to the last entry. Called only if [`Capabilities::reverse`] is set.
     ///
     /// # Errors
     /// The engine's error.
     fn last(&mut self) -> Result<(), Fault>;
 
-    /// Goes to the first entry at or after `key`.
+    /// Moves to the first entry at or after `key`.
     ///
     /// # Errors
     /// The engine's error.
     fn seek(&mut self, key: &[u8]) -> Result<(), Fault>;
 
-    /// Goes one entry forward.
+    /// Moves one entry forward.
     ///
     /// # Errors
     /// The engine's error.
     fn next(&mut self) -> Result<(), Fault>;
 
-    /// Goes one entry back. Only called if [`Capabilities::reverse`] is set.
+    /// Moves one entry back. Called only if [`Capabilities::reverse`] is set.
     ///
     /// # Errors
     /// The engine's error.
     fn prev(&mut self) -> Result<(), Fault>;
 
-    /// Whether it is at an entry.
+    /// Returns whether the cursor is at an entry.
     fn valid(&self) -> bool;
 
     /// The key of the current entry.
@@ -322,7 +327,7 @@ pub trait Cursor {
     /// The engine's error.
     fn value(&mut self) -> Result<&[u8], Fault>;
 
-    /// The error, if the engine reports errors separately from the steps.
+    /// Returns the cursor's error, if the engine reports errors separately from the steps.
     ///
     /// # Errors
     /// The engine's error.

@@ -1,22 +1,22 @@
 //! An error, as one line of text.
 //!
-//! The harness only ever shows faults; nothing decides by them, so a text is enough. It is boxed so
-//! that the good case of a measured call stays small.
+//! The harness only displays faults and never branches on them, so a string is enough. The string
+//! is boxed to keep the `Result` of a measured call small.
 
 use std::fmt;
 
-/// One line that says what failed and what the engine or system said.
+/// One line that names what failed and the error of the engine or system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(Box<str>);
 
 impl Fault {
-    /// A fault with this text.
+    /// Creates a fault with this text.
     #[cold]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into().into_boxed_str())
     }
 
-    /// A system error met while doing `what`.
+    /// Creates a fault from a system error that occurred during `what`.
     #[cold]
     pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Self {
         Self::new(format!("{what}: {error}"))

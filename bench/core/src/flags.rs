@@ -1,10 +1,11 @@
-//! Command lines of programs in the manner of LevelDB's and RocksDB's: one table, one parser.
+//! Command lines in the style of LevelDB's and RocksDB's programs: one table, one parser.
 //!
-//! `-flag` and `--flag`, a value after `=` or as the next word, bare booleans, `--noflag`,
-//! `--flagfile=FILE`, `--undefok=a,b`. A flag that the original program knows and that has no
-//! effect here causes one warning. A flag that would change what is measured, and that the program
-//! cannot follow, is refused with the reason, unless its value states what is true anyway. An
-//! unknown flag is refused with the nearest name, a bad value with the allowed ones.
+//! The parser accepts `-flag` and `--flag`, a value after `=` or as the next word, bare booleans,
+//! `--noflag`, `--flagfile=FILE` and `--undefok=a,b`. A flag of the original program that has no
+//! effect here causes one warning. A flag that would change what is measured, and that this program
+//! does not support, is rejected with the reason, unless its value matches what the program does
+//! anyway. The error for an unknown flag suggests the nearest name; the error for a bad value lists
+//! the allowed values.
 
 mod kind;
 
@@ -19,13 +20,13 @@ pub struct Flag {
     pub name: &'static str,
     /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What it may be.
+    /// The allowed values.
     pub kind: Kind,
-    /// What it is when not given; empty for "not given".
+    /// The value used when the flag is not given; empty for "not given".
     pub default: &'static str,
-    /// What it means.
+    /// The help text.
     pub help: &'static str,
-    /// Where the help lists it.
+    /// The topic under which the help lists the flag.
     pub topic: &'static str,
 }
 
@@ -34,22 +35,22 @@ pub struct Flag {
 pub struct Refused {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is a switch.
+    /// Whether the flag is a switch.
     pub switch: bool,
-    /// Values that state what is true anyway.
+    /// Values that match what the program does anyway.
     pub harmless: &'static [&'static str],
-    /// Why no other value is taken, and what to do instead.
+    /// Why no other value is accepted, and what to do instead.
     pub reason: &'static str,
 }
 
 /// All flags of one program.
 #[derive(Debug)]
 pub struct Family {
-    /// Its own.
+    /// The program's own flags.
     pub flags: &'static [Flag],
     /// The program whose flags are tolerated.
     pub model: &'static str,
-    /// Its flags that are not.
+    /// The model's flags that are rejected.
     pub refused: &'static [Refused],
     /// Tolerated flags that take a value.
     pub tolerated_valued: &'static [&'static str],
@@ -58,7 +59,7 @@ pub struct Family {
 }
 
 impl Refused {
-    /// Whether a value states what is true anyway.
+    /// Checks that a value matches what the program does anyway.
     fn check(&self, value: &str) -> Result<(), String> {
         let plain = if self.switch {
             Kind::Bool.check(value)
@@ -79,7 +80,7 @@ enum Found {
     Nothing,
 }
 
-/// Whether a switch was written plainly or as `--noflag`.
+/// The form of a switch: `--flag` or `--noflag`.
 enum Sense {
     Plain,
     Negated,
@@ -91,7 +92,7 @@ impl Family {
         self.flags.iter().find(is_named)
     }
 
-    /// The flag that a name means. Dashes inside names count as underscores.
+    /// Finds the flag with this name. Dashes inside names count as underscores.
     fn find(&self, name: &str) -> Found {
         let plain = name.replace('-', "_");
         let positive = plain.strip_prefix("no");
@@ -119,7 +120,7 @@ impl Family {
         Found::Nothing
     }
 
-    /// The sentence about a flag that does not exist.
+    /// Returns the error message for an unknown flag.
     fn unknown(&self, word: &str, name: &str) -> String {
         match nearest(name, self.flags.iter().map(|flag| flag.name)) {
             Some(near) => format!("Invalid flag '{word}': did you mean --{near}?"),
@@ -128,7 +129,7 @@ impl Family {
     }
 }
 
-/// The name that a misspelt one was probably meant to be.
+/// Returns the known name that a misspelt name most likely stands for.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names
         .map(|near| (distance(name, near), near))
@@ -137,25 +138,25 @@ pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&
         .map(|(_, near)| near)
 }
 
-/// The flags given, by name, checked against their kinds.
+/// The flags that were given, by name, checked against their kinds.
 #[derive(Clone, Debug)]
 pub struct Given {
     family: &'static Family,
     values: BTreeMap<&'static str, String>,
-    /// Flags of the model that were given and mean nothing here.
+    /// Flags of the model that were given and have no effect here.
     pub tolerated: BTreeSet<String>,
-    /// Sentences for stderr, one for each of those.
+    /// Warnings for stderr, one for each tolerated flag.
     pub warnings: Vec<String>,
 }
 
-/// Flag files that may name each other.
+/// Maximum nesting depth of flag files.
 const FILES_DEEP: u32 = 8;
 
 impl Given {
     /// Parses a command line.
     ///
     /// # Errors
-    /// A sentence that names the word and the problem.
+    /// An error message that names the argument and the problem.
     pub fn parse(family: &'static Family, words: &[String]) -> Result<Self, String> {
         let mut given = Self {
             family,
@@ -206,7 +207,7 @@ impl Given {
         Ok(())
     }
 
-    /// One flag of the tables; `next` returns the word after it.
+    /// Parses one flag of the tables; `next` returns the word after it.
     fn flag(
         &mut self,
         word: &str,
@@ -256,7 +257,7 @@ impl Given {
         }
     }
 
-    /// Flags from a file, one a line; `#` begins a comment.
+    /// Reads flags from a file, one per line; `#` starts a comment.
     fn file(
         &mut self,
         path: &str,
@@ -288,7 +289,7 @@ impl Given {
         Ok(())
     }
 
-    /// The value given for a flag, if it was given.
+    /// Returns the value of a flag if it was given.
     pub fn given(&self, name: &str) -> Option<&str> {
         debug_assert!(
             self.family.own(name).is_some(),
@@ -297,35 +298,35 @@ impl Given {
         self.values.get(name).map(String::as_str)
     }
 
-    /// The value of a flag: given, or its default.
+    /// Returns the given value of a flag, or its default.
     pub fn text(&self, name: &str) -> &str {
         let default = || self.family.own(name).map_or("", |flag| flag.default);
         self.given(name).unwrap_or_else(default)
     }
 
-    /// A switch.
+    /// Returns whether a switch is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.text(name) == "1"
     }
 
-    /// A whole number; the table guarantees that it parses.
+    /// Returns the value of a flag as an integer; the table guarantees that it parses.
     pub fn number(&self, name: &str) -> i64 {
         self.text(name).parse().unwrap_or(-1)
     }
 
-    /// A whole number that is not negative.
+    /// Returns the value of a flag as a non-negative integer.
     pub fn count(&self, name: &str) -> u64 {
         u64::try_from(self.number(name)).unwrap_or(0)
     }
 
-    /// A number given and not negative.
+    /// Returns the value of a flag if it was given and is not negative.
     pub fn chosen(&self, name: &str) -> Option<u64> {
         self.given(name)?.parse().ok()
     }
 }
 
-/// Characters to insert, remove, replace or exchange with their neighbour to make one word of
-/// another.
+/// Returns the edit distance of two words: the number of characters to insert, remove, replace or
+/// swap with their neighbour.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut rows = vec![vec![0; to.len() + 1]; from.len() + 1];

@@ -1,4 +1,4 @@
-//! The machine and the process: memory, libraries, directories, what the kernel reports.
+//! The machine and the process: memory, libraries, directories, kernel counters.
 
 pub mod directory;
 pub(crate) mod heap_profile;

@@ -1,9 +1,10 @@
-//! The engine-neutral part of the benchmark: what is run, measured and believed.
+//! The engine-neutral part of the benchmark: workloads, measurement and verification.
 //!
-//! [`engine`] says what an adapter must offer; [`workload`] holds the catalogue of workloads, the
-//! keys and values, and the model that knows every right answer; [`measure`] holds the measured
-//! loops and the runner that takes a list of workloads through one engine; [`result`] holds the
-//! record and what is made of it; [`host`] is the machine. This crate knows no engine by name.
+//! [`engine`] defines what an adapter must implement. [`workload`] contains the catalogue of
+//! workloads, the keys and values, and the model that knows every correct answer. [`measure`]
+//! contains the measured loops and the runner that runs a list of workloads on one engine.
+//! [`result`] contains the record and the output derived from it. [`host`] covers the machine. This
+//! crate knows no engine by name.
 
 pub mod engine;
 pub mod fault;

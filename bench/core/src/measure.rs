@@ -1,4 +1,4 @@
-//! How it is run and measured: the loops, clocks, histograms, and the runner of a list.
+//! Measurement: the loops, clocks, histograms, and the runner of a list.
 
 pub mod byte_sum;
 pub mod histogram;

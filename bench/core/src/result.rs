@@ -1,4 +1,4 @@
-//! What comes out: records, the lines of LevelDB and RocksDB, statistics over rounds.
+//! Results: records, the lines of LevelDB and RocksDB, statistics over rounds.
 
 pub mod civil_date;
 pub mod outline;

@@ -1,4 +1,4 @@
-//! An engine for this crate's own tests: a map in memory, correct or with a chosen defect.
+//! An engine for this crate's own tests: an in-memory map, correct or with a chosen defect.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::workload::settings::{Memory, Settings, Variant};
 /// The defects that the engine can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Defect {
-    /// It does not.
+    /// No defect.
     None,
     /// One put in ten thousand is acknowledged and forgotten.
     DropsPuts,
@@ -23,19 +23,19 @@ pub(crate) enum Defect {
     FlipsGets,
     /// One value in ten thousand comes back from scans with one bit changed.
     FlipsScans,
-    /// Every ten thousandth entry of a scan comes twice.
+    /// Every ten-thousandth entry of a scan is returned twice.
     RepeatsEntries,
-    /// Two neighbouring values change places in scans.
+    /// Two neighbouring values are swapped in scans.
     SwapsValues,
-    /// Deletes are acknowledged and forgotten now and then.
+    /// Some deletes are acknowledged and forgotten.
     KeepsDeleted,
-    /// A seek lands one entry late now and then.
+    /// Some seeks land one entry too late.
     SeeksLate,
-    /// Acknowledges synchronous writes without a flush (as every map in memory does).
+    /// Acknowledges synchronous writes without a flush (as every in-memory map does).
     Fails,
     /// A read panics.
     Panics,
-    /// Every compaction ends by an error.
+    /// Every compaction fails with an error.
     FailsToCompact,
 }
 
@@ -43,15 +43,15 @@ const EVERY: u64 = 10_000;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The engine; its contents survive closing, as files would.
+/// The engine; its contents survive a close, as files would.
 #[derive(Debug)]
 pub(crate) struct FaultyEngine {
     pub(crate) defect: Defect,
     pub(crate) able: Capabilities,
-    /// What writes survive that were asked to survive the process.
+    /// The survival of writes for which [`Durability::Os`] was requested.
     pub(crate) survival: Survival,
     pub(crate) variants: &'static [Variant],
-    /// The smallest values of rows it takes part in, out of competition.
+    /// Minimum value size of the rows that the engine runs, unranked.
     pub(crate) least: Option<usize>,
     pub(crate) compactions: AtomicU32,
     map: Mutex<(PathBuf, Map)>,
@@ -125,7 +125,7 @@ impl<'e> Engine for &'e FaultyEngine {
         let mut map = self.map.lock().expect("no panic");
         let marker = dir.join("contents");
         if !marker.exists() {
-            // The directory was emptied: so is the map.
+            // The directory was emptied, so the map is cleared too.
             std::fs::write(&marker, "x").expect("writable");
             map.1.clear();
         }
@@ -382,7 +382,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         mergereadpercent: 70,
         sync: false,
         variant: Variant::Fair,
-        // Far above what other tests of this process may hold meanwhile.
+        // Far more than other tests of this process can use at the same time.
         memory: Memory::split(1 << 30, false),
         compression: true,
         bloom_bits: None,

@@ -1,4 +1,4 @@
-//! What is run: workloads, keys, values, draws, and what every answer must be.
+//! Workloads: definitions, keys, values, draws, and the expected answers.
 
 pub mod catalog;
 pub mod definition;

@@ -1,5 +1,5 @@
-//! The child process: one engine, one round, one list. The plan comes in on stdin, events leave on
-//! stdout, one JSON object a line.
+//! The child process: one engine, one round, one list. It reads the plan from stdin and writes
+//! events to stdout, one JSON object per line.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,20 +17,20 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::engines::{self, Trouble};
 
-/// The word that makes this program a child; never given by a user.
+/// First argument that makes this program a child; not for users.
 pub(crate) const WORD: &str = "--child-of-db-bench";
 
-/// The word that makes a child print what is mapped into it.
+/// Argument that makes a child print its mapped files.
 const MAPS: &str = "--maps";
 
-/// The word that makes a child report the version of an engine and the file of its library.
+/// Argument that makes a child report the version of an engine and the file of its library.
 const LOADED: &str = "--loaded";
 
 /// The library of `--allocator`.
 static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
 
 /// Preloads a library into every child from now on, after a test child has loaded it: the loader
-/// ignores a library that it does not find.
+/// ignores a library that it cannot find.
 pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
     let path = ALLOCATOR.get_or_init(|| path.to_owned());
     let name = path.file_name().map(OsStr::to_string_lossy);
@@ -44,14 +44,15 @@ pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "--allocator={}: the loader does not find or take this library",
+            "--allocator={}: the loader cannot find or load this library",
             path.display()
         ))
     }
 }
 
-/// A child with these words. Unpacked libraries are found through the loader's own path, so that
-/// what they depend on is found as well; installed ones come first.
+/// Returns the command of a child with these arguments. The loader's search path includes the
+/// unpacked libraries, so that their dependencies are found as well; installed libraries come
+/// first.
 pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
     let mut command = Command::new(self_exe::program()?);
     command.arg(WORD).args(words);
@@ -69,7 +70,7 @@ pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// What a child says about an engine: its version, or why it cannot be used.
+/// A child's report about an engine: its version, or why it cannot be used.
 pub(crate) fn probe(engine: &str) -> String {
     let output = command(&[engine]).and_then(|mut command| command.output());
     output.map_or_else(
@@ -82,17 +83,18 @@ pub(crate) fn probe(engine: &str) -> String {
     )
 }
 
-/// The version of an engine and the library it is loaded from; `None` where it cannot be.
+/// Returns the version of an engine and the library it is loaded from; `None` if it cannot be
+/// loaded.
 pub(crate) fn loaded(engine: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
     let mut command = command(&[LOADED, engine]).ok()?;
     let output = command.args(library).output().ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }
 
-/// Runs the plan on stdin, or reports on the one engine named.
+/// Runs the plan from stdin, or reports on the named engine.
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    // A parent that is killed takes its child with it, so that no child works in a directory that
-    // another run uses. If the kernel lacks the feature, the next line of output ends the child.
+    // A killed parent takes its child with it, so that no child works in a directory that another
+    // run uses. If the kernel lacks the feature, the child ends at its next line of output.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if words.first().is_some_and(|word| word == MAPS) {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -104,7 +106,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     {
         let library = library.first().map(Path::new);
         if let Some(reported) = engines::loaded_from(engine, library) {
-            // Nobody reads it, and nothing else can be done.
+            // Nobody reads the output, so there is nothing else to do.
             let _ = serde_json::to_writer(io::stdout(), &reported);
         }
         return ExitCode::SUCCESS;
@@ -114,7 +116,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
             |fault| fault.to_string(),
             |version| format!("version {version}"),
         );
-        // Nobody reads it, and nothing else can be done.
+        // Nobody reads the output, so there is nothing else to do.
         let _ = writeln!(io::stdout(), "{text}");
         return ExitCode::SUCCESS;
     }
@@ -135,7 +137,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Sends one event. If the parent is gone, the run has no purpose.
+/// Sends one event. Exits if the parent has ended, because the run has no purpose then.
 fn send(event: &Event) {
     let mut stdout = io::stdout().lock();
     let sent = serde_json::to_string(event)

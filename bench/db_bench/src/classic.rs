@@ -1,4 +1,4 @@
-//! The classic mode: one list over each engine, LevelDB's lines on stdout.
+//! The classic mode: runs one list over each engine and prints LevelDB's lines on stdout.
 
 mod latency_pass;
 
@@ -20,20 +20,21 @@ use crate::turn_order;
 
 use latency_pass::Timed;
 
-/// What outlives a child.
+/// The state that outlives a child.
 struct Run<'c> {
     config: &'c Config,
     machine: Machine,
     output: Output,
     absent: BTreeSet<String>,
-    /// Unknown names in the list, which were reported before.
+    /// Unknown names in the list, already reported.
     unknown: BTreeSet<&'c str>,
     good: bool,
 }
 
-/// Runs the list. Returns whether everything asked for was available and correct.
+/// Runs the list. Returns whether everything requested was available and correct.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
-    // Before anything is opened, for what it says about a directory would hide a slip of the pen.
+    // Checked before anything is opened, because an error about a directory would hide a typing
+    // error.
     let unknown = unknown(&config.plan.benchmarks);
     for sentence in unknown.values() {
         notify(&format!("{sentence}\n"));
@@ -75,7 +76,7 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
     Ok(run.good)
 }
 
-/// The entries of a list that cannot be run, each with what is wrong about it.
+/// Returns the entries of a list that cannot be run, each with the reason.
 fn unknown(list: &[String]) -> BTreeMap<&str, String> {
     let wrong = |entry: &String| match Step::parse(entry) {
         Err(sentence) => Some(sentence),
@@ -93,7 +94,7 @@ fn unknown(list: &[String]) -> BTreeMap<&str, String> {
 }
 
 impl Run<'_> {
-    /// The whole list over one engine.
+    /// Runs the whole list over one engine.
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
         let mut asked = self.config.plan_for(engine, round);
         asked
@@ -102,7 +103,7 @@ impl Run<'_> {
         let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
         let mut timed = Timed::default();
         if asked.histogram {
-            notify("every operation is timed first, in a pass of its own\n");
+            notify("every operation is timed first, in a separate pass\n");
             timed = Timed::measure(&asked, limit)?;
         }
         let plan = Plan {
@@ -132,7 +133,7 @@ impl Run<'_> {
         self.output.settle()
     }
 
-    /// Shows what a child said.
+    /// Shows an event of a child.
     fn event(&mut self, engine: &str, event: Event) -> Result<(), String> {
         match event {
             Event::Loaded { version, library } => {
@@ -160,7 +161,7 @@ impl Run<'_> {
                 print(&text);
                 if !histogram.is_empty() {
                     notify(&format!(
-                        "the times of {} are of a pass of their own, the rate is not\n",
+                        "the times of {} come from a separate pass, the rate does not\n",
                         record.workload
                     ));
                     print(&histogram);
@@ -182,7 +183,8 @@ impl Run<'_> {
     }
 }
 
-/// What a writing row cost in addition to its time, as one line for stderr; nothing for other rows.
+/// Returns the cost of a writing row in addition to its time, as one line for stderr; empty for
+/// other rows.
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
 fn cost(record: &Record) -> String {
     let mut parts = Vec::new();
@@ -194,7 +196,7 @@ fn cost(record: &Record) -> String {
     }
     if let Some(disk) = record.disk_bytes {
         let live = record.live_bytes.filter(|&bytes| bytes > 0);
-        let times = live.map(|live| format!(", {:.2}x what is live", disk as f64 / live as f64));
+        let times = live.map(|live| format!(", {:.2}x the live data", disk as f64 / live as f64));
         parts.push(format!("{disk} bytes on disk{}", times.unwrap_or_default()));
     }
     let raw = record.user_bytes.filter(|&bytes| bytes > 0);
@@ -214,7 +216,7 @@ fn cost(record: &Record) -> String {
     }
     if let Some(peak) = record.anon_rss_peak {
         parts.push(format!(
-            "{:.1} MB anonymous at most",
+            "at most {:.1} MB anonymous",
             peak as f64 / 1_048_576.0
         ));
     }

@@ -1,4 +1,4 @@
-//! The meaning of the flags: engines, plans, output files.
+//! Interprets the flags: engines, plans, output files.
 
 mod suite_overrides;
 
@@ -17,70 +17,70 @@ use crate::output::detail::Detail;
 use crate::output::interval_file::IntervalFile;
 use crate::{child, engines, machine};
 
-/// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program
-/// has it.
+/// Number of operations between two clock reads for `--stats_interval_seconds`, as in RocksDB's
+/// program.
 const STATS_INTERVAL_OPS: u64 = 1000;
 
-/// The records of a report, where no file was named for them.
+/// Name of the file with a report's records, if no file was named for them.
 const RECORDS: &str = "records.jsonl";
 
-/// Everything the command line said.
+/// Everything given on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// Engines in the order of asking.
+    /// Engines in the order given.
     pub(crate) engines: Vec<String>,
-    /// Whether they were asked for by name: an absent one is then an error.
+    /// Whether the engines were requested by name: an absent one is then an error.
     pub(crate) named: bool,
-    /// Rounds of a list.
+    /// Number of rounds of a list.
     pub(crate) rounds: u32,
-    /// Rounds of a suite, when given.
+    /// Number of rounds of a suite, if given.
     pub(crate) suite_rounds: Option<u32>,
-    /// How the rounds of a suite become one figure, when given.
+    /// Aggregation of a suite's rounds, if given.
     pub(crate) aggregate: Option<Aggregate>,
-    /// Entries of a suite, when given.
+    /// Number of entries of a suite, if given.
     pub(crate) num: Option<u64>,
-    /// The data set of a suite, when given.
+    /// Data set of a suite, if given.
     pub(crate) data: Option<String>,
-    /// Time limit of a row, when given.
+    /// Time limit of a row, if given.
     pub(crate) row_timeout: Option<Duration>,
-    /// Where the JSON lines go.
+    /// File for the JSON lines.
     pub(crate) json: Option<PathBuf>,
-    /// Where the report goes.
+    /// Directory for the report.
     pub(crate) report: Option<PathBuf>,
-    /// Where the same goes as a table of cells.
+    /// File for the results as CSV.
     pub(crate) csv: Option<PathBuf>,
-    /// Where the operations over time go.
+    /// File for the operations over time.
     pub(crate) intervals: Option<IntervalFile>,
-    /// Whether to go on with what is in the JSON file.
+    /// Whether to resume the run in the JSON file.
     pub(crate) resume: bool,
-    /// How much a suite prints.
+    /// Amount of output of a suite.
     pub(crate) detail: Detail,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
-    /// How long ago the suite was requested: its time limits count from there.
+    /// Time since the suite was requested; its time limits count from that moment.
     pub(crate) spent: Duration,
-    /// The directories of `--db`, or the usual one.
+    /// The directories of `--db`, or the default one.
     pub(crate) bases: Vec<PathBuf>,
-    /// Whether `--db` was given: it is then a single engine's own directory.
+    /// Whether `--db` was given; a single engine then uses that directory itself.
     own_directory: bool,
-    /// The seed from the clock, if `--seed=0` asked for one.
+    /// The seed from the clock, if `--seed=0` was given.
     pub(crate) chosen_seed: Option<u32>,
-    /// A library with an allocator, for every child.
+    /// Allocator library for every child.
     pub(crate) allocator: Option<PathBuf>,
-    /// The plan of every child; engine, library, directory and round are filled in.
+    /// The common plan of all children; engine, library, directory and round are filled in later.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
 }
 
 impl Config {
-    /// The meaning of the flags.
+    /// Interprets the flags.
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let suite = given.given("suite").map(str::to_owned);
         let (engines, named) = engine_list(given, suite.is_some())?;
         if suite.is_some() {
             suite_overrides::refuse_what_suites_say(given)?;
         } else if given.is_on("resume") {
-            return Err("--resume: only a suite can be resumed: give --suite".into());
+            return Err("--resume: only a suite can be resumed; add --suite".into());
         }
         let bases = bases(given, suite.is_some())?;
         let mut plan = plan(given)?;
@@ -91,12 +91,12 @@ impl Config {
             .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
         let report = given.given("report").map(PathBuf::from);
-        // A report is made from records, so they are kept, in its own directory if nowhere else.
+        // A report is made from records, so they are stored in the report's directory by default.
         let beside = report.as_ref().map(|dir| dir.join(RECORDS));
         let json = given.given("json").map(PathBuf::from).or(beside);
         if given.is_on("resume") && json.is_none() {
             return Err(
-                "--resume: --json=FILE or --report=DIR says what there is to go on with".into(),
+                "--resume needs --json=FILE or --report=DIR, which names the run to resume".into(),
             );
         }
         let own_records = matches!(plan.data, Data::File { .. });
@@ -131,7 +131,7 @@ impl Config {
         })
     }
 
-    /// The plan of one engine and round.
+    /// Returns the plan of one engine and round.
     pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
         let plan = self.plan_in(0, engine, round);
         if self.engines.len() > 1 || !self.own_directory {
@@ -143,7 +143,7 @@ impl Config {
         }
     }
 
-    /// The plan of one engine and round in a folder of its own below one of the directories.
+    /// Returns the plan of one engine and round in a separate folder below one of the directories.
     pub(crate) fn plan_in(&self, directory: usize, engine: &str, round: u32) -> Plan {
         let library = self.libraries.iter().find(|(name, _)| *name == engine);
         Plan {
@@ -155,27 +155,27 @@ impl Config {
         }
     }
 
-    /// Engines whose library was named, each with its file.
+    /// Returns the engines whose library was named, each with its file.
     pub(crate) fn libraries(&self) -> &[(&'static str, PathBuf)] {
         &self.libraries
     }
 }
 
-/// The age of `--started=FILE`, the sign of a command that built and installed first.
+/// Returns the age of `--started=FILE`, which a command creates before it builds and installs.
 fn spent(given: &Given) -> Result<Duration, String> {
     let Some(file) = given.given("started") else {
         return Ok(Duration::ZERO);
     };
     if given.given("suite").is_none() {
-        return Err("--started: only a suite has limits of time: give --suite".into());
+        return Err("--started: only a suite has time limits; add --suite".into());
     }
     let written = std::fs::metadata(file).and_then(|metadata| metadata.modified());
     let written = written.map_err(|error| format!("--started={file}: {error}"))?;
-    // One of the future, by a clock that was set, is as good as one of now.
+    // A file from the future, after a clock change, counts as one of now.
     Ok(written.elapsed().unwrap_or_default())
 }
 
-/// The directories of `--db`. Several are for suites, which compare them.
+/// Returns the directories of `--db`. Only suites take several, to compare them.
 fn bases(given: &Given, suite: bool) -> Result<Vec<PathBuf>, String> {
     let Some(text) = given.given("db") else {
         return Ok(vec![default_db(suite)]);
@@ -188,22 +188,22 @@ fn bases(given: &Given, suite: bool) -> Result<Vec<PathBuf>, String> {
     if suite {
         return Ok(list);
     }
-    // A comma may be part of a name, most likely of one that is there.
+    // A comma may be part of a name, most likely of an existing one.
     let whole = PathBuf::from(text);
     if list.len() > 1 && !whole.is_dir() {
         return Err(format!(
-            "--db={text}: only a suite takes several directories: name one, or give --suite"
+            "--db={text}: only a suite takes several directories; name one, or add --suite"
         ));
     }
     Ok(vec![whole])
 }
 
-/// The library of `--allocator`, once a child has really loaded it.
+/// Returns the library of `--allocator`, after a child has actually loaded it.
 fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
     let Some(path) = given.given("allocator").map(PathBuf::from) else {
         return Ok(None);
     };
-    // A name alone is looked for by the loader; a path must mean the same in every child.
+    // The loader searches for a bare name; a path must mean the same in every child.
     let path = if path.components().count() > 1 {
         path.canonicalize()
             .map_err(|error| format!("--allocator={}: {error}", path.display()))?
@@ -214,12 +214,13 @@ fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
     Ok(Some(path))
 }
 
-/// Time limit of a row that neither a flag nor a suite says.
+/// Default time limit of a row.
 pub(crate) const ROW_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
-/// Below `$TEST_TMPDIR`, or the user's below the temporary one: LevelDB's choice, but never the
-/// directory that LevelDB's own program fills. A suite started in a source tree stays on its disk:
-/// the temporary directory may be no disk at all.
+/// Returns the default directory: below `$TEST_TMPDIR`, or the user's below the temporary
+/// directory. This is LevelDB's choice, but never the directory that LevelDB's own program uses. A
+/// suite started in a source tree stays on its disk, because the temporary directory may be in
+/// memory.
 fn default_db(suite: bool) -> PathBuf {
     if suite && std::env::var_os("TEST_TMPDIR").is_none() && Path::new("target").is_dir() {
         return PathBuf::from("target/db_bench");
@@ -231,14 +232,14 @@ fn default_db(suite: bool) -> PathBuf {
     Path::new("/tmp").join(format!("db_bench-{user}"))
 }
 
-/// The names of a list.
+/// Returns the names of a list.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(',')
         .map(str::trim)
         .filter(|name| !name.is_empty())
 }
 
-/// The engine for a name.
+/// Returns the engine for a name.
 fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
     let (either, two) = engines::EITHER;
     if name == either {
@@ -248,14 +249,14 @@ fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
     }
 }
 
-/// The engines, and whether they were named.
+/// Returns the engines, and whether they were named.
 fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
     let all = || engines::names().map(str::to_owned).collect();
     let either = engines::EITHER.0;
     let text = given.given("engine");
     if given.given("use_lsm").is_some() && !names(text.unwrap_or("")).any(|name| name == either) {
         return Err(format!(
-            "--use_lsm picks one of two trees: it goes with --engine={either}"
+            "--use_lsm selects one of two trees; it needs --engine={either}"
         ));
     }
     let Some(text) = text else {
@@ -289,7 +290,7 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
     }
 }
 
-/// The data set; of a file also how many records there are, and their mean size.
+/// Returns the data set; for a file also the number of records and their mean size.
 fn data(given: &Given) -> Result<(Data, Option<pool::FileShape>), String> {
     match given.text("data") {
         "synthetic" => Ok((Data::Synthetic, None)),
@@ -311,7 +312,7 @@ fn data(given: &Given) -> Result<(Data, Option<pool::FileShape>), String> {
     }
 }
 
-/// The number of keys: a file has no more than its lines.
+/// Returns the number of keys; a file has no more keys than lines.
 fn key_count(given: &Given, shape: Option<pool::FileShape>) -> Result<u64, String> {
     let records = shape.map(|shape| shape.records);
     match (given.chosen("num"), records) {
@@ -324,7 +325,7 @@ fn key_count(given: &Given, shape: Option<pool::FileShape>) -> Result<u64, Strin
     }
 }
 
-/// `--distribution`, which says more than `--shuffle` can do.
+/// Returns `--distribution`, and refuses a combination with `--shuffle` that contradicts it.
 fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
     let Some(word) = given.given("distribution") else {
         return Ok(None);
@@ -332,13 +333,13 @@ fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
     let distribution = Distribution::named(word);
     if given.is_on("shuffle") && distribution != Some(Distribution::Uniform) {
         return Err(format!(
-            "--shuffle takes every key once and --distribution={word} some more often: give one"
+            "--shuffle takes every key once, but --distribution={word} takes some more often; use only one"
         ));
     }
     Ok(distribution)
 }
 
-/// The part of a plan that comes from the flags alone.
+/// Returns the part of a plan that depends only on the flags.
 fn plan(given: &Given) -> Result<Plan, String> {
     let plan = Plan {
         benchmarks: given
@@ -364,7 +365,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
     Ok(stored(given, drawn(given, counted_as(given, plan)?)?))
 }
 
-/// `--report_interval_seconds` and `--report_file`.
+/// Returns `--report_interval_seconds` and `--report_file`.
 fn intervals(given: &Given) -> Option<IntervalFile> {
     let seconds = usize::try_from(given.count("report_interval_seconds")).unwrap_or(0);
     (seconds > 0).then(|| IntervalFile {
@@ -373,8 +374,8 @@ fn intervals(given: &Given) -> Option<IntervalFile> {
     })
 }
 
-/// `--stats_interval` and `--stats_interval_seconds`; the second alone looks every thousand
-/// operations.
+/// Returns `--stats_interval` and `--stats_interval_seconds`; the latter alone reads the clock
+/// every thousand operations.
 fn every(given: &Given) -> Option<Every> {
     let (ops, seconds) = (
         given.count("stats_interval"),
@@ -386,12 +387,12 @@ fn every(given: &Given) -> Option<Every> {
     })
 }
 
-/// A whole number that the table of flags keeps small.
+/// Returns an integer that the table of flags keeps small.
 fn small(given: &Given, name: &str) -> u32 {
     u32::try_from(given.count(name)).unwrap_or(0)
 }
 
-/// The plan with its data and the numbers that follow from it.
+/// Adds the data, and the numbers derived from it, to the plan.
 fn counted_as(given: &Given, plan: Plan) -> Result<Plan, String> {
     let (data, shape) = data(given)?;
     let num = key_count(given, shape)?;
@@ -410,7 +411,7 @@ fn counted_as(given: &Given, plan: Plan) -> Result<Plan, String> {
     })
 }
 
-/// The plan with who draws what and how often.
+/// Adds threads, operation counts and key draws to the plan.
 fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
     Ok(Plan {
         threads: small(given, "threads"),
@@ -432,7 +433,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
     })
 }
 
-/// The plan with the settings of the stores.
+/// Adds the settings of the stores to the plan.
 fn stored(given: &Given, plan: Plan) -> Plan {
     let uncompressed = given
         .given("compression_type")
@@ -452,13 +453,13 @@ fn stored(given: &Given, plan: Plan) -> Plan {
     }
 }
 
-/// Bytes of each key, given directly or through its constant part.
+/// Returns the length of each key in bytes, given directly or through its prefix.
 fn key_len(given: &Given) -> Result<usize, String> {
     let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
     match given.chosen("key_size") {
         None => Ok(DIGITS + small("key_prefix")),
         Some(_) if given.given("key_prefix").is_some() => {
-            Err("--key_size and --key_prefix both set the length of keys: give one".into())
+            Err("--key_size and --key_prefix both set the key length; use only one".into())
         }
         Some(len) if small("key_size") < DIGITS && given.text("keys") != "rocksdb" => Err(format!(
             "--key_size={len}: LevelDB's keys have 16 digits; --keys=rocksdb may be shorter"
@@ -475,7 +476,7 @@ fn variant(given: &Given) -> Variant {
     }
 }
 
-/// Shares where both or one were given, else the split of the total.
+/// Returns the shares of the memory if at least one was given, else the split of the total.
 fn memory(given: &Given, reading: bool) -> Memory {
     let total = given.chosen("memory");
     let split = Memory::split(total.unwrap_or(MEMORY_BYTES_DEFAULT), reading);

@@ -1,4 +1,4 @@
-//! The engines this program knows, by name.
+//! The engines of this program, by name.
 
 pub(crate) mod builds;
 pub(crate) mod extra;
@@ -20,7 +20,7 @@ use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
 
-/// Every engine, in the order of a table's first round.
+/// All engines, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &[
     "cairndb",
     "leveldb",
@@ -34,25 +34,25 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
 ];
 
-/// What an engine that is no store is there for.
+/// Returns the purpose of an engine that is not a store.
 pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
     match name {
-        "disk" => Some("no store: the bare loop of writes and reads"),
-        "null" => Some("no store: what the harness itself takes"),
+        "disk" => Some("not a store: the bare loop of writes and reads"),
+        "null" => Some("not a store: the cost of the harness itself"),
         _ => None,
     }
 }
 
-/// Every engine by name.
+/// Returns every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     let brought = extra::all().iter().map(|extra| extra.name);
     NAMES.iter().copied().chain(brought)
 }
 
-/// The engine for two names, chosen by `--use_lsm`.
+/// The name that stands for two engines, selected by `--use_lsm`.
 pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
 
-/// The flag that names another build of an engine's library.
+/// Returns the flag that names another build of an engine's library.
 pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("leveldb", "leveldb_lib"),
     ("rocksdb", "rocksdb_lib"),
@@ -63,22 +63,22 @@ pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("lmdb", "lmdb_lib"),
 ];
 
-/// Why an engine cannot be used: two cases with different messages.
+/// Reason an engine cannot be used.
 pub(crate) enum Trouble {
-    /// Its library is not there or not the one it should be.
+    /// The library is missing or not the expected one.
     Absent(Fault),
-    /// It is there and its store cannot be opened or closed.
+    /// The library is present, but its store cannot be opened or closed.
     Broken(Fault),
 }
 
-/// What is done with an engine once it is there.
+/// A use of an engine, once its library is loaded.
 trait Use {
     type Output;
 
     fn with<E: Engine>(self, engine: &E) -> Result<Self::Output, Fault>;
 }
 
-/// Runs a plan over it.
+/// Runs a plan over the engine.
 struct Run<'r> {
     plan: &'r Plan,
     emit: &'r mut dyn FnMut(Event),
@@ -92,7 +92,7 @@ impl Use for Run<'_> {
     }
 }
 
-/// Asks its version.
+/// Returns the engine's version.
 struct Version;
 
 impl Use for Version {
@@ -103,7 +103,7 @@ impl Use for Version {
     }
 }
 
-/// Asks its version and where its library was found.
+/// Returns the engine's version and the path of its library.
 struct Loaded;
 
 impl Use for Loaded {
@@ -114,7 +114,7 @@ impl Use for Loaded {
     }
 }
 
-/// Uses an engine whose library has been looked for.
+/// Uses an engine after the search for its library.
 fn loaded<L, U: Use>(library: Result<L, Fault>, task: U) -> Result<U::Output, Trouble>
 where
     for<'e> &'e L: Engine,
@@ -123,7 +123,7 @@ where
     task.with(&&engine).map_err(Trouble::Broken)
 }
 
-/// Uses the engine of this name.
+/// Uses the engine with this name.
 fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Output, Trouble> {
     match name {
         "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
@@ -150,7 +150,7 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
 }
 
-/// Whether an engine's library can be loaded: its version, or why not.
+/// Returns the version of an engine if its library can be loaded, or else the reason.
 pub(crate) fn probe(name: &str) -> Result<String, Fault> {
     if extra::named(name).is_some() {
         return Ok(env!("CARGO_PKG_VERSION").to_owned());
@@ -160,7 +160,7 @@ pub(crate) fn probe(name: &str) -> Result<String, Fault> {
     })
 }
 
-/// The version of an engine and the library it was loaded from, if it can be.
+/// Returns the version of an engine and the library it was loaded from, if it can be loaded.
 pub(crate) fn loaded_from(name: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
     if extra::named(name).is_some() {
         return Some((env!("CARGO_PKG_VERSION").to_owned(), None));

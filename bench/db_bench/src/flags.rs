@@ -1,5 +1,5 @@
-//! The flags of this program: its table, flags of its models that it tolerates or refuses, the
-//! help.
+//! The flags of this program: its table, flags of other `db_bench` programs that it tolerates or
+//! refuses, and the help.
 
 pub(crate) mod clock_seed;
 mod refused;
@@ -12,7 +12,7 @@ use bench_core::flags::{self, Family, Given, Kind};
 
 use table::{FLAGS, TOPICS};
 
-/// Everything a command line may say.
+/// All flags of a command line.
 static FAMILY: Family = Family {
     flags: FLAGS,
     model: "LevelDB's or RocksDB's db_bench",
@@ -21,20 +21,19 @@ static FAMILY: Family = Family {
     tolerated_switches: rocksdb::SWITCHES,
 };
 
-/// Reads the words of a command line.
+/// Parses the arguments of a command line.
 pub(crate) fn parse(words: &[String]) -> Result<Given, String> {
     let mut given = Given::parse(&FAMILY, words)?;
     let codec = given.given("compression_type").map(str::to_owned);
     if let Some(codec) = codec.filter(|codec| codec != "none") {
         given.warnings.push(format!(
-            "--compression_type={codec}: each engine compresses with its usual codec, whatever it is; see Options"
+            "--compression_type={codec}: each engine compresses with its usual codec instead; see Options"
         ));
     }
     Ok(given)
 }
 
-/// The least and the most that a whole number may be, as the table says it for the flag of this
-/// name.
+/// Returns the minimum and maximum of the integer flag with this name.
 pub(crate) fn bounds(name: &str) -> (u64, u64) {
     let flag = FLAGS.iter().find(|flag| flag.name == name);
     let at_least_0 = |number| u64::try_from(number).unwrap_or(0);
@@ -44,12 +43,12 @@ pub(crate) fn bounds(name: &str) -> (u64, u64) {
     }
 }
 
-/// `; did you mean X?` for the nearest of some names, nothing when none is near.
+/// Returns `; did you mean X?` for the nearest name, or an empty string if none is near.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     flags::nearest(name, known).map_or_else(String::new, |known| format!("; did you mean {known}?"))
 }
 
-/// The text of `--help`.
+/// Returns the text of `--help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(
         "db_bench: the workloads of LevelDB's and RocksDB's db_bench over several stores\n\
@@ -76,7 +75,7 @@ pub(crate) fn help() -> String {
     text
 }
 
-/// Each workload with what it does, a line each.
+/// Returns the workloads with their descriptions, one per line.
 pub(crate) fn workloads() -> String {
     let mut text = String::new();
     for workload in bench_core::workload::catalog::CATALOG {

@@ -1,9 +1,10 @@
-//! `db_bench`: the workloads that LevelDB's and RocksDB's users know, over several stores.
+//! `db_bench`: the workloads of LevelDB's and RocksDB's `db_bench`, over several stores.
 //!
-//! The parent process reads the flags and prints; each engine and round runs in a child process of
-//! its own over a directory of its own, so that engines share no memory, no threads and no fate.
+//! The parent process reads the flags and prints; each engine and round runs in its own child
+//! process over its own directory, so that engines share no memory and no threads, and a crash of
+//! one does not affect the others.
 //!
-//! A library, so that a program with other engines than the usual ones is one line: `main` with
+//! This is a library, so that a program with additional engines is one line: a call of `main` with
 //! them.
 
 mod child;
@@ -28,7 +29,7 @@ use crate::output::{notify, print};
 
 pub use engines::extra::{Extra, Run};
 
-/// The whole program, as parent or as child, with these engines beside its own.
+/// Runs the whole program, as parent or as child, with these engines in addition to its own.
 pub fn main(extra: &'static [Extra]) -> ExitCode {
     engines::extra::register(extra);
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -45,7 +46,7 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
     }
 }
 
-/// Executes a command line; false if something requested was absent or wrong.
+/// Executes a command line; returns false if anything requested was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
     if words.iter().any(|word| word == "-h") {
         print(&flags::help());
@@ -84,7 +85,7 @@ fn run(words: &[String]) -> Result<bool, String> {
         Some(dir) => report::write(&config, dir),
         None => Ok(()),
     };
-    // Last, also where no report could be written.
+    // Done last, even if no report could be written.
     print(&summary);
     written?;
     if let Some(dir) = &config.report {
@@ -93,7 +94,7 @@ fn run(words: &[String]) -> Result<bool, String> {
     Ok(good)
 }
 
-/// The engines with what is known of each, and the workloads.
+/// Returns the engines with the status of each, and the workloads.
 fn list() -> String {
     let mut text = String::from("engines:\n");
     for name in engines::names() {

@@ -52,7 +52,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This machine, with what the directories of `--db` are or will be on.
+    /// Returns the facts about this machine and about the file systems of the directories of
+    /// `--db`.
     pub(crate) fn here(bases: &[PathBuf], allocator: Option<&Path>) -> Self {
         let kernel = rustix::system::uname();
         let directories: Vec<Directory> = bases.iter().map(|base| Directory::at(base)).collect();
@@ -81,7 +82,7 @@ impl Machine {
         }
     }
 
-    /// The machine and the place in two lines, for the head of a table.
+    /// Returns the machine and the place of the databases in two lines, for the head of a table.
     pub(crate) fn summary(&self, db: &Path) -> [String; 2] {
         let cpu = self.cpu.as_deref().unwrap_or("unknown processor");
         let file_system = self.file_system.as_deref().unwrap_or("unknown file system");
@@ -94,7 +95,7 @@ impl Machine {
         ]
     }
 
-    /// LevelDB's lines about the environment, the engine's first.
+    /// Returns LevelDB's lines about the environment, the engine's first.
     pub(crate) fn header(&self, title: &str, version: &str) -> String {
         let mut text = format!("{:<11} version {version}\n", format!("{title}:"));
         if let Some(seconds) = self.started_at {
@@ -113,13 +114,13 @@ impl Machine {
     }
 }
 
-/// The system clock as time since 1970; 0 if it is set before that year.
+/// Returns the system clock as time since 1970; 0 if it is set before that year.
 pub(crate) fn now() -> Duration {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or(Duration::ZERO)
 }
 
-/// Seconds since 1970 in the form of C's `ctime`, in universal time.
+/// Formats seconds since 1970 like C's `ctime`, in UTC.
 fn date(seconds: u64) -> String {
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] = [

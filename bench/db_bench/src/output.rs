@@ -15,18 +15,18 @@ use serde::Serialize;
 
 use crate::engines::builds::Builds;
 
-/// A file that is flushed after each line. A line that the system refuses, for want of room mostly,
-/// is kept and written when there is some again: a database that fills its disk is removed in the
-/// end.
+/// A file that is flushed after each line. A line that the system refuses, mostly for lack of
+/// space, is kept and written when there is space again: a database that fills its disk is
+/// eventually removed.
 #[derive(Debug)]
 struct Lines {
     path: PathBuf,
     file: File,
-    /// Bytes of the whole lines in it.
+    /// Length of the complete lines in the file, in bytes.
     bytes: u64,
-    /// Lines that were refused, and the lines after them.
+    /// Lines that were refused, and all later lines.
     kept: VecDeque<String>,
-    /// Whether half a line may be there that could not be cut off: nothing may follow it.
+    /// Whether the file may end in a partial line that could not be removed; nothing may follow it.
     torn: bool,
 }
 
@@ -53,28 +53,28 @@ impl Lines {
         })
     }
 
-    /// Adds a line, or keeps it for later; an error where there is no later.
+    /// Adds a line, or keeps it for later; returns an error if it cannot be written later.
     fn line(&mut self, text: &str) -> Result<(), String> {
         let waits = !self.kept.is_empty();
         self.kept.push_back(format!("{text}\n"));
         match self.settle() {
             Err(trouble) if self.torn => Err(trouble),
             Err(trouble) if !waits => {
-                notify(&format!("{trouble}; kept and tried again\n"));
+                notify(&format!("{trouble}; kept for another attempt\n"));
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    /// Writes what was kept.
+    /// Writes the kept lines.
     fn settle(&mut self) -> Result<(), String> {
         let shown = self.path.display();
         if self.torn {
-            return Err(format!("writing {shown}: its last line is not whole"));
+            return Err(format!("writing {shown}: its last line is incomplete"));
         }
         while let Some(line) = self.kept.front() {
-            // One write, so that a line is there or is not when the program is killed between two.
+            // A single write, so that a line is complete or absent if the program is killed.
             let written = self.file.write_all(line.as_bytes());
             if let Err(error) = written.and_then(|()| self.file.flush()) {
                 self.torn = self.cut().is_err();
@@ -86,7 +86,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Removes a partial line. A pipe has nothing that could be removed.
+    /// Removes a partial line. In a pipe nothing can be removed.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.bytes)?;
         self.file.seek(SeekFrom::Start(self.bytes))?;
@@ -103,7 +103,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Creates the files; what was in them is gone.
+    /// Creates the files; existing contents are lost.
     pub(crate) fn create(json: Option<&Path>, csv: Option<&Path>) -> Result<Self, String> {
         Ok(Self {
             json: json.map(Lines::create).transpose()?,
@@ -112,7 +112,7 @@ impl Output {
         })
     }
 
-    /// Appends to the JSON file, and rewrites the CSV file from the results kept.
+    /// Appends to the JSON file, and rewrites the CSV file from the kept results.
     pub(crate) fn resume(json: &Path, csv: Option<&Path>, kept: &[Record]) -> Result<Self, String> {
         let mut output = Self {
             json: Some(Lines::append(json)?),
@@ -126,7 +126,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Writes the CSV file again, and nothing else.
+    /// Rewrites the CSV file only.
     pub(crate) fn again(csv: Option<&Path>, kept: &[Record]) -> Result<(), String> {
         let mut output = Self {
             json: None,
@@ -137,7 +137,7 @@ impl Output {
         output.settle()
     }
 
-    /// Writes what the system had refused; an error where it still does.
+    /// Writes the lines that the system had refused; returns an error if it still refuses them.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
         let mut files = self.json.iter_mut().chain(&mut self.csv);
         files.try_for_each(Lines::settle)
@@ -160,7 +160,7 @@ impl Output {
         line.map_or(Ok(()), |build| self.object(&build))
     }
 
-    /// Adds an object that is no result, to the JSON file only.
+    /// Adds an object that is not a result, to the JSON file only.
     pub(crate) fn object(&mut self, object: &impl Serialize) -> Result<(), String> {
         let Some(json) = &mut self.json else {
             return Ok(());
@@ -177,7 +177,7 @@ impl Output {
     }
 }
 
-/// A CSV file with its head.
+/// Creates a CSV file with its header.
 fn started(path: &Path) -> Result<Lines, String> {
     let mut lines = Lines::create(path)?;
     lines.line(&Record::FIELDS.join(","))?;
@@ -185,7 +185,7 @@ fn started(path: &Path) -> Result<Lines, String> {
     Ok(lines)
 }
 
-/// Prints results. A reader that went away (`| head`) ends the program quietly.
+/// Prints results. If the reader has closed the pipe (`| head`), the program ends quietly.
 pub(crate) fn print(text: &str) {
     status::clear();
     let mut stdout = io::stdout().lock();
@@ -198,10 +198,10 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Prints something that is not a result.
+/// Prints a message that is not a result.
 pub(crate) fn notify(text: &str) {
     status::clear();
-    // Without a stderr nobody reads it.
+    // Without stderr, nobody reads the message.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -219,7 +219,7 @@ mod tests {
         let reported = lines.line("two").expect_err("refused");
         assert!(reported.starts_with("writing "), "{reported}");
         lines.file = OpenOptions::new().append(true).open(&path).expect("there");
-        lines.line("three").expect_err("the second is not there");
+        lines.line("three").expect_err("the second is missing");
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\n");
     }
 }

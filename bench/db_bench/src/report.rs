@@ -1,4 +1,4 @@
-//! Reports: made from the records of the run that has ended, or again from an earlier one's.
+//! Reports, made from the records of the run that has just ended or of an earlier one.
 
 use std::fs;
 use std::io::IsTerminal as _;
@@ -13,7 +13,7 @@ use crate::output::detail::Detail;
 use crate::output::{notify, print};
 use crate::table::Rows;
 
-/// Columns if the width of the terminal is unknown.
+/// Width assumed if that of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
 
 /// Writes the report of the run that has just ended. After a suite, `--verbose` prints its bars.
@@ -28,13 +28,13 @@ pub(crate) fn write(config: &Config, dir: &Path) -> Result<(), String> {
     report.write(dir).map_err(|error| error.to_string())
 }
 
-/// Says where the page of the report is.
+/// Prints the path of the report's page.
 pub(crate) fn print_place(dir: &Path) {
     notify(&format!("report: {}\n", dir.join("index.html").display()));
 }
 
-/// The summary of a suite: of its records, read from the file of `--json` if there is one. A pipe
-/// cannot be read again.
+/// Returns the summary of a suite, made from its records; these are read from the file of `--json`
+/// if there is one. A pipe cannot be read again.
 pub(crate) fn summary(
     config: &Config,
     rows: &Rows,
@@ -48,7 +48,7 @@ pub(crate) fn summary(
     Ok(report.summary(columns()))
 }
 
-/// The report of records that no file holds.
+/// Returns the report of records that are not in a file.
 fn in_memory(rows: &Rows, notes: &[String], outline: &Outline) -> Result<Report, String> {
     let wrong = |error: serde_json::Error| error.to_string();
     let mut text = serde_json::to_string(outline).map_err(wrong)?;
@@ -70,7 +70,7 @@ fn in_memory(rows: &Rows, notes: &[String], outline: &Outline) -> Result<Report,
     Report::from_text(&text).map_err(|error| error.to_string())
 }
 
-/// Makes the report of a file again and prints its summary, or its bars.
+/// Makes the report of a file again and prints its summary or its bars.
 pub(crate) fn render(file: &Path, dir: Option<&Path>, detail: Detail) -> Result<(), String> {
     let report = read(file)?;
     print(&match detail {
@@ -89,13 +89,13 @@ fn read(file: &Path) -> Result<Report, String> {
     Report::from_text(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Columns of the terminal, or of a page.
+/// Returns the width of the terminal, or of a page.
 fn columns() -> usize {
     terminal().unwrap_or(COLUMNS_DEFAULT)
 }
 
-/// Columns of the terminal that stdout goes to, from the shell or from the terminal itself; `None`
-/// if stdout goes elsewhere or the width is unknown.
+/// Returns the width of the terminal that stdout goes to, as set by the shell or reported by the
+/// terminal; `None` if stdout goes elsewhere or the width is unknown.
 pub(crate) fn terminal() -> Option<usize> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {

@@ -1,4 +1,5 @@
-//! The suite mode: sections as data, every engine, several rounds, one table at the end.
+//! The suite mode: runs the sections of a suite file over every engine in several rounds, and
+//! prints one table at the end.
 
 mod file;
 mod fingerprint;
@@ -30,7 +31,7 @@ use job::{Asked, Job};
 use journal::Journal;
 use run::Run;
 
-/// What the program does with a suite, before anything has run.
+/// What the program will do with a suite, before anything has run.
 struct Plan {
     file: File,
     outline: Outline,
@@ -72,7 +73,7 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
     Ok((good, text))
 }
 
-/// Runs what is left to be run.
+/// Runs what remains to be run.
 fn measure(
     config: &Config,
     plan: &Plan,
@@ -102,11 +103,11 @@ fn measure(
     Ok(())
 }
 
-/// The commands that a user may want once the run is stopped.
+/// Prints the commands that a user may want after stopping the run.
 fn after_a_stop(config: &Config, json: &Path) -> String {
     let mut words: Vec<String> = std::env::args().collect();
     let program = words.first().cloned().unwrap_or_default();
-    // Its limits would count from a build of long ago.
+    // Its time limits would count from an old build.
     words.retain(|word| !word.starts_with("--started="));
     if !config.resume {
         words.push("--resume".into());
@@ -121,7 +122,7 @@ fn after_a_stop(config: &Config, json: &Path) -> String {
     )
 }
 
-/// Says that nothing is left to be run, and leaves the file as it is.
+/// Reports that nothing remains to be run, and leaves the file unchanged.
 fn show(config: &Config, journal: &Journal) -> Result<(), String> {
     let json = config.json.as_deref().unwrap_or_else(|| Path::new(""));
     print(&format!(
@@ -132,7 +133,7 @@ fn show(config: &Config, journal: &Journal) -> Result<(), String> {
     Output::again(config.csv.as_deref(), &journal.records)
 }
 
-/// Reads the suite and lays out what is to be done.
+/// Reads the suite and plans the run.
 fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     let mut file = file::read(name)?;
     let mut left_out = match &config.data {
@@ -174,7 +175,7 @@ fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
             && word.get_ref() != "uniform"
         {
             return Err(format!(
-                "--shuffle takes every key once and section {:?} says distribution = {:?}",
+                "--shuffle takes every key once, but section {:?} has distribution = {:?}",
                 section.name.get_ref(),
                 word.get_ref()
             ));
@@ -183,7 +184,7 @@ fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
     Ok(())
 }
 
-/// The section and the entries of the first part that has more than so many.
+/// Returns the section and the number of entries of the first part with more than `most` entries.
 fn larger(jobs: &[Job], most: u64) -> Option<(&str, u64)> {
     let mut parts = jobs.iter().flat_map(|job| {
         let parts = job.parts.iter();
@@ -192,13 +193,13 @@ fn larger(jobs: &[Job], most: u64) -> Option<(&str, u64)> {
     parts.find(|(_, num)| *num > most)
 }
 
-/// Refuses `--num` where a section takes a multiple of it that no flag would allow.
+/// Refuses `--num` if a section takes a multiple of it that no flag would allow.
 fn refuse_more_than_are_drawn(config: &Config, jobs: &[Job]) -> Result<(), String> {
     let (_, most) = bounds("num");
     match larger(jobs, most) {
         None => Ok(()),
         Some((section, entries)) => Err(format!(
-            "--num={}: section {section} has {entries} entries then, and at most {most} are allowed",
+            "--num={}: section {section} would have {entries} entries, and at most {most} are allowed",
             config.num.unwrap_or_default()
         )),
     }
@@ -212,7 +213,7 @@ fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), Stri
     match larger(jobs, config.plan.num) {
         None => Ok(()),
         Some((section, num)) => Err(format!(
-            "--data={}: section {section} wants {num} entries and there are {}",
+            "--data={}: section {section} needs {num} entries, and there are only {}",
             path.display(),
             config.plan.num
         )),
@@ -257,14 +258,14 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
     }
 }
 
-/// What an earlier process has finished, if the run is to be resumed.
+/// Returns the results of earlier processes, if the run is to be resumed.
 fn journal(config: &Config, outline: &Outline) -> Result<Journal, String> {
     let json = config.json.as_deref().filter(|_| config.resume);
     let journal = json.map(|path| Journal::read(path, outline)).transpose()?;
     Ok(journal.flatten().unwrap_or_default())
 }
 
-/// Opens the files of results, new or to be continued.
+/// Opens the result files, either new or to be continued.
 fn output(config: &Config, journal: &Journal) -> Result<Output, String> {
     let csv = config.csv.as_deref();
     match config.json.as_deref() {

@@ -1,10 +1,10 @@
 //! Runs the parts of a job, each in a child process, and survives whatever happens to them.
 //!
 //! The parts of a job share one directory: the first part makes it, the others continue in it. A
-//! child that dies or exceeds the time limit costs the row that it was in: that row is reported as
-//! failed, and another child continues after it, first repeating, unreported, what earlier rows had
-//! done to the database. A row whose process died is tried once more on the way, because later rows
-//! may need what it writes; a row that was too slow or ended with an error is not. A child that
+//! child that dies or exceeds the time limit loses its current row: that row is reported as failed,
+//! and another child continues after it. That child first repeats, unreported, what earlier rows
+//! had done to the database. It retries a row whose process died once, because later rows may need
+//! what it writes; it does not retry a row that was too slow or ended with an error. A child that
 //! dies after its row was reported only causes a note.
 
 mod process;
@@ -21,23 +21,23 @@ use bench_core::workload::step::Step;
 
 use process::{Process, describe, is_killed};
 
-/// After this long without an event from the child, or a quarter of its limit, progress shows that
-/// it still works.
+/// Time without an event from the child (or a quarter of its limit) after which progress shows that
+/// it is still running.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How a job ended.
+/// The outcome of a job.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Ending {
     /// Every row was reached.
     Complete,
-    /// The engine is not there.
+    /// The engine is absent.
     Unavailable(String),
-    /// The store could not be opened or closed in this part. Nothing more of it, and nothing after
-    /// it, has run.
+    /// The store could not be opened or closed in this part. The rest of the part and all later
+    /// parts were not run.
     Broken {
         /// The part.
         part: usize,
-        /// What the engine said.
+        /// Error message of the engine.
         reason: String,
     },
 }
@@ -49,25 +49,25 @@ pub(crate) struct Position {
     pub(crate) entry: usize,
 }
 
-/// Where a job begins.
+/// The position at which a job starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Rows before this one have been reported by an earlier run of the program.
+    /// First row that no earlier run of the program has reported.
     pub(crate) at: Position,
-    /// Rows among them that ended their process.
+    /// Rows before it that ended their process.
     pub(crate) lost: Vec<Position>,
 }
 
-/// How one child ended.
+/// The outcome of one child.
 enum ChildEnding {
     Told(Told),
-    /// It ended without a last event, in this entry of the list if any was reached.
+    /// The child ended without a last event, in this entry of the list if any was reached.
     Lost {
         entry: Option<usize>,
         /// Whether everything about that entry had been reported.
         over: bool,
         reason: String,
-        /// Whether it was killed for being slow.
+        /// Whether the child was killed because it was too slow.
         slow: bool,
     },
 }
@@ -78,15 +78,15 @@ enum Told {
     Broken(String),
 }
 
-/// A job on its way.
+/// A job in progress.
 struct Job<'j> {
     parts: &'j [Plan],
     limit: Duration,
     sink: &'j mut dyn FnMut(usize, Event),
     lost: Vec<Position>,
-    /// Rows that died and are tried again, unreported.
+    /// Rows that died and are retried, unreported.
     again: Vec<Position>,
-    /// Rows that were reported to have ended with an error.
+    /// Rows reported as ended with an error.
     errors: Vec<Position>,
 }
 
@@ -123,7 +123,8 @@ impl Job<'_> {
                     reason,
                     ..
                 } => {
-                    // It died doing something again: without the row that died before, then.
+                    // It died while repeating rows, so the next child omits the row that died
+                    // before.
                     let Some(at) = self.again.pop() else {
                         return Ending::Broken { part, reason };
                     };
@@ -154,8 +155,7 @@ impl Job<'_> {
                     if report_from.part >= self.parts.len() {
                         return Ending::Complete;
                     }
-                    // Where nothing but reading was done, the directory is as the part before left
-                    // it.
+                    // After reads only, the directory is as the previous part left it.
                     let touched = plan.benchmarks[..=entry].iter().any(|name| touches(name));
                     part = if touched { 0 } else { report_from.part };
                 }
@@ -164,7 +164,7 @@ impl Job<'_> {
         Ending::Complete
     }
 
-    /// Runs one child and notes which of its rows end by an error.
+    /// Runs one child and records which of its rows end with an error.
     fn child(&mut self, part: usize, plan: &Plan) -> ChildEnding {
         let mut at = Position { part, entry: 0 };
         let (sink, errors) = (&mut *self.sink, &mut self.errors);
@@ -178,7 +178,7 @@ impl Job<'_> {
         })
     }
 
-    /// The plan of a part when rows before `from` are not to be reported.
+    /// Returns the plan of a part that does not report rows before `from`.
     fn plan(&self, part: usize, from: Position) -> Plan {
         let plan = self.parts[part].clone();
         let of_part = |list: &[Position]| -> Vec<usize> {
@@ -196,7 +196,7 @@ impl Job<'_> {
         }
     }
 
-    /// The next row after one, in its part or at the head of the next.
+    /// Returns the next row, in the same part or at the start of the next one.
     fn after(&self, at: Position) -> Position {
         let rest = &self.parts[at.part].benchmarks[at.entry + 1..];
         if rest.iter().all(String::is_empty) {
@@ -225,18 +225,18 @@ fn touches(entry: &str) -> bool {
     catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::touches)
 }
 
-/// Whether a row ended with an error. A row that is only wrong has its figures.
+/// Returns whether a row ended with an error. A row with only wrong answers has figures.
 fn is_error(record: &Record) -> bool {
     record.status == Status::Failed && record.ops.is_none()
 }
 
-/// The note about a child that was lost between two rows, or after the last.
+/// Returns the note about a child that died between two rows, or after the last.
 fn after_row(plan: &Plan, entry: usize, reason: &str) -> String {
     let (engine, name) = (&plan.engine, bare(&plan.benchmarks[entry]));
     format!("{engine}: {reason} after {name}")
 }
 
-/// The row a child was lost in.
+/// Returns the row in which a child died.
 fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
     let name = bare(&plan.benchmarks[entry]);
     let earlier = plan.benchmarks[..entry]
@@ -257,7 +257,7 @@ fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
     }
 }
 
-/// The fields of a record that are known from the plan alone.
+/// Returns a record with the fields that are known from the plan alone.
 pub(crate) fn blank(plan: &Plan) -> Record {
     Record {
         engine: plan.engine.clone(),
@@ -273,7 +273,7 @@ pub(crate) fn blank(plan: &Plan) -> Record {
     }
 }
 
-/// How far a child has come.
+/// Progress of a child.
 #[derive(Debug, Default)]
 struct Reached {
     entry: Option<usize>,
@@ -283,7 +283,7 @@ struct Reached {
 }
 
 impl Reached {
-    /// Takes note of an event; true for one that shows that the child gets on.
+    /// Records an event; returns true if it shows progress of the child.
     fn look(&mut self, plan: &Plan, event: &Event) -> bool {
         match event {
             Event::Begin(entry) => {
@@ -321,7 +321,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
             return ChildEnding::Told(Told::Broken(reason));
         }
     };
-    // Entries before the one to resume at are repeated unreported: each gets its time.
+    // Entries before the one to resume at are repeated unreported; each has its own time limit.
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
     let mut begun = Instant::now();
     let mut deadline = begun + limit.saturating_mul(replays);
@@ -340,7 +340,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
                 sink(event);
             }
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {
-                // Not while entries before the one to resume at are done again, nor between rows.
+                // Not while entries before the one to resume at are repeated, nor between rows.
                 if reached.entry.is_some() && !reached.over {
                     sink(Event::Waiting {
                         seconds: begun.elapsed().as_secs(),
@@ -372,7 +372,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     ChildEnding::Told(last_word)
 }
 
-/// The note about a child that has sent its last event and still runs.
+/// Returns the note about a child that has sent its last event and still runs.
 fn lingered(limit: Duration) -> String {
     let limit = limit.as_secs();
     format!("the process had not ended {limit} s after its last event, and was killed")

@@ -20,25 +20,25 @@ use layout::{head, line, sheets, width};
 use row::{BARE, Row, is_event};
 pub(crate) use row::{Rows, label};
 
-/// Columns kept for the ratio to the best peer, its name and a remark.
+/// Width reserved for the ratio to the best peer, its name and a remark.
 const RATIO: usize = 38;
 /// Mark of figures that are shown and not compared.
 const UNRANKED: &str = "*";
 /// Label of the rates of the concurrent writer.
 const WRITER: &str = "writer";
 
-/// What the table is about.
+/// Shape of the table.
 #[derive(Debug)]
 pub(crate) struct Shape<'o> {
-    /// Engines, sections, how rounds become one figure.
+    /// Engines, sections and aggregation of the suite.
     pub(crate) outline: &'o Outline,
-    /// Rounds that were run.
+    /// Number of rounds that were run.
     pub(crate) rounds: u32,
-    /// Columns of the terminal; `None` where the text goes elsewhere and lines may have any length.
+    /// Width of the terminal; `None` if the text goes elsewhere and lines may have any length.
     pub(crate) columns: Option<usize>,
 }
 
-/// Middle and spread of one engine's row, or why there is none.
+/// Returns the middle and spread of one engine's row, or the reason there is none.
 fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     if absent {
         return "absent".into();
@@ -61,7 +61,7 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     };
     let mark = format!("{by_hand}{unranked}");
     let middle = amount(&row.workload, spread.middle);
-    // As far as the figure shown lies from its own farther end.
+    // Distance of the shown figure from its farther end.
     let shown = if is_event(&row.workload) {
         spread.times()
     } else {
@@ -73,13 +73,13 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     }
 }
 
-/// The middle rate of the concurrent writer.
+/// Returns the middle rate of the concurrent writer.
 fn writer(row: &Row, engine: &str) -> String {
     let rate = row.writer(engine);
     rate.map_or_else(|| "-".into(), |rate| figure::short(rate.middle))
 }
 
-/// The whole text.
+/// Returns the whole text.
 pub(crate) fn render(
     shape: &Shape<'_>,
     rows: &Rows,
@@ -92,7 +92,7 @@ pub(crate) fn render(
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(
         text,
-        "\n{}: {} entries, {} round{}: operations a second, {how} \u{b1} the farther end",
+        "\n{}: {} entries, {} round{}: operations per second, {how} \u{b1} the farther end",
         outline.name,
         outline.num,
         shape.rounds,
@@ -131,7 +131,7 @@ pub(crate) fn render(
     text
 }
 
-/// Some of the engines, with the names of all rows.
+/// Appends some of the engines, with the names of all rows.
 struct Sheet<'t> {
     outline: &'t Outline,
     rows: &'t Rows,
@@ -182,7 +182,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Name, chapter, heading and caption of a section in one line.
+/// Returns name, chapter, heading and caption of a section in one line.
 fn title(section: &Section) -> String {
     let parts = [&section.chapter, &section.heading, &section.table];
     let words: Vec<&str> = parts
@@ -193,7 +193,7 @@ fn title(section: &Section) -> String {
     format!("{}  {}", section.name, words.join(" / "))
 }
 
-/// Why rows failed or were skipped, each reason once.
+/// Appends the reasons rows failed or were skipped, each once.
 fn reasons(text: &mut String, rows: &Rows) {
     let mut reported = Vec::new();
     for row in &rows.list {
@@ -201,7 +201,7 @@ fn reasons(text: &mut String, rows: &Rows) {
             let word = match record.status {
                 Status::Ok if record.reason.is_some() => "note",
                 Status::Ok => continue,
-                // It has no part in most rows.
+                // The bare loop does not run most rows.
                 Status::Skipped if record.engine == BARE => continue,
                 Status::Skipped => "skipped",
                 Status::Failed => "FAILED",

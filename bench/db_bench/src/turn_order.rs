@@ -1,22 +1,21 @@
 //! The order in which engines take their turns.
 //!
-//! A turn leaves its traces in caches, on the disk and in the temperature of the processor, and the
-//! next engine meets them. So no engine always follows the same one, or always has the same place.
-//! Over as many rounds as there are engines, each engine has each place once, and over twice as
-//! many, each engine comes equally often right after each other (the squares of Williams, 1949).
-//! The first order of a job is drawn from the seed of the run, so that a resumed run keeps its
-//! order.
+//! A turn affects caches, the disk and the temperature of the processor, and thereby the next
+//! engine. No engine should therefore always follow the same one, or always have the same place.
+//! Over as many rounds as there are engines, each engine has each place once; over twice as many,
+//! each engine directly follows every other equally often (the squares of Williams, 1949). The
+//! first order of a job is drawn from the seed of the run, so that a resumed run keeps its order.
 
 use bench_core::workload::random::Random;
 
-/// Where a job of a suite begins among the orders of so many engines.
+/// Returns the first order of a job of a suite among the orders of this number of engines.
 pub(crate) fn start(seed: u32, job: usize, count: usize) -> usize {
     let mut random = Random::new(seed);
     let drawn = (0..=job).fold(0, |_, _| random.next());
     drawn as usize % (2 * count.max(1))
 }
 
-/// The order of a round, the first of which has the order of the list where it starts with 0.
+/// Returns the order of a round. With start 0, the first round has the order of the list.
 pub(crate) fn turns(engines: &[String], start: usize, round: u32) -> Vec<String> {
     let count = engines.len();
     if count == 0 {
@@ -33,8 +32,8 @@ pub(crate) fn turns(engines: &[String], start: usize, round: u32) -> Vec<String>
     order
 }
 
-/// The symbol at a place of the first order: 0, the last, 1, the last but one and so on, so that no
-/// two neighbours are the same distance apart.
+/// Returns the symbol at a place of the first order: 0, the last, 1, the last but one and so on, so
+/// that no two neighbours are the same distance apart.
 const fn symbol(place: usize, count: usize) -> usize {
     if place.is_multiple_of(2) {
         place / 2
@@ -43,7 +42,7 @@ const fn symbol(place: usize, count: usize) -> usize {
     }
 }
 
-/// The place of a symbol in the first order.
+/// Returns the place of a symbol in the first order.
 const fn place(symbol: usize, count: usize) -> usize {
     if 2 * symbol < count {
         2 * symbol
@@ -52,8 +51,8 @@ const fn place(symbol: usize, count: usize) -> usize {
     }
 }
 
-/// From one round to the next: about half the orders on, so that few rounds are unlike each other,
-/// and through all of them.
+/// Returns the step from one round to the next: about half the orders, so that even the first few
+/// rounds differ much, and coprime to their number, so that all orders occur.
 fn step(count: usize) -> usize {
     let divides = |by: usize, of: usize| of.is_multiple_of(by);
     let apart = |step: &usize| !(2..=*step).any(|by| divides(by, *step) && divides(by, count));
@@ -114,6 +113,6 @@ mod tests {
         assert_eq!(begun(1000), begun(1000));
         assert_ne!(begun(1000), begun(1001));
         let all: BTreeSet<usize> = begun(1000).into_iter().collect();
-        assert_eq!(all.len(), 18, "each of them by some job");
+        assert_eq!(all.len(), 18, "each order is used by some job");
     }
 }

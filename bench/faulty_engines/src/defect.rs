@@ -1,28 +1,29 @@
 //! The defects of this program's engines.
 
-/// What an engine does that it should not.
+/// The defect of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Defect {
-    /// Acknowledges every ten thousandth put without doing it.
+    /// Acknowledges every ten-thousandth put without executing it.
     DropsKeys,
-    /// Returns every ten thousandth value with one byte changed.
+    /// Returns every ten-thousandth value with one byte changed.
     FlipsBytes,
-    /// Acknowledges puts and writes them some time later.
+    /// Acknowledges puts and writes them later.
     AcknowledgesFirst,
-    /// Loses the first entry when it compacts.
+    /// Loses the first entry in a compaction.
     LosesCompacting,
     /// Acknowledges synchronous writes as soon as the system has them.
     SkipsSync,
     /// Keeps a copy of every value in memory, whatever its memory setting.
     IgnoresMemory,
-    /// Ends the process in the middle of merging.
+    /// Crashes the process during merges.
     Crashes,
-    /// The same, but only once.
+    /// Crashes the process during merges, but only once.
     CrashesOnce,
-    /// Ends the process when a store is closed that had been merged into.
+    /// Crashes the process when a store with merges is closed.
     CrashesClosing,
-    /// Reports a full disk in merging, and ends the process when it is closed after that.
+    /// Reports a full disk during a merge and crashes the process when the store is closed after
+    /// that.
     CrashesAfterError,
-    /// Does not end its process when everything is done.
+    /// Does not exit when everything is done.
     Lingers,
 }

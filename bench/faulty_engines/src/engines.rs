@@ -1,4 +1,4 @@
-//! The engines: `CairnDB` as its adapter has it, each with one defect.
+//! The engines: `CairnDB` through its adapter, each with one defect.
 
 use std::path::Path;
 

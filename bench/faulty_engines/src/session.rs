@@ -15,7 +15,7 @@ pub(crate) struct FaultySession<'s> {
 }
 
 impl FaultySession<'_> {
-    /// Does the postponed work.
+    /// Executes the postponed puts.
     pub(crate) fn catch_up(&mut self) -> Result<(), Fault> {
         for (key, value) in self.shared.take() {
             self.inner.put(&key, &value)?;

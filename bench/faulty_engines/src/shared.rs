@@ -1,4 +1,4 @@
-//! What all sessions of a faulty store share.
+//! State shared by all sessions of a faulty store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -8,9 +8,9 @@ use bench_core::fault::Fault;
 
 use crate::defect::Defect;
 
-/// One call in so many is lied about.
+/// The defect appears in one of this many calls.
 const EVERY: u64 = 10_000;
-/// Merges before a crash.
+/// Number of merges before a crash.
 const MERGES: u64 = 100;
 
 /// An entry as the caller gave it.
@@ -20,12 +20,12 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) defect: Defect,
-    /// Puts that were acknowledged and not done.
+    /// Puts that were acknowledged but not executed.
     unwritten: Mutex<Vec<Entry>>,
     /// Copies of values that serve no purpose.
     hoard: Mutex<Vec<Vec<u8>>>,
     calls: AtomicU64,
-    /// Next to the database: exists if the process has crashed before.
+    /// A file next to the database that exists if the process has crashed before.
     crashed: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl Shared {
         }
     }
 
-    /// Whether the defect shows in this call.
+    /// Returns whether the defect appears in this call.
     pub(crate) fn shows(&self, defect: Defect) -> bool {
         self.defect == defect && self.count().is_multiple_of(EVERY)
     }
@@ -49,24 +49,24 @@ impl Shared {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Does a put later.
+    /// Postpones a put.
     pub(crate) fn put_off(&self, key: &[u8], value: &[u8]) {
         let mut unwritten = self.unwritten.lock().expect("no thread panics");
         unwritten.push((key.to_vec(), value.to_vec()));
     }
 
-    /// The postponed work.
+    /// Takes the postponed puts.
     pub(crate) fn take(&self) -> Vec<Entry> {
         std::mem::take(&mut self.unwritten.lock().expect("no thread panics"))
     }
 
-    /// Keeps a copy.
+    /// Stores a copy of a value.
     pub(crate) fn keep(&self, value: &[u8]) {
         let mut hoard = self.hoard.lock().expect("no thread panics");
         hoard.push(value.to_vec());
     }
 
-    /// What happens to a merge.
+    /// Applies the defect to a merge.
     pub(crate) fn merge(&self) -> Result<(), Fault> {
         let merges = self.count();
         if merges <= MERGES {
@@ -83,7 +83,7 @@ impl Shared {
         }
     }
 
-    /// What happens when the store is closed.
+    /// Applies the defect to a close.
     pub(crate) fn close(&self) {
         let doomed = matches!(
             self.defect,

@@ -25,7 +25,7 @@ impl FaultyStore {
         Self { shared, inner }
     }
 
-    /// Does the postponed work.
+    /// Executes the postponed puts.
     fn catch_up(&self) -> Result<(), Fault> {
         self.session(ROLE)?.catch_up()
     }

@@ -1,4 +1,4 @@
-//! The chapters of the report, in order: those of the page of 2011, then what it lacked.
+//! The chapters of the report, in order: those of the page of 2011, then those it lacked.
 
 mod bias;
 mod builds;
@@ -20,7 +20,7 @@ use crate::document::{Bars, Block};
 use crate::run::Run;
 use crate::table::Table;
 
-/// The whole report.
+/// Returns the whole report.
 pub(crate) fn all(run: &Run) -> Vec<Block> {
     let chapters: [fn(&Run) -> Vec<Block>; 15] = [
         overview::title,
@@ -44,45 +44,46 @@ pub(crate) fn all(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Title and warnings, for the head of the bars.
+/// Returns the title and warnings, for the head of the bars.
 pub(crate) fn bars_head(run: &Run) -> Vec<Block> {
     overview::title(run)
 }
 
-/// Warnings, for the summary.
+/// Returns the warnings, for the summary.
 pub(crate) fn notes(run: &Run) -> Vec<String> {
     warnings::warnings(run)
 }
 
-/// How the warning ends that counts failures.
+/// Ending of the warning that counts failures.
 pub(crate) const FAILURES_NOTE: &str = warnings::FAILURES_NOTE;
 
-/// In how many rows CairnDB is ahead, for the summary.
+/// Returns the number of rows in which CairnDB is ahead, for the summary.
 pub(crate) fn tally(run: &Run) -> Option<String> {
     tally::tally(run)
 }
 
-/// CairnDB's rate over that of the best ranked peer, and the peer's title with a remark on ties.
+/// Returns CairnDB's rate over that of the best ranked peer, and the peer's title with a remark on
+/// ties.
 pub(crate) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
     tally::to_best_peer(table)
 }
 
-/// A rate, or the time of an event.
+/// Formats a rate, or the time of an event.
 pub(crate) fn amount(table: &Table, rate: f64) -> String {
     overview::amount(table, rate)
 }
 
-/// How many rows CairnDB is ahead in, for the end of the bars.
+/// Returns the number of rows in which CairnDB is ahead, for the end of the bars.
 pub(crate) fn bars_end(run: &Run) -> Option<String> {
     tally::wins(run)
 }
 
-/// The meaning of the mark of rows that merge by hand, if there are any.
+/// Returns the explanation of the mark of rows that merge by hand, if there are any.
 pub(crate) fn by_hand(run: &Run) -> Option<String> {
     fairness::by_hand(run)
 }
 
-/// The bars of one table.
+/// Returns the bars of one table.
 pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     results::bars(run, table)
 }

@@ -12,9 +12,9 @@ pub(crate) enum Block {
     Text(String),
     /// A sentence computed from the table above it.
     Verdict(String),
-    /// Something the reader must know before believing a figure.
+    /// A caveat the reader must know before trusting a figure.
     Note(String),
-    /// Items, each with its subject first.
+    /// List items, each with its subject first.
     List(Vec<Item>),
     /// The engines with their colours.
     Legend(Vec<Name>),
@@ -22,11 +22,11 @@ pub(crate) enum Block {
     Bars(Bars),
     /// Latencies on a logarithmic axis.
     Latency(Latency),
-    /// Rates second by second.
+    /// Rates per second, over time.
     Timeline(Vec<Strip>),
-    /// A table of texts and numbers.
+    /// A table of strings and numbers.
     Grid(Grid),
-    /// The next block begins a page of its own when printed.
+    /// The next block starts a new page when printed.
     PageBreak,
 }
 
@@ -43,9 +43,9 @@ impl Block {
 /// An entry of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// What it is about; may be empty.
+    /// Subject; may be empty.
     pub(crate) subject: String,
-    /// The entry.
+    /// Text after the subject.
     pub(crate) text: String,
 }
 
@@ -65,14 +65,14 @@ pub(crate) struct Name {
     pub(crate) style: usize,
     /// Title.
     pub(crate) title: String,
-    /// Variant of its settings, when not the plain ones.
+    /// Settings variant, unless it is the plain one.
     pub(crate) variant: Option<String>,
-    /// Whether it merges by reading and putting, which has a mark.
+    /// Whether the engine merges with a read and a put; such rows carry a mark.
     pub(crate) by_hand: bool,
 }
 
 impl Name {
-    /// An engine with its plain settings.
+    /// Returns an engine with its plain settings.
     pub(crate) fn plain(engine: &str) -> Self {
         Self {
             style: engine_style::index(engine),
@@ -82,7 +82,7 @@ impl Name {
         }
     }
 
-    /// Title and mark.
+    /// Returns the title and mark.
     pub(crate) fn marked(&self) -> String {
         let mark = if self.by_hand {
             engine_style::BY_HAND
@@ -92,7 +92,7 @@ impl Name {
         format!("{}{mark}", self.title)
     }
 
-    /// Title, mark and variant in one text.
+    /// Returns title, mark and variant in one string.
     pub(crate) fn full(&self) -> String {
         match &self.variant {
             Some(variant) => format!("{} ({variant})", self.marked()),
@@ -109,7 +109,7 @@ pub(crate) struct Bars {
 }
 
 impl Bars {
-    /// Makes the longest bar full again after rows were taken out.
+    /// Rescales the bars so that the longest is full again after rows were removed.
     pub(crate) fn rescale(&mut self) {
         let share = |bar: &Bar| match &bar.value {
             Value::Measured(measured) => measured.share,
@@ -134,71 +134,71 @@ impl Bars {
 pub(crate) struct Bar {
     /// Engine.
     pub(crate) name: Name,
-    /// Why it is not ranked.
+    /// Reason the row is not ranked.
     pub(crate) unranked: Option<String>,
-    /// What was measured.
+    /// The measured figures, or the reason they are missing.
     pub(crate) value: Value,
 }
 
-/// A bar, or why there is none.
+/// A bar, or the reason there is none.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// Measured.
     Measured(Measured),
-    /// `skipped` or `failed`, and the reason.
+    /// Status, `skipped` or `failed`, and the reason.
     Missing(&'static str, String),
 }
 
-/// The end of a bar and the texts after it; lengths are parts of the fastest row's.
+/// The end of a bar and the text after it; lengths are fractions of the fastest row's.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
-    /// `4,030,000 ops/sec`.
+    /// Rate, such as `4,030,000 ops/sec`.
     pub(crate) text: String,
     /// Length of the bar.
     pub(crate) share: f64,
-    /// Where the spread begins.
+    /// Lower end of the spread.
     pub(crate) low: f64,
-    /// Where it ends.
+    /// Upper end of the spread.
     pub(crate) high: f64,
-    /// `3.91M to 4.10M`, where there were several rounds.
+    /// Spread, such as `3.91M to 4.10M`, if there were several rounds.
     pub(crate) range: Option<String>,
-    /// `writer 48.6k`: operations a second of the concurrent writer.
+    /// Rate of the concurrent writer in operations per second, such as `writer 48.6k`.
     pub(crate) writer: Option<String>,
     /// The figures in full sentences.
     pub(crate) hint: String,
-    /// First among the ranked, or tied with it.
+    /// Whether the row is first among the ranked rows, or tied with the first.
     pub(crate) leads: bool,
-    /// `1.00x LevelDB`.
+    /// Ratio to the reference, such as `1.00x LevelDB`.
     pub(crate) times_reference: Option<String>,
-    /// `(1.08x baseline)`.
+    /// Ratio to the baseline, such as `(1.08x baseline)`.
     pub(crate) times_baseline: Option<String>,
 }
 
 /// Percentiles of several engines.
 #[derive(Clone, Debug)]
 pub(crate) struct Latency {
-    /// Exponent of ten where the axis begins, nanoseconds.
+    /// Power of ten at which the axis starts, in nanoseconds.
     pub(crate) first: i32,
-    /// Exponent of ten where it ends.
+    /// Power of ten at which the axis ends, in nanoseconds.
     pub(crate) last: i32,
     /// Rows.
     pub(crate) rows: Vec<Percentiles>,
 }
 
-/// What the columns of [`Percentiles`] are.
+/// Column titles of [`Percentiles`].
 pub(crate) const PERCENTILES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "p99.99", "max"];
 
-/// Percentiles of one engine in nanoseconds.
+/// Latency percentiles of one engine, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Percentiles {
     /// Engine.
     pub(crate) name: Name,
-    /// In the order of [`PERCENTILES`].
+    /// Percentiles in the order of [`PERCENTILES`].
     pub(crate) points: [Option<u64>; 6],
 }
 
 impl Latency {
-    /// The position of a time on the axis, 0 to 1.
+    /// Returns the position of a time on the axis, from 0 to 1.
     pub(crate) fn at(&self, nanoseconds: u64) -> f64 {
         let log = number::float(nanoseconds.max(1)).log10();
         let (first, last) = (f64::from(self.first), f64::from(self.last));
@@ -206,14 +206,14 @@ impl Latency {
     }
 }
 
-/// Rates of one engine second by second.
+/// Rate of one engine over time, second by second.
 #[derive(Clone, Debug)]
 pub(crate) struct Strip {
     /// Engine.
     pub(crate) name: Name,
     /// Operations in each second.
     pub(crate) values: Vec<u64>,
-    /// Length, highest and lowest second as text.
+    /// Length, highest second and lowest second as text.
     pub(crate) text: String,
 }
 
@@ -235,19 +235,19 @@ pub(crate) enum Line {
     Cells(Vec<Cell>),
 }
 
-/// How a cell is meant.
+/// The meaning of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// Plain.
     #[default]
     Plain,
-    /// Number, set to the right.
+    /// A number, right-aligned.
     Number,
     /// The best of its line.
     Best,
-    /// Does not follow, failed, or lost.
+    /// A figure that does not follow, a failure, or a loss.
     Bad,
-    /// Of less weight.
+    /// Less important.
     Faint,
 }
 
@@ -256,15 +256,15 @@ pub(crate) enum Tone {
 pub(crate) struct Cell {
     /// Text or number.
     pub(crate) text: String,
-    /// How it is meant.
+    /// Meaning of the cell.
     pub(crate) tone: Tone,
-    /// Engine whose colour comes before the text, or whose bar is under it.
+    /// Engine whose colour precedes the text, or whose bar is drawn under it.
     pub(crate) style: Option<usize>,
     /// Length of the bar under the text, 0 to 1.
     pub(crate) bar: Option<f64>,
-    /// A remark on it: a variant.
+    /// Remark, such as a variant.
     pub(crate) tag: Option<String>,
-    /// How far the rounds lie apart: `±3%`, or `±12x`.
+    /// Spread of the rounds: `±3%`, or `±12x`.
     pub(crate) spread: Option<String>,
 }
 
@@ -284,7 +284,7 @@ impl Cell {
         }
     }
 
-    /// A number, or a dash where there is none.
+    /// Returns a cell with a number, or a dash if there is none.
     pub(crate) fn number(text: Option<String>) -> Self {
         let tone = if text.is_some() {
             Tone::Number
@@ -294,7 +294,7 @@ impl Cell {
         Self::toned(text.unwrap_or_else(|| "-".into()), tone)
     }
 
-    /// Text, or that the fact was not reported.
+    /// Returns a cell with the text, or with `not reported`.
     pub(crate) fn reported(text: Option<String>) -> Self {
         text.map_or_else(|| Self::toned("not reported", Tone::Faint), Self::plain)
     }

@@ -3,7 +3,7 @@
 //! LevelDB, TreeDB and SQLite keep the colours of the page of 2011. Every engine also has a pattern
 //! of its own, so that bars can be distinguished without colours and in black ink.
 
-/// What is drawn over the colour.
+/// Pattern drawn over the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Solid,
@@ -35,18 +35,18 @@ pub(crate) struct EngineStyle {
     folder: &'static str,
 }
 
-/// The store this project is about.
+/// The store of this project.
 pub(crate) const OURS: &str = "cairndb";
-/// The same through its C library.
+/// The store of this project, through its C library.
 pub(crate) const OURS_IN_C: &str = "cairndb-c";
 /// The engine that stores nothing.
 pub(crate) const HARNESS: &str = "null";
 /// The engine that shows what the disk and the system calls cost.
 pub(crate) const BARE: &str = "disk";
-/// What the page of 2011 was about, and what ratios refer to.
+/// The store that the page of 2011 was about, and that ratios refer to.
 pub(crate) const REFERENCE: &str = "leveldb";
 
-/// Mark after the name of a row whose merges are reads and puts.
+/// Mark after the name of a row that merges with a read and a put.
 pub(crate) const BY_HAND: &str = "\u{2020}";
 
 const LIGHT: &str = "rgba(255,255,255,.6)";
@@ -81,7 +81,7 @@ const fn spare(colour: &'static str, pattern: Pattern) -> EngineStyle {
     }
 }
 
-/// Every style, in the order of rows; the last three are for engines that are not in the list.
+/// All styles, in the order of rows; the last three are for unknown engines.
 pub(crate) const STYLES: [EngineStyle; 14] = [
     known(OURS, "CairnDB", "#30363d", LIGHT, Pattern::Solid, "cairndb"),
     known(
@@ -148,7 +148,7 @@ pub(crate) const STYLES: [EngineStyle; 14] = [
     spare("#5f7a1f", Pattern::Backslash),
 ];
 
-/// Colours on a dark page, for those that would not be visible on it.
+/// Replacements on a dark page for colours that would not be visible there.
 pub(crate) const NIGHT: [(&str, &str); 4] = [
     (OURS, "#e4e8ed"),
     (REFERENCE, "#3f82ff"),
@@ -158,8 +158,8 @@ pub(crate) const NIGHT: [(&str, &str); 4] = [
 
 const SPARE: usize = 3;
 
-/// Position in [`STYLES`] of an engine; unknown ones share the spare styles by the sum of their
-/// bytes.
+/// Returns the position of an engine in [`STYLES`]. Unknown engines share the spare styles, chosen
+/// by the sum of the name's bytes.
 pub(crate) fn index(engine: &str) -> usize {
     let found = STYLES.iter().position(|style| style.name == Some(engine));
     found.unwrap_or_else(|| {
@@ -168,7 +168,7 @@ pub(crate) fn index(engine: &str) -> usize {
     })
 }
 
-/// What the engine is called; an unknown one goes by its own name.
+/// Returns the title of an engine; an unknown engine keeps its own name.
 pub(crate) fn title(engine: &str) -> &str {
     match STYLES[index(engine)] {
         EngineStyle {
@@ -180,7 +180,7 @@ pub(crate) fn title(engine: &str) -> &str {
     }
 }
 
-/// The folder of the adapter's source, for an engine that has one.
+/// Returns the folder of the adapter's source, if the engine has one.
 pub(crate) fn source(engine: &str) -> Option<String> {
     let style = &STYLES[index(engine)];
     (style.name.is_some() && !style.folder.is_empty())

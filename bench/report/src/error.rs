@@ -1,9 +1,9 @@
-//! Errors: input that is not a result, and places that cannot be written.
+//! Errors: input that is not a result, and paths that cannot be written.
 
 use std::fmt;
 use std::path::Path;
 
-/// A sentence that names what was wrong and where.
+/// A message that names the problem and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     text: String,

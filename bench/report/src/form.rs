@@ -1,4 +1,4 @@
-//! The forms a report is written in: pages for readers, files for programs, lines for a terminal.
+//! The output formats of a report: pages for readers, files for programs, lines for a terminal.
 
 pub(crate) mod csv;
 pub(crate) mod html;

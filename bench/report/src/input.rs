@@ -2,8 +2,8 @@
 //!
 //! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a
 //! second one means that the run was stopped and resumed), `suite` (its sections, and how its
-//! rounds become one figure), `build` (an engine's library and how it was built), `note` (a `text`
-//! the reader must know, such as rounds that were left out) or `end` (all of a suite has been run).
+//! rounds are aggregated), `build` (an engine's library and how it was built), `note` (a `text` the
+//! reader must know, such as rounds that were left out) or `end` (the suite is complete).
 
 use std::io::BufRead;
 
@@ -14,56 +14,56 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 
-/// The longest line that is believed: a record with a day of intervals has less than a megabyte.
+/// Maximum length of a line; a record with a day of intervals takes less than a megabyte.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 
-/// Facts about machine, program and command line, by name.
+/// Facts about the machine, the program and the command line, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Machine {
-    /// As in the line.
+    /// Facts as written in the line.
     pub(crate) facts: Map<String, Value>,
 }
 
 impl Machine {
-    /// A fact as text, when it is there.
+    /// Returns a fact as text, if present.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.facts.get(name).and_then(words)
     }
 
-    /// A fact as a number.
+    /// Returns a fact as a number.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.facts.get(name)?.as_u64()
     }
 
-    /// A fact that is true or false.
+    /// Returns a boolean fact.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.facts.get(name)?.as_bool()
     }
 }
 
-/// An engine's code: where it was loaded from and how it was built.
+/// The code of an engine: the file it was loaded from and how it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Build {
     /// Engine.
     pub(crate) engine: String,
-    /// What it says of itself.
+    /// Version that the engine reports.
     pub(crate) version: String,
-    /// The file that was loaded; none where it is part of the program.
+    /// File that was loaded; `None` if the engine is part of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) library: Option<String>,
-    /// Its size.
+    /// Size of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) library_bytes: Option<u64>,
-    /// Whether assertions are compiled in; none where that cannot be known.
+    /// Whether assertions are compiled in; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) assertions: Option<bool>,
-    /// How that is known, or why it is not.
+    /// Evidence for `assertions`, or the reason it is unknown.
     pub(crate) evidence: String,
 }
 
-/// A value as text: texts as they are, lists with blanks between, nothing for nothing.
+/// Returns a value as text: strings unchanged, list elements separated by spaces, `None` for null.
 pub(crate) fn words(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -73,22 +73,22 @@ pub(crate) fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// Everything there is to report.
+/// All input of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Source {
-    /// One for each time the run was started.
+    /// Machine lines, one per start of the run.
     pub(crate) machines: Vec<Machine>,
-    /// Suites that were run, each once.
+    /// Suites that were run, without duplicates.
     pub(crate) suites: Vec<Outline>,
-    /// How the engines' libraries were built, each build once.
+    /// Builds of the engines' libraries, without duplicates.
     pub(crate) builds: Vec<Build>,
-    /// Names of the suites that ran to their end.
+    /// Names of the suites that completed.
     pub(crate) ended: Vec<String>,
     /// Notes for the reader.
     pub(crate) notes: Vec<String>,
-    /// The results, in the order in which they ended.
+    /// The results, in the order of completion.
     pub(crate) records: Vec<Record>,
-    /// How rounds become one figure, where it was chosen.
+    /// Aggregation of rounds into one figure, if chosen explicitly.
     pub(crate) aggregate: Option<Aggregate>,
 }
 
@@ -116,7 +116,7 @@ impl Source {
         Ok(source)
     }
 
-    /// The outline of a suite.
+    /// Returns the outline of a suite.
     pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
         let name = suite?;
         self.suites.iter().find(|outline| outline.name == name)
@@ -144,7 +144,7 @@ impl Source {
                     "type {other:?} is none of \"machine\", \"suite\", \"build\", \"note\" and \"end\""
                 )),
             },
-            Some(other) => Err(format!("type {other} is not a text")),
+            Some(other) => Err(format!("type {other} is not a string")),
         }
     }
 
@@ -156,7 +156,7 @@ impl Source {
         }
         let record = Record::deserialize(Value::Object(object))
             .map_err(|error| format!("not a result: {error}"))?;
-        // A run that continues has not ended.
+        // Further records mean that the suite has not ended.
         self.ended
             .retain(|suite| record.suite.as_ref() != Some(suite));
         self.records.push(record);
@@ -199,7 +199,7 @@ impl Source {
         let text = object
             .get("text")
             .and_then(Value::as_str)
-            .ok_or("a note without a text")?;
+            .ok_or("a note without text")?;
         if !self.notes.iter().any(|known| known == text) {
             self.notes.push(text.to_owned());
         }
@@ -243,10 +243,10 @@ mod tests {
             refusal("{\"type\":\"other\"}"),
             "line 1: type \"other\" is none of \"machine\", \"suite\", \"build\", \"note\" and \"end\""
         );
-        assert_eq!(refusal("{\"type\":3}"), "line 1: type 3 is not a text");
+        assert_eq!(refusal("{\"type\":3}"), "line 1: type 3 is not a string");
         assert_eq!(
             refusal("{\"type\":\"note\"}"),
-            "line 1: a note without a text"
+            "line 1: a note without text"
         );
         let negative = ROW.replace("\"round\":1", "\"round\":-1");
         assert!(refusal(&negative).contains("line 1: not a result: "));

@@ -1,9 +1,9 @@
-//! Number formats: as many digits as mean something, thousands separated, units last.
+//! Number formats: significant digits only, thousands separated, units last.
 
 const UNITS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
 const MIB: f64 = 1_048_576.0;
 
-/// A count as a number to compute with.
+/// Returns a count as a float.
 #[expect(
     clippy::cast_precision_loss,
     reason = "every figure is shown with a few digits"
@@ -12,7 +12,7 @@ pub(crate) const fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// A whole number with a comma between thousands.
+/// Formats an integer with a comma between thousands.
 pub(crate) fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -25,7 +25,7 @@ pub(crate) fn thousands(count: u64) -> String {
     text
 }
 
-/// A rate as the page of 2011 writes it: three digits that mean something, thousands apart.
+/// Formats a rate as the page of 2011 does: three significant digits, thousands separated.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -42,7 +42,7 @@ pub(crate) fn rate(value: f64) -> String {
     thousands(((value / step).round() * step).round() as u64)
 }
 
-/// Three digits and a unit: `4.03M`.
+/// Formats a rate with three digits and a unit: `4.03M`.
 pub(crate) fn short(value: f64) -> String {
     for (size, unit) in UNITS {
         if value >= size * 0.9995 {
@@ -52,7 +52,7 @@ pub(crate) fn short(value: f64) -> String {
     trimmed(value)
 }
 
-/// A ratio, with more digits the smaller it is: `1.08`, `0.0035`, `120`.
+/// Formats a ratio, with more decimals the smaller it is: `1.08`, `0.0035`, `120`.
 pub(crate) fn ratio(value: f64) -> String {
     if !value.is_finite() || value < 0.0 {
         return "-".into();
@@ -66,7 +66,7 @@ pub(crate) fn ratio(value: f64) -> String {
     if value >= 0.095 || value == 0.0 {
         return format!("{value:.2}");
     }
-    // Two digits that mean something, however small.
+    // Two significant digits, however small the value.
     let mut decimals = 3;
     while decimals < 9 && value < 0.95 * 10_f64.powi(1 - decimals) {
         decimals += 1;
@@ -75,12 +75,12 @@ pub(crate) fn ratio(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A measured time given in nanoseconds, with three digits, so that columns of them align.
+/// Formats a measured time given in nanoseconds with three digits, so that columns align.
 pub(crate) fn time(nanoseconds: f64) -> String {
     time_as(nanoseconds, digits)
 }
 
-/// A round time, as an axis or a limit has it: `25 ns`.
+/// Formats a round time, as used for an axis or a limit: `25 ns`.
 pub(crate) fn round_time(nanoseconds: f64) -> String {
     time_as(nanoseconds, trimmed)
 }
@@ -101,7 +101,7 @@ fn time_as(nanoseconds: f64, show: fn(f64) -> String) -> String {
     format!("{} {unit}", show(value))
 }
 
-/// Bytes in MB of 1,048,576, as the result lines count them.
+/// Formats bytes in MB of 1,048,576 bytes, like the result lines.
 pub(crate) fn megabytes(bytes: f64) -> String {
     let value = bytes / MIB;
     if value >= 1000.0 {
@@ -111,12 +111,12 @@ pub(crate) fn megabytes(bytes: f64) -> String {
     }
 }
 
-/// An amount of memory or disk: `24,100 MB`.
+/// Formats an amount of memory or disk space: `24,100 MB`.
 pub(crate) fn memory(bytes: u64) -> String {
     format!("{} MB", megabytes(float(bytes)))
 }
 
-/// A setting in bytes, in the largest unit that divides it: `4 MB`.
+/// Formats a setting given in bytes in the largest unit that divides it: `4 MB`.
 pub(crate) fn size(bytes: u64) -> String {
     for (shift, unit) in [(30, "GB"), (20, "MB"), (10, "KB")] {
         if bytes > 0 && bytes.is_multiple_of(1 << shift) {
@@ -126,9 +126,9 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{} bytes", thousands(bytes))
 }
 
-/// The day of a time given in seconds since 1970: `2011-07-27`.
+/// Formats the day of a time given in seconds since 1970: `2011-07-27`.
 pub(crate) fn day(seconds: u64) -> String {
-    // Years begin in March here, so that the leap day is the last one (after Howard Hinnant).
+    // Years start in March here, so that the leap day is the last day (Howard Hinnant's algorithm).
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =
@@ -145,13 +145,13 @@ pub(crate) fn day(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Three digits: `4.03`, `40.3`, `403`.
+/// Formats a value with three digits: `4.03`, `40.3`, `403`.
 fn digits(value: f64) -> String {
     let decimals = usize::from(value < 9.995) + usize::from(value < 99.95);
     format!("{value:.decimals$}")
 }
 
-/// The same without the zeros of whole numbers.
+/// Like [`digits`], but without trailing zeros.
 fn trimmed(value: f64) -> String {
     let text = digits(value);
     if text.contains('.') {

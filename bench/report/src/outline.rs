@@ -18,11 +18,11 @@ pub(crate) struct Chapter {
 /// A section of a chapter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section {
-    /// How suites name it.
+    /// Name that suites use for the section.
     pub(crate) place: &'static str,
-    /// Heading; empty where the chapter's own says it.
+    /// Heading; empty if the chapter's heading is enough.
     pub(crate) title: &'static str,
-    /// What it is about.
+    /// Introductory text.
     pub(crate) text: &'static str,
 }
 
@@ -59,17 +59,17 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
             section(
                 "2C",
                 "C. Synchronous Writes",
-                "Every write survives loss of power before its call returns. If the device counts the flushes it \
-                 completes, a row with fewer flushes than writes fails; if it does not, the head of this report says so. \
+                "Every write is safe from loss of power before its call returns. If the device counts the flushes it \
+                 completes, a row with fewer flushes than writes fails; if it does not, the top of this report says so. \
                  The device decides most of these figures. \
-                 Note that the page of 2011 switched the write cache of the disk off for this section; Provenance says \
+                 The page of 2011 turned the disk's write cache off for this section; Provenance states \
                  whether it is on here.",
             ),
             section(
                 "2D",
                 "D. Turning Compression Off",
                 "The same fills with compression off in every store that has it. A store without compression \
-                 shows how far two runs of the same work differ.",
+                 shows how much two runs of the same work differ.",
             ),
             section(
                 "2E",
@@ -85,7 +85,7 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
             section(
                 "3A",
                 "A. Larger Caches",
-                "The same reads with the larger memory, most of it as cache where a store divides it.",
+                "The same reads with the larger memory, most of it used as cache where a store divides it.",
             ),
             section(
                 "3B",
@@ -99,18 +99,18 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
         sections: &[section(
             "FS",
             "",
-            "The page of 2011 ends with a note that synchronous writes were much slower on ext4 than on ext3. Here the \
-             same rows run in each of the directories that were given.",
+            "The page of 2011 ends with a note that synchronous writes were much slower on ext4 than on ext3. Here \
+             the same rows run in each given directory.",
         )],
     },
 ];
 
-/// The place in the outline for a suite's section, by the first word of its name.
+/// Returns the place in the outline of a suite's section, from the first word of its name.
 pub(crate) fn place(key: &Key) -> Option<&'static str> {
     let section = key.section.as_deref()?;
     let word = section.split([' ', ':', '.', ',']).next()?;
     let whole = section.trim_end_matches(['.', ':']);
-    // "1 thread" is no section of that page.
+    // "1 thread" is not a section of that page.
     let of_one = match (whole, key.workload.as_str()) {
         ("1", "readseq") => "1A",
         ("1", "readrandom") => "1B",
@@ -123,14 +123,14 @@ pub(crate) fn place(key: &Key) -> Option<&'static str> {
         .find(|place| place.eq_ignore_ascii_case(of_one))
 }
 
-/// What this report says about a place.
+/// Returns the introductory text of a place.
 pub(crate) fn text(place: &str) -> &'static str {
     let mut all = CHAPTERS.iter().flat_map(|chapter| chapter.sections);
     all.find(|section| section.place == place)
         .map_or("", |section| section.text)
 }
 
-/// The heading of one table within its section; `caption` is the section's own.
+/// Returns the heading of one table within its section; `caption` is that of the section.
 pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> String {
     let named = |other: &&Table| other.key.section == table.key.section;
     let own = siblings.iter().copied().filter(|other| named(other));
@@ -181,8 +181,8 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     text
 }
 
-/// The words of 2011 for its workloads, and similar words for those that it did not have; each with
-/// the workload's name.
+/// Returns the title that the page of 2011 gives a workload, or a similar one for a newer workload,
+/// followed by the workload's name.
 fn subject(workload: &str) -> String {
     let words = match workload {
         "readseq" | "readseq100K" => "Sequential Reads",
@@ -208,7 +208,7 @@ fn subject(workload: &str) -> String {
     format!("{words} ({workload})")
 }
 
-/// Whether two names mean the same workload, as `fillsync` and `fillrandsync` do.
+/// Returns whether two names mean the same workload, as `fillsync` and `fillrandsync` do.
 pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     let known = |name| {
         bench_core::workload::catalog::named(name).map(|workload| {
@@ -224,7 +224,7 @@ pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     one == other || known(one).is_some_and(|found| known(other) == Some(found))
 }
 
-/// The state of the store in `report.json` and `report.csv`.
+/// Returns the state of the store for `report.json` and `report.csv`.
 pub(crate) const fn state(state: State) -> Option<&'static str> {
     match state {
         State::Irrelevant => None,
@@ -233,7 +233,7 @@ pub(crate) const fn state(state: State) -> Option<&'static str> {
     }
 }
 
-/// The state of the store as text.
+/// Returns the state of the store as text.
 pub(crate) const fn state_text(state: State) -> Option<&'static str> {
     match state {
         State::Irrelevant => None,
@@ -242,7 +242,7 @@ pub(crate) const fn state_text(state: State) -> Option<&'static str> {
     }
 }
 
-/// A short name for lists and overviews: place, workload, state.
+/// Returns a short name for lists and overviews: place, workload, state.
 pub(crate) fn label(table: &Table) -> String {
     let key = &table.key;
     let mut text = match (place(key), &key.section) {

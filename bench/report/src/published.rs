@@ -1,4 +1,5 @@
-//! Figures that others published, as data, and what of them follows from their own document.
+//! Figures published by others, as data, and checks of those that their own documents allow to
+//! recompute.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,10 @@ use serde::Deserialize;
 
 use crate::number;
 
-/// Width of the fastest bar of the page of 2011, pixels.
+/// Width of the fastest bar of the page of 2011, in pixels.
 pub(crate) const BAR_PX: f64 = 350.0;
 
-/// By engine.
+/// Figures by engine.
 pub(crate) type Figures = BTreeMap<String, f64>;
 
 /// LevelDB Benchmarks, July 2011.
@@ -17,20 +18,20 @@ pub(crate) type Figures = BTreeMap<String, f64>;
 pub(crate) struct Page2011 {
     /// Versions.
     pub(crate) engines: BTreeMap<String, String>,
-    /// Its tables.
+    /// Tables of the page.
     pub(crate) row: Vec<Row2011>,
 }
 
-/// One table of it.
+/// One table of the page of 2011.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Row2011 {
-    /// Where the suites run the same.
+    /// Section of the suites that runs the same workload.
     pub(crate) place: String,
-    /// What they run there.
+    /// Workload that the suites run there.
     pub(crate) workload: Option<String>,
-    /// What it is.
+    /// Section heading.
     pub(crate) section: String,
-    /// Operations a second.
+    /// Operations per second.
     pub(crate) ops: Figures,
     /// Widths of the bars.
     #[serde(default)]
@@ -38,36 +39,36 @@ pub(crate) struct Row2011 {
     /// The printed "x baseline".
     #[serde(default)]
     pub(crate) times_baseline: Figures,
-    /// What its text adds.
+    /// Additional remarks in the text of the page.
     pub(crate) note: Option<String>,
 }
 
-/// LevelDB against WiredTiger.
+/// The page that compares LevelDB with WiredTiger.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct WiredTigerPage {
-    /// Its operations.
+    /// Operations of the page.
     pub(crate) row: Vec<WiredTigerRow>,
 }
 
-/// One operation of it.
+/// One operation of the WiredTiger page.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct WiredTigerRow {
-    /// What the suites run today.
+    /// Workload that the suites run today.
     pub(crate) workload: String,
-    /// What it is.
+    /// Section heading.
     pub(crate) section: String,
-    /// Times LevelDB's throughput.
+    /// Throughput as a multiple of LevelDB's.
     pub(crate) times_leveldb: Figures,
-    /// `about`, `over`, if the document says so.
+    /// Qualifier in the document, such as `about` or `over`.
     #[serde(default)]
     pub(crate) qualifier: BTreeMap<String, String>,
-    /// How it was run.
+    /// Remark on how the operation was run.
     pub(crate) note: Option<String>,
-    /// LevelDB backwards over LevelDB forwards.
+    /// Ratio of LevelDB's reverse to its forward scan rate.
     pub(crate) leveldb_reverse_over_forward: Option<f64>,
 }
 
-/// The page of 2011.
+/// Returns the page of 2011.
 ///
 /// # Panics
 /// Never: the file is part of the program and a test reads it.
@@ -76,7 +77,7 @@ pub(crate) fn page_2011() -> Page2011 {
         .expect("the published figures are well formed")
 }
 
-/// The WiredTiger page.
+/// Returns the WiredTiger page.
 ///
 /// # Panics
 /// Never: the file is part of the program and a test reads it.
@@ -85,19 +86,19 @@ pub(crate) fn page_wiredtiger() -> WiredTigerPage {
         .expect("the published figures are well formed")
 }
 
-/// A printed figure next to the one recomputed from its own document.
+/// A printed figure and the same figure recomputed from its own document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Check {
-    /// As printed.
+    /// Printed figure.
     pub(crate) printed: f64,
-    /// Computed from the printed rates.
+    /// Figure computed from the printed rates.
     pub(crate) computed: f64,
     /// Whether rounding explains the difference.
     pub(crate) follows: bool,
 }
 
-/// How far the true value may lie from a printed rate: half a unit of its last digit that is not
-/// zero, but never more than half a unit of its second digit.
+/// Returns the rounding error of a printed rate: half a unit of its last nonzero digit, but never
+/// more than half a unit of its second digit.
 fn rounding(rate: f64) -> f64 {
     let mut unit = 1.0;
     while unit * 100.0 <= rate && (rate / (unit * 10.0)).fract() == 0.0 {
@@ -106,7 +107,7 @@ fn rounding(rate: f64) -> f64 {
     unit / 2.0
 }
 
-/// A quotient of two printed rates: least, plain, most.
+/// Returns the quotient of two printed rates: minimum, nominal, maximum.
 fn quotient(rate: f64, base: f64) -> [f64; 3] {
     let (off, base_off) = (rounding(rate), rounding(base));
     [
@@ -116,7 +117,7 @@ fn quotient(rate: f64, base: f64) -> [f64; 3] {
     ]
 }
 
-/// How far the true ratio may lie from a printed one: half a unit of its last digit.
+/// Returns the rounding error of a printed ratio: half a unit of its last digit.
 fn ratio_rounding(ratio: f64) -> f64 {
     if ratio >= 0.05 {
         return 0.005;
@@ -134,12 +135,12 @@ fn check(printed: f64, [least, computed, most]: [f64; 3], off: f64) -> Check {
 }
 
 impl Row2011 {
-    /// The fastest rate.
+    /// Returns the fastest rate.
     pub(crate) fn fastest(&self) -> f64 {
         self.ops.values().copied().fold(0.0, f64::max)
     }
 
-    /// The width of an engine's bar.
+    /// Checks the width of an engine's bar.
     pub(crate) fn bar(&self, engine: &str) -> Option<Check> {
         let (rate, printed) = (self.ops.get(engine)?, self.bar_px.get(engine)?);
         let fastest = self.fastest();
@@ -153,7 +154,7 @@ impl Row2011 {
 }
 
 impl Page2011 {
-    /// The table of section 1 that a table is compared with.
+    /// Returns the table of section 1 that a table is compared with.
     pub(crate) fn baseline(&self, row: &Row2011) -> Option<&Row2011> {
         let workload = row.workload.as_deref()?;
         let place = match (workload.starts_with("read"), workload.contains("seq")) {
@@ -165,7 +166,7 @@ impl Page2011 {
         self.row.iter().find(|row| row.place == place)
     }
 
-    /// An engine's "x baseline" in a table.
+    /// Checks an engine's "x baseline" in a table.
     pub(crate) fn ratio(&self, row: &Row2011, engine: &str) -> Option<Check> {
         let printed = row.times_baseline.get(engine)?;
         let base = self.baseline(row)?.ops.get(engine)?;
@@ -174,7 +175,7 @@ impl Page2011 {
         Some(check(*printed, times, off))
     }
 
-    /// Sentences about every figure that does not follow.
+    /// Returns a sentence about each figure that does not follow.
     pub(crate) fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();
         for row in &self.row {

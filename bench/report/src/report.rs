@@ -1,4 +1,4 @@
-//! The report: records, the tables they make, and the forms it is written in.
+//! The report: records, the tables made from them, and the output formats.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::form::{csv, html, json, markdown, terminal};
 use crate::input::Source;
 use crate::run::Run;
 
-/// Everything one run of the benchmark has to say.
+/// Report of one run of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Report {
     run: Run,
@@ -22,7 +22,7 @@ impl Report {
     /// Reads the lines of `--json`: records, machines, suites, notes.
     ///
     /// # Errors
-    /// When a line cannot be read or is none of these; the error names its number.
+    /// If a line cannot be read or is none of these; the error names the line number.
     pub fn from_records(input: impl BufRead) -> Result<Self, Error> {
         Ok(Self::of(Source::read(input)?))
     }
@@ -30,15 +30,15 @@ impl Report {
     /// Reads a `report.json`.
     ///
     /// # Errors
-    /// When it is not one, or of a later version; the error says where.
+    /// If the text is not a report or has another version; the error names the position.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         Ok(Self::of(json::read(text)?))
     }
 
-    /// Reads either of the two.
+    /// Reads a `report.json` or the lines of `--json`.
     ///
     /// # Errors
-    /// As those of [`Report::from_records`] and [`Report::from_json`].
+    /// Same as [`Report::from_records`] and [`Report::from_json`].
     pub fn from_text(text: &str) -> Result<Self, Error> {
         if json::is_report(text) {
             Self::from_json(text)
@@ -53,7 +53,7 @@ impl Report {
         }
     }
 
-    /// The same with another way to make one figure of several rounds.
+    /// Returns the report with another aggregation of rounds.
     #[must_use]
     pub fn aggregated(self, aggregate: Aggregate) -> Self {
         let mut source = self.run.source;
@@ -61,56 +61,57 @@ impl Report {
         Self::of(source)
     }
 
-    /// The same with one more note for the reader.
+    /// Returns the report with one more note for the reader.
     #[must_use]
     pub fn noted(mut self, text: impl Into<String>) -> Self {
         self.run.source.notes.push(text.into());
         self
     }
 
-    /// Whether any row failed.
+    /// Returns whether any row failed.
     pub fn any_failed(&self) -> bool {
         let mut records = self.run.source.records.iter();
         records.any(|record| record.status == Status::Failed)
     }
 
-    /// The page, one file without script or outside resource.
+    /// Returns the HTML page: one file without scripts or external resources.
     pub fn html(&self) -> String {
         html::page(&chapter::all(&self.run))
     }
 
-    /// The same in Markdown.
+    /// Returns the report in Markdown.
     pub fn markdown(&self) -> String {
         markdown::page(&chapter::all(&self.run))
     }
 
-    /// Statistics, one line for each engine, variant and workload.
+    /// Returns the statistics as CSV, one line for each engine, variant and workload.
     pub fn csv(&self) -> String {
         csv::sheet(&self.run)
     }
 
-    /// Everything: records, notes, machines, and the statistics made from them.
+    /// Returns everything as JSON: records, notes, machines, and the statistics made from them.
     ///
     /// # Errors
-    /// When a number cannot be written as JSON.
+    /// If a number cannot be written as JSON.
     pub fn json(&self) -> Result<String, Error> {
         json::write(&self.run)
     }
 
-    /// Every table as bars, for a terminal of this many columns.
+    /// Returns every table as bars, for a terminal of `width` columns.
     pub fn bars(&self, width: usize) -> String {
         terminal::bars(&self.run, width)
     }
 
-    /// What fits a screen: at most 56 lines of at most this many columns, and never more than 120.
+    /// Returns a summary that fits a screen: at most 56 lines of at most `width` columns, and never
+    /// more than 120 columns.
     pub fn summary(&self, width: usize) -> String {
         terminal::summary(&self.run, width)
     }
 
-    /// Writes the four forms into a directory, which is made when it is not there.
+    /// Writes the four files into a directory, which is created if missing.
     ///
     /// # Errors
-    /// When the directory or a file cannot be written; the error names it.
+    /// If the directory or a file cannot be written; the error names it.
     pub fn write(&self, dir: &Path) -> Result<(), Error> {
         std::fs::create_dir_all(dir).map_err(|error| Error::at(dir, error))?;
         let files = [

@@ -11,12 +11,12 @@ use crate::table::{self, Key, Table};
 /// A run, ready to be reported.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    /// As it came.
+    /// Input as read.
     pub(crate) source: Source,
-    /// Records put together: what is shown, ranked and counted.
+    /// Tables made from the records: these are shown, ranked and counted.
     pub(crate) tables: Vec<Table>,
-    /// Of workloads that a section runs several times the instances that do not count, where the
-    /// suite says that the last one does.
+    /// Earlier instances of workloads that a section runs several times, in suites that count the
+    /// last instance only.
     pub(crate) earlier: Vec<Table>,
 }
 
@@ -47,22 +47,22 @@ impl Run {
         }
     }
 
-    /// Every table, those that do not count last.
+    /// Returns all tables; those that do not count come last.
     pub(crate) fn all_tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.iter().chain(&self.earlier)
     }
 
-    /// How the rounds of a table become one figure.
+    /// Returns the aggregation of the rounds of a table.
     pub(crate) fn aggregate(&self, table: &Table) -> Aggregate {
         aggregate(&self.source, table.key.suite.as_deref())
     }
 
-    /// The outline of a suite, where the records came with it.
+    /// Returns the outline of a suite, if the records include it.
     pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
         self.source.outline(suite)
     }
 
-    /// Engines in the order of styles, the harness's own left out.
+    /// Returns the engines in the order of styles, without the harness's own.
     pub(crate) fn engines(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         for row in self.tables.iter().flat_map(Table::engines) {
@@ -74,7 +74,8 @@ impl Run {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// Suites, `None` for lists that belong to none, each once in order.
+    /// Returns the suites in order, without duplicates; `None` stands for lists that belong to no
+    /// suite.
     pub(crate) fn suites(&self) -> Vec<Option<String>> {
         let mut suites: Vec<Option<String>> = Vec::new();
         for table in &self.tables {
@@ -85,7 +86,7 @@ impl Run {
         suites
     }
 
-    /// What comes before the name of a table when there are several suites.
+    /// Returns the prefix of a table's name if there are several suites.
     pub(crate) fn suite_words(&self, suite: Option<&str>) -> String {
         match suite {
             Some(suite) if self.suites().len() > 1 => format!("{suite}: "),
@@ -94,8 +95,8 @@ impl Run {
     }
 }
 
-/// Whether a table takes part: where the suite itself trims its rounds, as the page against
-/// WiredTiger did, the last instance of each workload in a section alone.
+/// Returns whether a table counts. If the suite trims its rounds, as the WiredTiger page did, only
+/// the last instance of each workload in a section counts.
 fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
     let key = &table.key;
     let outline = source.outline(key.suite.as_deref());
@@ -112,11 +113,11 @@ fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
     !tables.iter().any(later)
 }
 
-/// The section of the suites here whose rows test what a killed process leaves; it has this name,
-/// too, in files older than the fingerprint.
+/// Name of the section in this project's suites whose rows test what a killed process leaves. Files
+/// older than the fingerprint use the same name.
 const KILL: &str = "kill";
 
-/// Why a table compares no stores, where that is so.
+/// Returns the reason a table does not compare stores, if it does not.
 fn apart(source: &Source, table: &Table) -> Option<&'static str> {
     if table.workload().is_some_and(Workload::is_engineless) {
         Some("the store takes no part")
@@ -127,8 +128,8 @@ fn apart(source: &Source, table: &Table) -> Option<&'static str> {
     }
 }
 
-/// Whether the process killed itself after this row, so that another one checks what it had
-/// written: such a row is right or wrong, and its rate is that of one short round.
+/// Returns whether the process killed itself after this row, so that another process checks what it
+/// had written. Such a row is correct or wrong; its rate is that of one short round.
 fn is_killed(source: &Source, key: &Key) -> bool {
     let Some(section) = key.section.as_deref() else {
         return false;
@@ -138,8 +139,8 @@ fn is_killed(source: &Source, key: &Key) -> bool {
     let Some(fingerprint) = fingerprint else {
         return section == KILL;
     };
-    // A job is everything that continues from one database, so rows of other sections are in it,
-    // too.
+    // A job is everything that continues from one database, so it also holds rows of other
+    // sections.
     let row = format!("{section}: ");
     let ends = |part: &Settings| {
         let workloads = part.get("workloads").and_then(Value::as_array);
@@ -150,7 +151,7 @@ fn is_killed(source: &Source, key: &Key) -> bool {
     fingerprint.jobs.values().flatten().any(ends)
 }
 
-/// How rounds become one figure: as was chosen, else as the suite says.
+/// Returns the aggregation of rounds: the chosen one, else that of the suite.
 fn aggregate(source: &Source, suite: Option<&str>) -> Aggregate {
     let said = || source.outline(suite).map(|outline| outline.aggregate);
     source.aggregate.or_else(said).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Records put together: a table for each workload, a row for each engine and variant.
+//! Records grouped into a table per workload and a row per engine and variant.
 
 pub(crate) mod standing;
 pub(crate) mod verdict;
@@ -13,7 +13,7 @@ use crate::document::Name;
 use crate::engine_style;
 use crate::number::float;
 
-/// What all rows of a table have in common.
+/// The properties that all rows of a table share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Suite.
@@ -22,11 +22,11 @@ pub(crate) struct Key {
     pub(crate) section: Option<String>,
     /// Workload.
     pub(crate) workload: String,
-    /// Its occurrence in the run.
+    /// Occurrence of the workload in the run.
     pub(crate) instance: u32,
     /// Data set.
     pub(crate) data: Option<String>,
-    /// Measured threads.
+    /// Number of measured threads.
     pub(crate) threads: Option<u32>,
     /// File system of the database.
     pub(crate) file_system: Option<String>,
@@ -45,7 +45,8 @@ impl Key {
         }
     }
 
-    /// Whether a record belongs here; a field that an unreached row does not have fits anything.
+    /// Returns whether a record belongs to this table; a field missing in an unreached row matches
+    /// any value.
     fn takes(&self, record: &Record) -> bool {
         let fits = |here: &Option<String>, there: &Option<String>| {
             here.is_none() || there.is_none() || here == there
@@ -62,25 +63,25 @@ impl Key {
     }
 }
 
-/// The state reads find the store in.
+/// The state of the store that reads encounter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not a read.
     Irrelevant,
-    /// As the writes before left it.
+    /// As the preceding writes left it.
     AsLeft,
     /// After a compaction of everything.
     Compacted,
 }
 
-/// How a row ended.
+/// The outcome of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     /// Measured.
     Measured(Spread),
-    /// Not run, and why.
+    /// Not run, with the reason.
     Skipped(String),
-    /// Wrong or aborted, and why.
+    /// Wrong or aborted, with the reason.
     Failed(String),
 }
 
@@ -91,37 +92,37 @@ pub(crate) struct Row {
     pub(crate) engine: String,
     /// Variant of its settings.
     pub(crate) variant: Option<String>,
-    /// Its records, without those of a separate pass for latencies.
+    /// Records of the row, except those of a separate pass for latencies.
     pub(crate) records: Vec<Record>,
-    /// Records of a pass that timed every call, where another gave the rates.
+    /// Records of a pass that timed every call, if another pass gave the rates.
     pub(crate) timed: Vec<Record>,
-    /// How it ended.
+    /// Outcome of the row.
     pub(crate) outcome: Outcome,
-    /// Why rows of this table are not compared, if so.
+    /// Reason the rows of this table are not compared, if they are not.
     pub(crate) apart: Option<&'static str>,
 }
 
 /// One workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// What it is.
+    /// Properties that all rows share.
     pub(crate) key: Key,
     /// State of the store.
     pub(crate) state: State,
-    /// Whether the same row ran in another directory too.
+    /// Whether the same rows ran in another directory too.
     pub(crate) elsewhere: bool,
     /// Rows in the order of styles, variants after their engine.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Row {
-    /// Title with the variant, where it is not the plain one, and the mark of a row that merges by
-    /// hand.
+    /// Returns the title with the variant, unless it is the plain one, and the mark of a row that
+    /// merges by hand.
     pub(crate) fn title(&self) -> String {
         self.name().full()
     }
 
-    /// Style, title and variant.
+    /// Returns style, title and variant.
     pub(crate) fn name(&self) -> Name {
         Name {
             variant: self.variant.clone().filter(|variant| !is_plain(variant)),
@@ -130,7 +131,7 @@ impl Row {
         }
     }
 
-    /// Title with the variant and without a mark, for other programs.
+    /// Returns the title with the variant and without a mark, for other programs.
     pub(crate) fn bare_title(&self) -> String {
         let name = Name {
             by_hand: false,
@@ -139,12 +140,12 @@ impl Row {
         name.full()
     }
 
-    /// Whether these are the engine's ordinary settings.
+    /// Returns whether the row has the engine's ordinary settings.
     pub(crate) fn is_plain(&self) -> bool {
         self.variant.as_deref().is_none_or(is_plain)
     }
 
-    /// The rate, where it was measured.
+    /// Returns the rate, if it was measured.
     pub(crate) const fn rate(&self) -> Option<&Spread> {
         match &self.outcome {
             Outcome::Measured(spread) => Some(spread),
@@ -152,18 +153,18 @@ impl Row {
         }
     }
 
-    /// Whether the row takes part in a ranking.
+    /// Returns whether the row is ranked.
     pub(crate) fn is_ranked(&self) -> bool {
         self.rate().is_some() && self.unranked().is_none()
     }
 
-    /// Why a row is shown without a rank.
+    /// Returns the reason a row is shown without a rank.
     pub(crate) fn unranked(&self) -> Option<&'static str> {
         let below = |record: &Record| record.durability.as_deref() == Some("below_os");
         if self.engine == engine_style::HARNESS {
             Some("stores nothing")
         } else if self.engine == engine_style::BARE {
-            Some("no store: a bare loop")
+            Some("not a store: a bare loop")
         } else if self.apart.is_some() {
             self.apart
         } else if self.records.iter().any(below) {
@@ -179,7 +180,7 @@ impl Row {
         }
     }
 
-    /// Spread of a figure over the rounds.
+    /// Returns the spread of a figure over the rounds.
     pub(crate) fn figure(
         &self,
         aggregate: Aggregate,
@@ -188,13 +189,14 @@ impl Row {
         Spread::of(self.records.iter().filter_map(figure), aggregate)
     }
 
-    /// Rates of the concurrent writer, if there was one; the middle is the median.
+    /// Returns the rates of the concurrent writer, if there was one; the middle is the median.
     pub(crate) fn writer(&self) -> Option<Spread> {
         self.rate()?;
         self.figure(Aggregate::Median, Record::writer_rate)
     }
 
-    /// Whether its merges were reads and puts, as the engine has none of its own.
+    /// Returns whether the row merged with a read and a put because the engine has no merge
+    /// operation.
     pub(crate) fn by_hand(&self) -> bool {
         self.records
             .iter()
@@ -202,7 +204,7 @@ impl Row {
             .any(|record| record.by_hand)
     }
 
-    /// In how many rounds it ran.
+    /// Returns the number of rounds that the row ran in.
     pub(crate) fn rounds(&self) -> usize {
         let mut rounds: Vec<u32> = self.records.iter().map(|record| record.round).collect();
         rounds.sort_unstable();
@@ -210,12 +212,12 @@ impl Row {
         rounds.len()
     }
 
-    /// A field of the first record that has it.
+    /// Returns a field of the first record that has it.
     pub(crate) fn first<T>(&self, field: impl Fn(&Record) -> Option<T>) -> Option<T> {
         self.records.iter().find_map(field)
     }
 
-    /// The record whose rate is nearest to the figure.
+    /// Returns the record whose rate is nearest to the figure.
     pub(crate) fn typical(&self) -> Option<&Record> {
         let middle = self.rate()?.middle;
         let off = |record: &Record| {
@@ -232,12 +234,12 @@ fn is_plain(variant: &str) -> bool {
 }
 
 impl Table {
-    /// The workload of the catalogue, if it is one.
+    /// Returns the workload of the catalogue, if known.
     pub(crate) fn workload(&self) -> Option<&'static Workload> {
         catalog::named(&self.key.workload)
     }
 
-    /// Whether it is an event, reported as a time and not as a rate.
+    /// Returns whether the workload is an event, reported as a time and not as a rate.
     pub(crate) fn is_event(&self) -> bool {
         self.workload().is_some_and(|workload| {
             matches!(
@@ -247,12 +249,12 @@ impl Table {
         })
     }
 
-    /// Whether its rows say which store does more.
+    /// Returns whether the rows compare stores.
     pub(crate) fn compares(&self) -> bool {
         self.rows.iter().all(|row| row.apart.is_none())
     }
 
-    /// What is counted.
+    /// Returns the unit of the rates.
     pub(crate) fn unit(&self) -> &'static str {
         match self.workload() {
             Some(workload) if workload.batch > 1 => "entries/sec",
@@ -260,7 +262,8 @@ impl Table {
         }
     }
 
-    /// Rows of stores; those of the harness and of the bare loop are reported separately.
+    /// Returns the rows of stores; those of the harness and of the bare loop are reported
+    /// separately.
     pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
         let stores = |row: &&Row| {
             ![engine_style::HARNESS, engine_style::BARE].contains(&row.engine.as_str())
@@ -268,14 +271,14 @@ impl Table {
         self.rows.iter().filter(stores)
     }
 
-    /// The row of an engine with its ordinary settings; any of its rows where there is none.
+    /// Returns the row of an engine with its ordinary settings, or else any of its rows.
     pub(crate) fn row(&self, engine: &str) -> Option<&Row> {
         let mut rows = self.rows.iter().filter(|row| row.engine == engine);
         let first = rows.clone().next()?;
         rows.find(|row| row.is_plain()).or(Some(first))
     }
 
-    /// Nanoseconds one operation of one thread takes.
+    /// Returns the time of one operation of one thread in nanoseconds.
     pub(crate) fn nanoseconds(&self, row: &Row) -> Option<f64> {
         let rate = row.rate()?.middle;
         let threads = float(u64::from(self.key.threads.unwrap_or(1).max(1)));
@@ -283,11 +286,11 @@ impl Table {
     }
 }
 
-/// Puts records together, tables in the order they first appear.
+/// Groups records into tables, in order of first appearance.
 pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) -> Vec<Table> {
     let states = states(records);
     let mut tables: Vec<Table> = Vec::new();
-    // Records that say what they ran come first, so that the others find a table to join.
+    // Records that name their data or threads come first, so that the others find a table to join.
     let (known, unknown): (Vec<_>, Vec<_>) = (0..records.len())
         .partition(|&index| records[index].data.is_some() || records[index].threads.is_some());
     for index in known.into_iter().chain(unknown) {
@@ -330,7 +333,8 @@ pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) 
     tables
 }
 
-/// Rows of a page: styles in their order, unknown engines by name, plain settings first.
+/// Returns the sort key of a row: styles in their order, unknown engines by name, plain settings
+/// first.
 fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
     let variant = row.variant.as_deref();
     (
@@ -341,12 +345,12 @@ fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
     )
 }
 
-/// Whether the row only printed something.
+/// Returns whether the row only printed text.
 fn is_text(record: &Record) -> bool {
     record.status == Status::Ok && catalog::named(&record.workload).is_some_and(Workload::is_text)
 }
 
-/// Whether the bare loop has no part in the row.
+/// Returns whether the record is a skipped row of the bare loop.
 fn is_beside_the_point(record: &Record) -> bool {
     record.status == Status::Skipped && record.engine == engine_style::BARE
 }
@@ -383,8 +387,8 @@ impl Table {
 }
 
 impl Row {
-    /// Decides what the records say together. A row that ran several times in a round has as many
-    /// records of it, and all count.
+    /// Computes the outcome from all records. A row that ran several times in a round has as many
+    /// records of that round, and all count.
     fn conclude(&mut self, aggregate: Aggregate) {
         let timed = |record: &Record| {
             record.pass.is_some() || record.wall_ns.is_none() && record.p50_ns.is_some()
@@ -428,8 +432,9 @@ impl Row {
     }
 }
 
-/// For each record, whether everything had been compacted when it began, where the record itself
-/// does not say: the rows of one engine, variant, section and round follow one another.
+/// Returns for each record whether everything had been compacted when it started. A record that
+/// does not state it is derived from those before: the rows of one engine, variant, section and
+/// round follow one another.
 fn states(records: &[Record]) -> Vec<State> {
     type Run<'r> = (
         &'r str,
@@ -471,7 +476,7 @@ fn states(records: &[Record]) -> Vec<State> {
     states
 }
 
-/// Whether what the row finds depends on the state of the store.
+/// Returns whether the row's figure depends on the state of the store.
 const fn is_read(workload: &Workload) -> bool {
     matches!(
         workload.action,

@@ -39,7 +39,7 @@ fn the_modern_profile_derives_its_keys() {
     let plan = config("--cache_size=1000 --resident_ratio=2 --value_bytes=1000")
         .expect("few")
         .plan;
-    assert_eq!(plan.max_key, 1, "never none");
+    assert_eq!(plan.max_key, 1, "at least one key");
     let plan = config("--max_key=77 --skew=1 --num_shard_bits=-1")
         .expect("both")
         .plan;
@@ -88,7 +88,7 @@ fn caches_are_named_once_and_rightly() {
     );
     assert_eq!(
         error("--use_clock_cache --cache=lru"),
-        "--use_clock_cache and --cache=lru both name a cache: give one"
+        "--use_clock_cache and --cache=lru both name a cache: give only one"
     );
 }
 

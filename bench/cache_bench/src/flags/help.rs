@@ -1,4 +1,4 @@
-//! The text of `--help`, in the manner of gflags.
+//! The text of `--help`, in the style of gflags.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use bench_core::flags::Flag;
 
 use super::table::{FAMILY, MODERN, TOPICS};
 
-/// Columns of a line.
+/// Number of columns per line.
 const WIDTH: usize = 80;
 
-/// Stands for a blank at which no line is broken.
+/// Placeholder for a non-breaking space.
 const NARROW: char = '\u{1f}';
 
-/// The type as RocksDB's help names it.
+/// Returns the type as RocksDB's help names it.
 fn kind(flag: &Flag) -> &'static str {
     match flag.name {
         "ops_per_thread" => "uint64",
@@ -20,10 +20,10 @@ fn kind(flag: &Flag) -> &'static str {
     }
 }
 
-/// Every flag with its meaning, type and default.
+/// Returns the help text: every flag with its meaning, type and default.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "cache_bench: throughput, hit ratio and latency of caches, in the manner of RocksDB's program\n\
+        "cache_bench: throughput, hit ratio and latency of caches, in the style of RocksDB's program\n\
          usage: cache_bench [--flag=value | --flag value | --switch | --noswitch]...\n",
     );
     // Writing to a String cannot fail, here and below.
@@ -45,7 +45,7 @@ pub(crate) fn help() -> String {
     text.replace(NARROW, " ")
 }
 
-/// A default as gflags shows it.
+/// Returns a default as gflags shows it.
 fn shown(kind: &str, default: &str) -> String {
     match (kind, default) {
         ("bool", "1") => "true".to_owned(),
@@ -55,7 +55,7 @@ fn shown(kind: &str, default: &str) -> String {
     }
 }
 
-/// Breaks words into lines, the first indented by four, the others by six.
+/// Wraps words into lines; the first is indented by four columns, the others by six.
 fn wrap(text: &mut String, words: &str) {
     let mut line = String::from("   ");
     for word in words.split(' ') {

@@ -2,7 +2,7 @@
 
 use bench_core::flags::{Family, Flag, Kind};
 
-/// What `--cache` may name, in the order of `all`.
+/// The caches that `--cache` may name, in the order of `all`.
 pub(crate) const NAMES: &[&str] = &[
     "null",
     "lru",
@@ -25,7 +25,7 @@ pub(super) const OURS: &str = "Flags of this program only";
 /// The headings of the help, in order.
 pub(super) const TOPICS: &[&str] = &[CLASSIC, LATER, OURS];
 
-/// Defaults of the modern profile, where they differ.
+/// Defaults of the modern profile that differ.
 pub(super) const MODERN: &[(&str, &str)] = &[
     ("cache_size", "1073741824"),
     ("erase_percent", "1"),
@@ -142,7 +142,7 @@ static FLAGS: &[Flag] = &[
     flag(LATER, "lookup_insert_percent", PERCENT, "0",
         "Ratio of lookup (+ insert on not found) to total workload (expressed as a percentage)"),
     flag(LATER, "resident_ratio", Kind::Ratio(1e-9, 1e9), "0.25",
-        "Ratio of keys fitting in cache to keyspace; gives max_key where that is not given."),
+        "Ratio of keys fitting in cache to keyspace; determines max_key if that is not given."),
     flag(LATER, "seed", Kind::Number(0, SEED_MAX), "1000",
         "Thread t draws from seed + t. 0 = choose at random, and print it"),
     flag(LATER, "skew", Kind::Number(0, 1000), "0",
@@ -155,17 +155,17 @@ static FLAGS: &[Flag] = &[
          installed"),
     flag(OURS, "help", Kind::Bool, "0", "print this"),
     flag(OURS, "json", Kind::Text, "",
-        "write one JSON object a line to this file as each run ends"),
+        "write one JSON object per line to this file as each run ends"),
     flag(OURS, "latency_ops", Kind::Number(-1, i64::MAX), "-1",
-        "operations per thread of the latency pass; negative: a tenth of ops_per_thread; 0: no such pass"),
+        "operations per thread of the latency pass; negative: a tenth of ops_per_thread; 0: no latency pass"),
     flag(OURS, "profile", Kind::Word(&["classic", "modern"]), "classic",
-        "whose defaults hold: RocksDB 5.x or 7.8; modern if a flag of newer versions is given"),
+        "whose defaults apply: RocksDB 5.x or 7.8; modern if a flag of newer versions is given"),
     flag(OURS, "rocksdb_cache_bench", Kind::Text, "",
         "RocksDB's own program; without this flag it is looked for in PATH"),
     flag(OURS, "rounds", Kind::Number(1, 1000), "1",
         "how often each cache runs, in rotating order; the table shows median, lowest and highest"),
     flag(OURS, "timeout", Kind::Number(1, 1 << 30), "600",
-        "seconds after which a run is ended and counted as failed"),
+        "seconds after which a run is killed and counted as failed"),
     flag(OURS, "version", Kind::Bool, "0", "print the version"),
     flag(OURS, "warmup_ops", Kind::Number(0, i64::MAX), "0",
         "operations per thread before those that are measured"),

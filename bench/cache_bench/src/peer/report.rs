@@ -1,9 +1,9 @@
-//! The output of RocksDB's program, of any version from 5.x on.
+//! The output of RocksDB's program, version 5.x or later.
 
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 
-/// What its output says.
+/// The parsed output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Report {
     version: String,
@@ -14,12 +14,12 @@ pub(crate) struct Report {
     percentiles: [Option<f64>; 5],
     max: Option<f64>,
     histogram: String,
-    /// Lines that begin with `WARNING`.
+    /// Lines that start with `WARNING`.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Report {
-    /// Reads its output; the rate is what it must contain, the rest may be absent.
+    /// Parses its output; only the rate is required.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut report = Self {
             version: "of unknown version".to_owned(),
@@ -54,7 +54,7 @@ impl Report {
         Ok(report)
     }
 
-    /// `0.508 s; Rough parallel ops/sec = 196691`, or `5.231 s; QPS = 3670000`.
+    /// Parses `0.508 s; Rough parallel ops/sec = 196691` or `5.231 s; QPS = 3670000`.
     fn complete(&mut self, rest: &str) -> Option<()> {
         let (seconds, rate) = rest.split_once(" s; ")?;
         self.seconds = number(seconds)?;
@@ -62,7 +62,7 @@ impl Report {
         Some(())
     }
 
-    /// The histogram after its headline, up to the next blank line.
+    /// Parses the histogram after its headline, up to the next blank line.
     fn latencies(&mut self, text: &str) {
         let Some((_, rest)) = text.split_once("\nOperation latency (ns):\n") else {
             return;
@@ -84,7 +84,7 @@ impl Report {
         self.histogram.push('\n');
     }
 
-    /// The result in our words.
+    /// Returns the result in our form.
     pub(crate) fn outcome(&self, plan: &Plan) -> Outcome {
         let cache = if plan.cache == "rocksdb_lru" {
             "LRU"
@@ -114,13 +114,13 @@ impl Report {
     }
 }
 
-/// A finite number that is not negative.
+/// Parses a finite number that is not negative.
 fn number(text: &str) -> Option<f64> {
     let number: f64 = text.trim().parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-/// The number after a name.
+/// Parses the number after a name.
 fn after(line: &str, name: &str) -> Option<f64> {
     let (_, rest) = line.split_once(name)?;
     number(rest.split_whitespace().next()?)

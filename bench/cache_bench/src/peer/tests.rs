@@ -91,7 +91,7 @@ fn an_output_without_a_rate_is_an_error_that_shows_its_last_line() {
     ] {
         assert!(Report::read(text).is_err(), "{text}");
     }
-    // Cut anywhere, it is read or refused, never more than that.
+    // Truncated anywhere, the output is either parsed or rejected.
     for end in 0..MODERN.len() {
         let cut = &MODERN[..end];
         let is_read = Report::read(cut).is_ok();

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::plan;
 use crate::value::Values;
 
-/// A cache that errs: its real answers pass through a function first.
+/// A faulty cache: its correct answers first pass through a function.
 struct FaultyCache<F> {
     real: Quick,
     lookups: AtomicU64,
@@ -77,7 +77,7 @@ fn every_cache_is_measured_and_found_right() {
     "tea".clone_into(&mut plan.cache);
     assert_eq!(
         run(&plan).expect_err("unknown"),
-        "tea is no cache of this program"
+        "tea is not a cache of this program"
     );
 }
 
@@ -103,13 +103,16 @@ fn one_flipped_byte_in_ten_thousand_lookups_fails_the_run() {
         bytes.into()
     };
     let outcome = measure(&plan(), &faulty_cache(flip), None);
-    let reason = outcome.reason.expect("found out");
+    let reason = outcome.reason.expect("detected");
     assert_eq!(outcome.status, Status::Failed);
     assert!(
         reason.contains(" values found were wrong; first: the lookup of key "),
         "{reason}"
     );
-    assert!(reason.contains(" gave 100 bytes beginning "), "{reason}");
+    assert!(
+        reason.contains(" returned 100 bytes starting with "),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn a_value_of_another_key_fails_the_run() {
     let all = outcome.hits.expect("counted");
     let wrong: u64 = outcome
         .reason
-        .expect("found out")
+        .expect("detected")
         .split(' ')
         .next()
         .expect("a count")
@@ -134,7 +137,7 @@ fn a_cache_that_holds_more_than_it_may_fails_the_run() {
     let mut plan = plan();
     plan.cache_bytes = 1000;
     let outcome = measure(&plan, &faulty_cache(|_, _, value| value), None);
-    let reason = outcome.reason.expect("found out");
+    let reason = outcome.reason.expect("detected");
     assert_eq!(outcome.status, Status::Failed);
     assert!(
         reason.ends_with("where --cache_size allows 1000"),

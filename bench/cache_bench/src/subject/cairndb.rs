@@ -1,4 +1,4 @@
-//! CairnDB's own page cache, and the same with another eviction order.
+//! CairnDB's own page cache, and a variant with another eviction order.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::lru_cache::{LruCache, LruShard};
 use super::{Subject, charge};
 use crate::plan::Plan;
 
-/// A sharded cache with what each value is charged.
+/// A sharded cache and the charge of each value.
 #[derive(Debug)]
 pub(crate) struct Ours<S> {
     cache: ShardedCache<S>,
     charge: usize,
 }
 
-/// The cache that evicts what was not used for longest.
+/// Creates the cache that evicts the least recently used value.
 pub(crate) fn lru(plan: &Plan) -> Ours<LruShard> {
     let bytes = size(plan.cache_bytes);
     let cache = match plan.shard_bits {
@@ -29,7 +29,7 @@ pub(crate) fn lru(plan: &Plan) -> Ours<LruShard> {
     }
 }
 
-/// The cache that evicts what a turning hand finds unused.
+/// Creates the cache that evicts with the CLOCK algorithm.
 pub(crate) fn clock(plan: &Plan) -> Ours<ClockShard> {
     let bytes = size(plan.cache_bytes);
     let cache = match plan.shard_bits {
@@ -42,7 +42,7 @@ pub(crate) fn clock(plan: &Plan) -> Ours<ClockShard> {
     }
 }
 
-/// Bytes as a size; what does not fit this machine's memory is all of it.
+/// Converts bytes to a size, saturating at the maximum of this machine.
 fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

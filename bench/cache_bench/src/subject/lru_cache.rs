@@ -10,7 +10,7 @@ use cairndb_mem::cache::{NIL, Shard, ShardedCache, Slots, hash_of, is_of_file};
 /// A sharded cache with exact least-recently-used eviction within each shard.
 pub(crate) type LruCache = ShardedCache<LruShard>;
 
-/// Neighbours in the order of use.
+/// Neighbours in usage order.
 #[derive(Debug)]
 struct Links {
     newer: u32,
@@ -86,7 +86,7 @@ impl Shard for LruShard {
         self.slots.usage()
     }
 
-    /// Moves the newest values that fit into a slab of the right size.
+    /// Moves the newest values that fit into a slab of the correct size.
     fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
         if self.slots.usage() <= capacity {

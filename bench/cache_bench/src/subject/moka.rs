@@ -1,4 +1,4 @@
-//! `moka`, with its defaults. It has no shards to set.
+//! `moka`, with its defaults. Its number of shards cannot be set.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use moka::sync::Cache;
 use super::{Subject, charge};
 use crate::plan::Plan;
 
-/// Bytes for each entry in addition to the value: entry, key, list nodes and hash bucket, each a
+/// Bytes per entry in addition to the value: entry, key, list nodes and hash bucket, each a
 /// separate allocation, and the admission filter. A test measures it.
 pub(super) const ENTRY_BYTES: u64 = 450;
 
@@ -16,7 +16,7 @@ pub(super) const ENTRY_BYTES: u64 = 450;
 pub(crate) struct Moka(Cache<u128, Arc<[u8]>>);
 
 impl Moka {
-    /// An empty one.
+    /// Creates an empty cache.
     pub(crate) fn new(plan: &Plan) -> Self {
         let weight = u32::try_from(charge(plan) + ENTRY_BYTES).unwrap_or(u32::MAX);
         Self(

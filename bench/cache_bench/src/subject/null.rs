@@ -1,4 +1,4 @@
-//! The cache that holds nothing: what the harness itself costs.
+//! The cache that stores nothing: it shows the cost of the harness itself.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `quick_cache`, with its defaults but for the number of shards.
+//! `quick_cache`, with its defaults except for the number of shards.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use super::{Subject, charge};
 use crate::plan::Plan;
 
-/// Bytes for each entry in addition to the value: a slot with key, pointer and links, its place in
-/// the hash table, and its share of the keys remembered after eviction. A test measures it.
+/// Bytes per entry in addition to the value: a slot with key, pointer and links, its place in the
+/// hash table, and its share of the keys remembered after eviction. A test measures it.
 pub(super) const ENTRY_BYTES: u64 = 112;
 
 /// The same weight for every entry.
@@ -27,7 +27,7 @@ impl Weighter<u128, Arc<[u8]>> for Weight {
 pub(crate) struct Quick(Cache<u128, Arc<[u8]>, Weight>);
 
 impl Quick {
-    /// An empty one.
+    /// Creates an empty cache.
     pub(crate) fn new(plan: &Plan) -> Result<Self, String> {
         let weight = charge(plan) + ENTRY_BYTES;
         let items = usize::try_from(plan.cache_bytes / weight).unwrap_or(usize::MAX);
@@ -49,7 +49,7 @@ impl Quick {
         )))
     }
 
-    /// Bytes of its slots and hash tables.
+    /// Returns the size of its slots and hash tables in bytes.
     #[cfg(test)]
     pub(super) fn bookkeeping(&self) -> u64 {
         let used = self.0.memory_used();

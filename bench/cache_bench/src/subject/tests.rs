@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::plan;
 use crate::value::Values;
 
-/// Does `test` over every cache that holds something.
+/// Runs `test` on every cache that stores values.
 fn with_each(plan: &Plan, test: impl Fn(&str, &dyn Subject)) {
     test("lru", &lru(plan));
     test("clock", &clock(plan));

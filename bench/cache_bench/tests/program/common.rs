@@ -1,13 +1,13 @@
-//! Running the program and looking at what it said.
+//! Helpers to run the program and read its output.
 
 pub(crate) use bench_core::host::test_skip::skip;
 
 use std::process::{Command, Output};
 
-/// A run short enough for a test.
+/// Flags of a run that is short enough for a test.
 pub(crate) const SHORT: &[&str] = &["--threads=2", "--ops_per_thread=3000", "--max_key=5000"];
 
-/// Runs the program with these words.
+/// Runs the program with these arguments.
 pub(crate) fn run(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cache_bench"))
         .args(words)
@@ -15,7 +15,7 @@ pub(crate) fn run(words: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Runs it with these words and the ones in [`SHORT`].
+/// Runs the program with these arguments and those in [`SHORT`].
 pub(crate) fn run_short(words: &[&str]) -> Output {
     run(&[SHORT, words].concat())
 }
@@ -28,7 +28,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// The objects of a `--json` file.
+/// Returns the objects of a `--json` file.
 pub(crate) fn objects(path: &std::path::Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).expect("written");
     text.lines()

@@ -1,4 +1,4 @@
-//! Equal memory: what a cache is given is what the process grows by, whichever cache it is.
+//! Equal memory: the process grows by the capacity of the cache, whichever cache it is.
 
 use crate::common::{objects, run, stdout};
 
@@ -19,10 +19,10 @@ fn every_cache_stays_near_its_bound_even_over_tiny_values() {
     ]);
     assert!(output.status.success(), "{}", stdout(&output));
     for one in &objects(&path)[1..] {
-        let grown = one["memory_bytes"].as_u64().expect("Linux tells");
+        let grown = one["memory_bytes"].as_u64().expect("reported by Linux");
         let bound = 32u64 << 20;
         assert!(grown < bound * 13 / 10, "{} grew by {grown}", one["cache"]);
-        // Fewer inserts than would fill some of them: only the upper end is sharp.
+        // There are too few inserts to fill some caches, so only the upper bound is tight.
         assert!(grown > bound / 4, "{} grew by {grown}", one["cache"]);
     }
 }

@@ -12,8 +12,8 @@ fn impostor(home: &Path, body: &str) -> PathBuf {
     let text = format!(
         "#!/bin/sh\nif [ \"$1\" = --help ]; then echo 'Flags from ./cache/cache_bench_tool.cc:'; exit 1; fi\n{body}\n"
     );
-    // Another process writes it: one of ours that forks meanwhile would hold it open, and a file
-    // open for writing cannot be run.
+    // Another process writes the file: a concurrent fork of this process would keep it open, and a
+    // file open for writing cannot be executed.
     let mut writer = Command::new("sh")
         .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
         .arg(&path)
@@ -100,7 +100,7 @@ fn what_it_says_is_believed_only_as_far_as_it_can_be_read() {
         ),
         (
             "kill -9 $$",
-            "rocksdb_lru: FAILED (the process was ended by signal 9)",
+            "rocksdb_lru: FAILED (the process was killed by signal 9)",
         ),
         (
             "echo 'Complete in soon s; QPS = many'",

@@ -1,26 +1,26 @@
 //! Kinds of flag values.
 
-/// What a flag's value may be.
+/// The kind of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A switch.
     Bool,
-    /// Any text.
+    /// Any string.
     Text,
     /// A whole number in this range; a suffix K, M or G multiplies by powers of 1024.
     Number(i64, i64),
-    /// A number in this range, ends included.
+    /// A number in this range, inclusive.
     Ratio(f64, f64),
-    /// One of these words, in capitals or not.
+    /// One of these words, in any case.
     Word(&'static [&'static str]),
 }
 
-/// Numbers as high as this are counts and bytes, for which people write suffixes; lower ones are
-/// parts of a hundred and the like.
+/// Threshold for ranges of counts and bytes, which take suffixes; lower maximums are percentages
+/// and the like.
 const COUNTED_IN_THOUSANDS: i64 = (1 << 20) - 1;
 
 impl Kind {
-    /// The value in its plain form, or `None` when it is not allowed.
+    /// Returns the value in its canonical form, or `None` if it is not allowed.
     pub fn check(self, value: &str) -> Option<String> {
         match self {
             Self::Text => Some(value.to_owned()),
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// What is allowed, for an error.
+    /// Returns a description of the allowed values for an error message.
     pub fn allowed(self) -> String {
         match self {
             Self::Bool => "1, 0, true, false, yes or no".into(),
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// The name of the type, for the help.
+    /// Returns the name of the type for the help.
     pub const fn name(self) -> &'static str {
         const INT32_MAX: i64 = (1 << 31) - 1;
         match self {

@@ -158,7 +158,7 @@ fn flags_of_the_model_warn_once() {
 #[test]
 fn flags_that_cannot_be_followed_are_refused_with_the_reason() {
     let quiet = "--readonly=false --noreadonly --column_families=1 --column_families 0 --num=9";
-    let given = parse(quiet).expect("as it is anyway");
+    let given = parse(quiet).expect("matches what the program does");
     assert!(given.warnings.is_empty() && given.tolerated.is_empty());
     assert_eq!(given.text("num"), "9");
     for (line, said) in [

@@ -1,16 +1,15 @@
-//! The directory of a database, and the note next to it.
+//! The database directory and the note next to it.
 //!
-//! A directory is emptied only if the note `DIR.db_bench` next to it says that this program made
-//! that very directory, if no other run works in it, and if nothing was added to it, or to a folder
-//! or file in it, after the last run ended: nobody's files are destroyed. The process that waited
-//! for the run lists the files that the run left. If a process ended without notice, by Ctrl-C, a
-//! kill or a crash, there is no such list. Files that were added, moved in or changed after the
-//! process's last sign of life then count as the user's. The note also carries the state of the
-//! model at the end of the run, so that a later run with `--use_existing_db` can go on checking
-//! answers.
+//! A directory is emptied only if the note `DIR.db_bench` next to it records that this program
+//! created that very directory, if no other run is using it, and if nothing was added to or changed
+//! in it after the last run ended. User files are thus never destroyed. The process that waited for
+//! the run lists the files that the run left. If a process was killed or crashed, there is no such
+//! list. Files that were added, moved in or changed after the process's last sign of life then
+//! count as the user's. The note also stores the state of the model at the end of the run, so that
+//! a later run with `--use_existing_db` can continue to check answers.
 //!
-//! A note is the line `MAGIC`, a line that describes the directory, and after a run a line that
-//! says what the model was made for, and the model itself.
+//! A note consists of the line `MAGIC` and a line that describes the directory. After a run, a line
+//! with the parameters of the model and the model itself follow.
 
 mod block_group;
 mod foreign_files;
@@ -29,7 +28,7 @@ use crate::workload::plan::{Data, Keys, Plan};
 
 use marker::{Directory, check_notes, made, names_in, new_note, note, read, write};
 
-/// What the model of a note was made for.
+/// The parameters of the run that a note's model belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Origin {
     engine: String,
@@ -57,7 +56,8 @@ impl Origin {
     }
 }
 
-/// Removes what a directory holds, not itself: it may be a link, or where the program was started.
+/// Removes the contents of a directory but not the directory itself: it may be a link or the
+/// working directory.
 fn empty(db: &Path) -> io::Result<()> {
     for entry in fs::read_dir(db)? {
         let entry = entry?;
@@ -70,22 +70,22 @@ fn empty(db: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where directories are made that are to lie apart.
+/// Returns the staging directory, in which directories are created in a block group of their own.
 fn staging(db: &Path) -> PathBuf {
     let mut name = note(db).into_os_string();
     name.push(".dir");
     PathBuf::from(name)
 }
 
-/// Makes `db` an empty directory of ours.
+/// Creates `db` as an empty directory owned by this program, or empties it.
 ///
 /// # Errors
-/// When it holds files that this program did not make, or the system refuses.
+/// If it contains files that this program did not create, or on a system error.
 pub fn make_fresh(db: &Path) -> Result<(), Fault> {
     make_fresh_then(db, block_group::settle)
 }
 
-/// Makes the directory, describes it in the note, and lets the file system settle.
+/// Creates the directory, describes it in the note, and lets the file system settle.
 fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
     let shown = db.display();
     check_notes(db)?;
@@ -95,7 +95,7 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
         Ok(_) => {
             let Some(directory) = made(db) else {
                 return Err(Fault::new(format!(
-                    "{shown} holds files that db_bench did not make: remove them yourself or name another directory with --db"
+                    "{shown} holds files that db_bench did not create: remove them yourself or name another directory with --db"
                 )));
             };
             check_nobodys(db, &directory)?;
@@ -120,13 +120,13 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
     });
     taken.map_err(|error| Fault::io(format!("writing a note next to {shown}"), &error))?;
     owner::begin(&note(db));
-    // Last: on a slow disk it takes seconds, and a process that is killed meanwhile has written its
-    // note.
+    // This comes last: on a slow disk it takes seconds, and a process that is killed during that
+    // time has already written its note.
     settle(db);
     Ok(())
 }
 
-/// Refuses a directory of ours that another run works in or that a user has put something into.
+/// Returns an error if another run uses the directory or a user has added files to it.
 fn check_nobodys(db: &Path, directory: &Directory) -> Result<(), Fault> {
     let shown = db.display();
     owner::wait_for_end(db, directory.worker.as_ref())?;
@@ -140,11 +140,12 @@ fn check_nobodys(db: &Path, directory: &Directory) -> Result<(), Fault> {
     }
 }
 
-/// Removes a directory of ours and its note. A directory that existed before is only emptied.
-/// Anything else is left alone, including a directory of ours that a user has put something into.
+/// Removes a directory that this program created, and its note. A directory that existed before is
+/// only emptied. Anything else is left alone, including one of our directories to which a user has
+/// added files.
 ///
 /// # Errors
-/// As the system reports it.
+/// As reported by the system.
 pub fn remove(db: &Path) -> io::Result<()> {
     let Some(directory) = made(db) else {
         return Ok(());
@@ -164,11 +165,11 @@ pub fn remove(db: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the model's state into the note, if the directory is ours. The files in it are listed by
-/// [`leave`] after this process has ended: libraries write until their very end.
+/// Writes the model's state to the note if the directory is ours. [`leave`] lists the files in it
+/// after this process has ended, because libraries write until the process exits.
 ///
 /// # Errors
-/// As the system reports it.
+/// As reported by the system.
 pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     let Some(directory) = made(db) else {
         return Ok(());
@@ -183,10 +184,10 @@ pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     write(db, &directory.taken(), &rest)
 }
 
-/// A run begins over an existing database: from now on the note has no list of its files.
+/// Marks an existing database as in use by this run: from now on the note has no list of its files.
 ///
 /// # Errors
-/// When another run works in it, or as the system reports it.
+/// If another run uses it, or as reported by the system.
 pub fn enter(db: &Path) -> Result<(), Fault> {
     let Some(directory) = made(db) else {
         return Ok(());
@@ -206,11 +207,11 @@ pub fn enter(db: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A process that worked in a directory of ours is gone: what it left there is listed for it, if it
-/// did not do so itself.
+/// Lists the files that an exited process left in one of our directories, unless it listed them
+/// itself.
 ///
 /// # Errors
-/// As the system reports it.
+/// As reported by the system.
 pub fn leave(db: &Path, process: u32) -> io::Result<()> {
     match made(db) {
         Some(directory) if directory.worker.as_ref().is_some_and(|of| of.is(process)) => {
@@ -224,10 +225,10 @@ pub fn leave(db: &Path, process: u32) -> io::Result<()> {
     }
 }
 
-/// Copies the knowledge in one note to the note of a directory that the database was copied to.
+/// Copies the model from one note to the note of the directory that the database was copied to.
 ///
 /// # Errors
-/// As the system reports it.
+/// As reported by the system.
 pub fn copy_note(from: &Path, to: &Path) -> io::Result<()> {
     if let (Some(_), Some(directory)) = (made(from), made(to)) {
         let bytes = fs::read(note(from))?;
@@ -237,7 +238,7 @@ pub fn copy_note(from: &Path, to: &Path) -> io::Result<()> {
     leave(to, std::process::id())
 }
 
-/// Restores the model from the note of an existing database; false if no note fits.
+/// Restores the model from the note of an existing database; returns false if no note matches.
 pub fn recall(db: &Path, plan: &Plan, model: &mut Model) -> bool {
     let Ok(bytes) = fs::read(note(db)) else {
         return false;
@@ -255,10 +256,10 @@ pub fn recall(db: &Path, plan: &Plan, model: &mut Model) -> bool {
     !words.is_empty() && origin == Origin::of(plan, words.len()) && model.restore(words)
 }
 
-/// Forgets what the note knew, before something changes the database.
+/// Removes the model from the note before the database is changed.
 ///
 /// # Errors
-/// As the system reports it.
+/// As reported by the system.
 pub fn forget(db: &Path) -> io::Result<()> {
     match made(db) {
         Some(directory) => write(db, &directory.taken(), &[]),

@@ -1,8 +1,8 @@
-//! A profile of the heap, from an allocator that keeps one.
+//! A heap profile, from an allocator that has a heap profiler.
 //!
-//! tcmalloc's full library does, once `HEAPPROFILE` is set in the environment; it comes into the
-//! process through `--allocator`. Nothing is linked: the functions are looked for when they are
-//! wanted.
+//! The full tcmalloc library has one, enabled by `HEAPPROFILE` in the environment; `--allocator`
+//! preloads it into the process. Nothing is linked: the functions are looked up when they are
+//! needed.
 
 #![expect(
     unsafe_code,
@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 pub(crate) enum NoProfile {
     /// No allocator in this process has a heap profiler.
     NoAllocator,
-    /// There is one, and it does not run.
+    /// The allocator has a heap profiler, but it is not running.
     Off,
-    /// Its text could not be written.
+    /// The profile could not be written.
     Write(String),
 }
 
 impl NoProfile {
-    /// The sentence for the user; it begins as LevelDB's does.
+    /// Returns the message for the user; it starts like LevelDB's.
     pub(crate) fn sentence(&self) -> String {
         let why = match self {
             Self::NoAllocator => {
@@ -37,14 +37,14 @@ impl NoProfile {
     }
 }
 
-/// The address of a function of this process, whatever library it came with.
+/// Returns the address of a function in this process, from any loaded library.
 fn symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the name ends with zero; looking a name up changes nothing.
+    // SAFETY: the name is NUL-terminated; a lookup has no side effects.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!found.is_null()).then_some(found)
 }
 
-/// The text of the allocator's profile.
+/// Returns the text of the allocator's profile.
 fn profile() -> Result<Vec<u8>, NoProfile> {
     let (Some(running), Some(get)) = (symbol(c"IsHeapProfilerRunning"), symbol(c"GetHeapProfile"))
     else {
@@ -61,14 +61,15 @@ fn profile() -> Result<Vec<u8>, NoProfile> {
     if text.is_null() {
         return Err(NoProfile::Off);
     }
-    // SAFETY: the text ends with zero and is ours.
+    // SAFETY: the text is NUL-terminated and owned by the caller.
     let bytes = unsafe { CStr::from_ptr(text) }.to_bytes().to_vec();
     // SAFETY: it was allocated by this process's `malloc` and is not used again.
     unsafe { libc::free(text.cast()) };
     Ok(bytes)
 }
 
-/// Writes profile `number` next to a database, where no fresh fill removes it. Returns its path.
+/// Writes profile `number` next to a database, where a fresh fill does not remove it. Returns its
+/// path.
 pub(crate) fn write(db: &Path, number: u32) -> Result<PathBuf, NoProfile> {
     let bytes = profile()?;
     let mut name = db.as_os_str().to_owned();

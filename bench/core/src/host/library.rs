@@ -1,8 +1,8 @@
-//! The file that an engine's code was loaded from, as the process itself sees it.
+//! The file that an engine's code was loaded from, as seen by the process itself.
 //!
-//! A name such as `libleveldb.so.1` may exist in several places, and which file was taken is known
-//! only after loading. The address of one of its functions lies in a mapping, and the kernel
-//! reports which file is mapped there.
+//! A name such as `libleveldb.so.1` may exist in several directories, and the loader's choice is
+//! known only after loading. The address of one of the library's functions is in a mapping, and the
+//! kernel reports which file is mapped there.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,10 +10,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a file that are read at once.
+/// Number of bytes of a file that are read at once.
 const PIECE: usize = 1 << 20;
 
-/// Identifies a file regardless of its name: size and checksum, as text.
+/// Returns the size and checksum of a file as text, to identify it regardless of its name.
 ///
 /// # Errors
 /// As the system reports it.
@@ -30,33 +30,33 @@ pub fn fingerprint(path: &Path) -> io::Result<String> {
     }
 }
 
-/// A library that was loaded.
+/// A loaded library.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {
     /// The file, with links resolved; absent if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The C++ namespace of its own code, such as `leveldb::`. With assertions compiled in, the
-    /// file holds the signatures of the functions that contain them; without, it holds none.
+    /// The C++ namespace of its own code, such as `leveldb::`. If assertions are compiled in, the
+    /// file contains the signatures of the functions that have them; otherwise it contains none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// What else in the file shows how it was built.
+    /// Other evidence in the file of how it was built.
     pub signs: Vec<Sign>,
 }
 
-/// Bytes that a library holds if, and only if, it was built in a certain way.
+/// Bytes that a library contains if and only if it was built in a certain way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sign {
     /// The bytes.
     pub text: String,
-    /// Whether they mean that assertions are compiled in, or that they are not.
+    /// Whether the bytes mean that assertions are compiled in or that they are not.
     pub assertions: bool,
-    /// What they are, to be read after "it ".
+    /// The meaning of the bytes, as a phrase that follows "it ".
     pub meaning: String,
 }
 
 impl Library {
-    /// The library that holds the function at `address`.
+    /// Returns the library that contains the function at `address`.
     pub fn at(address: *const ()) -> Self {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         Self {
@@ -65,14 +65,14 @@ impl Library {
         }
     }
 
-    /// The same with the namespace of its own code.
+    /// Sets the namespace of its own code.
     #[must_use]
     pub fn of_namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.to_owned());
         self
     }
 
-    /// The same with a sign.
+    /// Adds a sign.
     #[must_use]
     pub fn with(mut self, text: &str, assertions: bool, meaning: &str) -> Self {
         self.signs.push(Sign {
@@ -84,7 +84,7 @@ impl Library {
     }
 }
 
-/// The file mapped at an address: `from-to rights offset device inode   path`.
+/// Returns the file mapped at an address; the lines are `from-to rights offset device inode path`.
 fn file_at(maps: &str, address: usize) -> Option<String> {
     let holds = |line: &&str| {
         let range = line
@@ -122,7 +122,7 @@ mod tests {
             Some("/usr/lib/my libs/libx.so.1.2")
         );
         assert_eq!(found(0x56ff).as_deref(), Some("/usr/bin/db_bench"));
-        assert_eq!(found(0x5700), None, "the end is not part of it");
+        assert_eq!(found(0x5700), None, "the end is exclusive");
         assert_eq!((found(0x7f25), found(0x7f35)), (None, None), "no file");
     }
 

@@ -1,10 +1,10 @@
 //! Loads a store's library: from the given path, or the first of its names that the system's loader
 //! finds.
 //!
-//! A library stays until the process ends: some keep threads and thread-local values whose
-//! destructors run later than the last store's.
+//! A library stays loaded until the process ends: some have threads and thread-local values whose
+//! destructors run after the last store is closed.
 
-#![expect(unsafe_code, reason = "loads libraries, which run code as they come")]
+#![expect(unsafe_code, reason = "loading a library runs its constructors")]
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -16,14 +16,15 @@ use crate::fault::Fault;
 
 fn open(name: &OsStr) -> Result<Library, libloading::Error> {
     let flags = RTLD_NOW | RTLD_LOCAL | libc::RTLD_NODELETE;
-    // SAFETY: loading runs the library's constructors; that is what naming it asks for.
+    // SAFETY: loading runs the library's constructors, which the user requested by naming it.
     unsafe { Library::open(Some(name), flags) }
 }
 
-/// The library at `path`, or the first of `names` that is found; Debian's `package` contains one.
+/// Loads the library at `path`, or the first of `names` that is found; Debian's `package` contains
+/// one.
 ///
 /// # Errors
-/// What the loader said of `path`, or that none of `names` was found.
+/// The loader's error for `path`, or that none of `names` was found.
 pub fn load(path: Option<&Path>, names: &[&str], package: &str) -> Result<Library, Fault> {
     if let Some(path) = path {
         return open(path.as_os_str()).map_err(|error| {

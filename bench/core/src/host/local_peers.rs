@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder, from the repository's root.
+/// The folder, relative to the repository root.
 const FOLDER: &str = "target/peers";
 
-/// Their programs: below the working directory, or below one that this program is in.
+/// Returns the folder of their programs: below the working directory or below a parent directory of
+/// this program.
 pub fn programs() -> Option<PathBuf> {
     part("usr/bin")
 }
 
-/// Their libraries, all in one folder.
+/// Returns the folder that contains all their libraries.
 pub fn libraries() -> Option<PathBuf> {
     part("libraries")
 }

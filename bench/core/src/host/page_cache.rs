@@ -1,8 +1,8 @@
 //! The part of a directory that is in the page cache.
 //!
-//! An engine that maps its files, or reads them through the kernel, uses memory that its own limit
-//! does not count: this memory. The kernel reports it page by page for a mapped file; mapping reads
-//! nothing.
+//! An engine that maps its files, or reads them through the kernel, uses page cache memory that its
+//! own limit does not count. The kernel reports residency page by page for a mapped file; mapping
+//! alone reads nothing.
 #![expect(
     unsafe_code,
     reason = "the kernel is asked about pages of a mapping that nothing reads"
@@ -12,13 +12,13 @@ use std::fs::File;
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 
-/// Bytes mapped at once: 256 MiB need a vector of 64 KiB.
+/// Number of bytes mapped at once: 256 MiB need a vector of 64 KiB.
 const WINDOW: u64 = 256 << 20;
 
-/// Bytes of every file below `dir` that are in the page cache.
+/// Returns the number of bytes of all files below `dir` that are in the page cache.
 ///
 /// # Errors
-/// As the system reports it; a file that vanishes or cannot be mapped counts nothing.
+/// As reported by the system; a file that disappears or cannot be mapped is not counted.
 pub fn page_cache_bytes(dir: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(dir)? {
@@ -48,7 +48,7 @@ fn of_file(file: &File) -> u64 {
     (pages * page).min(length.next_multiple_of(page))
 }
 
-/// Pages of a window that are in the cache.
+/// Returns the number of pages of a window that are in the cache.
 fn resident_pages(file: &File, offset: u64, window: u64) -> Option<u64> {
     let length = usize::try_from(window).ok()?;
     let offset = libc::off_t::try_from(offset).ok()?;
@@ -69,7 +69,7 @@ fn resident_pages(file: &File, offset: u64, window: u64) -> Option<u64> {
     }
     // SAFETY: the mapping covers `length` bytes and the vector has one byte for each of its pages.
     let reported = unsafe { libc::mincore(address, length, flags.as_mut_ptr().cast()) };
-    // SAFETY: exactly the mapping made above; nothing else knows its address.
+    // SAFETY: exactly the mapping created above; no other code has its address.
     let unmapped = unsafe { libc::munmap(address, length) };
     debug_assert_eq!(unmapped, 0, "a mapping of our own is removed");
     (reported == 0).then(|| flags.iter().map(|flag| u64::from(flag & 1)).sum())

@@ -1,6 +1,7 @@
 //! Kernel counters of this process and its disk: memory, CPU time, bytes written, flushes.
 //!
-//! Everything is read from `/proc` and `/sys`; what a kernel does not offer is `None`, never zero.
+//! Everything is read from `/proc` and `/sys`; a counter that the kernel does not provide is
+//! `None`, never zero.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::measure::ticker::Ticker;
 
-/// Counters that only grow; rows take the difference of two readings.
+/// Monotonic counters; rows use the difference of two readings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     /// CPU time in user mode.
@@ -20,12 +21,12 @@ pub struct Counters {
     pub sys_ns: u64,
     /// Bytes the process caused to be written to the device, as the kernel counts them.
     pub io_write_bytes: Option<u64>,
-    /// Cache flushes of the device that holds the database; other processes' count too.
+    /// Cache flushes of the device that contains the database, including those of other processes.
     pub flushes: Option<u64>,
 }
 
 impl Counters {
-    /// Reads them now; `stat` is the file [`device_stat`] found.
+    /// Reads the counters now; `stat` is the file that [`device_stat`] returned.
     pub fn read(stat: Option<&Path>) -> Self {
         let (user_ns, sys_ns) = cpu();
         Self {
@@ -37,26 +38,27 @@ impl Counters {
     }
 }
 
-/// What was handed to the page cache to be written, less what was removed before it was.
+/// Returns the bytes that were given to the page cache for writing, minus those removed before they
+/// were written.
 fn written() -> Option<u64> {
     let io = Path::new("/proc/self/io");
     let cancelled = field(io, "cancelled_write_bytes:").unwrap_or(0);
     Some(field(io, "write_bytes:")?.saturating_sub(cancelled))
 }
 
-/// CPU time of all threads, including finished ones, user and system together.
+/// Returns the user and system CPU time of all threads, including finished ones.
 pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// CPU time in user mode and in the kernel. The clock is exact; the kernel's tick counts only
-/// provide the proportion of the two.
+/// Returns the CPU time in user mode and in the kernel. The clock is exact; the kernel's tick
+/// counts only provide the proportion of the two.
 fn cpu() -> (u64, u64) {
     let total = cpu_ns();
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is a name in brackets and may hold blanks.
+    // The second field is a name in parentheses and may contain spaces.
     let rest = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
     let tick = |index: usize| {
         rest.split(' ')
@@ -69,18 +71,18 @@ fn cpu() -> (u64, u64) {
     (total - sys_ns, sys_ns)
 }
 
-/// The number after `name` in a file of lines.
+/// Returns the number after `name` in a line of a file.
 fn field(path: &Path, name: &str) -> Option<u64> {
     number_after(&std::fs::read_to_string(path).ok()?, name)
 }
 
-/// The number after `name` in a text of lines.
+/// Returns the number after `name` in a line of a text.
 fn number_after(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The folder of the block device below `dir` in the kernel's own tree.
+/// Returns the sysfs folder of the block device that contains `dir`.
 fn disk(dir: &Path) -> Option<PathBuf> {
     let stat = rustix::fs::stat(dir).ok()?;
     let (major, minor) = (
@@ -88,7 +90,7 @@ fn disk(dir: &Path) -> Option<PathBuf> {
         rustix::fs::minor(stat.st_dev),
     );
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
-    // A partition has neither a queue of its own nor flushes: its parent does.
+    // A partition has no queue or flush counter of its own: its parent does.
     if device.join("queue").exists() {
         Some(device)
     } else {
@@ -96,19 +98,20 @@ fn disk(dir: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The write cache of the disk below `dir`: `write back` or `write through`.
+/// Returns the write cache mode of the disk that contains `dir`: `write back` or `write through`.
 pub fn write_cache(dir: &Path) -> Option<String> {
     let cache = std::fs::read_to_string(disk(dir)?.join("queue/write_cache")).ok()?;
     Some(cache.trim().to_owned())
 }
 
-/// The statistics file of the block device below `dir`, if it has a write cache to flush.
+/// Returns the statistics file of the block device that contains `dir`, if the device has a write
+/// cache to flush.
 pub fn device_stat(dir: &Path) -> Option<PathBuf> {
     let cache = write_cache(dir)?;
     (cache == "write back").then(|| disk(dir).map(|disk| disk.join("stat")))?
 }
 
-/// Flush requests completed, the sixteenth field.
+/// Returns the number of completed flush requests, the sixteenth field.
 fn flushes(stat: &Path) -> Option<u64> {
     std::fs::read_to_string(stat)
         .ok()?
@@ -118,7 +121,8 @@ fn flushes(stat: &Path) -> Option<u64> {
         .ok()
 }
 
-/// Resident memory now: anonymous and file-backed bytes. Slower and more exact than the sampler.
+/// Returns the current resident memory: anonymous and file-backed bytes. Slower and more exact than
+/// the sampler.
 pub fn resident() -> (Option<u64>, Option<u64>) {
     let rollup = Path::new("/proc/self/smaps_rollup");
     let anonymous = field(rollup, "Anonymous:").map(|kib| kib << 10);
@@ -132,10 +136,10 @@ pub fn resident() -> (Option<u64>, Option<u64>) {
     (anonymous, mapped)
 }
 
-/// Bytes allocated by every file below `dir`.
+/// Returns the number of bytes allocated to all files below `dir`.
 ///
 /// # Errors
-/// As the system reports it; a file that vanishes meanwhile counts nothing.
+/// As reported by the system; a file that disappears during the walk is not counted.
 pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(dir)? {
@@ -153,13 +157,13 @@ pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
-/// How often the sampler looks: 50 times a second at about 30 us each.
+/// Sampling interval: 50 samples per second at about 30 us each.
 const SAMPLE: Duration = Duration::from_millis(20);
 
 /// The name of the sampler's thread.
 pub const SAMPLER_THREAD: &str = "rss";
 
-/// Peak resident memory: anonymous, and of mapped files.
+/// Peak resident memory: anonymous and file-backed.
 #[derive(Debug, Default)]
 struct Peaks {
     anonymous: AtomicU64,
@@ -167,8 +171,8 @@ struct Peaks {
 }
 
 impl Peaks {
-    /// Relaxed, as everything here: a sample more or less on either side of a restart does not
-    /// matter.
+    /// Relaxed, like all accesses here: it does not matter on which side of a restart a sample
+    /// falls.
     fn restart(&self) {
         self.anonymous.store(0, Ordering::Relaxed);
         self.mapped.store(0, Ordering::Relaxed);
@@ -186,14 +190,14 @@ impl Peaks {
     }
 }
 
-/// A thread that records the peak of resident memory. Anonymous memory is what an engine's limit is
-/// compared with. The system can reclaim mapped files at any time, and an idle engine releases a
-/// mapped log, so both peaks are reported.
+/// A thread that records the peak of resident memory. An engine's limit is compared with anonymous
+/// memory. The system can reclaim mapped files at any time, and an idle engine releases a mapped
+/// log, so both peaks are reported.
 #[derive(Debug)]
 pub struct Sampler {
     peaks: Arc<Peaks>,
     reset: Arc<AtomicBool>,
-    /// None where no thread could be started: then the peaks have the memory of the moment.
+    /// `None` if the thread could not be started: the peaks are then the current memory.
     _ticker: Option<Ticker>,
 }
 
@@ -216,14 +220,14 @@ impl Sampler {
         }
     }
 
-    /// Forgets the peaks so far.
+    /// Resets the peaks.
     pub fn restart(&self) {
         self.peaks.restart();
         self.reset.store(true, Ordering::Relaxed);
     }
 
-    /// The highest anonymous and mapped memory seen since [`Sampler::restart`], the exact figures
-    /// of this moment included.
+    /// Returns the peak anonymous and mapped memory since [`Sampler::restart`], including the exact
+    /// current values.
     pub fn peaks(&self) -> (Option<u64>, Option<u64>) {
         let (anonymous, mapped) = resident();
         let highest = |now: Option<u64>, seen: &AtomicU64| {
@@ -256,9 +260,9 @@ mod tests {
 
     #[test]
     fn a_touched_buffer_is_seen_by_the_exact_figure() {
-        let before = resident().0.expect("Linux tells");
+        let before = resident().0.expect("reported by Linux");
         let buffer = std::hint::black_box(vec![1u8; 64 << 20]);
-        let after = resident().0.expect("Linux tells");
+        let after = resident().0.expect("reported by Linux");
         assert!(
             after >= before + (60 << 20),
             "{before} then {after} with {}",

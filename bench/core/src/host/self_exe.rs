@@ -1,13 +1,13 @@
-//! The program that runs, as a file to start children from.
+//! The running program, as a file to start child processes from.
 
 use std::path::PathBuf;
 use std::{env, io};
 
-/// This process's own program, whatever has become of its file.
+/// The kernel's link to this process's program, valid even if the file was removed or replaced.
 const SELF: &str = "/proc/self/exe";
 
-/// The path to start this program again: its own, or the kernel's link if the file was removed or
-/// replaced meanwhile (`make build` while a suite runs).
+/// Returns the path to start this program again: its own path, or the kernel's link if the file was
+/// removed or replaced (for example by `make build` while a suite runs).
 ///
 /// # Errors
 /// If the system does not report the path.
@@ -27,7 +27,7 @@ mod tests {
 
     use super::*;
 
-    /// Set for the program that was started again.
+    /// Environment variable that is set for the restarted program.
     const AGAIN: &str = "CAIRN_STARTED_AGAIN";
 
     fn child(program: &std::path::Path) -> Command {

@@ -1,13 +1,14 @@
-//! Tests that cannot run where a library or a program is missing, or on a machine of another kind.
+//! Support for tests that cannot run because a library or program is missing or the machine is
+//! unsuitable.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Notes that something that can be installed was missing, so that something could not be tested,
-/// in the file that `CAIRN_SKIPS` names; under `CI=true` that is a failure.
+/// Records in the file named by `CAIRN_SKIPS` that a test was skipped because something installable
+/// was missing. Under `CI=true` this is a failure.
 ///
 /// # Panics
-/// Under `CI=true`, and when the list cannot be written.
+/// Under `CI=true`, or if the list cannot be written.
 pub fn skip(reason: &str) {
     note(reason);
     assert!(
@@ -16,11 +17,11 @@ pub fn skip(reason: &str) {
     );
 }
 
-/// Notes in the same file that this machine is none on which something can be tested: its disk, its
-/// rights. No package changes that, so it fails nowhere.
+/// Records in the same file that this machine cannot run a test because of its disk or permissions.
+/// No package can change that, so it is never a failure.
 ///
 /// # Panics
-/// When the list cannot be written.
+/// If the list cannot be written.
 pub fn unable(reason: &str) {
     note(&format!("machine: {reason}"));
 }

@@ -1,14 +1,14 @@
-//! Every byte read is folded into one number.
+//! Folding of every byte read into one number.
 //!
 //! A fold is the wrapping sum of the bytes taken as little-endian words of eight, the last word
-//! overlapping the one before if the length is no multiple of eight, plus the length times an odd
-//! constant. A changed byte, a shorter or a longer value always changes it. It is cheap, and the
-//! same function for every engine.
+//! overlapping the one before if the length is not a multiple of eight, plus the length times an
+//! odd constant. A changed byte or a changed length always changes the fold. It is cheap and the
+//! same for every engine.
 
 const LENGTH: u64 = 0x9e37_79b9_7f4a_7c15;
 const MIX: u64 = 0xff51_afd7_ed55_8ccd;
 
-/// The fold of some bytes.
+/// Returns the fold of some bytes.
 #[inline]
 pub fn fold(bytes: &[u8]) -> u64 {
     let length = (bytes.len() as u64).wrapping_mul(LENGTH);
@@ -26,8 +26,8 @@ pub fn fold(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The fold of a key: [`fold`], without its loops for the sixteen bytes that nearly every key has.
-/// In a scan they were a fifth of what the loop adds to an engine's own step.
+/// Returns the fold of a key: like [`fold`], but without its loops for the sixteen bytes that
+/// nearly every key has. In a scan, those loops were a fifth of the harness overhead per step.
 #[inline]
 pub fn fold_key(key: &[u8]) -> u64 {
     let ([high, low], []) = key.as_chunks::<8>() else {
@@ -39,7 +39,7 @@ pub fn fold_key(key: &[u8]) -> u64 {
         .wrapping_add(u64::from_le_bytes(*low))
 }
 
-/// Fewer than eight bytes as one word.
+/// Returns fewer than eight bytes as one word.
 fn short(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -47,26 +47,26 @@ fn short(bytes: &[u8]) -> u64 {
         .fold(0, |word, &byte| (word << 8) | u64::from(byte))
 }
 
-/// One number for an entry: key and value are bound to each other, so two values that changed
-/// places do not cancel out in a sum over a scan.
+/// Returns one number for an entry: key and value are bound to each other, so two swapped values do
+/// not cancel out in a sum over a scan.
 ///
-/// The value is multiplied by an odd hash of the key: any change of the value shows, and a swap
-/// changes the sum by the product of two differences. Exclusive-or instead of the product loses
-/// swaps between keys that differ in one digit.
+/// The value is multiplied by an odd hash of the key: any change of the value is detected, and a
+/// swap changes the sum by the product of two differences. Rejected: exclusive-or instead of the
+/// product, because it misses swaps between keys that differ in one digit.
 #[inline]
 pub const fn bind(key: u64, value: u64) -> u64 {
     let hash = (key ^ (key >> 32)).wrapping_mul(MIX);
     value.wrapping_mul((hash ^ (hash >> 29)) | 1)
 }
 
-/// What a scan saw.
+/// The sums of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanSum {
     /// Entries.
     pub entries: u64,
-    /// Sum of [`bind`] over them.
+    /// Sum of [`bind`] over the entries.
     pub total: u64,
-    /// Entries that did not follow the one before in key order.
+    /// Number of entries that did not follow the previous one in key order.
     pub disorders: u64,
 }
 

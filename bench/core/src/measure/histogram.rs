@@ -1,8 +1,9 @@
-//! LevelDB's histogram of operation times, and its text.
+//! LevelDB's histogram of operation times and its text output.
 //!
-//! 154 buckets of microseconds: 1 to 10 by 1, 12 to 20 by 2, 25 to 50 by 5, 60 to 100 by 10, the
-//! same pattern in each further decade up to 9e9, then everything above. Percentiles for the result
-//! record come from a second, finer set of buckets in nanoseconds (at most 1.6 % wide).
+//! It has 154 buckets of microseconds: 1 to 10 by 1, 12 to 20 by 2, 25 to 50 by 5, 60 to 100 by 10,
+//! the same pattern in each further decade up to 9e9, then one for everything above. Percentiles
+//! for the result record come from a second, finer set of buckets in nanoseconds (at most 1.6 %
+//! wide).
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ const BUCKETS: usize = 154;
 const FINE_BITS: u32 = 6;
 const FINE_BUCKETS: usize = (64 - FINE_BITS as usize + 1) << FINE_BITS;
 
-/// Times of single operations.
+/// Latencies of single operations.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     limits: Vec<f64>,
@@ -36,12 +37,12 @@ impl Default for Histogram {
     }
 }
 
-/// The upper ends of the buckets.
+/// Returns the upper bounds of the buckets.
 fn limits() -> Vec<f64> {
     let mut limits: Vec<f64> = (1..10).map(f64::from).collect();
     let mut decade = 1.0;
     while limits.len() < BUCKETS - 1 {
-        // From 10 up to, not including, 100 times the decade.
+        // From 10 times the decade up to, but not including, 100 times.
         limits.extend(STEPS.iter().map(|&step| f64::from(step) * decade));
         decade *= 10.0;
     }
@@ -51,7 +52,7 @@ fn limits() -> Vec<f64> {
 }
 
 impl Histogram {
-    /// An empty one.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         let limits = limits();
         Self {
@@ -87,7 +88,7 @@ impl Histogram {
         self.squares += micros * micros;
     }
 
-    /// Adds all of another's.
+    /// Adds all operations of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -104,22 +105,23 @@ impl Histogram {
         self.rocksdb.merge(&other.rocksdb);
     }
 
-    /// RocksDB's text, line by line.
+    /// Returns RocksDB's text, line by line.
     pub fn to_rocksdb_text(&self) -> String {
         self.rocksdb.to_text()
     }
 
-    /// Whether nothing was added.
+    /// Returns whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.count == 0.0
     }
 
-    /// The longest operation in nanoseconds.
+    /// Returns the longest operation in nanoseconds.
     pub const fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// Nanoseconds that this share of the operations did not exceed, `per_million` of a million.
+    /// Returns the latency in nanoseconds that `per_million` of a million operations did not
+    /// exceed.
     pub fn percentile_ns(&self, per_million: u64) -> u64 {
         let total: u64 = self.fine.iter().sum();
         let wanted = (u128::from(total) * u128::from(per_million)).div_ceil(1_000_000);
@@ -146,14 +148,14 @@ impl Histogram {
                 };
                 let share = (threshold - (sum - count)) / count;
                 let within = left + (self.limits[bucket] - left) * share;
-                // Not `clamp`: an empty histogram has its bounds the wrong way round.
+                // Not `clamp`: in an empty histogram the minimum exceeds the maximum.
                 return within.max(self.min).min(self.max);
             }
         }
         self.max
     }
 
-    /// LevelDB's text, line by line.
+    /// Returns LevelDB's text, line by line.
     pub fn to_text(&self) -> String {
         let count = self.count;
         let (average, deviation) = if self.is_empty() {
@@ -197,7 +199,7 @@ impl Histogram {
     }
 }
 
-/// One mark for every 5 %.
+/// Returns one mark for every 5 %.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -207,7 +209,7 @@ fn marks(share: f64) -> usize {
     (20.0 * share + 0.5) as usize
 }
 
-/// 64 buckets in each octave.
+/// Returns the fine bucket of a time; there are 64 buckets per octave.
 fn fine_bucket(ns: u64) -> usize {
     let octave = (ns | 1).ilog2();
     if octave < FINE_BITS {
@@ -218,7 +220,7 @@ fn fine_bucket(ns: u64) -> usize {
     ((shift as usize) << FINE_BITS) + within
 }
 
-/// The greatest time that falls into a fine bucket.
+/// Returns the greatest time in a fine bucket.
 fn fine_limit(bucket: usize) -> u64 {
     let one = 1usize << FINE_BITS;
     if bucket < 2 * one {

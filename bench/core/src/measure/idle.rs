@@ -1,9 +1,9 @@
-//! Waits until an engine that does not report it has finished its background work.
+//! Waiting for an engine that does not report when its background work has finished.
 //!
-//! An engine with counters is asked for them until they stop changing. Without any, the threads of
+//! The counters of an engine are polled until they stop changing. If it has none, the threads of
 //! the process other than the harness's are watched: if none of them has used CPU time or waited
-//! for the disk for 60 ms, work ended at the last sign of life. The result is exact to about one
-//! look; LevelDB's C interface offers nothing better.
+//! for the disk for 60 ms, work ended at the last sign of life. The result is accurate to about one
+//! polling interval; LevelDB's C interface offers nothing better.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -11,18 +11,20 @@ use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
 
-/// Between two looks.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(10);
-/// No sign of life for this long means idle. LevelDB syncs each table that it has written, and a
-/// thread in such a wait is in state D, so this only has to cover moments between two steps.
+/// Time without a sign of life after which the process counts as idle. LevelDB syncs each table
+/// that it has written, and a thread in such a wait is in state D, so this only has to cover the
+/// gaps between two steps.
 const REST: Duration = Duration::from_millis(60);
-/// Counters that have not moved for this long rest: long enough for a merge that follows a flush to
-/// be found by a manager that looks around every few milliseconds.
+/// Time without a counter change after which an engine counts as idle: long enough for a manager
+/// thread that polls every few milliseconds to start a merge after a flush.
 const STILL: Duration = Duration::from_millis(150);
-/// A store that never becomes idle is given up on after this.
+/// Maximum wait for a store that never becomes idle.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// Signs of life of the other threads: the CPU time of each and whether it waits for the disk.
+/// Returns the signs of life of the other threads: the CPU time of each and whether it waits for
+/// the disk.
 fn signs(names: &[&str]) -> BTreeMap<u32, (u64, bool)> {
     let mine = rustix::thread::gettid()
         .as_raw_nonzero()
@@ -50,10 +52,10 @@ fn signs(names: &[&str]) -> BTreeMap<u32, (u64, bool)> {
         .collect()
 }
 
-/// Waits until the process is idle. Returns the time of the last sign of life, or `None` if
-/// patience ran out. `ignored` are the names of the harness's own threads.
+/// Waits until the process is idle. Returns the time of the last sign of life, or `None` after ten
+/// minutes. `ignored` are the names of the harness's own threads.
 pub fn wait(since: Instant, ignored: &[&str]) -> Option<Duration> {
-    // A receiver whose sender stays alive: a wait with a limit, without sleeping.
+    // A receiver whose sender stays alive provides a timed wait without `sleep`.
     let (alive, never) = mpsc::channel::<()>();
     let mut before = signs(ignored);
     let mut last_sign = if before.values().any(|&(_, busy)| busy) {
@@ -78,11 +80,11 @@ pub fn wait(since: Instant, ignored: &[&str]) -> Option<Duration> {
     }
 }
 
-/// Asks for a number until it stops changing. Returns the time of its last change, or `None` if
-/// patience ran out.
+/// Polls a number until it stops changing. Returns the time of its last change, or `None` after ten
+/// minutes.
 ///
 /// # Errors
-/// Whatever the question answers.
+/// The error of `ask`.
 pub fn wait_still(
     since: Instant,
     first: u64,
@@ -97,7 +99,7 @@ pub fn wait_still(
         }
         let _ = never.recv_timeout(LOOK);
         let (now, again) = (ask()?, Instant::now());
-        // A pause of the whole process is one look, not a rest.
+        // A pause of the whole process counts as one poll, not as idle time.
         still += (again - looked).min(2 * LOOK);
         looked = again;
         if now != before {

@@ -1,13 +1,13 @@
-//! Operations in each second of a row: where a store stalls, some of them are nearly empty.
+//! Operations per second of a row: where a store stalls, some seconds are nearly empty.
 //!
-//! Looking at the clock costs more than many an operation, so looks are spaced by operations: the
-//! distance doubles until looks are about a tenth of a second apart, and follows the rate from
-//! there. Operations between two looks count as evenly spread over the time between them.
+//! Reading the clock costs more than many operations do, so readings are spaced by operations: the
+//! distance doubles until readings are about a tenth of a second apart, and then follows the rate.
+//! Operations between two readings count as evenly spread over the time between them.
 
 use std::time::Duration;
 
 const SECOND: u128 = 1_000_000_000;
-/// The time between two looks that is aimed at.
+/// Target time between two clock readings.
 const APART: Duration = Duration::from_millis(100);
 
 /// Counts of operations, one for each second.
@@ -33,18 +33,18 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// The count of operations at which the next look is due.
+    /// Returns the count of operations at which the next clock reading is due.
     #[inline]
     pub const fn next_look(&self) -> u64 {
         self.next_look
     }
 
-    /// Operations of each second, the last one not whole.
+    /// Returns the operations of each second; the last second is incomplete.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Records that `done` operations had ended `at` this long after the start.
+    /// Records that `done` operations had finished at time `at` after the start.
     pub fn look(&mut self, done: u64, at: Duration) {
         let ops = done - self.looked_done;
         let took = at.saturating_sub(self.looked_at);
@@ -90,7 +90,7 @@ impl Intervals {
     }
 }
 
-/// Adds the counts of another thread that began at the same moment.
+/// Adds the counts of another thread that started at the same time.
 pub fn merge(into: &mut Vec<u64>, counts: &[u64]) {
     if into.len() < counts.len() {
         into.resize(counts.len(), 0);

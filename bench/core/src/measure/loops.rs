@@ -1,7 +1,7 @@
-//! The measured loops, one module for each family.
+//! The measured loops, one module per family.
 //!
-//! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its
-//! random generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a
+//! A [`Task`] contains what all threads of a row share; a [`Worker`] is one thread: its session,
+//! its random generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a
 //! thread.
 
 mod codec;
@@ -41,37 +41,37 @@ use crate::workload::random::Random;
 use drawn_ahead::Ahead;
 use reader::Reader;
 
-/// Operations a second of one thread for which room for new keys is reserved in rows of
+/// Operations per second and thread for which space for new keys is reserved in rows with
 /// `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
 
-/// Answers and writes of a single thread are recorded, and checked against the model in lots. The
-/// model is larger than the near caches: adjacent loads miss at the same time, while a store after
+/// Answers and writes of a single thread are recorded and checked against the model in batches. The
+/// model does not fit in the near caches: batched loads overlap their misses, while a store after
 /// each write would delay the engine's next atomic operation.
 const NOTED_AT_ONCE: usize = 128;
 
-/// What is still to be checked against the model, in order.
+/// An answer or write that is still to be checked against the model.
 #[derive(Clone, Copy, Debug)]
 enum Noted {
     /// The fold of an answer for a key index.
     Answer(u64, u64),
     /// A seek to the key of this index found that key.
     Hit(u64),
-    /// A write that has returned, or one of a batch under way: its place in the model, and what it
-    /// wrote.
+    /// A write that has returned or is part of the current batch: its position in the model and the
+    /// word written.
     Write(usize, Word),
 }
 
-/// What the threads of one row share.
+/// The state shared by the threads of one row.
 #[derive(Debug)]
 pub struct Task<'a> {
     /// The flags.
     pub plan: &'a Plan,
     /// The row.
     pub workload: &'a Workload,
-    /// What the engine can do.
+    /// The capabilities of the engine.
     pub capabilities: Capabilities,
-    /// Where values are cut from.
+    /// The pool that values are cut from.
     pub pool: &'a Pool,
     /// The model of the store.
     pub model: &'a Model,
@@ -79,7 +79,7 @@ pub struct Task<'a> {
     pub values: &'a ValueSet,
     /// Their words.
     pub words: Words,
-    /// Keys there are, or may be, when the row begins.
+    /// Number of keys that exist, or may exist, when the row starts.
     pub records: u64,
     /// The next key to be added.
     pub next_record: AtomicU64,
@@ -87,14 +87,14 @@ pub struct Task<'a> {
     pub judged: bool,
     /// Whether some thread writes while another reads or writes.
     pub contended: bool,
-    /// Readers that have not ended yet.
+    /// Number of readers that have not ended yet.
     pub running: AtomicU32,
     /// The barrier of the threads.
     pub barrier: Barrier,
 }
 
 impl Task<'_> {
-    /// Threads of the row, an extra writer included.
+    /// Returns the number of threads of the row, including an extra writer.
     pub const fn threads(plan: &Plan, workload: &Workload) -> u32 {
         match workload.action {
             Action::GetBeside(_) | Action::SeekBeside(_) => plan.threads + 1,
@@ -102,7 +102,7 @@ impl Task<'_> {
         }
     }
 
-    /// Bytes of the values a row writes.
+    /// Returns the size in bytes of the values that a row writes.
     pub const fn value_bytes(plan: &Plan, workload: &Workload) -> usize {
         match workload.values {
             Values::Flag => plan.value_size,
@@ -110,7 +110,7 @@ impl Task<'_> {
         }
     }
 
-    /// Entries of each write.
+    /// Returns the number of entries per write.
     pub const fn batch(plan: &Plan, workload: &Workload) -> u64 {
         match workload.action {
             Action::Fill(_) if workload.batch == 1 && plan.batch_size > 1 => plan.batch_size,
@@ -118,7 +118,7 @@ impl Task<'_> {
         }
     }
 
-    /// Most keys a row may add.
+    /// Returns the maximum number of keys that a row may add.
     pub fn additions(plan: &Plan, workload: &Workload) -> u64 {
         let Action::Ycsb(mix) = workload.action else {
             return 0;
@@ -131,11 +131,11 @@ impl Task<'_> {
         if mix.insert == 0 {
             return 0;
         }
-        // Twice as many as are expected; a row that would need more writes to the last again.
+        // Twice the expected number; if a row needs more, it overwrites the last key.
         (ops / 100 * u64::from(mix.insert) * 2 + 1000).saturating_mul(u64::from(plan.threads))
     }
 
-    /// Operations of each thread, and the number LevelDB calls N in messages.
+    /// Returns the number of operations per thread, which LevelDB calls N in messages.
     pub const fn ops(plan: &Plan, workload: &Workload) -> u64 {
         let count = match workload.action {
             Action::Fill(_) | Action::Merge | Action::Update => plan.writes,
@@ -157,7 +157,7 @@ impl Task<'_> {
         }
     }
 
-    /// Whether `--duration` replaces the count of a row.
+    /// Returns whether `--duration` replaces the count of a row.
     const fn timed(&self) -> bool {
         !matches!(
             self.workload.action,
@@ -182,7 +182,7 @@ impl Task<'_> {
         }
     }
 
-    /// Whether thread `index` is the concurrent writer.
+    /// Returns whether thread `index` is the concurrent writer.
     const fn is_writer(&self, index: u32) -> bool {
         index == 0
             && matches!(
@@ -191,7 +191,7 @@ impl Task<'_> {
             )
     }
 
-    /// How a row chooses keys when `--distribution` says nothing.
+    /// Returns the key distribution of a row, which `--distribution` overrides.
     const fn distribution(&self) -> Distribution {
         match self.plan.distribution {
             Some(distribution) => distribution,
@@ -218,9 +218,9 @@ pub struct Worker<'t, S> {
     write_pace: Option<Pace>,
     /// Limits the rate of point reads and seeks.
     read_pace: Option<Pace>,
-    /// Of rows in which no thread can see what another writes.
+    /// Pending checks, in rows in which no thread can see what another writes.
     noted: Vec<Noted>,
-    /// How many are checked at once: one if operations are timed one by one, so that none pays for
+    /// Number of checks per batch: one if operations are timed individually, so that none pays for
     /// the others.
     noted_at_once: usize,
 }
@@ -230,28 +230,28 @@ pub struct Worker<'t, S> {
 pub struct Report {
     /// Counters and clock.
     pub meter: Meter,
-    /// The text for the line.
+    /// The text for the result line.
     pub message: String,
-    /// Whether it was the concurrent writer, whose time does not count.
+    /// Whether the thread was the concurrent writer, whose time does not count.
     pub beside: bool,
-    /// What a scan summed up.
+    /// The sums of a scan.
     pub scan: Option<ScanSum>,
 }
 
 impl<S: Session> Worker<'_, S> {
-    /// The next key index of this row.
+    /// Returns the next key index of this row.
     #[inline]
     fn draw(&mut self) -> u64 {
         let (draws, random, model) = (&mut self.draws, &mut self.random, self.task.model);
         let mut draw = || draws.next(random);
-        // Timed one by one, no operation pays for the next.
+        // If operations are timed individually, none must pay for the next.
         if !self.task.contended || self.task.plan.histogram {
             return draw();
         }
         self.ahead.next(draw, |index| model.touch(position(index)))
     }
 
-    /// Rests after so many reads, where reads are limited.
+    /// Pauses after `reads` reads if reads are rate-limited.
     #[inline]
     fn pace_read(&mut self, reads: u64) {
         if let Some(pace) = &mut self.read_pace {
@@ -260,7 +260,7 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Rests after the last write, of so many bytes, where writes are limited and while `goes_on`.
+    /// Pauses after a write of `bytes` bytes, while `goes_on`, if writes are rate-limited.
     #[inline]
     fn pace_write(&mut self, bytes: u64, goes_on: impl Fn() -> bool) {
         if let Some(pace) = &mut self.write_pace {
@@ -269,8 +269,8 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Runs a write of one key and keeps the model in step with it; if no other thread looks, later
-    /// in [`Worker::settle`].
+    /// Writes one key and updates the model; if no other thread reads the model, the update happens
+    /// later in [`Worker::settle`].
     #[inline]
     fn write(
         &mut self,
@@ -291,8 +291,8 @@ impl<S: Session> Worker<'_, S> {
         Ok(())
     }
 
-    /// Reads one key, judges the answer, later if no other thread writes, and returns whether it
-    /// was found.
+    /// Reads one key, checks the answer (later if no other thread writes) and returns whether the
+    /// key was found.
     #[inline]
     fn read(&mut self, index: u64) -> Result<bool, Fault> {
         if !self.task.contended {
@@ -306,7 +306,7 @@ impl<S: Session> Worker<'_, S> {
         Ok(answer.is_some())
     }
 
-    /// Reads one key. Returns the sum of its value's bytes.
+    /// Reads one key. Returns the fold of its value.
     #[inline]
     fn answer(&mut self, index: u64) -> Result<Option<u64>, Fault> {
         self.key.set(index);
@@ -329,7 +329,7 @@ impl<S: Session> Worker<'_, S> {
         self.noted.push(noted);
     }
 
-    /// Judges the recorded answers and applies the writes in order. Must be called before any other
+    /// Checks the recorded answers and applies the writes in order. Must be called before any other
     /// use of the model.
     fn settle(&mut self) {
         let mut noted = std::mem::take(&mut self.noted);
@@ -346,7 +346,7 @@ impl<S: Session> Worker<'_, S> {
         self.noted = noted;
     }
 
-    /// Compares the fold of an answer with the model's before the read.
+    /// Compares the fold of an answer with the model's word before the read.
     #[inline]
     fn judge(&mut self, index: u64, before: Word, answer: Option<u64>) {
         let task = self.task;
@@ -355,8 +355,8 @@ impl<S: Session> Worker<'_, S> {
             return;
         }
         let after = task.model.load(position(index));
-        // With one writer this is the same comparison again; a key that two writers met on stays
-        // ambiguous in the rows after theirs.
+        // With one writer this is the same comparison again; a key with two concurrent writes stays
+        // ambiguous in later rows.
         if !task.model.allows(before, after, folded) {
             self.meter
                 .wrong(|| task.model.describe(index, before, folded));
@@ -364,7 +364,7 @@ impl<S: Session> Worker<'_, S> {
     }
 }
 
-/// A key index as a position of the model.
+/// Returns a key index as a position in the model.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
@@ -374,11 +374,11 @@ const fn position(index: u64) -> usize {
     index as usize
 }
 
-/// The measured part of one thread: everything is prepared, the threads meet, the clock runs, the
-/// row is done, the clock stops.
+/// Runs the measured part of one thread: prepares everything, waits for the other threads, starts
+/// the clock, runs the row and stops the clock.
 ///
 /// # Errors
-/// What the engine said; the threads that wait at the barrier are let go first.
+/// The engine's error; the threads that wait at the barrier are released first.
 pub fn run<St: Store>(
     store: &St,
     task: &Task<'_>,
@@ -396,7 +396,7 @@ pub fn run<St: Store>(
     let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode(index));
     let leaving = (!beside).then(|| Reader(&task.running));
-    // Between the two, the counters of the process are read.
+    // Between the two waits, the counters of the process are read.
     task.barrier.wait();
     task.barrier.wait();
     let (draws, session) =
@@ -425,7 +425,7 @@ pub fn run<St: Store>(
     };
     let mut scan = None;
     let result = perform(&mut worker, beside, &mut scan);
-    // Even if a later operation failed: these have returned.
+    // Done even if a later operation failed: these calls have returned.
     worker.settle();
     worker.meter.stop();
     drop(leaving);
@@ -438,7 +438,7 @@ pub fn run<St: Store>(
     })
 }
 
-/// The source of keys of a thread.
+/// Returns the key source of a thread.
 fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Draws {
     let plan = task.plan;
     let (order, range) = match task.workload.action {
@@ -459,7 +459,7 @@ fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Dr
     Draws::new(plan, order, range, seed, random)
 }
 
-/// Dispatches to the loop of the row. Returns the text for its line.
+/// Runs the loop of the row. Returns the text for its result line.
 fn perform<S: Session>(
     worker: &mut Worker<'_, S>,
     beside: bool,

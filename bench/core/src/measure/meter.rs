@@ -1,7 +1,7 @@
 //! One thread's counters, clock and progress.
 //!
-//! The measured loops call [`Meter::wants`] and [`Meter::op`]: two comparisons. Everything rarer
-//! (the progress line, the clock of a histogram, the end of a duration, the operations of each
+//! The measured loops call [`Meter::wants`] and [`Meter::op`]: two comparisons. All less frequent
+//! work (the progress line, the clock of a histogram, the end of a duration, the operations of each
 //! second) is behind one threshold.
 
 mod mode;
@@ -16,17 +16,17 @@ use crate::measure::wrong_answers::WrongAnswers;
 pub use mode::MeterMode;
 use progress::Progress;
 
-/// Operations between two looks at the clock if the row has a time limit.
+/// Number of operations between two clock readings if the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
 
-/// With a histogram, an operation that takes longer than this is reported at once.
+/// Threshold above which an operation is reported immediately if a histogram is kept.
 const LONG_OP: Duration = Duration::from_millis(20);
 
-/// The end of a row that a time limits.
+/// The time limit of a row.
 #[derive(Clone, Copy, Debug)]
 struct TimeLimit {
     duration: Duration,
-    /// Operations at which the elapsed time is checked.
+    /// Operation count at which the elapsed time is checked next.
     next_check: u64,
 }
 
@@ -38,7 +38,7 @@ impl TimeLimit {
         })
     }
 
-    /// Whether the time is up, if a look is due.
+    /// Returns whether the time is up, if a check is due.
     fn is_over(&mut self, done: u64, started: Instant) -> bool {
         if done < self.next_check {
             return false;
@@ -48,7 +48,7 @@ impl TimeLimit {
     }
 }
 
-/// Times of single operations.
+/// Latencies of single operations.
 #[derive(Debug)]
 struct OpTimes {
     histogram: Histogram,
@@ -68,7 +68,7 @@ impl OpTimes {
     }
 }
 
-/// What one thread has done so far.
+/// The counters of one thread so far.
 #[derive(Debug)]
 pub struct Meter {
     done: u64,
@@ -80,19 +80,19 @@ pub struct Meter {
     progress: Progress,
     started: Instant,
     finished: Instant,
-    /// Bytes for the MB/s of the line.
+    /// Bytes counted in the MB/s of the line.
     pub bytes: u64,
     /// Bytes of keys and values read, which only RocksDB's line shows.
     pub read_bytes: u64,
     /// Raw key and value bytes written.
     pub user_bytes: u64,
-    /// Keys found.
+    /// Number of keys found.
     pub found: u64,
     wrong: WrongAnswers,
 }
 
 impl Meter {
-    /// A meter that has not been started.
+    /// Creates a meter that has not been started.
     pub fn new(mode: MeterMode) -> Self {
         let now = Instant::now();
         let time_limit = TimeLimit::new(mode.duration);
@@ -126,7 +126,7 @@ impl Meter {
         self.progress.start(self.started);
     }
 
-    /// Records a pause: it belongs to no operation.
+    /// Records the end of a pause, which belongs to no operation.
     pub fn rested(&mut self) {
         self.next_op_begins(Instant::now());
     }
@@ -144,19 +144,19 @@ impl Meter {
         self.progress.stop();
     }
 
-    /// Whether more operations are to be done.
+    /// Returns whether more operations are to be done.
     #[inline]
     pub const fn wants(&self) -> bool {
         self.done < self.limit
     }
 
-    /// Operations left, for loops that take several at once.
+    /// Returns the number of operations left, for loops that run several at once.
     #[inline]
     pub const fn left(&self) -> u64 {
         self.limit - self.done
     }
 
-    /// Operations done.
+    /// Returns the number of operations done.
     pub const fn done(&self) -> u64 {
         self.done
     }
@@ -170,8 +170,8 @@ impl Meter {
         }
     }
 
-    /// Counts operations that one call did. With a histogram, the call has one time: that of a
-    /// batch, or of a read of several keys, is not divided among its operations.
+    /// Counts the operations of one call. With a histogram, the call has one latency: that of a
+    /// batch or a multi-get is not divided among its operations.
     pub fn ops(&mut self, count: u64) {
         if self.times.is_some() {
             self.done += count;
@@ -187,22 +187,22 @@ impl Meter {
         self.wrong.add(describe);
     }
 
-    /// Wrong answers so far.
+    /// Returns the wrong answers so far.
     pub const fn wrong_answers(&self) -> &WrongAnswers {
         &self.wrong
     }
 
-    /// Times of single operations, where kept.
+    /// Returns the latencies of single operations, if kept.
     pub fn histogram(&self) -> Option<&Histogram> {
         self.times.as_ref().map(|times| &times.histogram)
     }
 
-    /// Operations of each second so far.
+    /// Returns the operations of each second so far.
     pub fn intervals(&self) -> &[u64] {
         self.intervals.counts()
     }
 
-    /// When the clock ran.
+    /// Returns the start and end time of the clock.
     pub const fn span(&self) -> (Instant, Instant) {
         (self.started, self.finished)
     }
@@ -271,7 +271,7 @@ mod tests {
         while meter.wants() {
             meter.op();
         }
-        let text = meter.histogram().expect("asked for").to_text();
+        let text = meter.histogram().expect("requested").to_text();
         assert!(text.starts_with("Count: 500 "), "{text}");
     }
 

@@ -1,14 +1,14 @@
-//! Work held back to a rate: so much a second and no more, without bursts after a pause.
+//! A rate limiter without bursts after a pause.
 
 use std::time::{Duration, Instant};
 
-/// Time that was not used is lost: after a delay, a thread does not catch up.
+/// Maximum unused time that a thread may catch up on after a delay.
 const CREDIT: Duration = Duration::from_millis(100);
 
-/// The longest piece of a pause.
+/// Maximum length of one piece of a pause.
 const REST_PIECE: Duration = Duration::from_millis(10);
 
-/// Work held back to a rate.
+/// A rate limiter.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     per_second: f64,
@@ -18,7 +18,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The share of one of `threads` in a rate; nothing for a rate of 0, which is no limit.
+    /// Creates the limiter for one of `threads` that share a rate; `None` for a rate of 0, which
+    /// means no limit.
     #[expect(clippy::cast_precision_loss, reason = "a rate, not a count")]
     pub fn share(per_second: u64, threads: u32) -> Option<Self> {
         (per_second > 0).then(|| Self {
@@ -28,14 +29,14 @@ impl Pace {
         })
     }
 
-    /// Records work that was done. Returns how long to wait before the next.
+    /// Records completed work. Returns how long to wait before the next operation.
     pub fn spend(&mut self, amount: u64) -> Duration {
         let now = Instant::now();
         let since = *self.since.get_or_insert(now);
         self.spend_at(amount, now.saturating_duration_since(since))
     }
 
-    /// The same at a moment after the beginning.
+    /// Like [`Pace::spend`], but at a given time after the start.
     #[expect(
         clippy::cast_precision_loss,
         reason = "bytes or operations of one call"
@@ -48,7 +49,7 @@ impl Pace {
     }
 }
 
-/// A pause in pieces, so that it can be interrupted.
+/// Pauses in pieces, so that the pause can be interrupted.
 #[cold]
 pub(crate) fn rest(pause: Duration, goes_on: impl Fn() -> bool) {
     let start = Instant::now();
@@ -80,7 +81,7 @@ mod tests {
     fn what_was_not_used_in_a_pause_is_lost() {
         let mut pace = Pace::share(1000, 1).expect("a rate");
         assert_eq!(pace.spend_at(1, ms(0)), ms(1));
-        // Ten seconds later a tenth of a second is left to catch up with.
+        // Ten seconds later, a tenth of a second is left to catch up on.
         assert_eq!(pace.spend_at(100, ms(10_000)), Duration::ZERO);
         assert_eq!(pace.spend_at(100, ms(10_000)), ms(100));
     }

@@ -1,9 +1,9 @@
-//! RocksDB's histogram, and its text.
+//! RocksDB's histogram and its text output.
 //!
-//! Each bucket's limit is one and a half times the one before, cut to its two leading digits.
-//! Percentiles are interpolated within a bucket, as RocksDB does, so that its users read the same
-//! kind of figure. The unit is whatever is added: RocksDB adds nanoseconds in `cache_bench` and
-//! microseconds in `db_bench`.
+//! Each bucket's limit is one and a half times the previous limit, truncated to its two leading
+//! digits. Percentiles are interpolated within a bucket, as RocksDB does, so that its users see
+//! comparable figures. The unit is that of the added values: RocksDB adds nanoseconds in
+//! `cache_bench` and microseconds in `db_bench`.
 
 use std::fmt::Write as _;
 
@@ -25,11 +25,11 @@ impl Default for RocksdbHistogram {
     }
 }
 
-/// The upper ends of the buckets.
+/// Returns the upper bounds of the buckets.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "RocksDB cuts the positive number too"
+    reason = "RocksDB truncates the positive number too"
 )]
 fn limits() -> Vec<u64> {
     let mut limits = vec![1, 2];
@@ -41,7 +41,7 @@ fn limits() -> Vec<u64> {
     limits
 }
 
-/// A number with all but its two leading digits set to zero.
+/// Returns a number with all but its two leading digits set to zero.
 fn two_digits(number: u64) -> u64 {
     let mut power = 1;
     let mut leading = number;
@@ -53,7 +53,7 @@ fn two_digits(number: u64) -> u64 {
 }
 
 impl RocksdbHistogram {
-    /// An empty one.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         let limits = limits();
         Self {
@@ -78,7 +78,7 @@ impl RocksdbHistogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds all of another's.
+    /// Adds all values of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
@@ -90,17 +90,17 @@ impl RocksdbHistogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Values added.
+    /// Returns the number of values added.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The largest value added.
+    /// Returns the largest value added.
     pub const fn max(&self) -> u64 {
         self.max
     }
 
-    /// The value below which `percent` of all lie, interpolated within its bucket.
+    /// Returns the value below which `percent` of all values are, interpolated within its bucket.
     pub fn percentile(&self, percent: f64) -> f64 {
         let threshold = float(self.count) * (percent / 100.0);
         let mut seen = 0;
@@ -121,7 +121,7 @@ impl RocksdbHistogram {
         float(self.max)
     }
 
-    /// The lower end of a bucket.
+    /// Returns the lower bound of a bucket.
     fn left(&self, bucket: usize) -> u64 {
         if bucket == 0 {
             0
@@ -130,7 +130,7 @@ impl RocksdbHistogram {
         }
     }
 
-    /// The mean of all values.
+    /// Returns the mean of all values.
     #[expect(clippy::cast_precision_loss, reason = "a mean for the eye")]
     pub fn average(&self) -> f64 {
         if self.count == 0 {
@@ -149,7 +149,7 @@ impl RocksdbHistogram {
         variance.max(0.0).sqrt()
     }
 
-    /// RocksDB's text, line by line.
+    /// Returns RocksDB's text, line by line.
     pub fn to_text(&self) -> String {
         let min = if self.count == 0 { 0 } else { self.min };
         let percentile = |percent| self.percentile(percent);
@@ -201,7 +201,7 @@ const fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// One mark for every 5 %.
+/// Returns one mark for every 5 %.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,8 +1,9 @@
-//! Takes one list of workloads through one engine, in order, over one database.
+//! Runs one list of workloads on one engine, in order, over one database.
 //!
 //! For each row: bring the store into the state that the row needs, measure, wait until background
 //! work has ended, read the costs, compare the stored entries with the model, report the result.
-//! Results leave as [`Event`]s at once, so that a crash costs only the row that it happens in.
+//! Results are emitted as [`Event`]s immediately, so that a crash loses only the row in which it
+//! happens.
 
 mod conditions;
 mod contents;
@@ -47,7 +48,7 @@ struct Runner<'r, E: Engine> {
     contents: Contents<'r>,
     costs: Costs<'r>,
     ordinals: Ordinals,
-    /// Why a compaction could not be repeated that an earlier process had done. Later rows would be
+    /// Why a compaction done by an earlier process could not be repeated. Later rows would be
     /// mistaken for rows after `compact`.
     undone: Option<Fault>,
 }
@@ -55,7 +56,7 @@ struct Runner<'r, E: Engine> {
 /// Runs the whole list of a plan.
 ///
 /// # Errors
-/// When the store cannot be opened or closed, or the directory must not be used. Faults of single
+/// If the store cannot be opened or closed, or the directory must not be used. Faults of single
 /// rows are results, not errors.
 pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Fault> {
     let contents = Contents::load(plan, engine.capabilities().stores)?;
@@ -96,7 +97,7 @@ impl<E: Engine> Runner<'_, E> {
         } else {
             Durability::Os
         })?;
-        // A list that continues has printed its head already.
+        // A resumed list has already printed its header.
         self.events.set_silent(plan.resume_at > 0);
         self.events.send(Event::Engine {
             title: self.engine.title().to_owned(),
@@ -107,7 +108,7 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// One entry of the list.
+    /// Runs one entry of the list.
     fn entry(&mut self, index: usize) -> Result<(), Fault> {
         let text = self.plan.benchmarks[index].as_str();
         if text.is_empty() {
@@ -137,7 +138,7 @@ impl<E: Engine> Runner<'_, E> {
             return Ok(());
         }
         if self.events.is_silent() && !workload.touches() && !workload.fresh {
-            // It left no trace; only the seeds of the later rows depend on it.
+            // It changed nothing; only the seeds of the later rows depend on it.
             self.ordinals.count_instance(workload);
             self.ordinals.count_threads(self.plan.threads);
             return Ok(());
@@ -159,7 +160,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// A meta operation that prints.
+    /// Runs a meta operation that prints.
     fn text(&mut self, workload: &Workload) {
         let event = match workload.action {
             Action::HeapProfile => Some(self.heap_profile(workload)),
@@ -190,7 +191,7 @@ impl<E: Engine> Runner<'_, E> {
         Event::Note(format!("heap profile: {}\n", path.display()))
     }
 
-    /// Sets the engine's counters to zero; `None` where it cannot.
+    /// Resets the engine's counters; returns `None` if the engine cannot.
     fn reset_statistics(&self) -> Option<Event> {
         match self.slot.store()?.reset_statistics() {
             Ok(true) => Some(Event::Note(
@@ -201,7 +202,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Prints what `--statistics` asks for, keeps the model and closes the store.
+    /// Prints the output of `--statistics`, saves the model and closes the store.
     fn finish(&mut self) -> Result<(), Fault> {
         if self.plan.statistics {
             let keeps_none = || format!("({} keeps none)", self.engine.name());
@@ -210,7 +211,7 @@ impl<E: Engine> Runner<'_, E> {
             self.events.text(text);
         }
         self.slot.close()?;
-        // Without the note a later run is unverified, nothing worse.
+        // Without the note, a later run is merely unverified.
         if let Err(error) = self.contents.keep() {
             let text = format!("the note next to the database: {error}\n");
             self.events.note(text);

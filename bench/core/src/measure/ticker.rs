@@ -1,11 +1,11 @@
-//! A thread that does something again and again, stopped and joined with its owner.
+//! A thread that calls a function periodically and is stopped and joined when its owner is dropped.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The thread. Dropping this waits for the call under way, and no other follows.
+/// The thread. Dropping it waits for the call in progress; no other call follows.
 #[derive(Debug)]
 pub struct Ticker {
     stop: Option<mpsc::Sender<()>>,
@@ -13,10 +13,10 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Calls `tick` on a thread of this name, each time `period` after the call before has ended.
+    /// Calls `tick` on a thread of this name, each time `period` after the previous call has ended.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// If the thread cannot be started.
     pub fn start(
         name: &str,
         period: Duration,
@@ -40,7 +40,7 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // One that panicked has nothing left to lose.
+            // A panic of the thread is ignored.
             let _ = thread.join();
         }
     }
@@ -54,7 +54,7 @@ mod tests {
     fn it_ticks_until_it_is_dropped() {
         let (sender, receiver) = mpsc::channel();
         let ticker = Ticker::start("test", Duration::from_millis(1), move || {
-            // The receiver is there as long as anybody asks.
+            // The send fails only after the receiver was dropped.
             let _ = sender.send(());
         })
         .expect("a thread");
@@ -62,7 +62,7 @@ mod tests {
             receiver.recv().expect("another tick");
         }
         drop(ticker);
-        // The thread has ended, and its sender with it: what is left can be counted.
+        // The thread has ended and its sender is dropped, so the remaining messages can be counted.
         assert!(receiver.iter().count() < 1_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Wrong answers of a thread or a row: how many there were, and what the first was.
+//! Wrong answers of a thread or a row: their number and a description of the first.
 
 /// Wrong answers; only the first is described.
 #[derive(Clone, Debug, Default)]
@@ -8,14 +8,14 @@ pub struct WrongAnswers {
 }
 
 impl WrongAnswers {
-    /// Adds one.
+    /// Adds a wrong answer.
     #[cold]
     pub fn add(&mut self, describe: impl FnOnce() -> String) {
         self.count += 1;
         self.first.get_or_insert_with(describe);
     }
 
-    /// Adds those of another thread.
+    /// Adds the wrong answers of another thread.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         if self.first.is_none() {
@@ -23,12 +23,12 @@ impl WrongAnswers {
         }
     }
 
-    /// How many there were.
+    /// Returns the number of wrong answers.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// What the first was, if there was one.
+    /// Returns the description of the first wrong answer, if any.
     pub fn first(&self) -> Option<&str> {
         self.first.as_deref()
     }

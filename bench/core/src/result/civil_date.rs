@@ -1,6 +1,6 @@
-//! Seconds since 1970 as year, month and day, in universal time.
+//! Seconds since 1970 as a UTC date and time.
 
-/// A moment as people write it.
+/// A UTC date and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Civil {
     /// Year.
@@ -20,7 +20,7 @@ pub struct Civil {
 }
 
 impl Civil {
-    /// The moment so many seconds after 1970 began.
+    /// Returns the date and time `seconds` seconds after the start of 1970.
     pub fn of(seconds: u64) -> Self {
         let days = seconds / 86_400;
         let leap = |year: u64| {
@@ -44,7 +44,7 @@ impl Civil {
             year,
             month,
             day: rest + 1,
-            // 1970 began on a Thursday.
+            // 1970 started on a Thursday.
             weekday: usize::try_from((days + 4) % 7).unwrap_or(0),
             hour: seconds / 3600 % 24,
             minute: seconds / 60 % 60,

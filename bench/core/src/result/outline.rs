@@ -1,28 +1,28 @@
 //! The outline of a suite, for readers of its results: the second object of `--json`.
 //!
 //! Records name their section. The outline holds the headings of the sections in the order in which
-//! they are shown, what a figure is divided by, and how rounds become one figure. It is followed by
-//! records, and now and then a [`Note`]; the last object is an [`End`].
+//! they are shown, the baselines by which figures are divided, and the aggregation of rounds.
+//! Records and occasional [`Note`]s follow it; the last object is an [`End`].
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How the rounds of a row become one figure.
+/// The aggregation of a row's rounds into one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Aggregate {
-    /// The middle one, or the mean of the two in the middle.
+    /// The middle round, or the mean of the two in the middle.
     #[default]
     Median,
-    /// The lowest and the highest round are left out and the rest averaged. If the suite itself
-    /// says so, the last instance of a workload counts ([`Outline::last_instance_counts`]).
+    /// The mean without the lowest and the highest round. If the suite itself requests this, only
+    /// the last instance of a workload counts ([`Outline::last_instance_counts`]).
     Trimmed,
 }
 
 impl Aggregate {
-    /// The word of the flag.
+    /// Returns the word of the flag.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -30,7 +30,7 @@ impl Aggregate {
         }
     }
 
-    /// What a table calls it.
+    /// Returns its name in a table.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -38,7 +38,8 @@ impl Aggregate {
         }
     }
 
-    /// The figure of some rounds; `None` for no round. Fewer than three rounds are not trimmed.
+    /// Returns the figure of some rounds; `None` if there are none. Fewer than three rounds are not
+    /// trimmed.
     #[expect(clippy::cast_precision_loss, reason = "a handful of rounds")]
     pub fn of(self, values: &[f64]) -> Option<f64> {
         if values.is_empty() {
@@ -68,30 +69,30 @@ pub struct Outline {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// What it is, in a sentence or two.
+    /// A description in a sentence or two.
     pub about: String,
-    /// Entries.
+    /// Number of entries.
     pub num: u64,
     /// Rounds.
     pub rounds: u32,
-    /// How they become one figure.
+    /// The aggregation of rounds.
     pub aggregate: Aggregate,
-    /// Whether `--aggregate` chose between trimming and not where the suite says the other: it says
-    /// how rounds become a figure, not which rows count.
+    /// Whether `--aggregate` overrode the suite's aggregation. The flag determines how rounds
+    /// become a figure, not which rows count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub aggregate_asked: bool,
-    /// Engines in the order of asking, absent ones included.
+    /// Engines in the requested order, including unavailable ones.
     pub engines: Vec<String>,
     /// Directories of `--db`.
     pub directories: Vec<String>,
-    /// Sections in the order of showing.
+    /// Sections in display order.
     pub sections: Vec<Section>,
     /// Variants in addition to the plain settings.
     pub variants: Vec<Named>,
-    /// Rows that have fewer rounds than the others by the suite itself.
+    /// Rows for which the suite itself specifies fewer rounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fewer_rounds: Vec<FewerRounds>,
-    /// What determines its figures. Absent in files that older versions wrote.
+    /// The settings that determine its figures. Absent in files written by older versions.
     #[serde(rename = "decided", skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
 }
@@ -100,13 +101,14 @@ impl Outline {
     /// The word in `kind`.
     pub const KIND: &'static str = "suite";
 
-    /// Whether of a workload that a section runs several times the last instance alone counts.
+    /// Returns whether only the last instance counts of a workload that a section runs several
+    /// times.
     pub fn last_instance_counts(&self) -> bool {
         (self.aggregate == Aggregate::Trimmed) != self.aggregate_asked
     }
 }
 
-/// Rounds of one section over one data set, if fewer than the suite's.
+/// Number of rounds of one section over one data set, if fewer than the suite's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FewerRounds {
@@ -124,13 +126,13 @@ pub struct FewerRounds {
 pub struct Section {
     /// Its name, which is also in each record.
     pub name: String,
-    /// The chapter it begins or continues.
+    /// The chapter that it starts or continues.
     pub chapter: String,
-    /// Its heading inside the chapter; sections that follow each other may share one.
+    /// Its heading within the chapter; consecutive sections may share one.
     pub heading: String,
-    /// The caption of its table, where a heading has several tables.
+    /// The caption of its table, if a heading has several tables.
     pub table: String,
-    /// What is special about it.
+    /// A description of the section's peculiarities.
     pub about: String,
     /// The section whose first workload this one's figures are divided by.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,26 +145,26 @@ pub struct Section {
 pub struct Named {
     /// Its name, which is also in each record.
     pub name: String,
-    /// What it is.
+    /// A description.
     pub about: String,
 }
 
-/// What determines the figures of a suite apart from its outline, resolved from suite and flags: a
-/// run that was stopped resumes only if none of it has changed.
+/// The settings, apart from its outline, that determine the figures of a suite, resolved from suite
+/// and flags. A stopped run resumes only if none of them has changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fingerprint {
-    /// What is the same for every process, by name.
+    /// The settings that are the same for every process, by name.
     pub everywhere: Settings,
-    /// The rest, for each database by name: one for each process that works on it.
+    /// The other settings, by database name: one set for each process that uses the database.
     pub jobs: BTreeMap<String, Vec<Settings>>,
 }
 
 /// Settings by name.
 pub type Settings = BTreeMap<String, Value>;
 
-/// The last line of a suite, written when everything has run. Without it the run was stopped, or
-/// still goes on.
+/// The last line of a suite, written when everything has run. Without it the run was stopped or is
+/// still in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "end")]
 pub struct End {
@@ -175,13 +177,14 @@ impl End {
     pub const KIND: &'static str = "end";
 }
 
-/// Something that a report must mention: that a run was resumed, that rounds were left out.
+/// A fact that a report must mention, for example that a run was resumed or that rounds were
+/// skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "note")]
 pub struct Note {
-    /// What.
+    /// The text of the note.
     pub text: String,
-    /// The same in a form that a later process can use when it resumes the run.
+    /// The fact in a form that a later process can use to resume the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<Fact>,
 }
@@ -190,20 +193,20 @@ pub struct Note {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
-    /// It was stopped and resumed.
+    /// The run was stopped and resumed.
     Resumed,
-    /// This engine was not there, and why.
+    /// An engine was not available.
     Absent {
         /// Its name.
         engine: String,
         /// Why.
         reason: String,
     },
-    /// The rounds from this one on were left out.
+    /// The rounds from this one on were skipped.
     Rounds(u32),
-    /// The pass that times each operation was left out.
+    /// The pass that times each operation was skipped.
     Latency,
-    /// A process was lost after all its rows had been reported.
+    /// A process died after all its rows had been reported.
     Lost,
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// Prints results. A reader that went away (`| head`) ends the program quietly.
+/// Prints results. A closed pipe (`| head`) ends the program quietly.
 pub fn print(text: &str) {
     let mut stdout = io::stdout().lock();
     let printed = stdout.write_all(text.as_bytes());
@@ -17,21 +17,21 @@ pub fn print(text: &str) {
 
 /// Prints something that is not a result.
 pub fn notify(text: &str) {
-    // Without a stderr nobody reads it.
+    // Errors are ignored: without stderr there is no reader.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// A file with one JSON object a line, flushed after each; or none.
+/// An optional file with one JSON object per line, flushed after each.
 #[derive(Debug)]
 pub struct JsonLines {
     file: Option<File>,
 }
 
 impl JsonLines {
-    /// Creates the file `--json` names.
+    /// Creates the file named by `--json`.
     ///
     /// # Errors
-    /// A sentence that names flag and path.
+    /// An error message that names the flag and the path.
     pub fn create(path: Option<&Path>) -> Result<Self, String> {
         let create = |path: &Path| {
             File::create(path).map_err(|error| format!("--json={}: {error}", path.display()))
@@ -44,7 +44,7 @@ impl JsonLines {
     /// Adds one object.
     ///
     /// # Errors
-    /// As the system reports it.
+    /// As reported by the system.
     pub fn line(&mut self, object: &impl Serialize) -> Result<(), String> {
         let Some(file) = &mut self.file else {
             return Ok(());

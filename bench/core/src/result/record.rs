@@ -1,20 +1,20 @@
 //! One line of `--json`: the measured values of a row.
 //!
-//! Numbers are bytes and nanoseconds. A field that is `None` is left out of the line.
+//! Sizes are in bytes and times in nanoseconds. A field that is `None` is omitted from the line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a row ended.
+/// The status of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Measured, and every answer that could be judged was right.
+    /// Measured, and every answer that could be checked was correct.
     #[default]
     Ok,
-    /// Not run; the reason says why.
+    /// Not run; the reason is given.
     Skipped,
-    /// Wrong, or ended by an error, a signal or its time limit.
+    /// Returned wrong answers, or ended by an error, a signal or its time limit.
     Failed,
 }
 
@@ -24,7 +24,7 @@ pub enum Status {
 pub struct Record {
     /// Engine.
     pub engine: String,
-    /// What the library reports.
+    /// The version that the library reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_version: Option<String>,
     /// Suite the row belongs to.
@@ -50,9 +50,9 @@ pub struct Record {
     /// reading the clock costs time. Rows without this field have rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<String>,
-    /// How it ended.
+    /// The status.
     pub status: Status,
-    /// Why, when not ok.
+    /// The reason, if the status is not ok.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// `none`, `os`, `sync` or `below_os`.
@@ -73,28 +73,28 @@ pub struct Record {
     /// The engine's memory setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Bytes of a key.
+    /// Key size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_bytes: Option<u64>,
-    /// Bytes of a value.
+    /// Value size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_bytes: Option<u64>,
-    /// Threads that were measured.
+    /// Number of measured threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Operations of all measured threads.
+    /// Number of operations of all measured threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops: Option<u64>,
     /// Bytes counted in the MB/s of the result line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Raw key and value bytes the row wrote.
+    /// Raw key and value bytes that the row wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_bytes: Option<u64>,
-    /// Keys found.
+    /// Number of keys found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<u64>,
-    /// From the first thread's start to the last one's end.
+    /// Time from the first thread's start to the last one's end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ns: Option<u64>,
     /// CPU time of the process in user mode, including background work until idle.
@@ -103,13 +103,13 @@ pub struct Record {
     /// CPU time of the process in the kernel, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_sys_ns: Option<u64>,
-    /// From the end of the row until background work had ended.
+    /// Time from the end of the row until background work had ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settle_ns: Option<u64>,
     /// Bytes allocated in the directory when idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
-    /// Raw bytes of the keys and values that are live then, according to the model.
+    /// Raw bytes of the keys and values that are live when idle, according to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
     /// Bytes that the kernel counts as written by the process until idle.
@@ -121,49 +121,48 @@ pub struct Record {
     /// Cache flushes that reached the device during the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fsyncs: Option<u64>,
-    /// Highest anonymous resident memory seen, the harness's own included.
+    /// Peak anonymous resident memory, including the harness's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anon_rss_peak: Option<u64>,
-    /// What of it the harness held before the store was opened.
+    /// The part of `anon_rss_peak` that the harness used before the store was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anon_rss_base: Option<u64>,
-    /// Highest resident memory seen that maps files: tables, a log, a whole database, and the
-    /// program itself.
+    /// Peak file-backed resident memory: tables, a log, a whole database, and the program itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mapped_rss_peak: Option<u64>,
     /// Bytes of the directory's files in the page cache at the end of the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache_bytes: Option<u64>,
-    /// Half of the operations took at most this.
+    /// The median latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
-    /// 90 %.
+    /// The 90th percentile of latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
-    /// 99 %.
+    /// The 99th percentile of latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
-    /// 99.9 %.
+    /// The 99.9th percentile of latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<u64>,
-    /// 99.99 %.
+    /// The 99.99th percentile of latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p9999_ns: Option<u64>,
-    /// The longest.
+    /// The maximum latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
-    /// Operations in each second of the row, the last second not whole.
+    /// Operations in each second of the row; the last second is incomplete.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<u64>,
     /// Operations of the concurrent writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
-    /// Whether each merge of the row was a read and a put because the engine has no merge: more
-    /// work than for an engine that writes the operand and leaves the rest to reads and
+    /// Whether each merge of the row was a read and a put because the engine has no merge. That is
+    /// more work than for an engine that writes the operand and leaves the rest to reads and
     /// compactions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
-    /// What the running thread count is added to.
+    /// The base to which the running thread count is added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
     /// The engine's settings in effect.
@@ -172,7 +171,7 @@ pub struct Record {
     /// File system of the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
-    /// Seconds since 1970 when the row began.
+    /// Start time of the row in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<u64>,
 }
@@ -233,21 +232,21 @@ impl Record {
         "started_at",
     ];
 
-    /// One line of `--csv`, without its end: numbers as they are, texts in quotes where they need
-    /// them, options as `name=value` and intervals as numbers with blanks between, nothing for what
-    /// was not measured.
+    /// Returns one line of `--csv` without its line ending. Strings are quoted where necessary,
+    /// options are written as `name=value`, intervals are separated by spaces, and values that were
+    /// not measured are empty.
     pub fn to_csv(&self) -> String {
         let object = serde_json::to_value(self).unwrap_or_default();
         let cells = Self::FIELDS.iter().map(|name| csv_cell(&object[name]));
         cells.collect::<Vec<_>>().join(",")
     }
 
-    /// Operations a second, where it was measured.
+    /// Returns the operations per second, if measured.
     pub fn rate(&self) -> Option<f64> {
         self.a_second(self.ops?)
     }
 
-    /// Operations a second of the writer that runs as long as the measured readers.
+    /// Returns the operations per second of the writer that runs as long as the measured readers.
     pub fn writer_rate(&self) -> Option<f64> {
         self.a_second(self.writer_ops?)
     }
@@ -262,7 +261,7 @@ impl Record {
     }
 }
 
-/// A value as a cell.
+/// Returns a value as a CSV cell.
 fn csv_cell(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),

@@ -1,5 +1,5 @@
-//! The lines LevelDB's program prints, character for character, or with `--format=rocksdb`
-//! RocksDB's.
+//! The lines that LevelDB's program prints, character for character, or RocksDB's with
+//! `--format=rocksdb`.
 
 mod parts;
 mod rocksdb;
@@ -12,7 +12,7 @@ use parts::{MIB, end_header};
 
 pub use parts::Outcome;
 
-/// The header on stdout, up to and including its rule.
+/// Returns the header on stdout, up to and including its rule.
 pub fn header(plan: &Plan) -> String {
     match plan.format {
         Format::LevelDb => leveldb_header(plan),
@@ -48,7 +48,7 @@ fn leveldb_header(plan: &Plan) -> String {
     text
 }
 
-/// The result line, without its end.
+/// Returns the result line, without its line ending.
 pub fn result(format: Format, name: &str, outcome: &Outcome) -> String {
     match format {
         Format::LevelDb => leveldb_result(name, outcome),
@@ -61,7 +61,7 @@ pub fn result(format: Format, name: &str, outcome: &Outcome) -> String {
     reason = "shown with three decimals at most"
 )]
 fn leveldb_result(name: &str, outcome: &Outcome) -> String {
-    // LevelDB pretends at least one operation was done.
+    // LevelDB counts at least one operation.
     let micros = outcome.thread_seconds * 1e6 / outcome.ops.max(1) as f64;
     let mut line = format!("{name:<12} : {micros:11.3} micros/op;");
     if outcome.bytes > 0 {
@@ -76,20 +76,20 @@ fn leveldb_result(name: &str, outcome: &Outcome) -> String {
     line
 }
 
-/// The line of a row that was not run.
+/// Returns the line of a row that was not run.
 pub fn skipped(name: &str, reason: &str) -> String {
     format!("{name:<12} : skipped ({reason})")
 }
 
-/// The line of a row that was run and cannot be believed.
+/// Returns the line of a row that was run but failed.
 pub fn failed(name: &str, reason: &str) -> String {
     format!("{name:<12} : failed ({reason})")
 }
 
-/// RocksDB's line over the runs of a repeated workload so far; nothing for a single run.
+/// Returns RocksDB's line over the runs of a repeated workload so far; empty for a single run.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "whole operations a second, as RocksDB shows them"
+    reason = "whole operations per second, as RocksDB shows them"
 )]
 pub fn combined(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     let runs = ops.len();
@@ -109,10 +109,10 @@ pub fn combined(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     line
 }
 
-/// RocksDB's lines over all runs; nothing for a single run.
+/// Returns RocksDB's lines over all runs; empty for a single run.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "whole operations a second, as RocksDB shows them"
+    reason = "whole operations per second, as RocksDB shows them"
 )]
 pub fn combined_at_the_end(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     let runs = ops.len();
@@ -138,10 +138,10 @@ pub fn combined_at_the_end(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     text
 }
 
-/// RocksDB's line of `--confidence_interval_only`; nothing for a single run.
+/// Returns RocksDB's line of `--confidence_interval_only`; empty for a single run.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "whole operations a second, as RocksDB shows them"
+    reason = "whole operations per second, as RocksDB shows them"
 )]
 pub fn interval(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     let runs = ops.len();
@@ -168,7 +168,7 @@ pub fn interval(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     line
 }
 
-/// Mean, and half of the 95 % confidence interval of a normal distribution.
+/// Returns the mean and half of the 95 % confidence interval of a normal distribution.
 #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
 fn mean_and_interval(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
@@ -180,7 +180,7 @@ fn mean_and_interval(values: &[f64]) -> (f64, f64) {
     (mean, 1.96 * (squares / (count - 1.0)).sqrt() / count.sqrt())
 }
 
-/// The middle value, or the mean of the two in the middle.
+/// Returns the middle value, or the mean of the two in the middle.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Several measurements of one thing, as one figure and how far they lie apart.
+//! Several measurements of one quantity, as one figure and its spread.
 
 use serde::Serialize;
 
@@ -13,12 +13,12 @@ pub struct Spread {
     pub middle: f64,
     /// Highest.
     pub high: f64,
-    /// How many there were.
+    /// Number of rounds.
     pub rounds: usize,
 }
 
 impl Spread {
-    /// Of all finite values; `None` without any.
+    /// Returns the spread of all finite values; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>, aggregate: Aggregate) -> Option<Self> {
         let mut sorted: Vec<f64> = values
             .into_iter()
@@ -33,7 +33,7 @@ impl Spread {
         })
     }
 
-    /// Of rates, the same as times.
+    /// Converts a spread of rates to one of times.
     #[must_use]
     pub fn times(&self) -> Self {
         Self {
@@ -44,13 +44,14 @@ impl Spread {
         }
     }
 
-    /// How far the farther end lies from the middle, as a part of it; `None` of one round.
+    /// Returns the distance of the farther end from the middle, relative to the middle; `None` for
+    /// one round.
     pub fn width(&self) -> Option<f64> {
         let far = (self.high - self.middle).max(self.middle - self.low);
         (self.rounds > 1 && self.middle > 0.0).then(|| far / self.middle)
     }
 
-    /// The width as text: `±3%`; from ten times the figure on `±12x`.
+    /// Returns the width as text: `±3%`, or `±12x` from ten times the figure.
     pub fn width_text(&self) -> Option<String> {
         self.width().map(|width| match width {
             ..10.0 => format!("\u{b1}{:.0}%", 100.0 * width),
@@ -58,18 +59,18 @@ impl Spread {
         })
     }
 
-    /// Whether a round is more than a tenth away from the middle: the row is short, or the machine
-    /// was busy.
+    /// Returns whether a round differs from the middle by more than a tenth: the row is short, or
+    /// the machine was busy.
     pub fn is_wide(&self) -> bool {
         self.width().is_some_and(|width| width > 0.1)
     }
 
-    /// Whether it is ahead of the other: by every round, or by the only one.
+    /// Returns whether every round is ahead of every round of the other.
     pub fn beats(&self, other: &Self) -> bool {
         !self.ties(other) && self.middle > other.middle
     }
 
-    /// Whether the two cannot be told apart: some round of one lies within the other.
+    /// Returns whether the two cannot be distinguished: their ranges overlap.
     pub fn ties(&self, other: &Self) -> bool {
         self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high
     }

@@ -1,22 +1,23 @@
-//! Whether a figure is ahead of others, ties with one of them or is behind one: one decision for
-//! the table in the terminal and for the report.
+//! The standing of a figure: ahead of others, tied with one or behind one. The table in the
+//! terminal and the report share this decision.
 
 use crate::result::spread::Spread;
 
-/// How a figure stands among others.
+/// The standing of a figure among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing<P> {
-    /// Every round of it lies above all rounds of all others.
+    /// Every round is above all rounds of all others.
     Ahead,
-    /// No other has all its rounds above this one's, but at least one has some among them: the
-    /// named one, with the highest middle of those.
+    /// No other figure has all its rounds above this one's, but at least one overlaps; this is the
+    /// overlapping one with the highest middle.
     Tied(P),
-    /// Every round of this one lies above its own; of several such the one with the highest middle.
+    /// Every round of another figure is above its own; of several such figures, this is the one
+    /// with the highest middle.
     Behind(P),
 }
 
 impl<P> Standing<P> {
-    /// The word for it.
+    /// Returns the word for the standing.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Ahead => "ahead",
@@ -26,11 +27,11 @@ impl<P> Standing<P> {
     }
 }
 
-/// How a figure stands among others; `None` without others.
+/// Returns the standing of a figure among others; `None` without others.
 ///
-/// The one with the highest middle does not decide alone: its rounds may lie so far apart that it
-/// ties, while another one is ahead in every round; and one with a lower middle may reach as high
-/// as ours.
+/// The figure with the highest middle does not decide alone: its rounds may be so widely spread
+/// that it ties while another is ahead in every round, and one with a lower middle may overlap
+/// ours.
 pub fn standing<P>(
     own: &Spread,
     others: impl IntoIterator<Item = (P, Spread)>,

@@ -1,7 +1,7 @@
 //! Every workload by name, as data: what it does, whether it starts from an empty store, how many
 //! operations it counts and how large its values are.
 //!
-//! Where LevelDB's program and the words of its own help differ, the words rule: synchronous rows
+//! Where LevelDB's program and its own help text differ, the help text applies: synchronous rows
 //! run N/100.
 
 use crate::workload::definition::{Action, Beside, Mix, Order, Target, Workload};
@@ -27,8 +27,8 @@ const NO_MIX: Mix = Mix {
     latest: false,
 };
 
-/// The mixes of "Benchmarking Cloud Serving Systems with YCSB" (Cooper et al., 2010), table 2, and
-/// F of the program that came with it.
+/// The mixes from "Benchmarking Cloud Serving Systems with YCSB" (Cooper et al., 2010), table 2,
+/// and mix F from the program published with it.
 const YCSB_A: Mix = Mix {
     read: 50,
     update: 50,
@@ -299,7 +299,7 @@ pub const CATALOG: &[Workload] = &[
     ),
 ];
 
-/// The workload of this name.
+/// Returns the workload with this name.
 pub fn named(name: &str) -> Option<&'static Workload> {
     CATALOG.iter().find(|workload| workload.name == name)
 }

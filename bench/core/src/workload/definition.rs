@@ -1,11 +1,11 @@
 //! The definition of a workload: what it does, to which keys, with which values.
 
-/// Where the keys of a row come from.
+/// The order in which a row takes its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// 0, 1, 2, ...
     Sequential,
-    /// Drawn from all keys, with replacement unless `--shuffle` is set.
+    /// Keys drawn from all keys, with replacement unless `--shuffle` is set.
     Random,
     /// Every key once, in random order.
     Unique,
@@ -16,25 +16,25 @@ pub enum Order {
 pub enum Target {
     /// Any key.
     All,
-    /// A key that the store holds. After the rows named 100K, which store a thousandth of all keys,
-    /// a key drawn from all is hardly ever present.
+    /// A key that is present in the store. After the rows named 100K, which store a thousandth of
+    /// all keys, a key drawn from all keys is rarely present.
     Stored,
-    /// One of the first hundredth.
+    /// One of the first 1% of keys.
     Hot,
-    /// A key without its last digit, which never exists.
+    /// A key without its last digit, which is never present.
     Missing,
 }
 
-/// What the extra thread of a row does while the others read.
+/// The operation of a row's extra thread while the others read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// It puts.
+    /// Puts.
     Put,
-    /// It merges.
+    /// Merges.
     Merge,
 }
 
-/// The operations of a YCSB workload in hundredths.
+/// The operations of a YCSB workload in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mix {
     /// Point reads.
@@ -47,11 +47,11 @@ pub struct Mix {
     pub scan: u32,
     /// Reads followed by a write of the same key.
     pub modify: u32,
-    /// Whether the newest records are read most; else a few of all.
+    /// Whether the newest records are read most; otherwise, a few records spread over all.
     pub latest: bool,
 }
 
-/// What a row does.
+/// The action of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Puts.
@@ -67,7 +67,7 @@ pub enum Action {
     Get(Target),
     /// Point reads of several keys at once.
     MultiGet,
-    /// A new cursor and a seek each.
+    /// A new cursor for each seek.
     Seek,
     /// Seeks forward on one cursor, in small steps.
     SeekOrdered,
@@ -77,7 +77,7 @@ pub enum Action {
     ReadWrite,
     /// Merges.
     Merge,
-    /// Reads and merges; `--mergereadpercent` of a hundred are merges.
+    /// Reads and merges; `--mergereadpercent` percent are merges.
     ReadMerge,
     /// Point reads with one concurrent writer.
     GetBeside(Beside),
@@ -85,32 +85,32 @@ pub enum Action {
     SeekBeside(Beside),
     /// A workload of the Yahoo! Cloud Serving Benchmark.
     Ycsb(Mix),
-    /// Closing and opening.
+    /// Closing and reopening the store.
     Open,
-    /// A manual compaction of everything.
+    /// A manual compaction of the whole store.
     Compact,
-    /// The contents of memory moved to tables or pages.
+    /// A flush of memory to tables or pages.
     Flush,
     /// Waiting for background work.
     Wait,
-    /// Every entry compared with what was written.
+    /// A comparison of every entry with what was written.
     Verify,
     /// Checksums of 4 KiB, without a store.
     Crc32c,
     /// Atomic loads, without a store.
     AcquireLoad,
-    /// A codec of the system over one block, without a store.
+    /// A compression codec over one block, without a store.
     Codec {
         /// `snappy`, `lz4` or `zstd`.
         codec: &'static str,
-        /// Decoding instead of encoding.
+        /// Whether to decode instead of encode.
         decode: bool,
     },
-    /// A text of the engine.
+    /// A property printed by the engine.
     Property(&'static str),
-    /// A dump of the heap.
+    /// A heap profile.
     HeapProfile,
-    /// The engine's counters set to zero.
+    /// A reset of the engine's counters.
     ResetStats,
 }
 
@@ -123,10 +123,10 @@ pub enum Values {
     Large,
 }
 
-/// Bytes of a value of the rows named 100K.
+/// Value size in bytes of the rows named 100K.
 pub const LARGE_VALUE_BYTES: usize = 100_000;
 
-/// Entries of one batch in the rows named batch.
+/// Number of entries per batch in the rows named batch.
 pub const BATCH_ENTRIES: u64 = 1000;
 
 /// One row of the catalogue.
@@ -134,24 +134,24 @@ pub const BATCH_ENTRIES: u64 = 1000;
 pub struct Workload {
     /// The name in `--benchmarks`.
     pub name: &'static str,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// Whether it starts from an empty store.
+    /// Whether the row starts from an empty store.
     pub fresh: bool,
-    /// N divided by this is the number of operations.
+    /// The divisor that turns N into the number of operations.
     pub divisor: u64,
-    /// Entries of each write.
+    /// Number of entries per write.
     pub batch: u64,
-    /// Whether each write must survive loss of power.
+    /// Whether each write must survive a power loss.
     pub sync: bool,
-    /// The values.
+    /// The values that the row writes.
     pub values: Values,
-    /// What it is, for `--help`.
+    /// The description for `--help`.
     pub help: &'static str,
 }
 
 impl Workload {
-    /// Whether the contents of the store may differ afterwards.
+    /// Returns whether the row may change the contents of the store.
     pub const fn changes(&self) -> bool {
         matches!(
             self.action,
@@ -167,23 +167,22 @@ impl Workload {
         )
     }
 
-    /// Whether later rows may find another store than this one found: other contents, or the same
-    /// contents laid out anew.
+    /// Returns whether the row may change the store for later rows: its contents, or their layout.
     pub const fn touches(&self) -> bool {
         self.changes() || matches!(self.action, Action::Compact | Action::Flush)
     }
 
-    /// Whether it only looks for stored entries.
+    /// Returns whether the row only reads stored entries.
     pub const fn only_reads(&self) -> bool {
         !self.changes() && !self.is_event() && !self.is_text() && !self.is_engineless()
     }
 
-    /// Whether it adds keys beyond `--num`.
+    /// Returns whether the row adds keys beyond `--num`.
     pub const fn inserts(&self) -> bool {
         matches!(self.action, Action::Ycsb(mix) if mix.insert > 0)
     }
 
-    /// What RocksDB's program calls one operation, in the title of a histogram.
+    /// Returns RocksDB's name for one operation, as used in the title of a histogram.
     pub const fn operation(&self) -> &'static str {
         match self.action {
             Action::Fill(_) => "write",
@@ -201,7 +200,7 @@ impl Workload {
         }
     }
 
-    /// Whether it is a single event, reported as a time, and not many operations.
+    /// Returns whether the row is a single event, reported as a time, rather than many operations.
     pub const fn is_event(&self) -> bool {
         matches!(
             self.action,
@@ -209,7 +208,7 @@ impl Workload {
         )
     }
 
-    /// Whether it prints something instead of measuring.
+    /// Returns whether the row prints something instead of measuring.
     pub const fn is_text(&self) -> bool {
         matches!(
             self.action,
@@ -217,7 +216,7 @@ impl Workload {
         )
     }
 
-    /// Whether it does not involve the engine.
+    /// Returns whether the row does not involve the engine.
     pub const fn is_engineless(&self) -> bool {
         matches!(
             self.action,
@@ -225,7 +224,7 @@ impl Workload {
         )
     }
 
-    /// A row of N operations over the existing contents.
+    /// Creates a row of N operations over the existing contents.
     pub(crate) const fn new(name: &'static str, action: Action, help: &'static str) -> Self {
         Self {
             name,
@@ -239,7 +238,7 @@ impl Workload {
         }
     }
 
-    /// The same from an empty store.
+    /// Makes the row start from an empty store.
     pub(crate) const fn fresh(self) -> Self {
         Self {
             fresh: true,
@@ -247,7 +246,7 @@ impl Workload {
         }
     }
 
-    /// The same, a thousand entries in each write.
+    /// Makes each write a batch of a thousand entries.
     pub(crate) const fn batch(self) -> Self {
         Self {
             batch: BATCH_ENTRIES,
@@ -255,7 +254,7 @@ impl Workload {
         }
     }
 
-    /// The same, N/100 writes that survive loss of power.
+    /// Makes the row N/100 writes that survive a power loss.
     pub(crate) const fn sync(self) -> Self {
         Self {
             sync: true,
@@ -264,7 +263,7 @@ impl Workload {
         }
     }
 
-    /// The same, N/1000 values of 100,000 bytes.
+    /// Makes the row write N/1000 values of 100,000 bytes.
     pub(crate) const fn large(self) -> Self {
         Self {
             values: Values::Large,
@@ -273,7 +272,7 @@ impl Workload {
         }
     }
 
-    /// The same with fewer operations.
+    /// Divides the number of operations.
     pub(crate) const fn divided(self, divisor: u64) -> Self {
         Self { divisor, ..self }
     }

@@ -1,8 +1,8 @@
-//! Draws the next key index of a thread.
+//! Sources of a thread's key indexes.
 //!
-//! LevelDB's and RocksDB's programs draw with replacement, each with a generator of its own: about
-//! 37 % of the keys are never drawn in as many draws as there are keys. `--shuffle` takes each
-//! once; `--distribution` draws some far more often than others.
+//! LevelDB's and RocksDB's programs draw with replacement, each with its own generator: about 37 %
+//! of the keys are never drawn in as many draws as there are keys. `--shuffle` takes each key once;
+//! `--distribution` draws some keys far more often than others.
 
 mod zipf;
 
@@ -21,33 +21,34 @@ pub enum Draws {
     Lehmer(u32),
     /// RocksDB's draws below a bound.
     Mersenne {
-        /// A generator of its own: the other one serves for choices between operations.
+        /// A separate generator: the other one chooses between operations.
         generator: Box<Mersenne>,
         /// The bound.
         range: u64,
     },
-    /// Each index once, then again.
+    /// Each index once, then from the start again.
     Listed {
         /// The order.
         list: Vec<u32>,
-        /// The place of the next.
+        /// The position of the next index.
         next: usize,
     },
-    /// Indexes of a list, at places that are drawn.
+    /// Indexes of a list, at drawn positions.
     Among {
         /// The indexes.
         list: Vec<u32>,
-        /// Of the places.
+        /// The source of the positions.
         places: Box<Self>,
     },
-    /// A few far more often, wherever they are.
+    /// A few indexes far more often, scattered over the range.
     Zipfian(Zipf),
-    /// The last far more often.
+    /// The last indexes far more often.
     Latest(Zipf),
 }
 
 impl Draws {
-    /// The source for an order over `range` keys; `--shuffle` lists instead of drawing.
+    /// Creates the source for an order over `range` keys; with `--shuffle` it is a list instead of
+    /// draws.
     pub fn new(plan: &Plan, order: Order, range: u64, seed: u32, random: &mut Random) -> Self {
         let bound = u32::try_from(range.max(1)).unwrap_or(u32::MAX);
         match order {
@@ -61,7 +62,7 @@ impl Draws {
         }
     }
 
-    /// Draws with replacement.
+    /// Creates a source of draws with replacement.
     pub fn drawn(keys: Keys, distribution: Distribution, range: u64, seed: u32) -> Self {
         let range = range.max(1);
         match (distribution, keys) {
@@ -77,7 +78,7 @@ impl Draws {
         }
     }
 
-    /// Draws of a list, as [`Draws::new`] draws of as many keys.
+    /// Creates a source over a list, like [`Draws::new`] over the same number of keys.
     pub fn among(list: Vec<u32>, plan: &Plan, seed: u32, random: &mut Random) -> Self {
         let places = Self::new(plan, Order::Random, list.len() as u64, seed, random);
         let places = Box::new(places);
@@ -91,7 +92,7 @@ impl Draws {
         }
     }
 
-    /// The next index.
+    /// Returns the next index.
     #[inline]
     pub fn next(&mut self, random: &mut Random) -> u64 {
         match self {
@@ -101,7 +102,7 @@ impl Draws {
                 *next - 1
             }
             Self::Mersenne { generator, range } => {
-                // RocksDB's program draws one number to choose among databases before each key.
+                // RocksDB's program draws one number to choose a database before each key.
                 generator.next();
                 generator.next() % *range
             }
@@ -124,7 +125,7 @@ impl Draws {
     }
 }
 
-/// All of `0 .. range` in random order (Fisher and Yates).
+/// Returns the numbers `0 .. range` in random order (Fisher and Yates).
 fn permutation(range: u32, random: &mut Random) -> Vec<u32> {
     let mut list: Vec<u32> = (0..range).collect();
     for last in (1..range).rev() {
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn draws_are_levels_first_thread() {
-        // Seed 1000 + 1, remainders by a million, computed from the generator's definition.
+        // Seed 1000 + 1, remainders modulo one million, computed from the generator's definition.
         assert_eq!(
             draws(|_| {}, 8),
             [

@@ -1,30 +1,30 @@
-//! What an acknowledged write survives: as requested, and as provided.
+//! The failures that an acknowledged write survives, as requested and as provided.
 
-/// What a write is asked to survive when the call has returned.
+/// The failures that a write is requested to survive once the call has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Handed to the operating system: survives the death of the process.
+    /// Written to the operating system: survives a crash of the process.
     Os,
-    /// On the medium: survives loss of power.
+    /// On the storage medium: survives a power loss.
     Sync,
 }
 
-/// What a write really survives, which for some engines is less than requested.
+/// The failures that a write actually survives, which for some engines is less than requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Survival {
-    /// Nothing is kept at all.
+    /// Nothing is stored at all.
     None,
-    /// Held in the process: its death may take acknowledged writes with it. Such rows are shown and
-    /// not ranked.
+    /// Buffered in the process: a crash of the process may lose acknowledged writes. Such rows are
+    /// shown but not ranked.
     BelowOs,
-    /// The death of the process.
+    /// A crash of the process.
     Os,
-    /// Loss of power.
+    /// A power loss.
     Sync,
 }
 
 impl Survival {
-    /// The word of the result record.
+    /// Returns the word used in the result record.
     pub const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -34,7 +34,7 @@ impl Survival {
         }
     }
 
-    /// The word of rows that are not ranked because of it.
+    /// The word for rows that are not ranked because of weaker durability.
     pub const BELOW_OS: &'static str = "below_os";
 }
 

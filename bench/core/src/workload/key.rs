@@ -1,12 +1,12 @@
-//! Keys: how the index of an entry becomes its key, and back.
+//! Keys: the mapping between the index of an entry and its key.
 //!
 //! LevelDB's keys are an optional run of `a`, then 16 decimal digits. Its program formats them with
-//! `snprintf`, which would dominate the cost of a fast engine. Here the digits are made eight at a
-//! time in one register, and a key that follows the one before is incremented: in the same way for
-//! every engine. RocksDB's keys are the index as eight big-endian bytes, padded with `0`. The keys
-//! of a data file are its own, sorted.
+//! `snprintf`, which would dominate the cost of a fast engine. Here the digits are computed eight
+//! at a time in one register, and a key that follows the previous one is incremented, in the same
+//! way for every engine. RocksDB's keys are the index as eight big-endian bytes, padded with `0`. A
+//! data file provides its own keys, which are sorted.
 //!
-//! Invariant: of two keys of one layout the one with the smaller index sorts first.
+//! Invariant: of two keys of one layout, the one with the smaller index sorts first.
 
 mod file_keys;
 
@@ -15,26 +15,26 @@ use std::sync::Arc;
 
 pub use file_keys::KeyList;
 
-/// Digits of every key.
+/// Number of digits of every key.
 pub const DIGITS: usize = 16;
 
-/// Longest key prefix that `--key_prefix` may ask for, as LevelDB's buffer of 1024 bytes allows.
+/// Maximum length of `--key_prefix`, limited by LevelDB's buffer of 1024 bytes.
 pub const PREFIX_MAX: usize = 1000;
 
-/// Bytes of RocksDB's keys that hold the index.
+/// Number of bytes of RocksDB's keys that contain the index.
 const INDEX_BYTES: usize = 8;
 
-/// How an index becomes a key.
+/// The layout of keys made from indexes.
 #[derive(Clone, Debug)]
 pub enum Layout {
-    /// LevelDB's: this many bytes `a`, then 16 digits.
+    /// LevelDB's layout: `prefix` bytes `a`, then 16 digits.
     Decimal {
-        /// Bytes before the digits.
+        /// Number of bytes before the digits.
         prefix: usize,
     },
-    /// RocksDB's: the index, greatest byte first, then `0` up to this length.
+    /// RocksDB's layout: the big-endian index, then `0` up to the key length.
     BigEndian {
-        /// Bytes of a key, at least 8.
+        /// Key size in bytes, at least 8.
         bytes: usize,
     },
     /// The keys of a data file.
@@ -42,10 +42,11 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// A key that can be set to any index.
+    /// Returns a key that can be set to any index.
     ///
     /// # Panics
-    /// When a prefix is above [`PREFIX_MAX`] or a length below eight; the flag parser refuses both.
+    /// If the prefix is longer than [`PREFIX_MAX`] or the key shorter than eight bytes; the flag
+    /// parser rejects both.
     pub fn buffer(&self) -> KeyBuffer {
         let bytes = match self {
             Self::Decimal { prefix } => {
@@ -72,7 +73,7 @@ impl Layout {
         }
     }
 
-    /// The index a key was made from, or `None` for any other bytes.
+    /// Returns the index that a key was made from, or `None` for any other bytes.
     pub fn index_of(&self, key: &[u8]) -> Option<u64> {
         match self {
             Self::Decimal { prefix } => parse(key, *prefix),
@@ -85,7 +86,7 @@ impl Layout {
         }
     }
 
-    /// Keys there can be, where that is limited.
+    /// Returns the maximum number of keys, if it is limited.
     pub fn limit(&self) -> Option<u64> {
         match self {
             Self::Listed(list) => Some(list.len() as u64),
@@ -93,7 +94,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of the key of `index`.
+    /// Returns the size in bytes of the key of `index`.
     pub fn key_bytes(&self, index: u64) -> usize {
         match self {
             Self::Decimal { prefix } => prefix + DIGITS,
@@ -102,7 +103,7 @@ impl Layout {
         }
     }
 
-    /// Whether the last sixteen bytes alone put keys in order.
+    /// Returns whether the last sixteen bytes alone determine the key order.
     pub fn has_rank(&self) -> bool {
         match self {
             Self::Decimal { .. } => true,
@@ -111,13 +112,13 @@ impl Layout {
         }
     }
 
-    /// The key of `index` as text for a message.
+    /// Returns the key of `index` as text for a message.
     pub fn show(&self, index: u64) -> String {
         show(self.buffer().set(index))
     }
 }
 
-/// A key as text for a message: as it is when it is printable, else as hexadecimal digits.
+/// Returns a key as text for a message: unchanged if it is printable, otherwise in hexadecimal.
 pub fn show(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
         Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
@@ -134,23 +135,23 @@ pub fn show(key: &[u8]) -> String {
 pub struct KeyBuffer {
     bytes: Vec<u8>,
     layout: Layout,
-    /// The index of the key last set, where it is digits.
+    /// The index of the key last set, if the key consists of digits.
     last: u64,
 }
 
 impl KeyBuffer {
-    /// Bytes of the key last set.
+    /// Returns the size in bytes of the key last set.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether no key was set yet, or an empty one.
+    /// Returns whether no key or an empty key was set.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Makes it the key of `index`.
+    /// Sets the key to that of `index`.
     #[inline]
     pub fn set(&mut self, index: u64) -> &[u8] {
         match &self.layout {
@@ -158,8 +159,8 @@ impl KeyBuffer {
                 let follows = index == self.last.wrapping_add(1);
                 self.last = index;
                 if let Some(tail) = self.bytes[*prefix..].first_chunk_mut::<DIGITS>() {
-                    // Of ten keys in order nine differ from the one before in a digit. All eight
-                    // are stored: an engine's load of them over a narrower store would wait.
+                    // Of ten consecutive keys, nine differ from the previous one in one digit. All
+                    // eight bytes are stored: an engine's load after a narrower store would stall.
                     match tail.last_chunk_mut::<8>() {
                         Some(low @ [.., b'0'..=b'8']) if follows => {
                             *low = (u64::from_le_bytes(*low) + (1 << 56)).to_le_bytes();
@@ -181,14 +182,14 @@ impl KeyBuffer {
         &self.bytes
     }
 
-    /// The key last set.
+    /// Returns the key last set.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Turns the key last set into one that is not among a run's own: LevelDB cuts off the last
-    /// digit. Keys of a file, which may be each other's beginnings, get a byte more.
+    /// Turns the key last set into one that the run never writes: like LevelDB, by cutting off the
+    /// last digit. Keys of a file, which may be prefixes of each other, get an extra byte.
     pub fn missing(&mut self) -> &[u8] {
         if matches!(self.layout, Layout::Listed(_)) {
             self.bytes.push(b'.');
@@ -199,13 +200,13 @@ impl KeyBuffer {
     }
 }
 
-/// The 16 digits of `index`, which must be below 10^16.
+/// Returns the 16 digits of `index`, which must be below 10^16.
 #[inline]
 pub fn digits(index: u64) -> [u8; DIGITS] {
     const HALF: u64 = 100_000_000;
     let mut out = [b'0'; DIGITS];
     let mut low = index;
-    // Runs have fewer keys than this: the first half of theirs is zeros.
+    // Usual runs have fewer keys than this, so the first half of their digits is zeros.
     if index >= HALF {
         out[..8].copy_from_slice(&eight(index / HALF).to_le_bytes());
         low = index % HALF;
@@ -214,11 +215,12 @@ pub fn digits(index: u64) -> [u8; DIGITS] {
     out
 }
 
-/// Eight ASCII digits of a number below 10^8, the first digit in the lowest byte.
+/// Returns the eight ASCII digits of a number below 10^8, the first digit in the lowest byte.
 #[inline]
 const fn eight(number: u64) -> u64 {
-    // Split into two numbers of four digits, four of two, eight of one, each step on all lanes at
-    // once. The multipliers are 1/100 and 1/10 rounded up, exact for the lane's range.
+    // The number is split into two numbers of four digits, then four of two, then eight of one,
+    // each step on all lanes at once. The multipliers are 1/100 and 1/10 rounded up, exact for the
+    // lane's range.
     let fours = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let twos = hundreds | ((fours - 100 * hundreds) << 16);
@@ -227,7 +229,8 @@ const fn eight(number: u64) -> u64 {
     ones | 0x3030_3030_3030_3030
 }
 
-/// The index a key of `prefix` + 16 digits was made from, or `None` for any other bytes.
+/// Returns the index that a key of `prefix` + 16 digits was made from, or `None` for any other
+/// bytes.
 pub fn parse(key: &[u8], prefix: usize) -> Option<u64> {
     if key.len() != prefix + DIGITS || key[..prefix].iter().any(|&byte| byte != b'a') {
         return None;
@@ -270,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Those in order are counted up in place; wherever they begin, and whatever comes between.
+    /// Consecutive keys are incremented in place, wherever they start and whatever comes between.
     #[test]
     fn keys_in_any_order_are_those_made_anew() {
         let layout = Layout::Decimal { prefix: 2 };

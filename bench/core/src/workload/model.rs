@@ -1,14 +1,14 @@
 //! The model of a store's contents: for every key index, the value that was written last.
 //!
-//! One word of four bytes a key, allocated and touched before any clock runs. A word is the
-//! position of the value's fold in a table that holds the folds of all values there can be
-//! ([`Pool`] has about ten thousand of 100 bytes), so checking a read is one load here, one load
-//! there and one compare. Position 0 is "absent".
+//! The model has one four-byte word per key, allocated and touched before any clock runs. A word is
+//! the position of the value's fold in a table of the folds of all possible values ([`Pool`] has
+//! about ten thousand of 100 bytes), so checking a read takes two loads and one comparison.
+//! Position 0 means "absent".
 //!
-//! Invariants: (1) with one writer a word changes only when its write has returned; (2) with
-//! several threads a writer marks the word before its write and replaces it after; a reader that
-//! sees a mark, or a change between before and after its read, accepts any value of the pool; (3)
-//! two writers that met on one key leave it ambiguous until a row with one writer writes it again.
+//! Invariants: (1) with one writer, a word changes only after its write has returned; (2) with
+//! several threads, a writer marks the word before its write and replaces it after; a reader that
+//! sees a mark, or a change during its read, accepts any value of the pool; (3) two concurrent
+//! writes of one key leave it ambiguous until a row with one writer writes it again.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,12 +18,12 @@ use crate::workload::definition::Values;
 use crate::workload::key::Layout;
 use crate::workload::pool::Pool;
 
-/// The fold of a key that is not there.
+/// The fold of an absent key.
 pub const ABSENT: u64 = 0x6b65_7920_6c6f_7374;
 
-/// Set while a write of this key is under way.
+/// Set while a write of this key is in progress.
 const PENDING: u32 = 1 << 31;
-/// Set when two writes met: any value of the pool may be there.
+/// Set after two concurrent writes: the key may have any value of the pool.
 const AMBIGUOUS: u32 = 1 << 30;
 const POSITION: u32 = AMBIGUOUS - 1;
 
@@ -35,27 +35,27 @@ impl Word {
     /// No such key.
     pub const ABSENT: Self = Self(0);
 
-    /// Whether exactly one answer is right.
+    /// Returns whether exactly one answer is correct.
     #[inline]
     pub const fn is_exact(self) -> bool {
         self.0 & (PENDING | AMBIGUOUS) == 0
     }
 
-    /// Whether the key is there, as far as is known.
+    /// Returns whether the key is present, as far as is known.
     #[inline]
     pub const fn is_present(self) -> bool {
         self.0 & POSITION != 0
     }
 }
 
-/// The values of one set of the pool, as positions of the table.
+/// The values of one set of the pool, as positions in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
     first: u32,
 }
 
 impl Words {
-    /// The word of the value with this ordinal.
+    /// Returns the word of the value with this ordinal.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -66,25 +66,25 @@ impl Words {
     }
 }
 
-/// What every key holds.
+/// The expected value of every key.
 #[derive(Debug)]
 pub struct Model {
     words: Vec<AtomicU32>,
     folds: Vec<u64>,
-    /// Where the large values begin in the table.
+    /// The position in the table at which the large values start.
     large: u32,
     sorted: Vec<u64>,
     layout: Layout,
-    /// Keys a store has when nothing was added beyond `--num`.
+    /// Number of keys in a store if none was added beyond `--num`.
     base: usize,
     known: bool,
 }
 
 impl Model {
-    /// A model of `keys` absent keys of the pool's layout, for the pool's values.
+    /// Creates a model of `keys` absent keys in the pool's layout, for the pool's values.
     ///
     /// # Panics
-    /// When there are more values than a word can name, a quarter of a thousand million.
+    /// If there are more values than a word can represent, about 250 million.
     pub fn new(pool: &Pool, keys: usize) -> Self {
         let mut folds = vec![ABSENT];
         let mut append = |values: Values| {
@@ -109,27 +109,27 @@ impl Model {
         }
     }
 
-    /// How an index becomes a key.
+    /// Returns the key layout.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Keys it has words for.
+    /// Returns the number of keys that have words.
     pub fn keys(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether the contents of the store are known at all.
+    /// Returns whether the contents of the store are known at all.
     pub const fn is_known(&self) -> bool {
         self.known
     }
 
-    /// Forgets everything: the store was filled by someone else.
+    /// Marks the contents as unknown: another program filled the store.
     pub const fn set_unknown(&mut self) {
         self.known = false;
     }
 
-    /// The words of the values of a kind of row.
+    /// Returns the words of the values of a kind of row.
     pub const fn words(&self, values: Values) -> Words {
         Words {
             first: match values {
@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// All keys absent again, and known to be; keys that were added are gone.
+    /// Resets all keys to absent and drops keys that were added.
     pub fn clear(&mut self) {
         self.words.truncate(self.base);
         for word in &mut self.words {
@@ -148,27 +148,27 @@ impl Model {
         self.known = true;
     }
 
-    /// Makes room for keys that a row may add.
+    /// Reserves space for keys that a row may add.
     pub fn grow(&mut self, keys: usize) {
         let missing = keys.saturating_sub(self.words.len());
         self.words.extend(absent(missing));
     }
 
-    /// Releases the room after the last of `keys` keys.
+    /// Releases the space after the last of `keys` keys.
     pub fn shrink(&mut self, keys: usize) {
         self.words.truncate(keys.max(self.base));
     }
 
-    /// What a read of key `index` must return.
+    /// Returns the word that a read of key `index` must match.
     #[inline]
     pub fn load(&self, index: usize) -> Word {
-        // Relaxed: with one thread there is nothing to order, with several the reader compares the
-        // word before and after its read and only ever loosens its judgement.
+        // Relaxed: with one thread there is nothing to order. With several, the reader compares the
+        // word before and after its read, and a difference only loosens the check.
         Word(self.words[index].load(Ordering::Relaxed))
     }
 
-    /// Prefetches the word of key `index`, if there is such a key: a key drawn ahead may come after
-    /// the last.
+    /// Prefetches the word of key `index`, if that key exists: a key drawn ahead may be beyond the
+    /// last.
     #[inline]
     pub fn touch(&self, index: usize) {
         if let Some(word) = self.words.get(index) {
@@ -176,7 +176,7 @@ impl Model {
         }
     }
 
-    /// The indexes of the keys that are there; none where that is not known.
+    /// Returns the indexes of the present keys; none if the contents are unknown.
     pub fn stored(&self) -> Vec<u32> {
         let present = |index: &u32| self.load(*index as usize).is_present();
         let keys = u32::try_from(self.keys()).unwrap_or(u32::MAX);
@@ -190,11 +190,11 @@ impl Model {
         self.words[index].store(word.0, Ordering::Relaxed);
     }
 
-    /// Marks the word before a write that others may see or compete with.
+    /// Marks the word before a write that other threads may see or compete with.
     #[inline]
     pub fn begin(&self, index: usize) -> Word {
         let cell = &self.words[index];
-        // Sequentially consistent, so that the mark is there before the engine's own write is.
+        // Sequentially consistent, so that the mark is visible before the engine's own write.
         let before = cell.fetch_or(PENDING, Ordering::SeqCst);
         if before & PENDING != 0 {
             cell.fetch_or(AMBIGUOUS, Ordering::SeqCst);
@@ -202,8 +202,8 @@ impl Model {
         Word(before)
     }
 
-    /// Completes what [`Model::begin`] began: `before` is what it returned, `word` what was
-    /// written.
+    /// Completes a write started by [`Model::begin`]: `before` is its return value, `word` is what
+    /// was written.
     #[inline]
     pub fn end(&self, index: usize, before: Word, word: Word) {
         let cell = &self.words[index];
@@ -217,34 +217,35 @@ impl Model {
                 )
                 .is_ok();
         if !alone {
-            // Two writes met: their order is unknown, even after both have ended.
+            // Two writes overlapped: their order is unknown, even after both have ended.
             cell.store(word.0 | PENDING | AMBIGUOUS, Ordering::SeqCst);
         }
     }
 
-    /// The fold that a word requires.
+    /// Returns the fold that a word requires.
     #[inline]
     pub fn expected(&self, word: Word) -> u64 {
         self.folds[(word.0 & POSITION) as usize]
     }
 
-    /// Judges an answer read while others write: `before` and `after` are the words around the
-    /// read.
+    /// Checks an answer read while other threads write: `before` and `after` are the words around
+    /// the read.
     pub fn allows(&self, before: Word, after: Word, answer: u64) -> bool {
         if before == after && before.is_exact() {
             return answer == self.expected(before);
         }
-        // A write was under way: the old, the new or, in a long read, a third value.
+        // A write was in progress: the answer may be the old value, the new value or, in a long
+        // read, a third one.
         self.sorted.binary_search(&answer).is_ok()
     }
 
-    /// Whether some value of the pool has this fold.
+    /// Returns whether some value of the pool has this fold.
     pub fn was_written(&self, answer: u64) -> bool {
         answer != ABSENT && self.sorted.binary_search(&answer).is_ok()
     }
 
-    /// The word of a key after `operand` was merged into its value by the operator "greater in byte
-    /// order".
+    /// Returns the word of a key after `operand` was merged into its value by the operator "greater
+    /// in byte order".
     pub fn greater(&self, pool: &Pool, stored: Word, operand: Word) -> Word {
         let Some(value) = self.value(pool, stored) else {
             return operand;
@@ -256,7 +257,7 @@ impl Model {
         }
     }
 
-    /// The value a word stands for.
+    /// Returns the value that a word stands for.
     fn value<'p>(&self, pool: &'p Pool, word: Word) -> Option<&'p [u8]> {
         let position = word.0 & POSITION;
         if position >= self.large {
@@ -267,7 +268,7 @@ impl Model {
         Some(pool.set(Values::Flag).value(ordinal as usize))
     }
 
-    /// One line about a wrong answer.
+    /// Returns a one-line description of a wrong answer.
     #[cold]
     pub fn describe(&self, index: u64, wanted: Word, answer: u64) -> String {
         let key = self.layout.show(index);
@@ -286,8 +287,8 @@ impl Model {
         format!("key {key}: expected {wanted}, got {got}")
     }
 
-    /// What a scan must return: the entries present, at most `limit` from the front or from the
-    /// back.
+    /// Returns the expected result of a scan: the present entries, at most `limit` from the front
+    /// or from the back.
     pub fn scan(&self, limit: u64, backward: bool) -> Expected {
         let mut expected = Expected::default();
         let mut buffer = self.layout.buffer();
@@ -308,7 +309,7 @@ impl Model {
         expected
     }
 
-    /// Present keys.
+    /// Returns the number of present keys.
     pub fn present(&self) -> usize {
         self.words
             .iter()
@@ -316,8 +317,8 @@ impl Model {
             .count()
     }
 
-    /// Raw bytes of all present keys and their values. Of a key on which two writes met, the value
-    /// of one of them counts.
+    /// Returns the raw bytes of all present keys and their values. For an ambiguous key, the value
+    /// of one of the concurrent writes counts.
     pub fn live_bytes(&self, pool: &Pool) -> u64 {
         let live = (0..).zip(&self.words).filter_map(|(index, word)| {
             let value = self.value(pool, Word(word.load(Ordering::Relaxed)))?;
@@ -326,7 +327,7 @@ impl Model {
         live.sum()
     }
 
-    /// The words as bytes, to be stored next to a database that outlives the process.
+    /// Returns the words as bytes, to be stored next to a database that outlives the process.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words
             .iter()
@@ -334,7 +335,8 @@ impl Model {
             .collect()
     }
 
-    /// Takes back what [`Model::to_bytes`] gave. False, and nothing changed, when it does not fit.
+    /// Restores the output of [`Model::to_bytes`]. Returns false and changes nothing if it does not
+    /// match.
     pub fn restore(&mut self, bytes: &[u8]) -> bool {
         let (words, rest) = bytes.as_chunks::<4>();
         let fits = |word: u32| ((word & POSITION) as usize) < self.folds.len();
@@ -354,19 +356,19 @@ impl Model {
     }
 }
 
-/// Words of absent keys.
+/// Returns words of absent keys.
 fn absent(count: usize) -> Vec<AtomicU32> {
     (0..count).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// What a scan must return.
+/// The expected result of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// Sum of [`bind`] over them.
+    /// Sum of [`bind`] over the entries.
     pub total: u64,
-    /// False when some value cannot be known, so that only the count can be checked.
+    /// Whether all values are known; if not, only the count can be checked.
     pub exact: bool,
 }
 

@@ -12,19 +12,19 @@ pub enum Data {
     /// LevelDB's pool.
     #[default]
     Synthetic,
-    /// JSON records that share structure across values and not within one.
+    /// JSON records that share structure across values but not within one.
     Json,
     /// The user's own records.
     File {
         /// Lines of `key<TAB>value`.
         path: PathBuf,
-        /// Mean bytes of its keys.
+        /// Mean size of its keys in bytes.
         key_bytes: usize,
     },
 }
 
 impl Data {
-    /// The word of the result record: a file's own name.
+    /// Returns the word used in the result record; for a file, its own name.
     pub fn word(&self) -> String {
         match self {
             Self::Synthetic => "synthetic".into(),
@@ -40,7 +40,7 @@ pub enum Keys {
     /// 16 digits, drawn by a Lehmer generator.
     #[default]
     LevelDb,
-    /// The index in eight bytes and zeros, drawn by a Mersenne twister.
+    /// The index in eight bytes, padded with `0`, drawn by a Mersenne twister.
     RocksDb,
 }
 
@@ -58,28 +58,28 @@ pub enum Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
-    /// All keys alike.
+    /// All keys equally often.
     Uniform,
-    /// A few very often, spread over all keys.
+    /// A few keys very often, spread over all keys.
     Zipfian,
-    /// The last ones most often.
+    /// The last keys most often.
     Latest,
 }
 
-/// When a progress line in RocksDB's form is due.
+/// The interval of progress lines in RocksDB's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Every {
-    /// Operations between two looks, at least 1.
+    /// Number of operations between two checks, at least 1.
     pub ops: u64,
-    /// Seconds at least between two lines.
+    /// Minimum number of seconds between two lines.
     pub seconds: u64,
 }
 
 impl Distribution {
-    /// The words of flags and suites.
+    /// The words used in flags and suites.
     pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
 
-    /// The value for a word.
+    /// Returns the value for a word.
     pub fn named(word: &str) -> Option<Self> {
         match word {
             "uniform" => Some(Self::Uniform),
@@ -99,18 +99,18 @@ impl Distribution {
 pub struct Plan {
     /// Name of the engine.
     pub engine: String,
-    /// Another build of its library.
+    /// An alternative build of its library.
     pub library: Option<PathBuf>,
     /// The list, as written after `--benchmarks=`.
     pub benchmarks: Vec<String>,
     /// Entries of the list below this one were run by an earlier process: those that change the
-    /// store are repeated unreported, the others are left out.
+    /// store are repeated without a report, the others are skipped.
     pub resume_at: usize,
-    /// Entries of the list that ended an earlier process. They are not run again, and rows that
-    /// read a database that one of them should have made are skipped.
+    /// Entries of the list that crashed an earlier process. They are not run again, and rows that
+    /// read a database that one of them should have created are skipped.
     pub lost: Vec<usize>,
-    /// The process kills itself by SIGKILL as soon as the calls of the last entry have returned, so
-    /// that another one can look for what was acknowledged.
+    /// Whether the process kills itself with SIGKILL as soon as the calls of the last entry have
+    /// returned, so that another process can check what was acknowledged.
     pub kill: bool,
     /// The database.
     pub db: PathBuf,
@@ -128,9 +128,9 @@ pub struct Plan {
     pub value_size: usize,
     /// `--compression_ratio`.
     pub compression_ratio: f64,
-    /// Bytes of each generated key: at least 16, of RocksDB's keys 8; 0 stands for 16.
+    /// Size in bytes of each generated key: at least 16, or 8 for RocksDB's keys; 0 means 16.
     pub key_len: usize,
-    /// `--seed`: what the running thread count is added to.
+    /// `--seed`, the base to which the running thread count is added.
     pub seed: u32,
     /// `--distribution`, when given.
     pub distribution: Option<Distribution>,
@@ -142,11 +142,11 @@ pub struct Plan {
     pub format: Format,
     /// `--shuffle`.
     pub shuffle: bool,
-    /// `--duration`, seconds; 0 for none.
+    /// `--duration` in seconds; 0 for none.
     pub duration: u64,
-    /// `--benchmark_write_rate_limit`, bytes a second; 0 for none.
+    /// `--benchmark_write_rate_limit` in bytes per second; 0 for none.
     pub write_rate_limit: u64,
-    /// `--benchmark_read_rate_limit`, operations a second; 0 for none.
+    /// `--benchmark_read_rate_limit` in operations per second; 0 for none.
     pub read_rate_limit: u64,
     /// `--batch_size`, 0 when not given.
     pub batch_size: u64,
@@ -156,11 +156,11 @@ pub struct Plan {
     pub readwritepercent: u32,
     /// `--mergereadpercent`.
     pub mergereadpercent: u32,
-    /// `--sync`: every write must survive loss of power.
+    /// `--sync`: every write must survive a power loss.
     pub sync: bool,
     /// `--variant`.
     pub variant: Variant,
-    /// Memory and its shares.
+    /// The memory setting and its shares.
     pub memory: Memory,
     /// `--compression`.
     pub compression: bool,
@@ -184,7 +184,7 @@ pub struct Plan {
     pub verify: bool,
     /// Whether progress goes to stderr: a bar on a terminal, `... finished N ops` elsewhere.
     pub progress: bool,
-    /// When a progress line is due, in RocksDB's form; `None` for LevelDB's.
+    /// The interval of progress lines in RocksDB's format; `None` for LevelDB's.
     pub every: Option<Every>,
     /// `round` of the records.
     pub round: u32,
@@ -194,12 +194,12 @@ pub struct Plan {
     pub section: Option<String>,
     /// `variant` of the records, if a suite names the settings.
     pub label: Option<String>,
-    /// Whether the rows may be ranked, as far as the settings go.
+    /// Whether the settings allow the rows to be ranked.
     pub ranked: bool,
 }
 
 impl Plan {
-    /// Bytes of each key, or their mean.
+    /// Returns the size of each key in bytes, or the mean size.
     pub const fn key_bytes(&self) -> usize {
         match &self.data {
             Data::File { key_bytes, .. } => *key_bytes,

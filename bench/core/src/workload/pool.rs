@@ -1,12 +1,12 @@
 //! The source of values: a pool of bytes that is cut into values before any clock runs.
 //!
 //! The classic pool is LevelDB's: 1 MiB of 100-byte pieces, each a random printable string repeated
-//! until it fills the piece, so that it compresses to the requested ratio. It flatters stores that
-//! compress each value alone; the records of `json` share their structure across values and not
+//! until it fills the piece, so that it compresses to the requested ratio. It favours stores that
+//! compress each value alone; the records of `json` share their structure across values but not
 //! within one. A `file` contains the user's own keys and values.
 //!
-//! Every value is named by its *ordinal*: its place in a [`ValueSet`], and after the last comes the
-//! first again. That is what lets the model remember a value in a few bits.
+//! Every value is identified by its *ordinal*, its position in a [`ValueSet`]; the first value
+//! follows the last. This lets the model store a value in a few bits.
 
 mod file;
 mod json;
@@ -36,10 +36,10 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// What a plan asks for.
+    /// Creates the pool that a plan requires.
     ///
     /// # Errors
-    /// When the data file cannot be read or is malformed.
+    /// If the data file cannot be read or is malformed.
     pub fn load(plan: &Plan) -> Result<Self, Fault> {
         let layout = match plan.keys {
             Keys::LevelDb => Layout::Decimal {
@@ -70,7 +70,7 @@ impl Pool {
         })
     }
 
-    /// LevelDB's pool for a compression ratio in `0 < ratio <= 1`, with LevelDB's keys.
+    /// Creates LevelDB's pool for a compression ratio in `0 < ratio <= 1`, with LevelDB's keys.
     pub fn new(ratio: f64, value_bytes: usize) -> Self {
         let bytes = classic(ratio);
         Self {
@@ -80,7 +80,7 @@ impl Pool {
         }
     }
 
-    /// The values of a kind of row.
+    /// Returns the values of a kind of row.
     pub const fn set(&self, values: Values) -> &ValueSet {
         match values {
             Values::Flag => &self.flag,
@@ -88,13 +88,13 @@ impl Pool {
         }
     }
 
-    /// How an index becomes a key.
+    /// Returns the key layout.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 }
 
-/// The bytes LevelDB's values are cut from.
+/// Returns the bytes that LevelDB's values are cut from.
 fn classic(ratio: f64) -> Arc<[u8]> {
     let mut random = Random::new(POOL_SEED);
     let mut bytes = Vec::with_capacity(POOL_BYTES + PIECE_BYTES);
@@ -112,7 +112,7 @@ fn classic(ratio: f64) -> Arc<[u8]> {
     bytes.into()
 }
 
-/// How much of each piece is random.
+/// Returns the number of random bytes in each piece.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -123,7 +123,7 @@ fn raw_bytes(ratio: f64) -> usize {
     ((PIECE_BYTES as f64 * ratio) as usize).clamp(1, PIECE_BYTES)
 }
 
-/// One of the 95 printable characters.
+/// Draws one of the 95 printable characters.
 fn printable(random: &mut Random) -> u8 {
     let [low, ..] = random.uniform(95).to_le_bytes();
     b' ' + low

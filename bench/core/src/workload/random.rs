@@ -1,7 +1,7 @@
 //! LevelDB's pseudo-random generator, bit for bit.
 //!
-//! A Lehmer generator: each state is the one before times 16807 modulo 2^31 - 1. It is weak, and
-//! that does not matter: what matters is that the draws equal those of LevelDB's own program.
+//! A Lehmer generator: each state is the previous one times 16807 modulo 2^31 - 1. Its weakness
+//! does not matter: the draws must equal those of LevelDB's own program.
 
 mod mersenne;
 
@@ -17,8 +17,8 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator from a seed, of which 31 bits count; the two seeds that would get stuck become
-    /// 1.
+    /// Creates a generator from the low 31 bits of a seed; the two seeds that would get stuck
+    /// become 1.
     pub const fn new(seed: u32) -> Self {
         let state = seed & 0x7fff_ffff;
         Self {
@@ -30,7 +30,7 @@ impl Random {
         }
     }
 
-    /// The next state, in `1 ..= 2^31 - 2`.
+    /// Returns the next state, in `1 ..= 2^31 - 2`.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -49,7 +49,7 @@ impl Random {
         self.state
     }
 
-    /// A draw from the open interval between 0 and 1, of two states.
+    /// Draws from the open interval between 0 and 1, using two states.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "62 bits cut to 53")]
     pub fn unit(&mut self) -> f64 {
@@ -59,7 +59,7 @@ impl Random {
         (high + low / SPAN) / SPAN
     }
 
-    /// A draw from `0 .. n`, where `n > 0`, with the slight bias of a plain remainder.
+    /// Draws from `0 .. n`, where `n > 0`, with the slight bias of a plain remainder.
     #[inline]
     pub const fn uniform(&mut self, n: u32) -> u32 {
         self.next() % n

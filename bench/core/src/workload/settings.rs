@@ -1,4 +1,4 @@
-//! The settings of a store: the same total memory for every engine, split as each can.
+//! The settings of a store: the same total memory for every engine, split as each engine allows.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
 
 const HALVES_UP_TO: u64 = 16 << 20;
 const SMALL_SIDE: u64 = 8 << 20;
-/// Allowed to every store in addition to twice its setting.
+/// Overhead allowed to every store in addition to twice its memory setting.
 const OVERHEADS_BYTES: u64 = 48 << 20;
 
 /// The memory of a store, and the two shares for engines that divide it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Everything together.
+    /// The total.
     pub total_bytes: u64,
     /// For writes that are not yet in a table.
     pub write_bytes: u64,
@@ -24,8 +24,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The split of a total: halves up to 16 MB; above, 8 MB for the cache and the rest for writes,
-    /// or the other way round for a store that is only going to be read.
+    /// Splits a total: halves up to 16 MB; above that, 8 MB for the cache and the rest for writes,
+    /// or the reverse for a store that is only read.
     pub const fn split(total_bytes: u64, reading: bool) -> Self {
         let small = if total_bytes <= HALVES_UP_TO {
             total_bytes / 2
@@ -45,12 +45,12 @@ impl Memory {
         }
     }
 
-    /// Halves, for a store that is written and read at the same time.
+    /// Splits a total in halves, for a store that is written and read at the same time.
     pub const fn even(total_bytes: u64) -> Self {
         Self::shares(total_bytes - total_bytes / 2, total_bytes / 2)
     }
 
-    /// Given shares, whose sum is the total.
+    /// Creates a setting from given shares, whose sum is the total.
     pub const fn shares(write_bytes: u64, cache_bytes: u64) -> Self {
         Self {
             total_bytes: write_bytes + cache_bytes,
@@ -59,11 +59,11 @@ impl Memory {
         }
     }
 
-    /// Anonymous memory that a store may use above the harness's own before it counts as ignoring
-    /// its setting: twice the total and 48 MiB.
+    /// Returns the anonymous memory that a store may use in addition to the harness's own before it
+    /// counts as ignoring its setting: twice the total plus 48 MiB.
     ///
     /// Every store has overheads: a full write buffer waits while the next one fills, tables have
-    /// indexes, allocators keep pages. LevelDB and RocksDB take two write buffers and the cache.
+    /// indexes, allocators retain pages. LevelDB and RocksDB use two write buffers and the cache.
     pub const fn allowed_bytes(self) -> u64 {
         self.total_bytes
             .saturating_mul(2)
@@ -75,15 +75,16 @@ impl Memory {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// Comparable with all others: the same durability, checksums on. Ranked.
+    /// Settings comparable with all other engines: the same durability, checksums enabled. Ranked.
     #[default]
     Fair,
-    /// As in the engine's own published page, whatever it gave up for that. Not ranked.
+    /// Settings from the engine's own published benchmarks, with whatever they sacrifice. Not
+    /// ranked.
     Seed,
 }
 
 impl Variant {
-    /// The word of the flag and of the result record.
+    /// Returns the word used in the flag and in the result record.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fair => "fair",
@@ -99,31 +100,31 @@ pub struct Settings {
     pub memory: Memory,
     /// Whether values may be compressed, with the engine's usual codec.
     pub compression: bool,
-    /// Bits a key of a Bloom filter, 0 for none, `None` for the engine's default.
+    /// Bloom filter bits per key; 0 for none, `None` for the engine's default.
     pub bloom_bits: Option<u32>,
-    /// Uncompressed bytes of a block or page, where the engine has such a setting.
+    /// Uncompressed size of a block or page in bytes, if the engine has such a setting.
     pub block_bytes: Option<u64>,
-    /// Largest table file, where the engine has such a setting.
+    /// Maximum size of a table file in bytes, if the engine has such a setting.
     pub file_bytes: Option<u64>,
-    /// Most files held open, where the engine has such a setting.
+    /// Maximum number of open files, if the engine has such a setting.
     pub open_files: Option<u32>,
-    /// Whether the engine shall keep statistics that cost time with every operation.
+    /// Whether the engine keeps statistics that cost time on every operation.
     pub statistics: bool,
-    /// What the writes of the coming rows must survive.
+    /// The durability of writes in the following rows.
     pub durability: Durability,
-    /// Which of the engine's sets of settings.
+    /// The variant of the engine's settings.
     pub variant: Variant,
-    /// Entries the store will hold at most.
+    /// Maximum number of entries in the store.
     pub entries: u64,
-    /// Bytes of a key.
+    /// Key size in bytes.
     pub key_bytes: usize,
-    /// Bytes of a value of most rows.
+    /// Value size in bytes in most rows.
     pub value_bytes: usize,
 }
 
 impl Settings {
-    /// The settings of LevelDB's program with `memory`, for one entry: a start for an adapter's
-    /// tests.
+    /// Returns the settings of LevelDB's program with `memory`, for one entry: a basis for an
+    /// adapter's tests.
     pub const fn plain(memory: Memory) -> Settings {
         Settings {
             memory,
@@ -141,8 +142,8 @@ impl Settings {
         }
     }
 
-    /// The requested block size, file size and number of open files, as reported by an engine that
-    /// has no such settings.
+    /// Returns the requested block size, file size and number of open files as reported by an
+    /// engine without these settings.
     pub fn unused(&self) -> Vec<(String, String)> {
         let asked = [
             ("block_size", self.block_bytes),

@@ -1,21 +1,21 @@
-//! One entry of `--benchmarks`: a name and how often.
+//! One entry of `--benchmarks`: a name and a repeat count.
 
-/// A workload and how often it runs.
+/// A workload and its number of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The name without its suffix.
     pub name: String,
-    /// Measured runs.
+    /// Number of measured runs.
     pub repeats: u32,
-    /// Runs before them that are not reported.
+    /// Number of unreported runs before the measured ones.
     pub warmups: u32,
 }
 
 impl Step {
-    /// Reads `name`, `name[X5]`, `name[W2]` or `name[X5-W2]`.
+    /// Parses `name`, `name[X5]`, `name[W2]` or `name[X5-W2]`.
     ///
     /// # Errors
-    /// A sentence about the suffix.
+    /// An error message about the suffix.
     pub fn parse(text: &str) -> Result<Self, String> {
         let plain = |name: &str| Self {
             name: name.to_owned(),

@@ -1,8 +1,9 @@
 //! The pass that times single operations.
 //!
-//! Looking at the clock around every operation costs more than some operations do. So the list runs
-//! twice: once with the clock around each operation, for histograms and percentiles, and once
-//! without, for rates. The first runs over a database of its own that goes through the same states.
+//! Reading the clock around every operation costs more than some operations do. The list therefore
+//! runs twice: once with the clock around each operation, for histograms and percentiles, and once
+//! without, for rates. The first pass runs over its own database, which goes through the same
+//! states.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +20,7 @@ use bench_core::workload::step::Step;
 
 use crate::supervise::{self, Start};
 
-/// What the pass found: for each entry of the list the histogram and the record of each of its
+/// Results of the pass: for each entry of the list, the histogram and the record of each of its
 /// runs.
 #[derive(Debug, Default)]
 pub(crate) struct Timed {
@@ -27,7 +28,7 @@ pub(crate) struct Timed {
     place: Place,
 }
 
-/// Where a pass is in the list.
+/// Position of a pass in the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     entry: usize,
@@ -39,7 +40,7 @@ impl Place {
         *self = Self { entry, run: 0 };
     }
 
-    /// The place of the row that has ended.
+    /// Returns the position of the row that has ended.
     fn row(&mut self) -> (usize, u32) {
         self.run += 1;
         (self.entry, self.run)
@@ -49,7 +50,7 @@ impl Place {
 impl Timed {
     /// Runs the list of a plan with the clock around every operation.
     ///
-    /// Rows that fail here have no times. The untimed pass reports the reason.
+    /// Rows that fail here have no times; the untimed pass reports the reason.
     pub(crate) fn measure(plan: &Plan, row_timeout: Duration) -> Result<Self, String> {
         let copy = copy_if_written(plan)?;
         let plan = Plan {
@@ -107,8 +108,8 @@ impl Timed {
     }
 }
 
-/// A copy of the existing database of a plan whose list writes to it: both passes must find it as
-/// it was. Nothing where the database is made anew or only read.
+/// Copies the existing database of a plan whose list writes to it, because both passes must find it
+/// unchanged. Does nothing if the database is created anew or only read.
 fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
     let writes = |text: &String| {
         Step::parse(text)
@@ -126,14 +127,14 @@ fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
     Ok(Some(copy))
 }
 
-/// A path with a suffix on its last name.
+/// Returns a path with a suffix on its last component.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Copies the files of a directory and of those in it.
+/// Copies the files of a directory and of its subdirectories.
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     let mut folders = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = folders.pop() {

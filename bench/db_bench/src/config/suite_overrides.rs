@@ -1,8 +1,8 @@
-//! Flags that a suite sets itself.
+//! Flags whose settings a suite defines.
 
 use bench_core::flags::Given;
 
-/// Refuses flags whose meaning a suite has in its own file.
+/// Refuses flags whose settings a suite defines in its file.
 pub(super) fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
     const SAID: &[&str] = &[
         "benchmarks",
@@ -29,7 +29,7 @@ pub(super) fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
     ];
     match SAID.iter().find(|name| given.given(name).is_some()) {
         Some(name) => Err(format!(
-            "--{name}: a suite says this for each of its sections: write a file of your own for --suite=FILE"
+            "--{name}: a suite sets this for each section; to change it, write your own file for --suite=FILE"
         )),
         None => Ok(()),
     }

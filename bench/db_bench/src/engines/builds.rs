@@ -1,5 +1,5 @@
-//! How each engine's code was built: the library that was really loaded, its version as it reports
-//! it, and whether it has assertions.
+//! The build of each engine's code: the library actually loaded, the version it reports, and
+//! whether it has assertions.
 //!
 //! A child reports which file it loaded. The file is examined here, because reading megabytes in a
 //! process that is about to be measured would change its memory layout.
@@ -10,9 +10,9 @@ use std::fs;
 use bench_core::host::library::Library;
 use serde::Serialize;
 
-/// The function that C's `assert` calls when it does not hold.
+/// The function that C's `assert` calls on failure.
 const FAILED: &[u8] = b"\0__assert_fail\0";
-/// A line of the JSON file.
+/// A `build` line of the JSON file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename = "build")]
 pub(crate) struct Build {
@@ -22,10 +22,10 @@ pub(crate) struct Build {
     library: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     library_bytes: Option<u64>,
-    /// Absent where it cannot be known.
+    /// Whether assertions are compiled in; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     assertions: Option<bool>,
-    /// How that is known, or why it is not.
+    /// Evidence for `assertions`, or the reason it is unknown.
     evidence: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Builds {
 }
 
 impl Builds {
-    /// The line about an engine that was loaded, when it says something new.
+    /// Returns the line about a loaded engine, unless the same line was already written.
     pub(crate) fn line(
         &mut self,
         engine: &str,
@@ -64,7 +64,7 @@ fn build(engine: &str, version: &str, library: Option<&Library>) -> Build {
     };
     let Some(library) = library else {
         build.assertions = Some(cfg!(debug_assertions));
-        "compiled into db_bench: assert! is in every profile, debug_assert! as the profile says"
+        "compiled into db_bench: assert! is active in every profile, debug_assert! as the profile sets it"
             .clone_into(&mut build.evidence);
         return build;
     };
@@ -85,7 +85,7 @@ fn build(engine: &str, version: &str, library: Option<&Library>) -> Build {
     build
 }
 
-/// Whether a library has assertions, and how that shows.
+/// Returns whether a library has assertions, and the evidence.
 fn judged(bytes: &[u8], library: &Library) -> (Option<bool>, String) {
     let signs = || library.signs.iter().filter(|sign| holds(bytes, &sign.text));
     let own = signs().next().map(|sign| sign.assertions);
@@ -97,7 +97,7 @@ fn judged(bytes: &[u8], library: &Library) -> (Option<bool>, String) {
         ),
         (true, "") => (
             None,
-            "imports __assert_fail, for its own code or for what is built into it".to_owned(),
+            "imports __assert_fail, for its own code or for code built into it".to_owned(),
         ),
         (true, namespace) => match signatures(bytes, namespace) {
             0 => (
@@ -117,7 +117,7 @@ fn judged(bytes: &[u8], library: &Library) -> (Option<bool>, String) {
     };
     let texts = std::iter::once(text.as_str()).chain(signs().map(|sign| sign.meaning.as_str()));
     let evidence = format!("it {}", texts.collect::<Vec<_>>().join(", and it "));
-    // What a library says of itself goes before what it calls.
+    // A library's own statement takes precedence over the functions it calls.
     (own.or(general), evidence)
 }
 
@@ -130,8 +130,8 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     !part.is_empty() && bytes.windows(part.len()).any(|place| place == part)
 }
 
-/// The number of function signatures of a namespace in the bytes, as texts of their own. The
-/// compiler stores them for the message of a failed assertion.
+/// Returns the number of function signatures of a namespace in the bytes, each a separate string.
+/// The compiler stores them for the message of a failed assertion.
 fn signatures(bytes: &[u8], namespace: &str) -> usize {
     let is_signature = |text: &&[u8]| {
         let printable = text.iter().all(|byte| matches!(byte, b' '..=b'~'));

@@ -9,29 +9,29 @@ use bench_core::workload::plan::Plan;
 /// Runs a plan over an engine and passes on its events.
 pub type Run = fn(&Plan, &mut dyn FnMut(Event)) -> Result<(), Fault>;
 
-/// An engine under its name.
+/// A named engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Extra {
-    /// What `--engine=` and results call it.
+    /// Name of the engine in `--engine=` and in results.
     pub name: &'static str,
-    /// Runs a plan over it, as [`bench_core::measure::runner::run`] does.
+    /// Runs a plan over the engine, as [`bench_core::measure::runner::run`] does.
     pub run: Run,
 }
 
-/// Set once, before the flags are read.
+/// The added engines; set once, before the flags are read.
 static EXTRA: OnceLock<&'static [Extra]> = OnceLock::new();
 
-/// Makes them known.
+/// Registers the added engines.
 pub(crate) fn register(extra: &'static [Extra]) {
     EXTRA.get_or_init(|| extra);
 }
 
-/// All of them.
+/// Returns all added engines.
 pub(crate) fn all() -> &'static [Extra] {
     EXTRA.get().copied().unwrap_or_default()
 }
 
-/// The one of this name.
+/// Returns the added engine with this name.
 pub(crate) fn named(name: &str) -> Option<&'static Extra> {
     all().iter().find(|extra| extra.name == name)
 }

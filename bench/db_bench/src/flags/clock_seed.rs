@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// The largest seed: sums with the running number of a thread stay below 2^31.
+/// Maximum seed: its sum with a thread number stays below 2^31.
 pub(crate) const MAX: u32 = 1 << 30;
 
-/// A seed out of a moment: never 0 again, and one that could have been named.
+/// Returns a seed derived from a time: never 0, and always a valid value of `--seed`.
 pub(crate) fn of(since: Duration) -> u32 {
     let micros = since.as_micros() % (u128::from(MAX) - 1);
     u32::try_from(micros).map_or(1, |micros| micros + 1)

@@ -1,5 +1,5 @@
-//! Flags of other programs that would change what is measured, in ways that no row here follows.
-//! Values that state what is true anyway are accepted silently.
+//! Flags of other programs that would change what is measured in ways that no row here supports.
+//! Values that state the actual behaviour are accepted silently.
 
 use bench_core::flags::Refused;
 
@@ -29,7 +29,7 @@ const fn valued(
     }
 }
 
-/// All of them, of LevelDB's, RocksDB's and their relatives' programs.
+/// All refused flags of LevelDB's, RocksDB's and related programs.
 pub(super) const FLAGS: &[Refused] = &[
     switch(
         "WAL_enabled",
@@ -39,7 +39,7 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "cleanmem",
         &["0"],
-        "rows read what the rows before left in memory; a round begins with an empty directory",
+        "rows read what the previous rows left in memory; a round starts with an empty directory",
     ),
     switch(
         "disable_wal",
@@ -65,12 +65,12 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "metasync",
         &[],
-        "LMDB writes without a sync, or in synchronous rows with all of them",
+        "LMDB writes without syncs, or in synchronous rows with all syncs",
     ),
     switch(
         "no_transaction",
         &["0"],
-        "a batch is one transaction and a single write is its own",
+        "a batch is one transaction, and so is a single write",
     ),
     valued(
         "num_column_families",
@@ -128,7 +128,7 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "use_blob_db",
         &["0"],
-        "RocksDB is opened without it; CairnDB always keeps large values apart",
+        "RocksDB is opened without it; CairnDB always stores large values separately",
     ),
     switch(
         "use_existing_keys",
@@ -138,7 +138,7 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "use_rowids",
         &["0"],
-        "the table has the key for its primary key, and row numbers only where entries exceed a page",
+        "the key is the table's primary key, and row numbers exist only if entries exceed a page",
     ),
     switch("use_secondary_db", &["0"], "a row opens its own database"),
     valued(
@@ -159,6 +159,6 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "writes_per_second",
         &["0"],
-        "--benchmark_write_rate_limit sets it in bytes a second",
+        "--benchmark_write_rate_limit sets it in bytes per second",
     ),
 ];

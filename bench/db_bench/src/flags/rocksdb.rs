@@ -1,6 +1,6 @@
-//! Flags of LevelDB's and RocksDB's programs that have no effect here: tuning of one engine, and of
-//! workloads that do not exist here. Scripts that set them keep working and get one warning for
-//! each.
+//! Flags of LevelDB's and RocksDB's programs that have no effect here: they tune one engine, or
+//! workloads that do not exist here. Scripts that set them keep working and get one warning per
+//! flag.
 
 /// Flags that take a value.
 #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! The table of flags: name, kind, default, meaning. The parser knows nothing else.
+//! The table of flags: name, kind, default, meaning. The parser uses only this table.
 
 use bench_core::flags::{Flag, Kind};
 use bench_core::workload::plan::Distribution;
@@ -7,7 +7,7 @@ use bench_core::workload::plan::Distribution;
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
 readrandom,readseq,readreverse,fill100K,crc32c,snappycomp,snappyuncomp,zstdcomp,zstduncomp";
 
-/// The most keys: draws are of 31 bits.
+/// Maximum number of keys: draws have 31 bits.
 const KEYS_MAX: i64 = (1 << 31) - 2;
 const BYTES_MAX: i64 = 1 << 50;
 #[expect(clippy::cast_possible_wrap, reason = "1 MiB")]
@@ -15,7 +15,7 @@ const VALUE_MAX: i64 = bench_core::workload::pool::VALUE_BYTES_MAX as i64;
 #[expect(clippy::cast_possible_wrap, reason = "a thousand")]
 const PREFIX_MAX: i64 = bench_core::workload::key::PREFIX_MAX as i64;
 
-/// What RocksDB's program takes for a codec.
+/// Codecs that RocksDB's program accepts.
 const CODECS: &[&str] = &[
     "none", "snappy", "zlib", "bzip2", "lz4", "lz4hc", "xpress", "zstd",
 ];
@@ -70,7 +70,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "use_lsm",
         Kind::Bool,
         "1",
-        "which tree the engine wiredtiger is: 1 wiredtiger_lsm, 0 wiredtiger_btree",
+        "tree of the engine wiredtiger: 1 wiredtiger_lsm, 0 wiredtiger_btree",
     ),
     flag(
         WHAT,
@@ -119,21 +119,21 @@ pub(crate) static FLAGS: &[Flag] = &[
         "benchmark_write_rate_limit",
         Kind::Number(0, i64::MAX),
         "0",
-        "most bytes a second that fills, or the writer in readwhilewriting, write; 0: no limit",
+        "maximum bytes per second written by fills, or by the writer in readwhilewriting; 0: no limit",
     ),
     flag(
         WHAT,
         "benchmark_read_rate_limit",
         Kind::Number(0, i64::MAX),
         "0",
-        "most point reads and seeks a second of all threads together; 0: no limit",
+        "maximum point reads and seeks per second of all threads together; 0: no limit",
     ),
     flag(
         WHAT,
         "rounds",
         Kind::Number(1, 1000),
         "1",
-        "how often everything runs; the order of the engines differs from round to round",
+        "number of rounds; the order of the engines differs from round to round",
     ),
     flag(
         WHAT,
@@ -147,14 +147,14 @@ pub(crate) static FLAGS: &[Flag] = &[
         "suite",
         Kind::Text,
         "",
-        "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or a file of your own",
+        "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or your own file",
     ),
     flag(
         WHAT,
         "aggregate",
         Kind::Word(&["median", "trimmed"]),
         "",
-        "how the rounds of a suite become one figure: the middle one, or the mean without the lowest and the highest",
+        "how the rounds of a suite are aggregated: the median, or the mean without the lowest and the highest",
     ),
     flag(
         WHAT,
@@ -168,7 +168,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "started",
         Kind::Text,
         "",
-        "count a suite's time limits from the modification time of this file, which may be before a build",
+        "count a suite's time limits from the modification time of this file, which may precede a build",
     ),
     flag(
         WHAT,
@@ -250,7 +250,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "distribution",
         Kind::Word(Distribution::WORDS),
         "",
-        "how random keys are drawn; default uniform, for ycsb as the workload says; in a suite for the sections that set none",
+        "distribution of random keys; default uniform, for ycsb that of the workload; in a suite, for the sections that set none",
     ),
     flag(
         DATA,
@@ -264,14 +264,14 @@ pub(crate) static FLAGS: &[Flag] = &[
         "keys",
         Kind::Word(&["leveldb", "rocksdb"]),
         "leveldb",
-        "keys and draws of which program: 16 digits, or the index in eight bytes and zeros",
+        "program whose keys and draws are used: 16 digits, or the index in eight bytes and zeros",
     ),
     flag(
         DATA,
         "shuffle",
         Kind::Bool,
         "0",
-        "random workloads take every key once instead of drawing",
+        "random workloads take every key once instead of drawing keys",
     ),
     Flag {
         aliases: &["batch"],
@@ -295,14 +295,14 @@ pub(crate) static FLAGS: &[Flag] = &[
         "readwritepercent",
         Kind::Number(0, 100),
         "90",
-        "reads in a hundred operations of readrandomwriterandom",
+        "percentage of reads in readrandomwriterandom",
     ),
     flag(
         DATA,
         "mergereadpercent",
         Kind::Number(0, 100),
         "70",
-        "merges in a hundred operations of readrandommergerandom",
+        "percentage of merges in readrandommergerandom",
     ),
     flag(
         STORE,
@@ -344,7 +344,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "bloom_bits",
         Kind::Number(-1, 100),
         "-1",
-        "bits a key of a Bloom filter; negative: the engine's default",
+        "bits per key of a Bloom filter; negative: the engine's default",
     ),
     Flag {
         aliases: &["page_size"],
@@ -353,7 +353,7 @@ pub(crate) static FLAGS: &[Flag] = &[
             "block_size",
             Kind::Number(256, 1 << 30),
             "",
-            "uncompressed bytes of a block or page; CairnDB and LMDB have no such setting",
+            "uncompressed bytes of a block or page; not for CairnDB and LMDB",
         )
     },
     Flag {
@@ -363,7 +363,7 @@ pub(crate) static FLAGS: &[Flag] = &[
             "max_file_size",
             Kind::Number(1 << 16, BYTES_MAX),
             "",
-            "bytes of a table file; LevelDB and RocksDB alone",
+            "bytes of a table file; LevelDB and RocksDB only",
         )
     },
     flag(
@@ -371,7 +371,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "open_files",
         Kind::Number(-1, 1_000_000),
         "0",
-        "most open files; 0 or negative: the engine's default; LevelDB and RocksDB alone",
+        "maximum number of open files; 0 or negative: the engine's default; LevelDB and RocksDB only",
     ),
     flag(
         STORE,
@@ -385,14 +385,14 @@ pub(crate) static FLAGS: &[Flag] = &[
         "variant",
         Kind::Word(&["fair", "seed"]),
         "fair",
-        "set of settings, for engines with two: fair is comparable and ranked, seed as the engine's own published page",
+        "settings variant, for engines with two: fair is comparable and ranked, seed is that of the engine's own published page",
     ),
     flag(
         SHOW,
         "histogram",
         Kind::Bool,
         "0",
-        "time every operation in a pass of its own and print the distribution",
+        "time every operation in a separate pass and print the distribution",
     ),
     flag(
         SHOW,
@@ -406,21 +406,21 @@ pub(crate) static FLAGS: &[Flag] = &[
         "stats_interval_seconds",
         Kind::Number(0, 1_000_000),
         "0",
-        "least seconds between two such lines",
+        "minimum seconds between two such lines",
     ),
     flag(
         SHOW,
         "report_interval_seconds",
         Kind::Number(0, 1_000_000),
         "0",
-        "write the operations of each interval of so many seconds to --report_file; 0: do not",
+        "write the operations of each interval of this many seconds to --report_file; 0: do not",
     ),
     flag(
         SHOW,
         "report_file",
         Kind::Text,
         "report.csv",
-        "file of --report_interval_seconds; it keeps the last workload",
+        "file of --report_interval_seconds; it contains only the last workload",
     ),
     flag(
         SHOW,
@@ -448,7 +448,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "json",
         Kind::Text,
         "",
-        "write one JSON object a line to this file as each workload ends",
+        "write one JSON object per line to this file as each workload ends",
     ),
     flag(
         SHOW,
@@ -462,21 +462,21 @@ pub(crate) static FLAGS: &[Flag] = &[
         "render",
         Kind::Text,
         "",
-        "run nothing: make the report of this report.json or file of --json again, next to it or in --report=DIR",
+        "run nothing; make the report of this report.json or file of --json again, next to it or in --report=DIR",
     ),
     flag(
         SHOW,
         "csv",
         Kind::Text,
         "",
-        "write the same as a table of cells to this file as each workload ends",
+        "write the results as CSV to this file as each workload ends",
     ),
     flag(
         SHOW,
         "verbose",
         Kind::Bool,
         "0",
-        "of a suite or --render, print every row, bar and table instead of a summary",
+        "for a suite or --render, print every row, bar and table instead of a summary",
     ),
     flag(SHOW, "help", Kind::Bool, "0", "print this"),
     flag(

@@ -1,4 +1,4 @@
-//! What the program was built from and by, as recorded by its build script.
+//! The sources and tools that the program was built with, as recorded by its build script.
 
 use serde::Serialize;
 
@@ -9,20 +9,20 @@ pub(crate) struct Build {
     commit: &'static str,
     /// The compiler and its version.
     compiler: &'static str,
-    /// What it compiled for.
+    /// Compilation target.
     target: &'static str,
     /// Cargo's profile.
     profile: &'static str,
     /// The profile's level of optimisation.
     opt_level: &'static str,
-    /// Compiler flags in addition to the profile.
+    /// Compiler flags in addition to the profile's.
     #[serde(skip_serializing_if = "str::is_empty")]
     flags: &'static str,
     /// Whether our own assertions are compiled in.
     assertions: bool,
 }
 
-/// This program's.
+/// Returns the build of this program.
 pub(crate) const BUILD: Build = Build {
     commit: env!("DB_BENCH_COMMIT"),
     compiler: env!("DB_BENCH_COMPILER"),

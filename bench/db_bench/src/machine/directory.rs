@@ -22,7 +22,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// What `path` is on, or will be when it is made.
+    /// Returns the facts about the mount that `path` is on, or will be on when created.
     pub(crate) fn at(path: &Path) -> Self {
         let mount = mount(path);
         let there = existing(path);
@@ -40,12 +40,12 @@ impl Directory {
     }
 }
 
-/// The type of the file system of `path`, which may not exist yet: of its mount, or if that is not
-/// listed, as in a chroot, by the number that the file system reports.
+/// Returns the file system type of `path`, which may not exist yet: that of its mount, or, if the
+/// mount is not listed, as in a chroot, that of the number reported by the file system.
 pub(crate) fn file_system(path: &Path) -> Option<String> {
     mount(path).map(|mount| mount.kind).or_else(|| {
         let stat = rustix::fs::statfs(existing(path)?).ok()?;
-        // Negative if the field has 32 bits and the number uses all of them: not reported then.
+        // Negative if the field has 32 bits and the number uses all of them; not reported then.
         let magic = u64::try_from(stat.f_type).ok()?;
         Some(
             MAGICS
@@ -78,7 +78,7 @@ struct Mount {
     options: String,
 }
 
-/// The directory itself, or the nearest one above it that is there.
+/// Returns the directory itself, or its nearest existing ancestor.
 fn existing(path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .find_map(|above| above.canonicalize().ok())
@@ -90,8 +90,8 @@ fn mount(path: &Path) -> Option<Mount> {
     mount_of(&mounts, &existing(path)?)
 }
 
-/// The mount with the longest point above `path`; of several on one point the last covers the
-/// others.
+/// Returns the mount with the longest mount point above `path`; of several on one mount point, the
+/// last hides the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
     let parse = |line: &str| {
         let mut fields = line.split(' ').map(plain);
@@ -110,7 +110,7 @@ fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
         .map(|(_, mount)| mount)
 }
 
-/// A field of the list without its escapes: blanks and the like are octal numbers there.
+/// Decodes a field of the list: spaces and similar characters are octal escapes there.
 fn plain(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -144,7 +144,11 @@ mod tests {
         assert_eq!(of("/srv/db").device, "/dev/vda");
         assert_eq!(of("/srv/db").options, "rw,relatime,discard");
         assert_eq!(of("/tmp/db").kind, "tmpfs");
-        assert_eq!(of("/tmpfs").kind, "ext4", "a name that only begins alike");
+        assert_eq!(
+            of("/tmpfs").kind,
+            "ext4",
+            "a name that only starts with the same letters"
+        );
         assert_eq!(of("/mnt/my disk/db").options, "ro");
         assert_eq!(mount_of("", Path::new("/")), None);
     }

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::fact::{kib, value};
 
-/// Where the kernel shows its processors.
+/// Directory in which the kernel lists its processors.
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// Settings and load that influence figures. What the kernel does not report is absent.
+/// Settings and load that influence figures. Facts that the kernel does not report are absent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct State {
-    /// Who chooses the clock rate, of all processors.
+    /// Clock governors of all processors.
     #[serde(skip_serializing_if = "Option::is_none")]
     governor: Option<String>,
     /// Whether the clock may rise above its nominal rate.
@@ -21,22 +21,22 @@ pub(crate) struct State {
     /// Whether this is a virtual machine, as far as the processor reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     virtual_machine: Option<bool>,
-    /// When the kernel uses large pages automatically.
+    /// Mode in which the kernel uses large pages automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     huge_pages: Option<String>,
-    /// Processes that ran or waited, over one, five and fifteen minutes.
+    /// Load averages over one, five and fifteen minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     load_average: Option<String>,
     /// Free memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_free_bytes: Option<u64>,
-    /// Memory that could be had without swapping.
+    /// Memory available without swapping.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_available_bytes: Option<u64>,
 }
 
 impl State {
-    /// As it is now.
+    /// Returns the current state.
     pub(crate) fn now() -> Self {
         let system = Path::new(PROCESSORS);
         Self {
@@ -57,7 +57,7 @@ fn read(path: &Path) -> Option<String> {
     Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
-/// The governors of all processors, each once.
+/// Returns the governors of all processors, without duplicates.
 fn governor(system: &Path) -> Option<String> {
     let mut names: Vec<String> = std::fs::read_dir(system)
         .ok()?
@@ -68,20 +68,21 @@ fn governor(system: &Path) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// `on` or `off`: Intel's driver reports that turbo is disabled, the others that it is enabled.
+/// Returns `on` or `off`: Intel's driver reports that turbo is disabled, the others that it is
+/// enabled.
 fn turbo(system: &Path) -> Option<&'static str> {
     let none = read(&system.join("intel_pstate/no_turbo")).map(|text| text == "0");
     let boost = || read(&system.join("cpufreq/boost")).map(|text| text == "1");
     none.or_else(boost).map(|on| if on { "on" } else { "off" })
 }
 
-/// The word in brackets.
+/// Returns the word in brackets.
 fn chosen(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-/// The three averages of the file that has more.
+/// Returns the three averages at the start of the file.
 fn load(text: &str) -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn the_load_and_free_memory_of_this_machine_are_known() {
         let now = State::now();
-        let load = now.load_average.expect("Linux tells");
+        let load = now.load_average.expect("Linux reports it");
         assert_eq!(load.split(' ').count(), 3, "{load}");
         assert!(now.memory_free_bytes <= now.memory_available_bytes.max(now.memory_free_bytes));
         assert!(now.memory_available_bytes > Some(1 << 20));

@@ -1,6 +1,6 @@
-//! How much a suite prints.
+//! Amount of output of a suite.
 
-/// How much a suite prints.
+/// Amount of output of a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Progress in one line, and a summary at the end.
@@ -10,7 +10,7 @@ pub(crate) enum Detail {
 }
 
 impl Detail {
-    /// As `--verbose` says.
+    /// Returns the detail that `--verbose` selects.
     pub(crate) const fn of(verbose: bool) -> Self {
         if verbose { Self::Full } else { Self::Summary }
     }

@@ -1,22 +1,23 @@
-//! The file of `--report_interval_seconds`: operations of every so many seconds of a workload, as
-//! RocksDB's program writes it, which begins the file anew with each workload.
+//! The file of `--report_interval_seconds`: operations of each interval of a workload. Like
+//! RocksDB's program, it is rewritten for each workload.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bench_core::result::record::Record;
 
-/// Where and how often.
+/// Path and interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IntervalFile {
     /// The file.
     pub(crate) path: PathBuf,
-    /// Seconds of a line.
+    /// Seconds per line.
     pub(crate) seconds: usize,
 }
 
 impl IntervalFile {
-    /// Writes the file of one result; rows without operations over time leave the last one.
+    /// Writes the file of one result; rows without operations over time leave the last file
+    /// unchanged.
     pub(crate) fn write(&self, record: &Record) -> Result<(), String> {
         if record.intervals.is_empty() {
             return Ok(());
@@ -30,7 +31,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("--report_file={}: {error}", path.display()))
 }
 
-/// Head and lines; the last interval may not be whole.
+/// Returns the header and the lines; the last interval may be incomplete.
 fn text(per_second: &[u64], seconds: usize) -> String {
     let mut text = String::from("secs_elapsed,interval_qps\n");
     let mut elapsed = 0;

@@ -5,17 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::termios::tcgetwinsize;
 
-/// Columns of a terminal that does not report its width.
+/// Width of a terminal that does not report it.
 const COLUMNS_DEFAULT: usize = 80;
 
-/// Characters of the line that is shown now; 0 without one.
+/// Length of the line currently shown; 0 without one.
 static SHOWN: Mutex<usize> = Mutex::new(0);
 
 fn shown() -> MutexGuard<'static, usize> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Columns of the terminal that stderr goes to; `None` if it goes elsewhere.
+/// Returns the width of the terminal that stderr goes to; `None` if it goes elsewhere.
 pub(crate) fn columns() -> Option<usize> {
     let stderr = io::stderr();
     if !stderr.is_terminal() {
@@ -30,7 +30,7 @@ pub(crate) fn columns() -> Option<usize> {
     )
 }
 
-/// Shows a text in place of the one before it, cut to fit the terminal.
+/// Replaces the status line with a text, cut to fit the terminal.
 pub(crate) fn show(text: &str, columns: usize) {
     let mut shown = shown();
     let (line, length) = rewritten(text, columns, *shown);
@@ -48,8 +48,8 @@ pub(crate) fn clear() {
     }
 }
 
-/// The characters that rewrite a line of `before` characters, and the length of the new one. Blanks
-/// overwrite the rest of a longer line: every terminal supports that.
+/// Returns the characters that rewrite a line of `before` characters, and the length of the new
+/// line. Spaces overwrite the rest of a longer line; every terminal supports that.
 fn rewritten(text: &str, columns: usize, before: usize) -> (String, usize) {
     let fitting: String = text.chars().take(columns.saturating_sub(1)).collect();
     let length = fitting.chars().count();

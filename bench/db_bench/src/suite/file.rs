@@ -1,5 +1,5 @@
-//! A suite as it is written: TOML, every key checked, every name looked up, every refusal with file
-//! and line.
+//! Suite files: TOML with every key checked and every name looked up; errors name the file and
+//! line.
 
 mod bounds;
 
@@ -15,7 +15,7 @@ use toml::Spanned;
 use crate::engines;
 use crate::flags::nearest;
 
-/// The suites that come with the program.
+/// The built-in suites.
 const BUILT_IN: &[(&str, &str)] = &[
     ("quick", include_str!("../../../suites/quick.toml")),
     (
@@ -35,28 +35,29 @@ const BUILT_IN: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
-    /// For the head of a report.
+    /// Title for the head of a report.
     #[serde(default)]
     pub(crate) title: String,
     #[serde(default)]
     pub(crate) about: String,
-    /// Entries, unless `--num` says otherwise.
+    /// Number of entries, unless `--num` is given.
     #[serde(default = "million")]
     pub(crate) num: u64,
     #[serde(default = "three")]
     pub(crate) rounds: u32,
     #[serde(default)]
     pub(crate) aggregate: Aggregate,
-    /// Seconds a row may take.
+    /// Time limit of a row in seconds.
     #[serde(default = "ten_minutes")]
     pub(crate) row_timeout: u64,
-    /// Seconds after which no round begins any more; 0 for no limit.
+    /// Seconds after which no round starts; 0 for no limit.
     #[serde(default)]
     pub(crate) rounds_begin_within: u64,
-    /// Seconds in which the last round has to end, judging by those before it; 0 for no limit.
+    /// Seconds within which the last round has to end, estimated from those before it; 0 for no
+    /// limit.
     #[serde(default)]
     pub(crate) rounds_end_within: u64,
-    /// Data sets; every section runs over each.
+    /// Data sets; every section runs over each of them.
     #[serde(default = "synthetic")]
     pub(crate) data: Vec<Spanned<String>>,
     /// Whether a pass that times each operation follows the rounds.
@@ -74,7 +75,7 @@ pub(crate) struct Variant {
     pub(crate) name: Spanned<String>,
     #[serde(default)]
     pub(crate) about: String,
-    /// Engines that have it.
+    /// Engines that have the variant.
     pub(crate) engines: Vec<Spanned<String>>,
     /// The engine's own set of settings.
     #[serde(default)]
@@ -82,12 +83,12 @@ pub(crate) struct Variant {
     pub(crate) bloom_bits: Option<u32>,
     pub(crate) write_mb: Option<u64>,
     pub(crate) cache_mb: Option<u64>,
-    /// Whether its figures may be compared with all others.
+    /// Whether the figures of the variant may be compared with all others.
     #[serde(default = "yes")]
     pub(crate) ranked: bool,
 }
 
-/// Which side of the memory is the large one.
+/// The larger share of the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Split {
@@ -100,7 +101,7 @@ pub(crate) enum Split {
     Even,
 }
 
-/// A section. An `over` section takes what it leaves out from the section that it continues.
+/// A section. An `over` section inherits omitted settings from the section that it continues.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Section {
@@ -113,14 +114,14 @@ pub(crate) struct Section {
     pub(crate) table: String,
     #[serde(default)]
     pub(crate) about: String,
-    /// What runs, in order; `SECTION: WORKLOAD` is shown under another section.
+    /// Workloads to run, in order; `SECTION: WORKLOAD` is shown under another section.
     #[serde(default)]
     pub(crate) workloads: Vec<Spanned<String>>,
-    /// What is done to the database before, without being shown.
+    /// Workloads that prepare the database, without being shown.
     #[serde(default)]
     pub(crate) before: Vec<Spanned<String>>,
-    /// The section whose database this one continues, in a process of its own. Without it, the
-    /// section begins with an empty directory.
+    /// The section whose database this one continues, in a separate process. Without it, the
+    /// section starts with an empty directory.
     pub(crate) over: Option<Spanned<String>>,
     /// The section whose first workload the figures are divided by.
     pub(crate) baseline: Option<Spanned<String>>,
@@ -130,33 +131,34 @@ pub(crate) struct Section {
     pub(crate) compression: Option<bool>,
     pub(crate) sync: Option<bool>,
     pub(crate) threads: Option<u32>,
-    /// Entries as a multiple of the suite's.
+    /// Number of entries as a multiple of the suite's.
     pub(crate) times: Option<f64>,
-    /// How random keys are drawn, in `workloads` and not in `before`; without it as
-    /// `--distribution` or the workload says.
+    /// Distribution of random keys in `workloads`, but not in `before`; by default that of
+    /// `--distribution` or the workload.
     pub(crate) distribution: Option<Spanned<String>>,
-    /// Entries read after each seek of `workloads`; without it, as `--seek_nexts` says.
+    /// Number of entries read after each seek of `workloads`; by default `--seek_nexts`.
     pub(crate) seek_nexts: Option<u64>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub(crate) variants: Vec<Spanned<String>>,
-    /// Engines it is for; all without it.
+    /// Engines that run the section; all by default.
     pub(crate) engines: Option<Vec<Spanned<String>>>,
-    /// Rounds, when fewer than the suite's.
+    /// Number of rounds, if fewer than the suite's.
     pub(crate) rounds: Option<u32>,
     pub(crate) latency: Option<bool>,
-    /// Whether it runs in each directory of `--db=DIR1,DIR2`; without a second one it is left out.
+    /// Whether the section runs in each directory of `--db=DIR1,DIR2`; without a second directory
+    /// it is left out.
     #[serde(default)]
     pub(crate) each_db: bool,
-    /// Whether the process is killed by SIGKILL after its last call, and another process looks for
-    /// what had been acknowledged.
+    /// Whether the process is killed by SIGKILL after its last call, and another process checks the
+    /// acknowledged writes.
     #[serde(default)]
     pub(crate) kill: bool,
 }
 
 impl File {
-    /// Restricts the suite to one data set. Returns what had to be left out. A section with a data
-    /// set of its own would only repeat the others.
+    /// Restricts the suite to one data set. Returns what had to be left out: a section with its own
+    /// data set would only repeat the others.
     pub(crate) fn over_data(&mut self, word: &str) -> Vec<String> {
         let mut left_out = Vec::new();
         let usual: Vec<String> = self
@@ -173,7 +175,7 @@ impl File {
             }
             let (name, own) = (section.name.get_ref(), own[0].get_ref());
             left_out.push(format!(
-                "section {name}: left out, it repeats others with the data set {own} and --data says {word}"
+                "section {name}: left out, because it repeats others with the data set {own} and --data is {word}"
             ));
             false
         });
@@ -202,13 +204,13 @@ fn synthetic() -> Vec<Spanned<String>> {
     vec![Spanned::new(0..0, "synthetic".to_owned())]
 }
 
-/// A text and where it came from, for refusals.
+/// The text of a suite and its origin, for error messages.
 struct Source<'s> {
     name: &'s str,
     text: &'s str,
 }
 
-/// Reads a suite by its name, or the file of that path.
+/// Reads a built-in suite by its name, or the file at that path.
 pub(crate) fn read(name: &str) -> Result<File, String> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return parse(&format!("{name}.toml"), text);
@@ -221,13 +223,13 @@ pub(crate) fn read(name: &str) -> Result<File, String> {
     }
     let names: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
     Err(format!(
-        "--suite={name}: {} or a file of your own is allowed{}",
+        "--suite={name}: {} or your own file is allowed{}",
         names.join(", "),
         nearest(name, names.iter().copied())
     ))
 }
 
-/// The name that records carry: the file's, without folder and extension.
+/// Returns the name used in records: that of the file, without folder and extension.
 pub(crate) fn plain_name(name: &str) -> String {
     let stem = Path::new(name).file_stem();
     stem.map_or_else(
@@ -244,14 +246,14 @@ fn parse(name: &str, text: &str) -> Result<File, String> {
 }
 
 impl Source<'_> {
-    /// A refusal with file and line.
+    /// Returns an error message with file and line.
     fn refuse(&self, at: usize, what: &str) -> String {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         format!("{}:{line}: {what}", self.name)
     }
 
-    /// What the TOML reader says, with the nearest key where one is unknown.
+    /// Returns the error of the TOML reader, with the nearest key if a key is unknown.
     fn malformed(&self, error: &toml::de::Error) -> String {
         let message = error.message().trim_end();
         let at = error.span().map_or(0, |span| span.start);
@@ -303,8 +305,9 @@ impl Source<'_> {
                 .iter()
                 .any(|other| other.name.get_ref() == name);
             if twice || name.is_empty() || name.contains(':') {
-                let what =
-                    format!("section {name:?}: a name is not empty, has no colon and is used once");
+                let what = format!(
+                    "section {name:?}: a name must be unique and nonempty, without a colon"
+                );
                 return Err(self.refuse(section.name.span().start, &what));
             }
             self.section(file, at)?;
@@ -351,12 +354,12 @@ impl Source<'_> {
         self.numbers_of_section(file, section)
     }
 
-    /// A data set.
+    /// Checks a data set.
     fn data_set(&self, data: &Spanned<String>) -> Result<(), String> {
         self.among("data set", data, ["synthetic", "json"].into_iter())
     }
 
-    /// An entry of a list: a workload, or a section and a workload.
+    /// Checks an entry of a list: a workload, or a section and a workload.
     fn workload<'n>(
         &self,
         entry: &Spanned<String>,
@@ -376,19 +379,19 @@ impl Source<'_> {
             catalog::CATALOG.iter().map(|known| known.name),
         )?;
         if step.repeats != 1 || step.warmups != 0 {
-            let what = format!("{workload}: a suite repeats by rounds, not by suffixes");
+            let what = format!("{workload}: a suite repeats workloads by rounds, not by suffixes");
             return Err(self.refuse(start, &what));
         }
         if catalog::named(workload).is_some_and(bench_core::workload::definition::Workload::is_text)
         {
-            let what = format!("{workload} prints a text and has no result to show");
+            let what = format!("{workload} prints text and has no result to show");
             return Err(self.refuse(start, &what));
         }
         Ok(())
     }
 }
 
-/// The parts of `SECTION: WORKLOAD`.
+/// Splits `SECTION: WORKLOAD`.
 pub(crate) fn split(entry: &str) -> (Option<&str>, &str) {
     match entry.split_once(':') {
         Some((section, workload)) => (Some(section.trim()), workload.trim()),

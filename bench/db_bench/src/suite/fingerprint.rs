@@ -1,4 +1,4 @@
-//! The fingerprint of a suite: what determines its figures, and how two runs of it differ.
+//! The fingerprint of a suite: what determines its figures, and the differences between two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::job::{Entry, Job, Part};
 use crate::config::Config;
 use crate::{child, machine};
 
-/// This program as it runs, also where another has taken its place meanwhile.
+/// The running program, even if its file has been replaced since.
 const PROGRAM: &str = "/proc/self/exe";
 
 /// Prefix of the entries about engines that were available.
@@ -21,7 +21,7 @@ const BUILD: &str = "build of ";
 /// The entry about this program.
 const OWN_BUILD: &str = "db_bench";
 
-/// Parts of a plan that are recorded elsewhere, differ from turn to turn, or change no figure.
+/// Parts of a plan that are recorded elsewhere, differ between turns, or change no figure.
 const UNCOUNTED: &[&str] = &[
     "engine",
     "library",
@@ -44,7 +44,7 @@ const UNCOUNTED: &[&str] = &[
     "label",
 ];
 
-/// What decides the figures of these jobs.
+/// Returns what determines the figures of these jobs.
 pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Fingerprint {
     let mut named: BTreeMap<String, Vec<Settings>> = BTreeMap::new();
     for job in jobs {
@@ -78,7 +78,7 @@ pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Fingerprint {
     }
 }
 
-/// Which code is measured: this program and the libraries that were found.
+/// Returns the measured code: this program and the available libraries.
 fn builds(config: &Config) -> Settings {
     let reported = |path: &Path| fingerprint(path).unwrap_or_else(|error| error.to_string());
     let mut builds = Settings::new();
@@ -98,7 +98,7 @@ fn builds(config: &Config) -> Settings {
     builds
 }
 
-/// The name of a database in a refusal.
+/// Returns the name of a database in an error message.
 fn name(job: &Job, config: &Config) -> String {
     let mut words = vec![format!("section {}", job.section)];
     words.extend(job.label.clone());
@@ -110,7 +110,7 @@ fn name(job: &Job, config: &Config) -> String {
     words.join(", ")
 }
 
-/// Everything about one process.
+/// Returns all settings of one process.
 fn settings(job: &Job, part: &Part, base: &Plan) -> Settings {
     let plan = part.plan(job.label.as_deref(), base);
     let mut settings = match serde_json::to_value(plan) {
@@ -130,7 +130,7 @@ fn settings(job: &Job, part: &Part, base: &Plan) -> Settings {
     settings
 }
 
-/// What all have, with the same value.
+/// Returns the settings that all have with the same value.
 fn common<'s>(mut all: impl Iterator<Item = &'s Settings>) -> Settings {
     let mut same = all.next().cloned().unwrap_or_default();
     for other in all {
@@ -139,8 +139,8 @@ fn common<'s>(mut all: impl Iterator<Item = &'s Settings>) -> Settings {
     same
 }
 
-/// What two runs differ in besides the code they measure, if anything: results that are complete
-/// are shown by any build.
+/// Returns the difference between two runs besides the measured code, if any: any build shows
+/// complete results.
 pub(super) fn difference_but_builds(before: &Outline, now: &Outline) -> Option<String> {
     let plain = |outline: &Outline| {
         let mut outline = outline.clone();
@@ -153,7 +153,7 @@ pub(super) fn difference_but_builds(before: &Outline, now: &Outline) -> Option<S
     difference(&plain(before), &plain(now))
 }
 
-/// What two runs differ in, if anything.
+/// Returns the difference between two runs, if any.
 pub(super) fn difference(before: &Outline, now: &Outline) -> Option<String> {
     let plain = |outline: &Outline| {
         let fingerprint = None;
@@ -173,7 +173,7 @@ pub(super) fn difference(before: &Outline, now: &Outline) -> Option<String> {
     })
 }
 
-/// What two runs with the same outline differ in.
+/// Returns the difference between two runs with the same outline.
 fn differing_settings(before: &Fingerprint, now: &Fingerprint) -> Option<String> {
     let names: BTreeSet<&String> = before.jobs.keys().chain(now.jobs.keys()).collect();
     let none = Vec::new();
@@ -189,7 +189,8 @@ fn differing_settings(before: &Fingerprint, now: &Fingerprint) -> Option<String>
     })
 }
 
-/// What two processes differ in, each with what is the same everywhere in its run.
+/// Returns the difference between two processes, each including the settings that are the same
+/// everywhere in its run.
 fn process(
     (one, before): (&Settings, &Fingerprint),
     (other, now): (&Settings, &Fingerprint),
@@ -203,7 +204,7 @@ fn process(
         .into_iter()
         .flat_map(Settings::keys)
         .collect();
-    // An engine that was not there stays away.
+    // An engine that was absent stays absent.
     let absent = |key: &&String| key.starts_with(BUILD) && !before.everywhere.contains_key(*key);
     keys.into_iter().filter(|key| !absent(key)).find_map(|key| {
         let reported = differing(key, &value(key, one, before), &value(key, other, now))?;
@@ -216,7 +217,7 @@ fn process(
     })
 }
 
-/// The first place where two values differ, with both.
+/// Returns the first place where two values differ, with both values.
 fn differing(path: &str, before: &Value, now: &Value) -> Option<String> {
     if before == now {
         return None;
@@ -255,7 +256,7 @@ fn differing(path: &str, before: &Value, now: &Value) -> Option<String> {
     }
 }
 
-/// A value in words.
+/// Formats a value for a message.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "not given".into(),

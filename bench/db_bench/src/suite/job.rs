@@ -1,8 +1,8 @@
 //! Turns a suite into the jobs that run it: lists, databases, processes.
 //!
-//! A job is one database: a section that begins with an empty directory and the sections `over` it,
+//! A job is one database: a section that starts with an empty directory and the sections `over` it,
 //! in file order, with one variant and one data set, in one directory. Each part of it is a list
-//! for one child process. A pure function of the file and the flags.
+//! for one child process. The jobs are a pure function of the file and the flags.
 
 use std::collections::BTreeMap;
 
@@ -23,32 +23,32 @@ pub(super) const COMPACTED: &str = "compacted";
 /// One database, for every engine and round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Job {
-    /// The section that makes it.
+    /// Section that creates the database.
     pub(crate) section: String,
-    /// Engines it is for; all without it.
+    /// Engines that run the job; all by default.
     pub(crate) engines: Option<Vec<String>>,
     /// Name of the variant; `None` for the plain settings.
     pub(crate) label: Option<String>,
     /// Rounds.
     pub(crate) rounds: u32,
-    /// Whether the pass that times each operation runs it too.
+    /// Whether the pass that times each operation also runs the job.
     pub(crate) latency: bool,
-    /// The directory of `--db` it runs in.
+    /// Directory of `--db` that the job runs in.
     pub(crate) directory: usize,
-    /// Its lists, in order.
+    /// Lists of the job, in order.
     pub(crate) parts: Vec<Part>,
 }
 
-/// What one child process runs.
+/// The list of one child process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) settings: Settings,
     pub(crate) entries: Vec<Entry>,
-    /// The process ends by SIGKILL after its last entry.
+    /// Whether the process is killed by SIGKILL after its last entry.
     pub(crate) kill: bool,
 }
 
-/// The settings of a child, apart from its list.
+/// The settings of a child, except its list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) num: u64,
@@ -69,11 +69,11 @@ pub(crate) struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) workload: String,
-    /// Where its result is shown; `None` for what only makes a state.
+    /// Label of its result; `None` for entries that only prepare a state.
     pub(crate) shown: Option<Shown>,
 }
 
-/// How a result is labelled.
+/// The label of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) section: String,
@@ -82,7 +82,7 @@ pub(crate) struct Shown {
     pub(crate) state: Option<&'static str>,
 }
 
-/// What the flags say to a suite.
+/// The flags that apply to a suite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) num: Option<u64>,
@@ -90,7 +90,7 @@ pub(crate) struct Asked {
     pub(crate) directories: usize,
 }
 
-/// The jobs of a suite in the order of running, and what had to be left out.
+/// Returns the jobs of a suite in the order of execution, and what had to be left out.
 pub(crate) fn jobs(file: &File, asked: Asked) -> (Vec<Job>, Vec<String>) {
     let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
     for root in file.section.iter().filter(|section| section.over.is_none()) {
@@ -100,7 +100,7 @@ pub(crate) fn jobs(file: &File, asked: Asked) -> (Vec<Job>, Vec<String>) {
         }
         if root.each_db && asked.directories < 2 {
             left_out.push(format!(
-                "section {}: left out, it compares the directories of --db=DIR1,DIR2",
+                "section {}: left out, because it compares the directories of --db=DIR1,DIR2",
                 root.name.get_ref()
             ));
             continue;
@@ -135,7 +135,7 @@ pub(crate) fn jobs(file: &File, asked: Asked) -> (Vec<Job>, Vec<String>) {
     (jobs, left_out)
 }
 
-/// The sections over data sets whose rows have fewer rounds than this many.
+/// Returns the sections and data sets whose rows have fewer than this number of rounds.
 pub(crate) fn fewer_rounds(jobs: &[Job], rounds: u32) -> Vec<FewerRounds> {
     let mut most: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for job in jobs {
@@ -182,7 +182,7 @@ fn number(jobs: &mut [Job]) {
     }
 }
 
-/// The sections over one database, the first of which makes it.
+/// The sections over one database, the first of which creates it.
 fn chain<'f>(file: &'f File, root: &'f Section) -> Vec<&'f Section> {
     let mut chain = vec![root];
     for section in &file.section {
@@ -194,7 +194,7 @@ fn chain<'f>(file: &'f File, root: &'f Section) -> Vec<&'f Section> {
     chain
 }
 
-/// Makes the jobs of one database.
+/// Creates the jobs of one database.
 struct Maker<'f> {
     file: &'f File,
     asked: Asked,
@@ -223,7 +223,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Engines of a section that have the variant; `None` for all.
+    /// Returns the engines of a section that have the variant; `None` for all.
     fn engines(&self, root: &Section) -> Option<Vec<String>> {
         let of_variant = self.variant.map(|variant| names(&variant.engines));
         let of_section = root.engines.as_deref().map(names);
@@ -236,7 +236,8 @@ impl Maker<'_> {
         }
     }
 
-    /// The lists of one section: what makes its state, what it runs, what looks at the rest of it.
+    /// Returns the lists of one section: entries that prepare its state, entries it runs, and
+    /// entries that check what a kill left.
     fn parts(&self, chain: &[&Section], section: &Section) -> Vec<Part> {
         let settings = self.settings(chain, section);
         let part = |settings: &Settings, entries: Vec<Entry>, kill: bool| Part {
@@ -266,7 +267,7 @@ impl Maker<'_> {
         parts
     }
 
-    /// The settings of a section: its own, else those of the section it continues.
+    /// Returns the settings of a section: its own, else those of the section it continues.
     fn settings(&self, chain: &[&Section], section: &Section) -> Settings {
         let num = self.asked.num.unwrap_or(self.file.num);
         let split = section.split.unwrap_or_default();
@@ -314,7 +315,7 @@ impl Maker<'_> {
     }
 }
 
-/// An entry of a section's list, shown under it or under the section it names.
+/// Returns an entry of a section's list, shown under that section or under the one it names.
 fn shown(section: &Section, entry: &str) -> Entry {
     let (under, workload) = file::split(entry);
     Entry {
@@ -327,7 +328,7 @@ fn shown(section: &Section, entry: &str) -> Entry {
     }
 }
 
-/// An entry that only makes a state.
+/// Returns an entry that only prepares a state.
 fn hidden(workload: &str) -> Entry {
     Entry {
         workload: workload.to_owned(),
@@ -349,7 +350,7 @@ pub(super) fn scaled(num: u64, times: Option<f64>) -> u64 {
     times.map_or(num, |times| ((num as f64 * times) as u64).max(1))
 }
 
-/// A value of a section, else of the one it is over, and so on down.
+/// Returns a value of a section, else that of the section it is over, recursively.
 fn inherited<T>(
     chain: &[&Section],
     section: &Section,
@@ -369,7 +370,7 @@ fn inherited<T>(
     None
 }
 
-/// Says which reads came before and which after a compaction.
+/// Labels reads as before or after a compaction.
 fn label(parts: &mut [Part]) {
     let compacts = parts
         .iter()

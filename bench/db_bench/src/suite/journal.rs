@@ -1,4 +1,5 @@
-//! The JSON file of a run as a journal: what an earlier process had finished when it was stopped.
+//! The JSON file of a run as a journal: it records what earlier processes finished before they were
+//! stopped.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
@@ -12,27 +13,27 @@ use serde_json::Value;
 
 use super::fingerprint;
 
-/// Results of before, by what they are results of.
+/// Earlier results, by key.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     known: HashMap<Key, Status>,
-    /// Rows that ended with an error: they have no figures.
+    /// Rows that ended with an error and have no figures.
     errors: HashSet<Key>,
-    /// In the order of the file.
+    /// Results in the order of the file.
     pub(crate) records: Vec<Record>,
-    /// What a reader had to know.
+    /// Notes for the reader.
     pub(crate) notes: Vec<Note>,
-    /// One for each process that worked on it.
+    /// Machine lines, one for each process that worked on the run.
     begun: Vec<Begun>,
-    /// What the run says it is.
+    /// Outline of the run.
     outline: Option<Outline>,
-    /// Whether everything that was to be run had been, by the last line.
+    /// Whether the last line marks the run as complete.
     ended: bool,
-    /// Bytes of whole lines.
+    /// Length of the complete lines in bytes.
     bytes: usize,
 }
 
-/// What a record of a suite is the result of.
+/// The key of a record: the row that it is a result of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     engine: String,
@@ -47,8 +48,8 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of a record. The plain settings of an engine with several sets have a name in
-    /// records and none in suites.
+    /// Returns the key of a record. The plain settings of an engine with several variants have a
+    /// name in records but none in suites.
     pub(crate) fn of(record: &Record) -> Self {
         let fair = bench_core::workload::settings::Variant::Fair.word();
         Self {
@@ -65,7 +66,7 @@ impl Key {
     }
 }
 
-/// A line about the machine, as far as it matters here.
+/// The relevant fields of a machine line.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Begun {
@@ -76,13 +77,13 @@ struct Begun {
 
 fn of_another_run(path: &Path, what: &str) -> String {
     format!(
-        "--resume: {} was written by another run: {what}; run it as that one was, or remove that file to begin anew",
+        "--resume: {} was written by a different run: {what}; use the same settings, or remove that file to start over",
         path.display()
     )
 }
 
 impl Journal {
-    /// Reads the file; `None` if a run was stopped before it had written its outline.
+    /// Reads the file; returns `None` if a run was stopped before it had written its outline.
     pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Option<Self>, String> {
         let shown = path.display();
         let text = std::fs::read(path).map_err(|error| format!("--resume: {shown}: {error}"))?;
@@ -107,7 +108,7 @@ impl Journal {
             return if stopped && torn {
                 Ok(None)
             } else {
-                Err(format!("--resume: {shown} is no result of a suite"))
+                Err(format!("--resume: {shown} is not a result of a suite"))
             };
         };
         if let Some(what) = fingerprint::difference_but_builds(&found, outline) {
@@ -117,7 +118,7 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// Refuses to go on with what another build has begun.
+    /// Refuses to continue a run started by another build.
     pub(crate) fn check_builds(&self, path: &Path, outline: &Outline) -> Result<(), String> {
         let begun = self.outline.as_ref();
         match begun.and_then(|begun| fingerprint::difference(begun, outline)) {
@@ -126,7 +127,7 @@ impl Journal {
         }
     }
 
-    /// Takes a line in.
+    /// Adds a line.
     fn line(&mut self, line: &[u8], found: &mut Option<Outline>) -> serde_json::Result<()> {
         let value: Value = serde_json::from_slice(line)?;
         self.ended = false;
@@ -149,17 +150,17 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether there is anything to go on with.
+    /// Returns whether there is anything to resume.
     pub(crate) const fn is_begun(&self) -> bool {
         self.bytes > 0
     }
 
-    /// Whether its last line says that everything has been run.
+    /// Returns whether the last line marks the run as complete.
     pub(crate) const fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// Cuts off a last line that was not finished.
+    /// Removes an incomplete last line.
     pub(crate) fn cut(&self, path: &Path) -> Result<(), String> {
         let cut = OpenOptions::new()
             .write(true)
@@ -168,22 +169,22 @@ impl Journal {
         cut.map_err(|error| format!("--resume: {}: {error}", path.display()))
     }
 
-    /// Whether the row ended with an error, and not only with wrong answers.
+    /// Returns whether the row ended with an error, and not only with wrong answers.
     pub(crate) fn is_error(&self, key: &Key) -> bool {
         self.errors.contains(key)
     }
 
-    /// How the row ended, if it did.
+    /// Returns the status of the row, if it ended.
     pub(crate) fn status(&self, key: &Key) -> Option<Status> {
         self.known.get(key).copied()
     }
 
-    /// Facts from earlier processes that matter to this one.
+    /// Returns the relevant facts from earlier processes.
     pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.notes.iter().filter_map(|note| note.fact.as_ref())
     }
 
-    /// When it was begun and by which builds.
+    /// Returns when the run was started, and by which builds.
     pub(crate) fn origin(&self) -> String {
         let at = Civil::of(self.begun.first().map_or(0, |begun| begun.started_at));
         let mut builds: Vec<String> = Vec::new();
@@ -194,7 +195,7 @@ impl Journal {
             }
         }
         format!(
-            "begun on {}-{:02}-{:02} at {:02}:{:02} UTC by db_bench {}",
+            "started on {}-{:02}-{:02} at {:02}:{:02} UTC by db_bench {}",
             at.year,
             at.month,
             at.day,
@@ -270,7 +271,7 @@ mod tests {
         let older = refusal(&file(&[line(&older)], ""));
         assert!(older.contains("does not record what determines"), "{older}");
         let none = refusal(&file(&[], "letters"));
-        assert!(none.contains("is no result of a suite"), "{none}");
+        assert!(none.contains("is not a result of a suite"), "{none}");
         let broken = refusal(&file(&["{}\n".into(), "{\n".into()], ""));
         assert!(broken.contains(":2: "), "{broken}");
     }
@@ -292,7 +293,7 @@ mod tests {
         let origin = read(file.path(), &outline(5)).origin();
         assert_eq!(
             origin,
-            "begun on 1970-01-02 at 00:01 UTC by db_bench 0.1.0 (abc)"
+            "started on 1970-01-02 at 00:01 UTC by db_bench 0.1.0 (abc)"
         );
     }
 }

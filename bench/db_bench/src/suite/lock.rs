@@ -1,17 +1,18 @@
-//! One run at a time: two over the same directories disturb each other, two into the same file mix
-//! their rows. The kernel releases a lock when its process ends, however it ends.
+//! Locks that allow one run at a time: two runs over the same directories disturb each other, and
+//! two runs into the same file mix their rows. The kernel releases a lock when its process ends,
+//! for whatever reason.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a program that was killed may take to be gone.
+/// Maximum time that a killed program takes to end.
 const DYING: Duration = Duration::from_secs(2);
 
-/// Between two tries.
+/// Time between two attempts.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The directories of `--db` for this run alone, as long as what is given lives.
+/// Locks the directories of `--db` for this run, as long as the returned value lives.
 pub(super) fn directories(bases: &[PathBuf]) -> Result<Vec<File>, String> {
     let own = |base: &PathBuf| {
         let opened = std::fs::create_dir_all(base).and_then(|()| File::open(base));
@@ -21,7 +22,7 @@ pub(super) fn directories(bases: &[PathBuf]) -> Result<Vec<File>, String> {
     bases.iter().map(own).collect()
 }
 
-/// The file of `--json`, likewise.
+/// Locks the file of `--json` for this run, as long as the returned value lives.
 pub(super) fn results(json: &Path) -> Result<File, String> {
     let opened = json
         .parent()
@@ -39,7 +40,7 @@ fn locked(file: File, path: &Path, why: &str) -> Result<File, String> {
                 std::thread::park_timeout(LOOK);
             }
             Err(TryLockError::WouldBlock) => return Err(format!("{}: {why}", path.display())),
-            // Where there are no locks it goes as it went without.
+            // Without lock support, the run continues without a lock.
             Err(TryLockError::Error(_)) | Ok(()) => return Ok(file),
         }
     }

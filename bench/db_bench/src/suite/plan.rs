@@ -1,11 +1,12 @@
-//! The plan of a child for its part of a job.
+//! Plans of children for the parts of a job.
 
 use bench_core::workload::plan::{Data, Plan};
 
 use super::job::Part;
 
 impl Part {
-    /// The plan of this part: what the suite says, and from `base` what only flags say.
+    /// Returns the plan of this part: the settings of the suite, and from `base` those that only
+    /// flags set.
     pub(super) fn plan(&self, label: Option<&str>, base: &Plan) -> Plan {
         let settings = &self.settings;
         let data = match settings.data.as_str() {
@@ -25,7 +26,7 @@ impl Part {
             writes: settings.num,
             deletes: settings.num,
             memory: settings.memory,
-            // Records of a file have the sizes they have.
+            // Records of a file have fixed sizes.
             value_size: match &data {
                 Data::File { .. } => base.value_size,
                 Data::Synthetic | Data::Json => settings.value_size,
@@ -77,7 +78,7 @@ mod tests {
         workloads = ["fillrandom"]
     "#;
 
-    /// The plans of all parts of a suite, in order.
+    /// Returns the plans of all parts of a suite, in order.
     fn plans(base: &Plan) -> Vec<Plan> {
         let file: File = toml::from_str(SUITE).expect("well formed");
         let asked = Asked {
@@ -102,7 +103,7 @@ mod tests {
         let uniform = Some(Distribution::Uniform);
         let (zipfian, latest) = (Some(Distribution::Zipfian), Some(Distribution::Latest));
         assert_eq!(drawn(None), [uniform, zipfian, latest, zipfian, None]);
-        // The flag is for sections that do not say it.
+        // The flag applies to sections that do not set it.
         assert_eq!(drawn(latest), [uniform, zipfian, latest, zipfian, latest]);
     }
 
@@ -134,6 +135,6 @@ mod tests {
             (&Data::Json, Some("mine"))
         );
         assert!(last.compression && last.ranked && !last.progress);
-        assert_eq!(last.seed, 7, "only a flag says it");
+        assert_eq!(last.seed, 7, "only a flag sets it");
     }
 }

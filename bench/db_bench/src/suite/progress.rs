@@ -1,4 +1,4 @@
-//! How far a suite has come: a status line on a terminal, a line a section elsewhere, or every row.
+//! Progress of a suite: a status line on a terminal, one line per section elsewhere, or every row.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use crate::output::detail::Detail;
 use crate::output::{notify, status};
 use crate::table;
 
-/// How progress is shown.
+/// The form in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// A line for every row, as `--verbose` asks.
+    /// A line for every row, with `--verbose`.
     Rows,
-    /// One line that is rewritten, on a terminal of this many columns.
+    /// One line that is rewritten, on a terminal of this width.
     Line(usize),
-    /// A line for every section and round, where stderr is no terminal.
+    /// A line for every section and round, if stderr is not a terminal.
     Sections,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Planned {
     pub(super) engine: String,
 }
 
-/// The turn that runs now.
+/// The current turn.
 #[derive(Debug)]
 struct Current {
     planned: Planned,
@@ -37,19 +37,19 @@ struct Current {
     began: Instant,
 }
 
-/// How far a suite has come.
+/// Progress of a suite.
 #[derive(Debug)]
 pub(super) struct Progress {
     style: Style,
     rounds: u32,
-    /// Turns that have not begun.
+    /// Turns that have not started.
     remaining: VecDeque<Planned>,
-    /// How long an engine took for a job the last time.
+    /// Duration of the last turn of an engine at a job.
     known: BTreeMap<(usize, String), Duration>,
     current: Option<Current>,
-    /// When the suite should have ended, if it has a limit.
+    /// Time at which the suite should have ended, if it has a limit.
     deadline: Option<Instant>,
-    /// Messages that were shown: each is shown once.
+    /// Messages already shown; each is shown once.
     shown: BTreeSet<String>,
 }
 
@@ -71,14 +71,14 @@ impl Progress {
         }
     }
 
-    /// Sets what is going to run, in order, and when it should have ended.
+    /// Sets the planned turns, in order, and the time at which they should have ended.
     pub(super) fn plan(&mut self, rounds: u32, turns: Vec<Planned>, deadline: Option<Instant>) {
         self.rounds = rounds;
         self.remaining = turns.into();
         self.deadline = deadline;
     }
 
-    /// A turn begins. Planned turns before it were left out.
+    /// Records the start of a turn. Planned turns before it were left out.
     pub(super) fn begin(&mut self, planned: Planned, section: &str) {
         if let Some(at) = self.remaining.iter().position(|turn| *turn == planned) {
             self.remaining.drain(..=at);
@@ -100,7 +100,7 @@ impl Progress {
         }
     }
 
-    /// The turn ends.
+    /// Records the end of the turn.
     pub(super) fn end(&mut self) {
         if let Some(current) = &self.current {
             let key = (current.planned.job, current.planned.engine.clone());
@@ -108,12 +108,12 @@ impl Progress {
         }
     }
 
-    /// A workload of the turn begins.
+    /// Records the start of a workload of the turn.
     pub(super) fn workload(&self, section: &str, workload: &str) {
         self.status(section, workload, "");
     }
 
-    /// A workload takes long.
+    /// Shows that a workload takes long.
     pub(super) fn waiting(&self, workload: &str, seconds: u64, limit: u64) {
         let Some(current) = &self.current else {
             return;
@@ -131,17 +131,17 @@ impl Progress {
         }
     }
 
-    /// A row has ended.
+    /// Records the end of a row.
     pub(super) fn row(&self, record: &Record) {
         if self.style == Style::Rows {
             notify(&row(record));
         }
     }
 
-    /// The pass that times each operation begins.
+    /// Announces the pass that times each operation.
     pub(super) fn timing(&self) {
         if self.style == Style::Rows {
-            notify("timing every operation, in a pass of its own\n");
+            notify("timing every operation, in a separate pass\n");
         }
     }
 
@@ -162,7 +162,7 @@ impl Progress {
         status::show(&text, columns);
     }
 
-    /// `round 2 of 3`.
+    /// Returns the round, such as `round 2 of 3`.
     fn pass(&self) -> String {
         match self.current.as_ref().map(|current| current.planned.round) {
             Some(0) => "timing pass".into(),
@@ -171,7 +171,7 @@ impl Progress {
         }
     }
 
-    /// `4 min left`.
+    /// Returns the remaining time, such as `4 min left`.
     fn left(&self) -> String {
         match self.estimate() {
             Some(left) => format!("{} left", duration(left)),
@@ -179,9 +179,9 @@ impl Progress {
         }
     }
 
-    /// How long the remaining turns take if each takes as long as the last time, and one that has
-    /// not run yet as long as the mean of the others. Later rounds begin only within the limit of
-    /// time.
+    /// Returns the estimated time of the remaining turns: each takes as long as last time, and one
+    /// that has not run yet as long as the mean of the others. Later rounds start only within the
+    /// time limit.
     fn estimate(&self) -> Option<Duration> {
         let current = self.current.as_ref()?;
         let turns = u32::try_from(self.known.len())
@@ -204,7 +204,7 @@ impl Progress {
     }
 }
 
-/// A duration in whole minutes, rounded up.
+/// Formats a duration in whole minutes, rounded up.
 fn duration(time: Duration) -> String {
     let minutes = time.as_secs().div_ceil(60).max(1);
     match (minutes / 60, minutes % 60) {
@@ -213,7 +213,7 @@ fn duration(time: Duration) -> String {
     }
 }
 
-/// The line of a row.
+/// Returns the line of a row.
 fn row(record: &Record) -> String {
     let what = match (record.status, record.rate()) {
         (Status::Ok, Some(rate)) => table::amount(&record.workload, rate),

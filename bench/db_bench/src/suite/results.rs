@@ -11,16 +11,16 @@ use crate::table::Rows;
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) rows: Rows,
-    /// Engines that cannot be run here, and why.
+    /// Engines that cannot be run here, with the reasons.
     pub(super) absent: BTreeMap<String, String>,
     pub(super) notes: Vec<String>,
-    /// Whether a process was lost after all its rows had been reported.
+    /// Whether a process died after all its rows had been reported.
     pub(super) crashed: bool,
     pub(super) rounds: u32,
 }
 
 impl Results {
-    /// The results of earlier processes.
+    /// Returns the results of earlier processes.
     pub(super) fn of(journal: &Journal) -> Self {
         let mut results = Self::default();
         for record in journal.records.clone() {
@@ -28,12 +28,12 @@ impl Results {
         }
         for note in &journal.notes {
             match &note.fact {
-                // An engine that was not available stays out: its rows have been reported.
+                // An engine that was absent stays out: its rows have been reported.
                 Some(Fact::Absent { engine, reason }) => {
                     results.absent.insert(engine.clone(), reason.clone());
                     continue;
                 }
-                // The process that resumes writes this note anew.
+                // The resuming process writes this note again.
                 Some(Fact::Resumed) => continue,
                 Some(Fact::Lost) => results.crashed = true,
                 Some(Fact::Rounds(_) | Fact::Latency) | None => {}

@@ -23,7 +23,7 @@ use crate::machine::{self, Machine};
 use crate::output::Output;
 use crate::supervise::{self, Ending, Position, Start};
 
-/// Everything about one run of a suite that outlives a child.
+/// The state of a suite's run that outlives a child.
 pub(super) struct Run<'c> {
     config: &'c Config,
     file: &'c File,
@@ -54,7 +54,7 @@ impl<'c> Run<'c> {
         }
     }
 
-    /// Writes to the files of results what is going to run, and where.
+    /// Writes the planned run and its machine to the result files.
     pub(super) fn begin(&mut self, output: Output, machine: &Machine) -> Result<(), String> {
         self.output = output;
         self.output.object(machine)?;
@@ -65,13 +65,13 @@ impl<'c> Run<'c> {
         let kept = self.journal.records.len();
         self.note(
             format!(
-                "this run was stopped and resumed: {kept} finished rows were kept, databases were made again as far as needed"
+                "this run was stopped and resumed: {kept} finished rows were kept, and databases were recreated as needed"
             ),
             Some(Fact::Resumed),
         )
     }
 
-    /// Records something that the summary and a report must mention, once.
+    /// Records a note for the summary and the report, once.
     pub(super) fn note(&mut self, text: String, fact: Option<Fact>) -> Result<(), String> {
         if self.results.notes.contains(&text) {
             return Ok(());
@@ -83,8 +83,8 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    /// Records that everything has run, and writes lines that found no room before; an error if
-    /// there is still none.
+    /// Records that everything has run, and writes lines for which there was no space; returns an
+    /// error if there still is none.
     pub(super) fn close(&mut self) -> Result<(), String> {
         let suite = self.outline.name.clone();
         self.output.object(&End { suite })?;
@@ -118,7 +118,7 @@ impl<'c> Run<'c> {
         }
     }
 
-    /// One job over each engine it is for.
+    /// Runs one job over each of its engines.
     fn job(&mut self, at: usize, job: &Job, round: u32, latency: bool) -> Result<(), String> {
         for engine in self.engines(at, job, round, latency) {
             let planned = Planned {
@@ -175,9 +175,9 @@ impl<'c> Run<'c> {
             _ => {}
         });
         let reported = trouble.map_or_else(|| self.end(turn, ending), Err);
-        // What cannot be removed does no harm: the next run tries again.
+        // A failed removal does no harm: the next run tries again.
         let _ = directory::remove(&parts[0].db);
-        // Results may lie on the disk that the database had filled.
+        // Results may be on the disk that the database had filled.
         reported.and_then(|()| self.output.settle())
     }
 
@@ -207,7 +207,7 @@ impl<'c> Run<'c> {
                     self.judge_killed(turn, held, Some(text))?;
                 }
                 turn.reached = turn.reached.max(Position { part, entry: 0 });
-                // What had no database before needs no other reason.
+                // Rows that had no database before the kill need no other reason.
                 match turn.ruined.clone() {
                     Some((ruined, why)) if ruined < part => {
                         self.lose(turn, Status::Skipped, &why)?;
@@ -219,8 +219,8 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    /// Where a turn begins: after the rows that an earlier process has reported; `None` if that is
-    /// all.
+    /// Returns where a turn starts: after the rows that an earlier process has reported; `None` if
+    /// that covers all rows.
     fn start(&self, turn: &Turn<'_>) -> Option<Start> {
         let mut start = Start::default();
         let mut open = false;
@@ -252,7 +252,7 @@ impl<'c> Run<'c> {
         open.then_some(start)
     }
 
-    /// The plan of each child of a turn.
+    /// Returns the plan of each child of a turn.
     fn plans(&self, turn: &Turn<'_>) -> Vec<Plan> {
         let base = self
             .config
@@ -267,7 +267,7 @@ impl<'c> Run<'c> {
         turn.job.parts.iter().enumerate().map(plan).collect()
     }
 
-    /// A result of the entry a child is at.
+    /// Handles a result of the current entry of a child.
     fn row(
         &mut self,
         turn: &mut Turn<'_>,
@@ -283,7 +283,7 @@ impl<'c> Run<'c> {
         if let Some(held) = turn.held.take() {
             let text = (record.status == Status::Failed).then(|| {
                 let reason = record.reason.unwrap_or_default();
-                format!("what it had acknowledged was not there after SIGKILL: {reason}")
+                format!("acknowledged writes were missing after SIGKILL: {reason}")
             });
             return self.judge_killed(turn, held, text);
         }
@@ -303,7 +303,7 @@ impl<'c> Run<'c> {
                 let reason = record.reason.clone().unwrap_or_default();
                 let name = &listed.workload;
                 let text = format!(
-                    "the database it needs is not there: {name} before it failed ({reason})"
+                    "the database it needs does not exist: {name} before it failed ({reason})"
                 );
                 (part, text)
             });

@@ -1,4 +1,4 @@
-//! One engine's turn at a job: its position, and what the suite knows about its rows.
+//! One engine's turn at a job: its position, and the suite's knowledge about its rows.
 
 use bench_core::result::outline::Outline;
 use bench_core::result::record::{Record, Status};
@@ -23,35 +23,35 @@ pub(super) struct Turn<'t> {
     pub(super) reached: Position,
     /// The result of a row whose process was killed after it.
     pub(super) held: Option<Box<Record>>,
-    /// Why later parts have no database, and the part that did not make it.
+    /// Reason later parts have no database, and the part that failed to create it.
     pub(super) ruined: Option<(usize, String)>,
-    /// How the last compaction ended, if not well, and why.
+    /// Outcome of the last compaction and its reason, unless it succeeded.
     pub(super) uncompacted: Option<(Status, String)>,
 }
 
 impl Turn<'_> {
-    /// Whether it is in the round in which every engine has its rows, absent ones too.
+    /// Whether the turn is in the round in which every engine has rows, even absent ones.
     pub(super) const fn is_first(&self) -> bool {
         self.round == 1 && !self.latency
     }
 
-    /// The entry being run.
+    /// Returns the entry being run.
     fn entry(&self) -> &Entry {
         &self.job.parts[self.at.part].entries[self.at.entry]
     }
 
-    /// The workload being run.
+    /// Returns the workload being run.
     pub(super) fn workload(&self) -> &str {
         &self.entry().workload
     }
 
-    /// The section whose table shows what is being run.
+    /// Returns the section whose table shows what is being run.
     pub(super) fn section(&self) -> &str {
         let shown = self.entry().shown.as_ref();
         shown.map_or(&self.job.section, |shown| &shown.section)
     }
 
-    /// Fills in what the suite knows about a row and a child does not.
+    /// Fills in the fields of a row that the suite knows and a child does not.
     pub(super) fn mark(
         &self,
         record: &mut Record,
@@ -84,14 +84,14 @@ impl Turn<'_> {
     pub(super) fn look(&mut self, listed: &Entry, record: &Record) {
         if listed.workload == COMPACT {
             let reason = || record.reason.clone().unwrap_or_default();
-            // One that has figures came to its end, whatever is wrong with them (too much memory,
-            // say).
+            // A compaction with figures completed, even if the row failed for another reason, such
+            // as too much memory.
             let ended = record.status == Status::Ok || record.ops.is_some();
             self.uncompacted = (!ended).then(|| (record.status, reason()));
         }
     }
 
-    /// The same, from what an earlier process reported about the entries before `until`.
+    /// Does the same from what an earlier process reported about the entries before `until`.
     pub(super) fn look_back(&mut self, until: Position, journal: &Journal, outline: &Outline) {
         for (part, list) in self.job.parts.iter().enumerate() {
             for (entry, listed) in list.entries.iter().enumerate() {
@@ -115,8 +115,8 @@ impl Turn<'_> {
     }
 
     /// Corrects a row that a suite labels as compacted although it is not. After a failed
-    /// compaction the state is unknown, so the row has no figure. After a compaction that the
-    /// engine does not have, the store is as compact as it gets.
+    /// compaction the state is unknown, so the row has no figure. If the engine has no compaction,
+    /// the store is as compact as it can be.
     pub(super) fn judge_state(&self, record: &mut Record) {
         let Some((ended, why)) = &self.uncompacted else {
             return;
@@ -141,7 +141,9 @@ impl Turn<'_> {
             state: row.state,
             pass: row.pass,
             status: Status::Skipped,
-            reason: Some(format!("not compacted: {COMPACT} before it failed ({why})")),
+            reason: Some(format!(
+                "not compacted: the earlier {COMPACT} failed ({why})"
+            )),
             data: row.data,
             compression: row.compression,
             memory_bytes: row.memory_bytes,
@@ -153,7 +155,8 @@ impl Turn<'_> {
         };
     }
 
-    /// The label of the next row that is shown, for a failure of what should have prepared it.
+    /// Returns the label of the next row that is shown, for a failure of the entry that should have
+    /// prepared it.
     pub(super) fn next_shown(&self, at: Position) -> Shown {
         let parts = self.job.parts.iter().skip(at.part);
         let mut shown = parts
@@ -171,7 +174,7 @@ impl Turn<'_> {
 mod tests {
     use super::*;
 
-    /// A row labelled as compacted, after a compaction that ended so.
+    /// Returns a row labelled as compacted, after a compaction with this status.
     fn judged(ended: Status, why: Option<&str>) -> Record {
         let job = Job::default();
         let mut turn = Turn {
@@ -221,7 +224,7 @@ mod tests {
         assert_eq!(failed.status, Status::Skipped);
         assert_eq!(
             failed.reason.as_deref(),
-            Some("not compacted: compact before it failed (time limit of 2 s)")
+            Some("not compacted: the earlier compact failed (time limit of 2 s)")
         );
         assert_eq!(
             (failed.rate(), failed.ranked, failed.instance),

@@ -1,4 +1,4 @@
-//! A child process and what it says.
+//! A child process and its output.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -15,10 +15,10 @@ use crate::child;
 
 const SIGKILL: i32 = 9;
 
-/// Time between two looks whether a child has ended after its last event.
+/// Interval at which a child is checked for having ended after its last event.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A child at work. Dropping it ends it, and lists what it left in its directory.
+/// A running child. Dropping it kills the child and lists what it left in its directory.
 pub(super) struct Process {
     child: Child,
     events: Receiver<Event>,
@@ -26,7 +26,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a child, hands it the plan and turns its lines into events.
+    /// Starts a child, passes it the plan and parses its lines as events.
     pub(super) fn start(plan: &Plan) -> io::Result<Self> {
         let text = serde_json::to_string(plan)?;
         let mut child = child::command(&[])?
@@ -34,7 +34,7 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A child that died at once is found by its silence.
+            // A child that died immediately is detected because it sends no events.
             let _ = stdin.write_all(text.as_bytes());
         }
         let (sender, events) = mpsc::channel();
@@ -45,20 +45,20 @@ impl Process {
         Ok(Self { child, events, db })
     }
 
-    /// What it says next, if it says anything for so long.
+    /// Returns the next event, if there is one within this time.
     pub(super) fn event(&self, patience: Duration) -> Result<Event, RecvTimeoutError> {
         self.events.recv_timeout(patience)
     }
 
-    /// Ends it.
+    /// Kills the child.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
         // A child that has ended meanwhile cannot be killed.
         let _ = self.child.kill();
         self.child.wait()
     }
 
-    /// Waits for its end, for this long at most; then kills it and returns `None`. After the last
-    /// event, libraries have threads to stop and memory to release, and one may hang in that.
+    /// Waits for the child to end for at most this long; then kills it and returns `None`. After
+    /// the last event, libraries stop threads and release memory, and one may hang while doing so.
     pub(super) fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let begun = Instant::now();
         while begun.elapsed() < limit {
@@ -74,13 +74,13 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ended = self.kill();
-        // Without the list the directory is judged by times.
+        // Without the list, the directory is checked by file times.
         let _ = directory::leave(&self.db, self.child.id());
     }
 }
 
-/// Passes events on until there are none any more. A line that is no event comes from a library
-/// that prints, in whatever encoding; it is not ours to show.
+/// Passes events on until there are no more. A line that is not an event was printed by a library,
+/// in any encoding, and is dropped.
 fn listen(stdout: impl Read, sender: &Sender<Event>) {
     let mut lines = BufReader::new(stdout).split(b'\n');
     while let Some(Ok(line)) = lines.next() {
@@ -92,12 +92,12 @@ fn listen(stdout: impl Read, sender: &Sender<Event>) {
     }
 }
 
-/// Whether a process was killed by SIGKILL.
+/// Returns whether a process was killed by SIGKILL.
 pub(super) fn is_killed(status: ExitStatus) -> bool {
     status.signal() == Some(SIGKILL)
 }
 
-/// How a process ended, as text.
+/// Returns as text how a process ended.
 pub(super) fn describe(status: ExitStatus) -> String {
     status.signal().map_or_else(
         || {
@@ -108,12 +108,13 @@ pub(super) fn describe(status: ExitStatus) -> String {
         },
         |signal| {
             let name = signal_name(signal);
-            format!("the process was ended by signal {signal}{name}")
+            format!("the process was killed by signal {signal}{name}")
         },
     )
 }
 
-/// The names of signals that crashes end with. A full disk below a mapped file is a `SIGBUS`.
+/// Returns the name of a signal that crashes cause. A full disk below a mapped file causes a
+/// `SIGBUS`.
 const fn signal_name(signal: i32) -> &'static str {
     match signal {
         4 => " (SIGILL)",

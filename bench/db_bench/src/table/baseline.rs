@@ -1,4 +1,4 @@
-//! Figures divided by those of the section that they are compared with, engine by engine.
+//! Figures of each engine divided by its figures in the baseline section.
 
 use bench_core::result::outline::{Outline, Section};
 
@@ -7,7 +7,8 @@ use super::row::{Row, Rows};
 /// Label of the line.
 pub(super) const NAME: &str = "x baseline";
 
-/// With two digits that count: a synced row has a thousandth of the rate of one that is not.
+/// Formats a ratio with two significant digits: a synced row has a thousandth of the rate of an
+/// unsynced one.
 fn times(ratio: f64) -> String {
     match ratio {
         0.1.. => format!("{ratio:.2}x"),
@@ -17,8 +18,9 @@ fn times(ratio: f64) -> String {
     }
 }
 
-/// Each engine's rate over its own rate in the baseline's section, which is named; `None` where the
-/// section has no baseline, or nothing there was run with the same data, settings and sizes.
+/// Returns each engine's rate divided by its own rate in the baseline section, with the name of
+/// that section; `None` if the section has no baseline, or nothing there was run with the same
+/// data, settings and sizes.
 pub(super) fn line(
     rows: &Rows,
     outline: &Outline,

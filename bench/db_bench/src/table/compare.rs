@@ -1,4 +1,4 @@
-//! Our figure over the best peer's.
+//! Ratio of our figure to the best peer's.
 
 use bench_core::result::outline::Outline;
 use bench_core::result::spread::Spread;
@@ -6,12 +6,12 @@ use bench_core::result::standing::{Standing, standing};
 
 use super::row::{BARE, HARNESS, OURS, OURS_IN_C, Row, Rows};
 
-/// Mark of a ratio of our plain row to peers of a variant that we take no part in.
+/// Mark of a ratio of our plain row to peers in a variant that our engine does not have.
 const PLAIN: &str = " (plain)";
 
-/// Our rate over that of the ranked peer with the highest middle, that peer, and whether it is a
-/// tie with any of them. In a row of a variant that does not run with our engine, such as a filter
-/// that is among our plain settings, our plain row is compared.
+/// Returns the ratio of our rate to that of the ranked peer with the highest middle, that peer, and
+/// whether it is a tie with any ranked peer. In a row of a variant that does not run with our
+/// engine, such as a filter that is among our plain settings, our plain row is compared.
 pub(super) fn ratio(rows: &Rows, row: &Row, outline: &Outline) -> String {
     let own = row.rates(OURS, outline.aggregate).map(|own| (own, ""));
     let plain = || {

@@ -1,4 +1,4 @@
-//! What writing rows cost in addition to their time: a table for each figure.
+//! Costs of writing rows in addition to their time: a table for each figure.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use super::row::{Row, Rows};
 
 const MIB: f64 = 1_048_576.0;
 
-/// One figure of an engine's row, spelled.
+/// One formatted figure of an engine's row.
 type Figure = fn(&Row, &str) -> Option<String>;
 
 /// The costs of each row. The two counts of written bytes have a table each: the kernel counts
-/// whole folios of its cache when one byte of them is written, so the two counts must not be
-/// compared within a row.
+/// whole folios of its cache even if only one byte of them is written, so the two counts must not
+/// be compared within a row.
 const FIGURES: [(&str, Figure); 5] = [
     ("seconds until idle", |row, engine| {
         Some(digits(row.middle(engine, |record| record.settle_ns)? / 1e9))
@@ -46,8 +46,8 @@ const FIGURES: [(&str, Figure); 5] = [
     ),
 ];
 
-/// One count of written bytes over raw key and value bytes; `None` if a round lacks it, because the
-/// middle of the others would be that of fewer rounds.
+/// Returns one count of written bytes divided by raw key and value bytes; `None` if a round lacks
+/// it, because the middle would then cover fewer rounds.
 fn amplification(row: &Row, engine: &str, count: fn(&Record) -> Option<u64>) -> Option<String> {
     let raw = row.middle(engine, |record| record.user_bytes)?;
     let mut rounds = row.of(engine);
@@ -58,7 +58,7 @@ fn amplification(row: &Row, engine: &str, count: fn(&Record) -> Option<u64>) -> 
     (raw > 0.0).then(|| digits(written / raw))
 }
 
-/// What writing rows cost in addition to their time.
+/// Returns the costs of writing rows in addition to their time.
 pub(super) fn write(text: &mut String, outline: &Outline, rows: &Rows, columns: Option<usize>) {
     let sections = outline.sections.iter();
     let settled: Vec<(&Section, Vec<&Row>)> = sections
@@ -90,7 +90,7 @@ pub(super) fn write(text: &mut String, outline: &Outline, rows: &Rows, columns: 
     }
 }
 
-/// One figure of some engines, row by row.
+/// Appends one figure of some engines, row by row.
 fn one_figure(
     text: &mut String,
     width: usize,

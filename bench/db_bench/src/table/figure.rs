@@ -2,7 +2,7 @@
 
 use super::row::is_event;
 
-/// A rate, or the time of an event, with three digits.
+/// Formats a rate, or the time of an event, with three digits.
 pub(crate) fn amount(workload: &str, rate: f64) -> String {
     if is_event(workload) {
         time(1.0 / rate)

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 const CELL: usize = 13;
-/// The least width of the names of rows.
+/// Minimum width of the names of rows.
 const LABEL: usize = 26;
 
-/// The ranges of engines that fit next to each other: a table wider than the terminal is split. The
-/// first keeps room for `extra` columns after its cells.
+/// Returns the ranges of engines that fit next to each other: a table wider than the terminal is
+/// split. The first range reserves `extra` columns after its cells.
 pub(super) fn sheets(
     engines: usize,
     width: usize,
@@ -30,7 +30,7 @@ pub(super) fn sheets(
     sheets
 }
 
-/// A name and a cell for each engine, without the line's end.
+/// Appends a name and a cell for each engine, without a line end.
 pub(super) fn line(
     text: &mut String,
     width: usize,
@@ -43,12 +43,12 @@ pub(super) fn line(
     }
 }
 
-/// The width of the row names: that of the longest.
+/// Returns the width of the row names: that of the longest.
 pub(super) fn width(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.max().unwrap_or(0).max(LABEL)
 }
 
-/// The names of the engines, in two lines where they are long.
+/// Appends the names of the engines, in two lines if they are long.
 pub(super) fn head(text: &mut String, width: usize, engines: &[String], last: &str) {
     let halves: Vec<(&str, &str)> = engines
         .iter()

@@ -1,4 +1,4 @@
-//! The rows of a suite's table: records that are rounds of the same thing, and their figures.
+//! The rows of a suite's table: records of the rounds of one workload, and their figures.
 
 use bench_core::result::outline::{Aggregate, Outline};
 use bench_core::result::record::{Record, Status};
@@ -8,25 +8,25 @@ use bench_core::workload::catalog;
 use bench_core::workload::definition::Workload;
 use bench_core::workload::settings::Variant;
 
-/// The store this project is about.
+/// The store of this project.
 pub(super) const OURS: &str = "cairndb";
-/// The same through its C library.
+/// The store of this project, through its C library.
 pub(super) const OURS_IN_C: &str = "cairndb-c";
 /// The engine that shows what the harness costs.
 pub(super) const HARNESS: &str = "null";
 /// The engine that shows what the disk and the system calls cost.
 pub(super) const BARE: &str = "disk";
 
-/// Rows in the order they first ended, each with all its records.
+/// Rows in the order of their first result, each with all its records.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(super) list: Vec<Row>,
-    /// Records of the pass that times each operation that failed.
+    /// Failed records of the pass that times each operation.
     failed_timings: Vec<Record>,
     failed: bool,
 }
 
-/// One workload at one place of the suite.
+/// One workload in one section of the suite.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) section: String,
@@ -63,18 +63,19 @@ impl Rows {
         }
     }
 
-    /// The records of all rounds, and the failed ones of the pass that times each operation.
+    /// Returns the records of all rounds, and the failed ones of the pass that times each
+    /// operation.
     pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
         let rounds = self.list.iter().flat_map(|row| &row.records);
         rounds.chain(&self.failed_timings)
     }
 
-    /// Whether any row failed.
+    /// Returns whether any row failed.
     pub(crate) const fn any_failed(&self) -> bool {
         self.failed
     }
 
-    /// The row with plain settings that corresponds to one of a variant.
+    /// Returns the row with plain settings that corresponds to one of a variant.
     pub(super) fn plain_of(&self, row: &Row) -> Option<&Row> {
         let (variant, data, place) = row.setting()?;
         variant.filter(|name| !is_plain(name))?;
@@ -92,8 +93,8 @@ impl Rows {
         })
     }
 
-    /// The rows of a section that are shown: all, or where the suite says that it counts the last
-    /// instance of each workload.
+    /// Returns the rows of a section that are shown: all, or, if the suite counts the last instance
+    /// only, the last instance of each workload.
     pub(super) fn shown(&self, section: &str, outline: &Outline) -> Vec<&Row> {
         let here: Vec<&Row> = self
             .list
@@ -115,7 +116,7 @@ impl Rows {
 }
 
 impl Row {
-    /// What a row shares with other instances of itself.
+    /// Returns the properties that a row shares with its other instances.
     fn setting(&self) -> Option<(Option<&str>, Option<&str>, Option<&str>)> {
         let record = self.records.first()?;
         Some((
@@ -125,14 +126,14 @@ impl Row {
         ))
     }
 
-    /// Whether everything had been compacted before.
+    /// Returns whether everything had been compacted before.
     fn is_compacted(&self) -> bool {
         let record = self.records.first();
         record.is_some_and(|record| record.state.as_deref() == Some("compacted"))
     }
 
-    /// Whether another row was run with the same data, settings and sizes, over a database in the
-    /// same state.
+    /// Returns whether another row was run with the same data, settings and sizes, over a database
+    /// in the same state.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let sizes = |row: &Self| {
             let mut known = row.records.iter();
@@ -154,31 +155,31 @@ impl Row {
         Spread::of(good.filter_map(Record::rate), aggregate)
     }
 
-    /// Rates of the concurrent writer; the middle is the median.
+    /// Returns the rates of the concurrent writer; the middle is the median.
     pub(super) fn writer(&self, engine: &str) -> Option<Spread> {
         let good = self.of(engine).filter(|record| record.status == Status::Ok);
         Spread::of(good.filter_map(Record::writer_rate), Aggregate::Median)
     }
 
-    /// Whether any engine's readers had a concurrent writer.
+    /// Returns whether any engine's readers had a concurrent writer.
     pub(super) fn has_writer(&self) -> bool {
         let mut records = self.records.iter();
         records.any(|record| record.status == Status::Ok && record.writer_rate().is_some())
     }
 
-    /// Whether an engine's merges were reads and puts.
+    /// Returns whether an engine merged with a read and a put.
     pub(super) fn by_hand(&self, engine: &str) -> bool {
         self.of(engine).any(|record| record.by_hand)
     }
 
-    /// Whether an engine's figures may be compared. Figures of the harness and of the bare loop
-    /// have no mark.
+    /// Returns whether an engine's figures may be compared. Figures of the harness and of the bare
+    /// loop have no mark.
     pub(super) fn is_ranked(&self, engine: &str) -> bool {
         [HARNESS, BARE].contains(&engine)
             || self.of(engine).all(|record| record.ranked != Some(false))
     }
 
-    /// A figure's median over the rounds.
+    /// Returns a figure's median over the rounds.
     #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
     pub(super) fn middle(
         &self,
@@ -194,7 +195,7 @@ impl Row {
     }
 }
 
-/// What a row is called: its workload, and what sets it apart from others of that name.
+/// Returns the name of a row: its workload, and what distinguishes it from others of that name.
 pub(crate) fn label(record: &Record) -> String {
     let mut text = record.workload.clone();
     if record.state.as_deref() == Some("compacted") {
@@ -216,12 +217,12 @@ pub(crate) fn label(record: &Record) -> String {
     text
 }
 
-/// Whether a variant is the one of plain settings.
+/// Returns whether a variant is the one of plain settings.
 fn is_plain(variant: &str) -> bool {
     variant == Variant::Fair.word()
 }
 
-/// Whether a workload is one event, shown as a time and not as a rate.
+/// Returns whether a workload is one event, shown as a time and not as a rate.
 pub(super) fn is_event(workload: &str) -> bool {
     catalog::named(workload).is_some_and(Workload::is_event)
 }

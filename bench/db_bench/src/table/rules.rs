@@ -5,7 +5,7 @@ use super::row::{Row, Rows};
 /// Mark of rows whose merges were reads and puts.
 pub(super) const BY_HAND: &str = "\u{2020}";
 
-/// The rules of every suite, and those that concern this one.
+/// Returns the rules of every suite, and those that apply to this one.
 pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
     let mut all = RULES.to_vec();
     if rows
@@ -24,7 +24,7 @@ pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
 const MERGES: [(&str, &str); 2] = [
     (
         "merges",
-        "\u{2020} no merge of its own: the harness reads, compares and puts, while the others may write the",
+        "\u{2020} no merge operation: the harness reads, compares and puts, while the others may write the",
     ),
     (
         "",
@@ -34,14 +34,14 @@ const MERGES: [(&str, &str); 2] = [
 
 const WRITERS: (&str, &str) = (
     "writer",
-    "operations a second of the concurrent writer; the readers pay for them",
+    "operations per second of the concurrent writer; the readers pay for them",
 );
 
-/// How the figures came about; the rules of fairness in short.
+/// The rules of measurement; the rules of fairness in short.
 const RULES: &[(&str, &str)] = &[
     (
         "durability",
-        "writes of every row but fillsync and those marked * survive SIGKILL: each is with the system when its call returns;",
+        "writes of every row except fillsync and those marked * survive SIGKILL: each is with the system when its call returns;",
     ),
     (
         "",

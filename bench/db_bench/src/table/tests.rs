@@ -138,7 +138,7 @@ fn the_stores_count_and_the_kernels_never_share_a_line() {
         let line = below.lines().nth(2).expect("a row");
         line.split_whitespace().skip(2).collect()
     };
-    // One round without a count has none to be the middle of.
+    // With one round lacking a count, there is no middle.
     assert_eq!(cells("as the store counts them"), ["3.00", "-", "-"]);
     assert_eq!(cells("as the kernel counts them"), ["5.00", "5.00", "5.00"]);
 }
@@ -230,7 +230,7 @@ fn merges_by_hand_have_a_mark_and_writers_a_line_of_their_own() {
     let beside: Vec<&str> = line(&text, "  writer").split_whitespace().collect();
     assert_eq!(beside, ["writer", "500k", "20.0k"]);
     assert_eq!(text.matches("\n    writer ").count(), 1, "{text}");
-    assert!(text.contains("\u{2020} no merge of its own"), "{text}");
+    assert!(text.contains("\u{2020} no merge operation"), "{text}");
     let plain = table(&outline, vec![record("cairndb", 1, 1_000, 1_000_000)]);
     assert!(
         !plain.contains("writer") && !plain.contains('\u{2020}'),

@@ -1,6 +1,6 @@
-//! What every adapter owes the harness, tested with each one that can be loaded here: its answers,
-//! its cursors in both directions, and that a write has left the process when its call returns, if
-//! it says so.
+//! The contract between adapters and the harness, tested with each adapter that can be loaded here:
+//! its answers, its cursors in both directions, and, if the adapter promises it, that a write has
+//! left the process when its call returns.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,16 +15,16 @@ use engine_wiredtiger::Kind;
 
 use crate::common::{skip, unable};
 
-/// Packages of libraries.
+/// Packages of the libraries.
 const KYOTO: &str = "libkyotocabinet16v5";
 const WIREDTIGER: &str = "libwiredtiger0";
 
-/// Copies of a directory that are tried.
+/// Number of attempts to copy a directory.
 const TRIES: u32 = 20;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Writes without appending, in the mode that survives the process.
+/// A role that writes without appending, in the mode that survives the process.
 const ROLE: Role = Role::single(Durability::Os);
 
 fn settings(value_bytes: usize) -> Settings {
@@ -35,7 +35,7 @@ fn settings(value_bytes: usize) -> Settings {
     }
 }
 
-/// Every entry in a store, upwards.
+/// Returns every entry in a store, in ascending order.
 fn contents(store: &impl Store) -> Map {
     let mut session = store.session(ROLE).expect("a session");
     let mut cursor = session.cursor().expect("a cursor");
@@ -44,7 +44,7 @@ fn contents(store: &impl Store) -> Map {
     while cursor.valid() {
         let key = cursor.key().to_vec();
         let value = cursor.value().expect("a value").to_vec();
-        assert!(found.insert(key, value).is_none(), "a key came twice");
+        assert!(found.insert(key, value).is_none(), "a duplicate key");
         cursor.next().expect("stepped");
     }
     cursor.check().expect("no error");
@@ -96,7 +96,7 @@ fn write(engine: &impl Engine, store: &impl Store, value_bytes: usize) -> Map {
     model
 }
 
-/// Point reads and multi-gets of present and absent keys.
+/// Checks point reads and multi-gets of present and absent keys.
 fn check_reads(store: &impl Store, model: &Map) {
     let mut session = store.session(ROLE).expect("a session");
     let keys: Vec<Vec<u8>> = (0..720).map(key).chain([b"0".to_vec()]).collect();
@@ -116,7 +116,7 @@ fn check_reads(store: &impl Store, model: &Map) {
     }
 }
 
-/// Walks, seeks and turns; cursors one after the other in one session.
+/// Checks scans, seeks and changes of direction, with consecutive cursors in one session.
 fn check_cursors(engine: &impl Engine, store: &impl Store, model: &Map) {
     let able = engine.capabilities();
     let mut session = store.session(ROLE).expect("a session");
@@ -144,7 +144,7 @@ fn check_cursors(engine: &impl Engine, store: &impl Store, model: &Map) {
         cursor.check().expect("no error");
     }
     if able.reverse && able.seek {
-        // Three up, two down, from one end to the other.
+        // Three steps forward, two back, from one end to the other.
         let keys: Vec<&Vec<u8>> = model.keys().collect();
         let mut cursor = session.cursor().expect("a cursor");
         cursor.seek(keys[0]).expect("sought");
@@ -161,14 +161,14 @@ fn check_cursors(engine: &impl Engine, store: &impl Store, model: &Map) {
         cursor.first().expect("positioned");
         assert_eq!(cursor.key(), keys[0]);
         cursor.prev().expect("stepped");
-        assert!(!cursor.valid(), "before the first");
+        assert!(!cursor.valid(), "positioned before the first key");
     }
 }
 
-/// The files of a directory as they are now, as after the death of the process. The system's own
-/// program keeps the holes of a sparse file.
+/// Copies the current files of a directory, as they would be after the death of the process. The
+/// system's `cp` keeps the holes of a sparse file.
 fn copy(from: &Path, to: &Path) {
-    // WiredTiger renames the logs it makes in advance: a name that was listed may be gone.
+    // WiredTiger renames the logs that it creates in advance: a listed name may have disappeared.
     let copied = (0..TRIES).any(|_| {
         let _ = std::fs::remove_dir_all(to);
         let copied = Command::new("cp").arg("-r").args([from, to]).status();
@@ -182,7 +182,7 @@ fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
         Ok(engine) => engine,
         Err(fault) => return skip(&format!("an adapter ({fault}): install {package}")),
     };
-    // Less than a write buffer, so that no file comes or goes while they are copied.
+    // Less than a write buffer, so that no file is created or removed during the copy.
     for value_bytes in [100, 1000] {
         let home = tempfile::tempdir().expect("a directory");
         let (dir, after) = (home.path().join("db"), home.path().join("after"));
@@ -192,7 +192,7 @@ fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
         assert!(contents(&store).is_empty());
         let model = write(&engine, &store, value_bytes);
         if engine.survival(Durability::Os, Variant::Fair) != Survival::BelowOs {
-            // Nothing was closed: what the copy holds had left the process.
+            // Nothing was closed, so the contents of the copy had left the process.
             copy(&dir, &after);
             let survivor = engine.open(&after, &settings).expect("opens");
             assert_eq!(contents(&survivor), model);
@@ -211,12 +211,12 @@ fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
         check_cursors(&engine, &store, &model);
         assert!(!store.options().is_empty());
         store.close().expect("closes");
-        let store = engine.open(&dir, &settings).expect("opens again");
+        let store = engine.open(&dir, &settings).expect("reopens");
         assert_eq!(contents(&store), model);
     }
 }
 
-/// The text of the error with which a store in a directory is refused.
+/// Returns the error message with which a store in a directory is refused.
 fn refusal<E: Engine>(engine: &E, dir: &Path) -> String {
     let opened = engine.open(dir, &settings(100));
     opened.map(|_| ()).expect_err("refused").to_string()
@@ -274,8 +274,8 @@ fn wiredtiger_lsm_conforms() {
     conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
 }
 
-/// A read of several keys sees no write that came after another one that it missed. (SQLite is
-/// tested in its own crate: its only connection makes writers wait.)
+/// A read of several keys sees no write made after one that it missed. (SQLite is tested in its own
+/// crate: its only connection makes writers wait.)
 fn reads_at_one_moment<E: Engine>(loaded: Result<E, Fault>, package: &str) {
     let engine = match loaded {
         Ok(engine) => engine,
@@ -378,14 +378,14 @@ fn sqlite3_pages_have_the_size_it_was_reported() {
         assert!(reported.contains(&pair), "{pair:?} in {reported:?}");
     }
     store.close().expect("closes");
-    // The file's own word, big-endian, after the magic of sixteen bytes.
+    // The field in the file, big-endian, after the magic of sixteen bytes.
     let file = std::fs::read(home.path().join("test.db")).expect("there");
     assert_eq!(file[16..18], [4, 0]);
 }
 
-/// KiB of changed pages in this process's map of a file.
+/// Returns the KiB of dirty pages in this process's mapping of a file.
 fn dirty(file: &Path) -> u64 {
-    let text = std::fs::read_to_string("/proc/self/smaps").expect("Linux tells");
+    let text = std::fs::read_to_string("/proc/self/smaps").expect("Linux reports it");
     let name = file.display().to_string();
     let map = text.lines().skip_while(|line| !line.ends_with(&name));
     let fields = map.skip(1).take_while(|line| !line.starts_with("VmFlags:"));
@@ -394,15 +394,15 @@ fn dirty(file: &Path) -> u64 {
     numbers.sum()
 }
 
-/// It did nothing, and was measured.
+/// The flush used to do nothing and was measured nevertheless.
 #[test]
 fn lmdb_flushes_the_pages_of_its_map() {
     let Ok(engine) = engine_lmdb::Lmdb::load(None) else {
         return skip("LMDB's flush: install liblmdb0");
     };
-    // Where the program was built: pages of a file system in memory never get clean.
+    // In the build directory, because pages of an in-memory file system never become clean.
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    // As the system's list of maps spells it.
+    // The path as spelled in the system's list of mappings.
     let home = home.path().canonicalize().expect("there");
     let system = rustix::fs::statfs(&home).expect("reported");
     if system.f_type == 0x0102_1994 {
@@ -410,7 +410,7 @@ fn lmdb_flushes_the_pages_of_its_map() {
     }
     let file = home.join("data.mdb");
     let mut store = (&engine).open(&home, &settings(100)).expect("opens");
-    // Other programs write the system's pages out at any time, these too.
+    // Other programs may cause these pages to be written out at any time.
     let written = (0..TRIES).any(|_| {
         write(&&engine, &store, 100);
         dirty(&file) > 0

@@ -1,11 +1,12 @@
-//! `bench/calibrate.sh` over programs that only print: what it finds, judges and refuses.
+//! `bench/calibrate.sh` over programs that only print: the programs it finds, its verdicts and its
+//! errors.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Prints a time for every row and writes an options file, as RocksDB's program does; `scan` is the
-/// time of a step of a scan.
+/// A program that prints a time for every row and writes an options file, as RocksDB's program
+/// does; `scan` is the time of a scan step.
 fn program(home: &Path, name: &str, scan: &str, options: &str) -> PathBuf {
     let path = home.join(name);
     let text = format!(
@@ -35,7 +36,7 @@ fn calibrate(home: &Path, engine: &str, theirs: (&str, &Path), ours: &Path) -> O
         .env("ROUNDS", "3")
         .env("DIR", home.join("databases"))
         .output()
-        .expect("bash is there")
+        .expect("bash is installed")
 }
 
 fn said(output: &Output) -> (Option<i32>, String) {
@@ -74,7 +75,7 @@ fn where_a_round_of_a_row_is_calibrated_another_run_may_tell() {
     let home = tempfile::tempdir().expect("a directory");
     let theirs = program(home.path(), "theirs", "0.100", "  same=1");
     let reported = "single rounds are within 10 %";
-    // Each row is reported twice in the first round, and slower in the later ones.
+    // Each row is reported twice in the first round, and is slower in the later ones.
     let reported_rows = home.path().join("told");
     let rows = reported_rows.display();
     let scan = format!("$(echo >>{rows}; [ $(wc -l <{rows}) -gt 2 ] && echo 0.150 || echo 0.100)");

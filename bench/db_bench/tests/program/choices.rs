@@ -1,4 +1,4 @@
-//! Data sets, keys, formats and the pass that times single operations.
+//! Data sets, keys, formats, and the pass that times single operations.
 
 use std::path::Path;
 
@@ -132,15 +132,15 @@ fn times_come_from_a_pass_of_their_own() {
     let output = command(&home.path().join("db"), &words)
         .output()
         .expect("runs");
-    // One name is unknown; the others are run.
+    // One name is unknown; the other workloads run.
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let reported = stderr(&output);
     assert!(
-        reported.contains("timed first, in a pass of its own"),
+        reported.contains("timed first, in a separate pass"),
         "{reported}"
     );
     assert!(
-        reported.contains("the times of fillseq are of a pass of their own"),
+        reported.contains("the times of fillseq come from a separate pass"),
         "{reported}"
     );
     let text = stdout(&output);
@@ -150,7 +150,7 @@ fn times_come_from_a_pass_of_their_own() {
         "{text}"
     );
     let rows = std::fs::read_to_string(json).expect("written");
-    // After the lines about the machine and the engine's build.
+    // Skips the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
         let row: serde_json::Value = serde_json::from_str(row).expect("an object");
         assert!(row["p99_ns"].is_u64() && row["wall_ns"].is_u64(), "{row}");
@@ -197,7 +197,7 @@ fn codecs_tell_their_ratio() {
     assert!(line("zstduncomp").ends_with(" MB/s"), "{text}");
 }
 
-/// The command lines that people copy from pages about these programs, as they stand there.
+/// Command lines as printed on pages about these programs.
 #[test]
 fn command_lines_of_the_pages_work_as_they_stand() {
     let home = tempfile::tempdir().expect("a directory");

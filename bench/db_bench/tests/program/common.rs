@@ -1,18 +1,18 @@
-//! Running the program and looking at what it said.
+//! Helpers that run the program and inspect its output.
 
 pub(crate) use bench_core::host::test_skip::{skip, unable};
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program with these words, in a directory of its own for the database.
+/// Runs the program with these arguments, with a separate directory for the database.
 pub(crate) fn command(db: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_db_bench"));
     command.arg(format!("--db={}", db.display())).args(words);
     command
 }
 
-/// Runs it to its end.
+/// Runs the program to completion.
 pub(crate) fn run(words: &[&str]) -> Output {
     let home = tempfile::tempdir().expect("a directory");
     command(&home.path().join("db"), words)

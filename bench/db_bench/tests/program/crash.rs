@@ -1,4 +1,4 @@
-//! A child process that dies or takes too long costs the row it was in.
+//! A child process that dies or takes too long loses only its current row.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::common::{command, run, stderr, stdout};
 
 /// A row that takes minutes in the middle of short ones.
 const LIST: &str = "--benchmarks=fillrandom,readrandom,crc32c[X1000],readseq";
-/// The random fill of the null engine is the same after the crash as before it.
+/// The random fill of the null engine is the same before and after the crash.
 const WORDS: [&str; 3] = ["--engine=null", "--num=1000", LIST];
 
 #[test]
@@ -28,10 +28,10 @@ fn a_killed_child_costs_its_row_alone() {
         );
     }
     let id = program.id();
-    let children =
-        std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("Linux tells");
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"))
+        .expect("Linux reports it");
     let child = children.split_whitespace().next().expect("one child");
-    // The shell's own: a machine may have no program of that name.
+    // The shell's builtin: a machine may have no program of that name.
     assert!(
         Command::new("sh")
             .args(["-c", &format!("kill -9 {child}")])
@@ -42,11 +42,11 @@ fn a_killed_child_costs_its_row_alone() {
     let mut rest = String::new();
     lines.read_to_string(&mut rest).expect("readable");
     assert!(
-        rest.contains("crc32c       : failed (the process was ended by signal 9 (SIGKILL))\n"),
+        rest.contains("crc32c       : failed (the process was killed by signal 9 (SIGKILL))\n"),
         "{rest}"
     );
     assert!(rest.contains("\nreadseq      : "), "{rest}");
-    assert!(!rest.contains("Keys: "), "one head is enough: {rest}");
+    assert!(!rest.contains("Keys: "), "one header is enough: {rest}");
     assert!(
         !rest.contains("fillrandom") && !rest.contains("readrandom"),
         "{rest}"

@@ -1,7 +1,8 @@
-//! A disk that is full costs the rows that needed more of it, and those alone.
+//! A full disk fails only the rows that needed more space.
 //!
-//! If this user may mount a file system in a mount namespace: one of 2 MB in memory. Otherwise no
-//! file may grow beyond 1 MB, which the system refuses with another error at the same places.
+//! If this user may mount a file system in a mount namespace, the tests use one of 2 MB in memory.
+//! Otherwise files are limited to 1 MB, which the system refuses with another error at the same
+//! points.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,16 +14,16 @@ use crate::common::{stderr, stdout, unable};
 use crate::peers::with_library;
 use crate::suites::results;
 
-/// 60,000 entries do not fit; a hundredth of them does.
+/// 60,000 entries do not fit; a hundredth of them do.
 const NUM: &str = "--num=60000";
 
-/// Mounts on `$1` and runs the rest.
+/// Mounts a file system on `$1` and runs the remaining arguments.
 const MOUNT: &str = "mount -t tmpfs -o size=2m tmpfs \"$1\" && shift && exec \"$@\"";
-/// Limits files to 2048 blocks of 512 bytes, as an error and not as a signal, and runs all but
-/// `$1`.
+/// Limits files to 2048 blocks of 512 bytes, with an error instead of a signal, and runs all
+/// arguments except `$1`.
 const LIMIT: &str = "trap '' XFSZ; ulimit -f 2048; shift; exec \"$@\"";
-/// Runs the rest and copies the contents of `$1`, which are visible only in this mount namespace,
-/// to `$2`.
+/// Runs the remaining arguments and copies the contents of `$1`, which are visible only in this
+/// mount namespace, to `$2`.
 const COPY: &str =
     "from=$1; to=$2; shift 2; \"$@\"; status=$?; cp \"$from\"/own.* \"$to\"; exit $status";
 const NAME_SPACE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
@@ -35,7 +36,7 @@ static MAY_MOUNT: LazyLock<bool> = LazyLock::new(|| {
     output.is_ok_and(|output| output.status.success())
 });
 
-/// The program with these words and little space for its database.
+/// Runs the program with these arguments and little space for its database.
 fn cramped(home: &Path, words: &[&str]) -> Output {
     let room = home.join("room");
     std::fs::create_dir(&room).expect("created");
@@ -54,7 +55,7 @@ fn cramped(home: &Path, words: &[&str]) -> Output {
     command.arg(db).args(words).output().expect("it starts")
 }
 
-/// What the system says when there is no more room.
+/// Returns the system's error message for lack of space.
 fn refusal() -> &'static str {
     if *MAY_MOUNT {
         "No space left on device"
@@ -63,8 +64,8 @@ fn refusal() -> &'static str {
     }
 }
 
-/// Runs a list that fills the disk in its third row, over an engine that may use these words for it
-/// too.
+/// Runs a list that fills the disk in its third row, over an engine that may also report it in
+/// these words.
 fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
     let list =
         "--benchmarks=fillseqsync,readseq,fillrandom,readseq,overwrite,crc32c,fillseqsync,readseq";
@@ -83,7 +84,8 @@ fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
         rows[2]
     );
     for at in [3, 4] {
-        let reported = "skipped (the database it needs is not there: fillrandom before it failed)";
+        let reported =
+            "skipped (the database it needs does not exist: fillrandom before it failed)";
         assert!(rows[at].ends_with(reported), "{engine}: {}", rows[at]);
     }
     for at in [0, 1, 5, 6, 7] {
@@ -99,14 +101,14 @@ fn a_full_disk_costs_the_row_that_filled_it() {
         the_row_alone_is_lost("leveldb", &[]);
     });
     with_library("rocksdb", "librocksdb7.8", || {
-        // Debian's build has its assertions, and one of them may be first.
+        // Debian's build has assertions, and one of them may fail first.
         the_row_alone_is_lost("rocksdb", &["SIGABRT"]);
     });
     with_library("sqlite3", "libsqlite3-0", || {
         if *MAY_MOUNT {
             the_row_alone_is_lost("sqlite3", &["database or disk is full"]);
         } else {
-            // Under a limit of its files it has no room for a hundredth either.
+            // Under a file size limit, not even a hundredth fits.
             unable("db_bench over sqlite3 on a full disk: no file system can be mounted here");
         }
     });
@@ -120,7 +122,7 @@ fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
         let output = cramped(home.path(), &["--engine=lmdb", NUM, list]);
         assert_eq!(output.status.code(), Some(1));
         if !*MAY_MOUNT {
-            // It maps a file of the size it may grow to, and is refused that.
+            // It maps a file of its maximum size, which is refused.
             let reported = format!("open error: {}\n", refusal());
             assert!(stderr(&output).ends_with(&reported), "{}", stderr(&output));
             return;
@@ -131,10 +133,10 @@ fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
             .skip_while(|line| !line.starts_with("fillseqsync "))
             .collect();
         assert_eq!(rows.len(), 5, "{text}");
-        // There is no page for a part of the file that was mapped.
+        // No page is available for a part of the mapped file.
         assert_eq!(
             rows[1],
-            "fillrandom   : failed (the process was ended by signal 7 (SIGBUS))"
+            "fillrandom   : failed (the process was killed by signal 7 (SIGBUS))"
         );
         assert!(rows[2].contains("skipped ("), "{}", rows[2]);
         for at in [0, 3, 4] {
@@ -143,7 +145,7 @@ fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
     });
 }
 
-/// With `reads` rows after the one that fills the disk.
+/// Returns a suite with `reads` rows after the one that fills the disk.
 fn own(home: &Path, reads: usize) -> PathBuf {
     let file = home.join("own.toml");
     let reads = vec!["\"readseq\""; reads].join(", ");
@@ -174,8 +176,8 @@ workloads = ["fillrandom", "compact", "readreverse"]
     file
 }
 
-/// The status of each row of the suite, for an engine that fills its disk and reports it, and for
-/// one that does not.
+/// Checks the status of each row of the suite, for an engine that fills its disk and reports it,
+/// and for one that does not.
 fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
     let of = |engine: &str| -> Vec<[String; 3]> {
         let same = rows.iter().filter(|row| row["engine"] == engine);
@@ -206,7 +208,7 @@ fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
         let about = if row["status"] == "failed" {
             said
         } else {
-            "the database it needs is not there: fillrandom before it failed"
+            "the database it needs does not exist: fillrandom before it failed"
         };
         assert!(reason.contains(about), "{row}");
     }
@@ -226,8 +228,8 @@ fn a_suite_goes_on_after_a_full_disk() {
     check(&results(&json), "cairndb", 1, refusal());
 }
 
-/// The first line that found no room used to end the whole suite. SQLite fills the last page and
-/// leaves its contents after the error.
+/// The first line for which there was no space used to end the whole suite. SQLite fills the last
+/// page and keeps its contents after the error.
 #[test]
 fn results_on_the_disk_that_is_full_are_written_after_the_turn() {
     with_library("sqlite3", "libsqlite3-0", || {
@@ -240,7 +242,7 @@ fn results_on_the_disk_that_is_full_are_written_after_the_turn() {
 }
 
 fn results_are_kept() {
-    // So many that their lines are more than the page that was begun has room for.
+    // Enough rows that their lines exceed the space left in the current page.
     const READS: usize = 40;
     let home = tempfile::tempdir().expect("a directory");
     let (room, copy) = (home.path().join("room"), home.path().join("copy"));
@@ -261,7 +263,7 @@ fn results_are_kept() {
     let output = command.output().expect("it starts");
     let reported = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{reported}");
-    let refused = "own.json: No space left on device (os error 28); kept and tried again\n";
+    let refused = "own.json: No space left on device (os error 28); kept for another attempt\n";
     assert_eq!(reported.matches(refused).count(), 1, "{reported}");
     let rows = results(&copy.join("own.json"));
     check(&rows, "sqlite3", READS, "database or disk is full");

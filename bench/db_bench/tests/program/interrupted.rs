@@ -1,4 +1,4 @@
-//! The remains of a run that was ended from outside, and files that a user puts there afterwards.
+//! Leftovers of a run that was killed, and files that a user puts in its directory afterwards.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::common::{command, stderr};
 
-/// Longer than files of a run can be younger than its last sign of life.
+/// Longer than the files of a run can be newer than its last sign of life.
 const LATER: Duration = Duration::from_secs(4);
 
 const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 
-/// A run that works in `db` and would take long.
+/// Starts a run that works in `db` and would take long.
 fn at_work(db: &Path) -> Child {
     let words = ["--benchmarks=fillrandom", "--num=100000000"];
     let reported = db.with_extension("told");
@@ -21,8 +21,8 @@ fn at_work(db: &Path) -> Child {
         .spawn()
         .expect("starts");
     let begun = Instant::now();
-    // The directory is made twice, for the run and for its row, and both times a slow disk is
-    // waited for.
+    // The directory is created twice, for the run and for its row, and each time may wait for a
+    // slow disk.
     while !std::fs::read_to_string(&reported).is_ok_and(|reported| reported.contains("finished")) {
         let ended = program.try_wait().expect("asked");
         let late = begun.elapsed() > Duration::from_mins(2);
@@ -30,12 +30,12 @@ fn at_work(db: &Path) -> Child {
         assert!(ended.is_none() && !late, "{ended:?}: {}", so_far());
         rest(Duration::from_millis(5));
     }
-    // Past the first signs of life, with files made after them.
+    // Waits past the first signs of life, until files have been created after them.
     rest(Duration::from_millis(1_500));
     program
 }
 
-/// Lets time pass.
+/// Waits.
 fn rest(time: Duration) {
     let end = Instant::now() + time;
     while Instant::now() < end {
@@ -43,7 +43,7 @@ fn rest(time: Duration) {
     }
 }
 
-/// Ends it as a terminal, a supervisor or a user would.
+/// Ends the run as a terminal, a supervisor or a user would.
 fn end(mut program: Child, signal: &str) {
     let sent = Command::new("kill")
         .args([signal, &program.id().to_string()])
@@ -70,7 +70,7 @@ fn a_run_that_was_ended_leaves_nothing_in_the_way_of_the_next() {
 
 #[test]
 fn what_is_put_there_after_a_run_was_ended_is_refused_by_name_and_kept() {
-    // Not -INT: what runs in the background of a script ignores it, and so do its children.
+    // Not -INT: background processes of a script ignore it, and so do their children.
     for signal in ["-KILL", "-TERM"] {
         let home = tempfile::tempdir().expect("a directory");
         let db = home.path().join("db");
@@ -91,7 +91,7 @@ fn what_is_put_there_after_a_run_was_ended_is_refused_by_name_and_kept() {
     }
 }
 
-/// The parent outlives the child and lists what it left: nothing depends on the time.
+/// The parent outlives the child and lists what the child left, so nothing depends on timing.
 #[test]
 fn what_is_put_there_after_a_row_was_given_up_is_refused_at_once() {
     let home = tempfile::tempdir().expect("a directory");

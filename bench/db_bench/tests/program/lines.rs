@@ -2,7 +2,7 @@
 
 use crate::common::{command, run, stderr, stdout};
 
-/// Whether `line` has the shape of `name         :  number micros/op; rest`.
+/// Returns whether `line` has the shape of `name         : number micros/op; rest`.
 fn is_result(line: &str, name: &str, rest: &str) -> bool {
     let Some(tail) = line.strip_prefix(&format!("{name:<12} : ")) else {
         return false;
@@ -69,7 +69,7 @@ fn header_and_results_are_levels() {
             .filter(|line| line.starts_with(name))
             .collect::<Vec<_>>();
         assert_eq!(found.len(), 1, "{name} in {text}");
-        // The null engine finds its own key 0 when that is drawn.
+        // The null engine finds key 0 when it is drawn.
         assert!(
             name == "seekrandom" || is_result(found[0], name, rest),
             "{}",
@@ -109,10 +109,10 @@ fn an_unknown_benchmark_is_reported_in_levels_words_and_the_list_goes_on() {
         stderr(&output)
     );
     assert!(stdout(&output).contains("\nfillseq      : "));
-    assert_eq!(output.status.code(), Some(1), "not all was run");
+    assert_eq!(output.status.code(), Some(1), "not everything was run");
 }
 
-/// An unknown name used to come after the error of the directory, and to end with success.
+/// An unknown name used to be reported after the directory error, with a successful exit status.
 #[test]
 fn a_slip_of_the_pen_is_reported_before_the_directory_is_looked_at() {
     let home = tempfile::tempdir().expect("a directory");
@@ -127,7 +127,8 @@ fn a_slip_of_the_pen_is_reported_before_the_directory_is_looked_at() {
     assert!(stdout(&output).is_empty());
 }
 
-/// The directory was LevelDB's own, and one engine's held the folders of several.
+/// The directory used to be that of LevelDB's own program, and one engine's directory held those of
+/// several.
 #[test]
 fn without_a_directory_each_engine_has_one_of_its_own() {
     let home = tempfile::tempdir().expect("a directory");
@@ -207,7 +208,7 @@ fn help_and_list_name_flags_engines_and_workloads() {
         "{list}"
     );
     assert!(
-        list.contains(", no store: the bare loop of writes and reads\n"),
+        list.contains(", not a store: the bare loop of writes and reads\n"),
         "{list}"
     );
 }

@@ -1,4 +1,4 @@
-//! The program as a user runs it: lines, statuses, files, child processes that die.
+//! The program as a user runs it: output lines, exit statuses, files, dying child processes.
 
 mod adapters;
 mod calibrate;

@@ -1,4 +1,4 @@
-//! Seeds of the clock, counters set to zero, profiles of the heap.
+//! Clock seeds, reset counters, heap profiles.
 
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn a_seed_of_0_is_chosen_reported_and_written_down() {
     let (seed, _) = reported.unwrap_or_else(|| panic!("{text}"));
     assert_ne!(seed, "0");
     let rows = std::fs::read_to_string(json).expect("written");
-    // After the lines about the machine and the engine's build.
+    // Skips the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
         assert!(row.contains(&format!("\"seed\":{seed},")), "{row}");
     }
@@ -46,7 +46,7 @@ fn a_seed_of_0_is_chosen_reported_and_written_down() {
     assert!(!stdout(&again).contains("Set seed"));
 }
 
-/// The number after `name` in the n-th text that has one.
+/// Returns the number after `name` in the n-th text that contains one.
 fn counter(text: &str, name: &str, nth: usize) -> u64 {
     let behind = text
         .split(name)
@@ -80,7 +80,7 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
                 "{reported}"
             );
             assert!(counter(&text, name, 0) >= 3000, "{text}");
-            // A counter that is 0 may not be shown at all.
+            // A counter that is 0 may be omitted.
             let left = text.matches(name).count();
             assert!(left == 1 || counter(&text, name, 1) < 100, "{text}");
         });
@@ -102,7 +102,7 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
         "--num=3000",
         "--format=rocksdb",
         "--benchmarks=fillseq,readrandom",
-        // 116 bytes an entry: a quarter of a second for the fill, a fifth for the reads.
+        // 116 bytes per entry: a quarter of a second for the fill, a fifth for the reads.
         "--benchmark_write_rate_limit=1392000",
         "--benchmark_read_rate_limit=15000",
         "--stats_interval=1000",
@@ -152,12 +152,12 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
     assert_eq!(sum, 3000, "of the last workload: {qps}");
 }
 
-/// What tcmalloc's full library offers, reduced to two functions.
+/// A stand-in for tcmalloc's full library, reduced to two functions.
 const PROFILER: &str = "#include <stdlib.h>\n#include <string.h>\n\
 int IsHeapProfilerRunning(void) { return getenv(\"HEAPPROFILE\") != 0; }\n\
 char *GetHeapProfile(void) { return strdup(\"heap profile: 1 of 2\\n\"); }\n";
 
-/// A library of it in a directory; `None` without a compiler for C.
+/// Builds the stand-in library in a directory; returns `None` without a C compiler.
 fn profiler(home: &Path) -> Option<std::path::PathBuf> {
     let (source, library) = (home.join("profiler.c"), home.join("libprofiler.so"));
     std::fs::write(&source, PROFILER).expect("written");

@@ -1,20 +1,20 @@
-//! The real libraries over every workload, at a small count, every answer judged.
+//! The real libraries over every workload, at a small count, with every answer checked.
 
 use crate::common::{run, skip, stderr, stdout};
 
-/// Everything that touches a store.
+/// All workloads that access a store.
 const LIST: &str = "fillseq,readseq,readreverse,readrandom,readmissing,readhot,seekrandom,seekordered,deleterandom,\
 readseq,fillbatch,readseq,fillrandbatch,readreverse,fillsync,readseq,fillseqsync,fillrandsync,fillrandom,overwrite,\
 readrandom,multireadrandom,updaterandom,mergerandom,readrandommergerandom,readrandomwriterandom,readwhilewriting,\
 readwhilemerging,seekrandomwhilewriting,readseq,compact,readrandom,readreverse,open,flush,waitforcompaction,verify,\
 deleteseq,verify,filluniquerandom,readseq,fill100K,readseq,fillseq100K,readrand100K,readseq100K";
 
-/// Three shapes of the list over an engine that can do everything in it.
+/// Runs three forms of the list over an engine that supports all of it.
 fn every_workload(engine: &str, num: &str) {
     workloads_but(engine, num, &[]);
 }
 
-/// Three shapes of the list; the lines given, and no others, are skips.
+/// Runs three forms of the list; exactly the given lines are skips.
 fn workloads_but(engine: &str, num: &str, skips: &[&str]) {
     for extra in [
         &[][..],
@@ -25,13 +25,13 @@ fn workloads_but(engine: &str, num: &str, skips: &[&str]) {
     }
 }
 
-/// The list over an engine, once.
+/// Runs the list over an engine once.
 fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     let name = format!("--engine={engine}");
     let words = [&[name.as_str(), "--benchmarks", LIST], words].concat();
     let output = run(&words);
     let text = stdout(&output);
-    // Errors that end the program itself are printed there.
+    // Errors that end the program itself are printed to stderr.
     let reported = format!("{text}\n{}", stderr(&output));
     assert!(output.status.success(), "{words:?}\n{reported}");
     let lines: Vec<&str> = text
@@ -47,7 +47,7 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     assert_eq!(rows, expected, "{words:?}\n{reported}");
 }
 
-/// Runs `test` when the library of `engine` can be loaded.
+/// Runs `test` if the library of `engine` can be loaded.
 pub(crate) fn with_library(engine: &str, package: &str, test: impl FnOnce()) {
     let list = stdout(&run(&["--list"]));
     let found = list
@@ -132,13 +132,13 @@ fn cairndb_answers_every_workload_rightly() {
 
 #[test]
 fn cairndb_merges_rightly_over_several_runs() {
-    // So many operands that they meet in background merges before any of them has its base.
+    // Enough operands that background merges combine them before any of them has its base.
     let list = "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
     let output = run(&["--num=300000", list]);
     assert!(output.status.success(), "{}", stdout(&output));
 }
 
-/// A run after a warm-up used to append keys that existed, which LMDB and a bulk cursor refuse.
+/// A run after a warm-up used to append existing keys, which LMDB and a bulk cursor refuse.
 #[test]
 fn a_fill_after_its_warm_up_is_none_of_an_empty_store() {
     for (engine, package, variant) in [
@@ -246,7 +246,7 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
             .collect();
         assert_eq!(builds.len(), 1, "{text}");
         let file = builds[0]["library"].as_str().expect("a path");
-        let bytes = std::fs::metadata(file).expect("it is there").len();
+        let bytes = std::fs::metadata(file).expect("the file exists").len();
         assert_eq!(builds[0]["library_bytes"], bytes);
         assert!(file.contains("libsqlite3.so"), "{file}");
         assert!(builds[0]["assertions"].is_boolean(), "{}", builds[0]);
@@ -257,7 +257,7 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
     });
 }
 
-/// It used to be mistaken for one whose flushes never reach the device.
+/// The engine used to be mistaken for one whose flushes never reach the device.
 #[test]
 fn a_store_that_syncs_no_delete_of_an_absent_key_is_believed() {
     with_library("lmdb", "liblmdb0", || {

@@ -1,4 +1,4 @@
-//! Refused command lines and their messages.
+//! Refused command lines and their error messages.
 
 use crate::common::{command, run, stderr, stdout};
 
@@ -94,7 +94,7 @@ fn another_library_is_refused_by_the_symbol_it_lacks() {
     }
 }
 
-/// It made a directory whose name ends with the comma, and others below it.
+/// It used to create a directory whose name ends with the comma, and others below it.
 #[test]
 fn several_directories_without_a_suite_are_refused() {
     let home = tempfile::tempdir().expect("a directory");
@@ -128,7 +128,7 @@ fn somebodys_files_are_left_alone() {
         .expect("runs");
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr(&output).contains("photos holds files that db_bench did not make"),
+        stderr(&output).contains("photos holds files that db_bench did not create"),
         "{}",
         stderr(&output)
     );

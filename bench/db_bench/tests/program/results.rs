@@ -15,7 +15,7 @@ fn objects(words: &[&str]) -> Vec<Value> {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read_to_string(path).expect("written");
     text.lines()
-        .map(|line| serde_json::from_str(line).expect("an object a line"))
+        .map(|line| serde_json::from_str(line).expect("one object per line"))
         .collect()
 }
 
@@ -49,7 +49,7 @@ fn each_row_is_an_object_of_known_fields() {
         assert_eq!(row["status"], "ok");
         assert_eq!(
             row["verified"], false,
-            "what stores nothing cannot be verified"
+            "a store without data cannot be verified"
         );
         assert_eq!(row["ranked"], false);
         for number in [
@@ -179,7 +179,7 @@ fn the_machines_line_shows_where_the_program_and_the_databases_come_from() {
     for text in ["path", "file_system"] {
         assert!(places[0][text].is_string(), "{text} in {}", places[0]);
     }
-    // In a changed root that is no mount the kernel lists none for the directory.
+    // In a chroot that is not a mount point, the kernel lists no mount for the directory.
     let mounts = std::fs::read_to_string("/proc/self/mounts").expect("the kernel's list");
     let listed = mounts
         .lines()

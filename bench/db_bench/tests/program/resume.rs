@@ -1,4 +1,4 @@
-//! A suite that is killed at any moment resumes where it was.
+//! A suite that is killed at any moment resumes where it stopped.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -31,7 +31,7 @@ rounds = 1
 workloads = ["fillrandom"]
 "#;
 
-/// 2 engines, 2 rounds and the latency pass of ten rows, and two killed ones.
+/// Number of rows: 2 engines, 2 rounds and the latency pass of ten rows, and two killed rows.
 const ROWS: usize = 2 * 3 * 10 + 2;
 
 fn words(home: &Path) -> Vec<String> {
@@ -46,8 +46,8 @@ fn words(home: &Path) -> Vec<String> {
     ]
 }
 
-/// Runs until `lines` lines of progress have been printed, then kills the program; false if it had
-/// ended before.
+/// Runs until `lines` lines of progress have been printed, then kills the program. Returns false if
+/// it had already ended.
 fn run_and_kill(home: &Path, lines: usize) -> bool {
     let words = words(home);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -67,7 +67,7 @@ fn run_and_kill(home: &Path, lines: usize) -> bool {
     seen == lines
 }
 
-/// What each result is a result of.
+/// Returns the key of each result.
 fn keys(rows: &[Value]) -> BTreeSet<String> {
     let key = |row: &Value| {
         let names = ["engine", "section", "workload", "instance", "round", "pass"];
@@ -85,7 +85,7 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
     for lines in [0, 1, 2, 4, 5, 7, 9, 11] {
         assert!(run_and_kill(home.path(), lines), "it ended too early");
         let now = std::fs::read(&json).map_or(0, |text| text.len());
-        assert!(now >= before, "what was there is kept");
+        assert!(now >= before, "existing results are kept");
         before = now;
     }
     let words = words(home.path());
@@ -125,7 +125,7 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
     );
 }
 
-/// A small suite, run with additional words.
+/// Runs a small suite with additional arguments.
 fn small(home: &Path, more: &[&str]) -> Output {
     let words = words(home);
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -152,7 +152,7 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert_eq!(after, before, "nothing is appended");
     let reported = stdout(&again);
     assert!(
-        reported.contains("own.json is complete, begun on 20"),
+        reported.contains("own.json is complete, started on 20"),
         "{reported}"
     );
     assert!(reported.contains(" UTC by db_bench "), "{reported}");
@@ -161,7 +161,7 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
         "{reported}"
     );
     assert!(!reported.contains("resumed"), "{reported}");
-    assert!(reported.contains("  fillseq "), "the table is there");
+    assert!(reported.contains("  fillseq "), "the table is printed");
     let page = std::fs::read_to_string(report.join("report.md")).expect("written");
     assert!(
         !page.contains("resumed") && !page.contains("the stop"),
@@ -171,8 +171,8 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert_eq!(cells.lines().count(), results(&json).len() + 1);
 }
 
-/// A run that is killed between its last row and the end line is not complete: nothing is left to
-/// run, and the line is written.
+/// A run that is killed between its last row and the end line is not complete: resuming it runs
+/// nothing and writes the line.
 #[test]
 fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let home = tempfile::tempdir().expect("a directory");
@@ -211,7 +211,7 @@ fn a_finished_suite_with_an_engine_that_was_not_there_is_finished() {
         "--leveldb_lib=/nowhere/libleveldb.so",
     ];
     let once = small(home.path(), &words);
-    assert_eq!(once.status.code(), Some(1), "asked for and not there");
+    assert_eq!(once.status.code(), Some(1), "requested but absent");
     let before = std::fs::read_to_string(&json).expect("written");
     let again = small(home.path(), &words);
     assert_eq!(again.status.code(), Some(1));
@@ -292,7 +292,7 @@ fn another_run_is_refused_with_what_it_differs_in() {
     }
     let after = std::fs::read_to_string(&json).expect("there");
     assert_eq!(after, before, "the file is as it was");
-    // What changes no figure is no other run.
+    // A setting that changes no figure does not make a different run.
     let report = format!("--report={}", home.path().join("report").display());
     assert!(small(home.path(), &[&report]).status.success());
 }
@@ -339,8 +339,7 @@ fn another_build_is_refused_and_the_way_out_is_reported() {
             object.to_string() + "\n"
         };
         let lines: Vec<String> = text.lines().map(line).collect();
-        // The last row, before the line that says that all has been run, is still to be: what is
-        // complete is shown by any build.
+        // Removes the last row and the end line, because any build shows a complete run.
         let kept = if complete {
             lines.len()
         } else {
@@ -360,7 +359,7 @@ fn another_build_is_refused_and_the_way_out_is_reported() {
         assert_eq!(other.status.code(), Some(1), "{said}");
         assert!(said.contains(wanted), "{said}");
         assert!(
-            said.contains("or remove that file to begin anew\n"),
+            said.contains("or remove that file to start over\n"),
             "{said}"
         );
     }

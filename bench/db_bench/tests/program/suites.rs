@@ -1,4 +1,4 @@
-//! Suites: the program's own and a user's.
+//! Suites: built-in ones and a user's.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::common::{command, run, skip, stderr, stdout};
 
-/// The objects of a file of JSON lines that are results.
+/// Returns the objects of a JSON lines file that are results.
 pub(crate) fn results(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).expect("written");
     text.lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("an object a line"))
+        .map(|line| serde_json::from_str::<Value>(line).expect("one object per line"))
         .filter(|object| object.get("type").is_none())
         .collect()
 }
@@ -65,7 +65,7 @@ fn quick_prints_every_row_and_removes_its_databases() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The ten minutes of `make bench` used to begin after the build.
+/// The ten minutes of `make bench` used to start after the build.
 #[test]
 fn limits_of_time_count_from_when_the_suite_was_asked_for() {
     let home = tempfile::tempdir().expect("a directory");
@@ -116,7 +116,7 @@ fn the_sign_of_make_bench_is_older_than_its_build() {
     assert!(at("bench/prepare.sh") < at("--suite=quick --started=report/.begun"));
 }
 
-/// A suite of one's own, in a file next to the database.
+/// A user's suite, in a file next to the database.
 pub(crate) fn own(home: &Path, text: &str, words: &[&str]) -> std::process::Output {
     let file = home.join("own.toml");
     std::fs::write(&file, text).expect("written");
@@ -245,7 +245,7 @@ fn flags_that_a_suite_says_itself_are_refused() {
     );
     let output = run(&["--resume", "--suite=quick"]);
     assert!(
-        stderr(&output).starts_with("--resume: --json=FILE"),
+        stderr(&output).starts_with("--resume needs --json=FILE"),
         "{}",
         stderr(&output)
     );
@@ -304,7 +304,7 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
         "{}",
         stderr(&output)
     );
-    // Any existing library can stand for an allocator here: it is preloaded and recorded.
+    // Any existing library can stand in for an allocator here: it is preloaded and recorded.
     let output = run(&[
         "--allocator=libm.so.6",
         "--benchmarks=fillseq",
@@ -403,12 +403,12 @@ fn a_shuffle_is_refused_where_a_section_draws_some_keys_more_often() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(
-        said.contains("--shuffle takes every key once and section \"zipfian\" says"),
+        said.contains("--shuffle takes every key once, but section \"zipfian\" has"),
         "{said}"
     );
 }
 
-/// The engines of a suite's rows, job after job and round after round.
+/// Returns the engines of a suite's rows, by job and round.
 fn turns(home: &Path, more: &[&str]) -> Vec<String> {
     let json = home.join("turns.json");
     let section = |at| format!("[[section]]\nname = \"s{at}\"\nworkloads = [\"fillseq\"]\n");
@@ -429,7 +429,7 @@ fn turns_have_another_order_from_job_to_job_and_the_same_from_the_same_seed() {
     let (first, second) = order.split_at(16);
     let led: Vec<&str> = first.iter().step_by(2).map(String::as_str).collect();
     assert!(led.contains(&"cairndb") && led.contains(&"null"), "{led:?}");
-    // With two engines the second round is the first turned round.
+    // With two engines, the second round reverses the first.
     for (one, other) in first.chunks(2).zip(second.chunks(2)) {
         assert_eq!(one, [other[1].clone(), other[0].clone()]);
     }
@@ -478,8 +478,9 @@ workloads = ["fillseq"]
             assert_eq!(row["value_bytes"], bytes, "{row}");
         }
         assert!(
-            stdout(&output)
-                .contains("section again: left out, it repeats others with the data set json"),
+            stdout(&output).contains(
+                "section again: left out, because it repeats others with the data set json"
+            ),
             "{}",
             stdout(&output)
         );
@@ -490,7 +491,7 @@ workloads = ["fillseq"]
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(
-        said.contains("section one wants 600 entries and there are 300"),
+        said.contains("section one needs 600 entries, and there are only 300"),
         "{said}"
     );
 }

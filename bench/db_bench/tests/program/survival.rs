@@ -1,5 +1,5 @@
-//! What remains when a process dies without closing anything: every acknowledged write, for every
-//! engine whose rows promise that.
+//! When a process dies without closing anything, every acknowledged write remains, for every engine
+//! whose rows promise that.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,9 +17,9 @@ use engine_wiredtiger::{Kind, WiredTiger};
 
 use crate::common::skip;
 
-/// Names what the child writes and where: an engine, `os` or `sync`, and a directory.
+/// Variable that names what the child writes and where: an engine, `os` or `sync`, and a directory.
 const PLACE: &str = "CAIRN_SURVIVAL";
-/// Enough for every engine to write tables, pages or chunks several times.
+/// Number of entries: enough for every engine to write tables, pages or chunks several times.
 const ENTRIES: u32 = 40_000;
 const ENTRIES_SYNCED: u32 = 20;
 
@@ -46,12 +46,12 @@ fn value(index: u32) -> String {
     format!("{index:0100}")
 }
 
-/// What is done with an engine that is there.
+/// A use of an available engine.
 trait Act {
     fn with<E: Engine>(&self, engine: &E);
 }
 
-/// Does it, or says which library is missing.
+/// Uses the engine, or reports the missing library.
 fn act(name: &str, act: &impl Act) {
     fn loaded<L>(library: Result<L, Fault>, act: &impl Act)
     where
@@ -96,7 +96,7 @@ impl Act for Write<'_> {
     }
 }
 
-/// Runs the writer and counts what is found after it.
+/// Runs the writer and counts the entries found afterwards.
 struct Count<'n> {
     name: &'n str,
     durability: Durability,
@@ -136,7 +136,7 @@ impl Act for Count<'_> {
     }
 }
 
-/// Only as a child of the tests below.
+/// Runs only as a child of the tests below.
 #[test]
 fn child() {
     let Ok(place) = std::env::var(PLACE) else {

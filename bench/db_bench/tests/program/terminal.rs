@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::common::{command, skip, stderr, stdout};
 use crate::suites::own;
 
-/// Sections named as those of the page of 2011, and enough others to fill a screen.
+/// Sections named like those of the page of 2011, and enough others to fill a screen.
 fn suite() -> String {
     let mut text = "num = 50\nrounds = 2\n".to_owned();
     for (name, workloads) in [
@@ -102,7 +102,7 @@ fn on_a_terminal(line: &str) -> Option<String> {
     Some(text)
 }
 
-/// The command line of a suite, for a shell.
+/// Returns the command line of a suite, for a shell.
 fn line(home: &Path, words: &[&str]) -> String {
     let file = home.join("own.toml");
     std::fs::write(&file, suite()).expect("written");
@@ -124,7 +124,7 @@ fn a_terminal_gets_one_line_that_is_rewritten_and_a_summary() {
     let Some(text) = on_a_terminal(&line(home.path(), &words)) else {
         return skip("progress on a terminal: install script (package bsdutils)");
     };
-    // A terminal ends lines by \r\n; any other \r rewrites one.
+    // A terminal ends lines with \r\n; any other \r rewrites a line.
     let text = text.replace("\r\n", "\n");
     let rewritten = text.matches('\r').count();
     assert!(rewritten > 100, "{rewritten} in\n{text}");

@@ -1,11 +1,11 @@
-//! The store's cursor as the benchmark's.
+//! The store's cursor as a benchmark cursor.
 
 use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 
 use crate::error::fault;
 
-/// A cursor of the store's.
+/// A cursor of the store.
 #[derive(Debug)]
 pub struct CairnCursor {
     inner: cairndb::Cursor,

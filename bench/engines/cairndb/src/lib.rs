@@ -1,4 +1,4 @@
-//! CairnDB through its Rust interface, with its defaults but for memory, compression and
+//! CairnDB through its Rust interface, with default settings except memory, compression and
 //! durability.
 
 mod cursor;

@@ -1,4 +1,4 @@
-//! The merge operator of the benchmark: the greater value in byte order stays.
+//! The merge operator of the benchmark: keeps the greater value in byte order.
 
 use cairndb::{MergeOperator, Result};
 
@@ -20,7 +20,8 @@ impl MergeOperator for Greater {
             .to_vec())
     }
 
-    /// The greatest of some of the operands does what they do, as RocksDB's operator here has it.
+    /// The greatest of several operands has the same effect as all of them, like in RocksDB's
+    /// operator here.
     fn combine(&self, _key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
         operands.iter().max().map(|greatest| greatest.to_vec())
     }

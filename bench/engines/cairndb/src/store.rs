@@ -1,4 +1,4 @@
-//! An open CairnDB, and one thread's session.
+//! An open CairnDB store and one thread's session.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::cursor::CairnCursor;
 use crate::error::fault;
 use crate::max_merge::Greater;
 
-/// What the defaults of settings that the adapter leaves alone mean.
+/// The meaning of the default of a setting that the adapter leaves unchanged.
 const MAPPED: &str = "default (on local file systems, below half of the memory)";
 const VERIFY_ALWAYS: &str =
     "false (a mapped page or large value once an open, what is read by pread each time)";
-/// How gets are called, which is no setting.
+/// The way gets are called, which is not a setting.
 const GETS: &str = "into one buffer; in place (get) after a value of 64 KiB or more";
 
-/// An open CairnDB.
+/// An open CairnDB store.
 #[derive(Debug)]
 pub struct CairnStore {
     db: Db,
@@ -62,7 +62,7 @@ impl CairnStore {
         })
     }
 
-    /// A number of a property that is flat JSON.
+    /// Returns a number from a property that is flat JSON.
     fn number(&self, property: &str, name: &str) -> Option<u64> {
         let text = self.db.property(property)?;
         let (_, rest) = text.split_once(&format!("\"{name}\":"))?;
@@ -77,7 +77,7 @@ impl Store for CairnStore {
     type Session<'s> = CairnSession<'s>;
 
     fn session(&self, _role: Role) -> Result<CairnSession<'_>, Fault> {
-        // The durability is the one the store was opened with.
+        // The durability is that with which the store was opened.
         Ok(CairnSession {
             db: &self.db,
             value: Vec::new(),
@@ -115,8 +115,8 @@ impl Store for CairnStore {
         self.number("cairndb.stats", "written_bytes")
     }
 
-    /// The budget as the store reports it. The rest cannot be read back: it is what was requested,
-    /// and otherwise the library's defaults.
+    /// Returns the budget as reported by the store. The other settings cannot be read back: they
+    /// are the requested values or the library's defaults.
     fn options(&self) -> Vec<(String, String)> {
         let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let bits = self.asked.bloom_bits;
@@ -146,13 +146,13 @@ impl Store for CairnStore {
 pub struct CairnSession<'s> {
     db: &'s Db,
     value: Vec<u8>,
-    /// The last value that was read into `value` was a large one.
+    /// Whether the last value read into `value` was large.
     large: bool,
     batch: WriteBatch,
 }
 
-/// Bytes from which on a value is large: the next one is read in place, not copied into a buffer.
-/// As many as the library hands out without a copy.
+/// Size in bytes from which a value is large: the next one is read in place, not copied to a
+/// buffer. The library returns values from this size without a copy.
 const LARGE_BYTES: usize = 64 << 10;
 
 impl CairnSession<'_> {
@@ -276,7 +276,7 @@ mod tests {
         store.close().expect("closes");
     }
 
-    /// As the report's chapter of biases and the guide say.
+    /// As documented in the guide and in the report's chapter on biases.
     #[test]
     fn a_small_store_that_is_idle_is_one_run() {
         const ENTRIES: u32 = 60_000;

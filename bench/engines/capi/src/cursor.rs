@@ -1,4 +1,4 @@
-//! LevelDB's and RocksDB's iterator as a cursor.
+//! The iterator of LevelDB and RocksDB as a cursor.
 
 use std::ffi::{c_char, c_uchar, c_void};
 use std::ptr::null_mut;
@@ -19,21 +19,21 @@ macro_rules! functions {
         }
 
         impl CursorFunctions {
-            /// Looks up the functions in a library whose names have this prefix.
+            /// Looks up the functions with this name prefix in a library.
             ///
             /// # Errors
-            /// When one is missing; the error names it.
+            /// If a function is missing; the error names it.
             ///
             /// # Safety
-            /// The library declares them as LevelDB's `c.h` does.
+            /// The library must declare them as LevelDB's `c.h` does.
             pub unsafe fn find(library: &Library, title: &str, prefix: &str) -> Result<Self, Fault> {
                 Ok(Self {
                     $($name: {
                         let name = format!("{prefix}{}", stringify!($name));
-                        // SAFETY: as the caller promises.
+                        // SAFETY: guaranteed by the caller.
                         unsafe { symbol(library, title, &name) }?
                     },)*
-                    // SAFETY: as the caller promises.
+                    // SAFETY: guaranteed by the caller.
                     free: unsafe { symbol(library, title, &format!("{prefix}free")) }?,
                 })
             }
@@ -55,7 +55,7 @@ functions! {
     iter_get_error: fn(*const c_void, *mut *mut c_char);
 }
 
-/// An iterator of the library's.
+/// An iterator of the library.
 #[derive(Debug)]
 pub struct IteratorCursor<'c> {
     api: &'c CursorFunctions,
@@ -63,16 +63,16 @@ pub struct IteratorCursor<'c> {
 }
 
 impl<'c> IteratorCursor<'c> {
-    /// A cursor over a database with these read options.
+    /// Creates a cursor over a database with these read options.
     ///
     /// # Safety
-    /// Both are live, belong to the library of `api`, and outlive the cursor.
+    /// Both must be live, belong to the library of `api` and outlive the cursor.
     pub unsafe fn new(
         api: &'c CursorFunctions,
         db: *mut c_void,
         read_options: *const c_void,
     ) -> Self {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         let iterator = unsafe { (api.create_iterator)(db, read_options) };
         Self { api, iterator }
     }
@@ -80,7 +80,7 @@ impl<'c> IteratorCursor<'c> {
 
 impl Drop for IteratorCursor<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this cursor, which alone uses it.
+        // SAFETY: created by this cursor, which alone uses it.
         unsafe { (self.api.iter_destroy)(self.iterator) };
     }
 }
@@ -109,16 +109,16 @@ impl Cursor for IteratorCursor<'_> {
 
     #[inline]
     fn next(&mut self) -> Result<(), Fault> {
-        debug_assert!(self.valid(), "a step from no entry");
-        // SAFETY: the iterator is live and stands on an entry.
+        debug_assert!(self.valid(), "a step without an entry");
+        // SAFETY: the iterator is live and positioned on an entry.
         unsafe { (self.api.iter_next)(self.iterator) };
         Ok(())
     }
 
     #[inline]
     fn prev(&mut self) -> Result<(), Fault> {
-        debug_assert!(self.valid(), "a step from no entry");
-        // SAFETY: the iterator is live and stands on an entry.
+        debug_assert!(self.valid(), "a step without an entry");
+        // SAFETY: the iterator is live and positioned on an entry.
         unsafe { (self.api.iter_prev)(self.iterator) };
         Ok(())
     }
@@ -131,21 +131,21 @@ impl Cursor for IteratorCursor<'_> {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        debug_assert!(self.valid(), "a key of no entry");
+        debug_assert!(self.valid(), "a key without an entry");
         let mut length = 0;
-        // SAFETY: the iterator is live and stands on an entry.
+        // SAFETY: the iterator is live and positioned on an entry.
         let bytes = unsafe { (self.api.iter_key)(self.iterator, &raw mut length) };
-        // SAFETY: the bytes stay until the next step, which needs this cursor unborrowed.
+        // SAFETY: the bytes stay valid until the next step, which needs this cursor unborrowed.
         unsafe { std::slice::from_raw_parts(bytes, length) }
     }
 
     #[inline]
     fn value(&mut self) -> Result<&[u8], Fault> {
-        debug_assert!(self.valid(), "a value of no entry");
+        debug_assert!(self.valid(), "a value without an entry");
         let mut length = 0;
-        // SAFETY: the iterator is live and stands on an entry.
+        // SAFETY: the iterator is live and positioned on an entry.
         let bytes = unsafe { (self.api.iter_value)(self.iterator, &raw mut length) };
-        // SAFETY: the bytes stay until the next step, which needs this cursor unborrowed.
+        // SAFETY: the bytes stay valid until the next step, which needs this cursor unborrowed.
         Ok(unsafe { std::slice::from_raw_parts(bytes, length) })
     }
 
@@ -153,7 +153,7 @@ impl Cursor for IteratorCursor<'_> {
         let mut error = null_mut();
         // SAFETY: the iterator is live; the error pointer starts as null.
         unsafe { (self.api.iter_get_error)(self.iterator, &raw mut error) };
-        // SAFETY: null, or a text of the library's that nothing else refers to.
+        // SAFETY: null, or a string of the library that nothing else refers to.
         unsafe { outcome(error, self.api.free) }
     }
 }

@@ -1,10 +1,10 @@
-//! Common code of the adapters of C libraries: a library with the functions found in it by name,
-//! its texts, the iterator of LevelDB's interface, which RocksDB has under another prefix.
+//! Common code of the adapters of C libraries: loading a library and its functions by name, its
+//! strings, and the iterator of LevelDB's interface, which RocksDB has under another prefix.
 //!
 //! Every function is looked up once, when the library is loaded; a missing one is an error that
 //! names it.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 mod cursor;
 mod text;
@@ -18,10 +18,10 @@ pub use text::{copy_text, outcome, take_text};
 /// Looks up a function or a variable of the library with this title.
 ///
 /// # Errors
-/// When the library does not have it.
+/// If the library does not have it.
 ///
 /// # Safety
-/// `T` is the type that the library's header declares for this name.
+/// `T` must be the type that the library's header declares for this name.
 pub unsafe fn symbol<T: Copy>(library: &Library, title: &str, name: &str) -> Result<T, Fault> {
     // SAFETY: as the caller promises.
     let found = unsafe { library.get::<T>(name.as_bytes()) };
@@ -30,7 +30,7 @@ pub unsafe fn symbol<T: Copy>(library: &Library, title: &str, name: &str) -> Res
 }
 
 /// Declares `struct Functions`: the functions that an adapter calls, by their C names without the
-/// prefix, and how they are found in the library with a title.
+/// prefix, and their lookup in the library with a title.
 ///
 /// The declarations must be those of the library's header.
 #[macro_export]
@@ -56,11 +56,10 @@ macro_rules! functions {
     };
 }
 
-/// Declares `struct Api`: a loaded library with its [`functions!`] and whatever else is found in
-/// it.
+/// Declares `struct Api`: a loaded library with its [`functions!`] and other symbols.
 ///
-/// It is loaded from a path, or as the first of its `names` that is there; Debian's `package`
-/// contains one. The field of the library is named here, for it is read by some adapters only.
+/// It is loaded from a path, or as the first of its `names` that is installed; Debian's `package`
+/// contains one. The library's field is named here because only some adapters read it.
 #[macro_export]
 macro_rules! api {
     ($names:expr, $package:literal, $library:ident;
@@ -84,7 +83,7 @@ macro_rules! api {
         }
 
         impl Api {
-            /// Loads the library at `path`, or the first of its names that is there.
+            /// Loads the library at `path`, or the first of its names that is installed.
             pub(crate) fn load(
                 path: Option<&::std::path::Path>,
             ) -> Result<Self, ::bench_core::fault::Fault> {

@@ -1,7 +1,7 @@
-//! Records in a file, back to back: length of the key, length of the value, key, value.
+//! Contiguous records in a file: key length, value length, key, value.
 //!
-//! A length of the key is stored with one added, so that the zeros written before are no record; a
-//! value of [`GONE`] bytes is the removal of its key.
+//! The stored key length is one larger, so that prewritten zeros are not a record; a value length
+//! of [`GONE`] marks the removal of its key.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IoSlice};
@@ -10,13 +10,13 @@ use std::path::Path;
 
 use bench_core::fault::Fault;
 
-/// Bytes of zeros that the file begins with: what the synced rows of the suites write, and more.
+/// Number of zero bytes at the start of the file: more than the synced rows of the suites write.
 pub const PREWRITTEN: u64 = 4 << 20;
 
 const PREFIX_BYTES: usize = 8;
 const GONE: u32 = u32::MAX;
 
-/// Where a value lies.
+/// The location of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     offset: u64,
@@ -30,8 +30,8 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Opens the file, made and prewritten if needed, and calls `each` for every record. Returns
-    /// the end of the last one.
+    /// Opens the file, creating and prewriting it if needed, and calls `each` for every record.
+    /// Returns the end of the last record.
     pub(crate) fn open(
         path: &Path,
         mut each: impl FnMut(Vec<u8>, Option<Place>),
@@ -68,7 +68,7 @@ impl Records {
             });
             let end = offset + u64::from(place.map_or(0, |place| place.len));
             if end > size {
-                // A killed process left no more of it.
+                // A killed process left an incomplete record.
                 break;
             }
             let mut key = vec![0; key_len as usize];
@@ -79,12 +79,12 @@ impl Records {
         Ok((Records { file }, at))
     }
 
-    /// Bytes of a record.
+    /// Returns the size of a record in bytes.
     pub(crate) fn bytes_of(key: &[u8], value: Option<&[u8]>) -> u64 {
         (PREFIX_BYTES + key.len() + value.map_or(0, <[u8]>::len)) as u64
     }
 
-    /// Writes a record at `offset`. Returns the place of its value.
+    /// Writes a record at `offset`. Returns the location of its value.
     pub(crate) fn write(
         &self,
         offset: u64,
@@ -111,14 +111,14 @@ impl Records {
         }))
     }
 
-    /// One system call, unless the system takes less at once.
+    /// Writes the parts with one system call, unless the system accepts fewer bytes at once.
     fn write_all(&self, offset: u64, parts: [&[u8]; 3]) -> Result<(), Fault> {
         let mut slices = parts.map(IoSlice::new);
         let (mut left, mut offset) = (&mut slices[..], offset);
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
             match rustix::io::pwritev(&self.file, left, offset) {
-                Ok(0) => return Err(Fault::new("the file takes no bytes")),
+                Ok(0) => return Err(Fault::new("the file accepts no bytes")),
                 Ok(written) => {
                     offset += written as u64;
                     IoSlice::advance_slices(&mut left, written);
@@ -139,7 +139,7 @@ impl Records {
     }
 }
 
-/// Of a record's prefix: the stored lengths of key and value.
+/// Returns the stored lengths of key and value from a record's prefix.
 fn lengths(prefix: [u8; PREFIX_BYTES]) -> (u32, u32) {
     let word = u64::from_le_bytes(prefix);
     let half = |word: u64| u32::try_from(word & u64::from(u32::MAX)).unwrap_or(0);
@@ -160,7 +160,7 @@ mod tests {
     fn a_record_that_a_killed_process_cut_short_is_none() {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("records");
-        assert_eq!(found(&path), (Vec::new(), 0), "zeros are no record");
+        assert_eq!(found(&path), (Vec::new(), 0), "zeros are not a record");
         let (records, _) = Records::open(&path, |_, _| ()).expect("opens");
         let value = vec![7; 3 << 20];
         let mut at = 0;

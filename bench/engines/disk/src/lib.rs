@@ -1,14 +1,14 @@
-//! The bare loop: what the disk and the system calls cost in rows that they bound.
+//! The bare loop: the cost of the disk and the system calls in rows that they bound.
 //!
 //! A write is one `pwritev` at the end of one file, followed by one `fdatasync` if it must survive
-//! loss of power; a read is one `pread`. An index in memory holds the place of each entry. Nothing
-//! is checked, compressed, merged or bounded, so this is no contender and never ranked: its rows
-//! show how near a store comes to what the machine can do. Rows of small unsynced values are left
-//! out, because there the processor is the limit.
+//! a power loss; a read is one `pread`. An in-memory index contains the location of each entry.
+//! Nothing is checked, compressed, merged or bounded, so this engine is not a contender and is
+//! never ranked: its rows show how close a store comes to what the machine can do. Rows with small
+//! unsynced values are skipped, because there the CPU is the limit.
 //!
-//! A log that overwrites space written before changes no metadata in a sync, and one that grows
-//! does. Stores of the first kind should be measured by a loop of the first kind, so the file
-//! begins with [`PREWRITTEN`] bytes of zeros, synced, and grows after them.
+//! A sync of a log that overwrites existing space changes no metadata; a sync of a growing log
+//! does. Stores of the first kind should be compared with a loop of the first kind, so the file
+//! starts with [`PREWRITTEN`] synced zero bytes and grows after them.
 
 mod file;
 mod store;
@@ -22,7 +22,7 @@ use bench_core::workload::settings::Settings;
 pub use file::PREWRITTEN;
 pub use store::{DiskCursor, DiskSession, DiskStore};
 
-/// Smaller values are not the disk's to bound, unless each write is synced.
+/// Minimum value size in bytes for which the disk is the limit, unless each write is synced.
 const VALUE_BYTES_MIN: usize = 8 << 10;
 
 /// The engine.

@@ -1,4 +1,4 @@
-//! An open file, and one thread's session.
+//! An open file and one thread's session.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -15,7 +15,7 @@ use crate::file::{PREWRITTEN, Place, Records};
 #[derive(Debug)]
 pub struct DiskStore {
     records: Records,
-    /// Where the next record begins.
+    /// The offset of the next record.
     end: Mutex<u64>,
     places: RwLock<BTreeMap<Vec<u8>, Place>>,
     asked: Settings,
@@ -92,7 +92,7 @@ impl Store for DiskStore {
     }
 }
 
-/// One thread's way in.
+/// One thread's session.
 #[derive(Debug)]
 pub struct DiskSession<'s> {
     store: &'s DiskStore,
@@ -144,7 +144,7 @@ impl Session for DiskSession<'_> {
     }
 }
 
-/// A position in key order. Each step looks the next key up, so that writers need not wait.
+/// A cursor in key order. Each step looks up the next key, so that writers need not wait.
 #[derive(Debug)]
 pub struct DiskCursor<'c> {
     store: &'c DiskStore,
@@ -153,7 +153,7 @@ pub struct DiskCursor<'c> {
 }
 
 impl DiskCursor<'_> {
-    /// Goes to the nearest entry in a range, from its lower or its upper end.
+    /// Moves to the first or the last entry in a range.
     fn go(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>), backward: bool) {
         let places = self.store.places.read();
         let mut entries = places.range::<[u8], _>(range);

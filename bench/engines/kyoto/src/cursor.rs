@@ -1,13 +1,10 @@
 //! Kyoto Cabinet's cursor.
 //!
-//! One call visits a record and steps on in the direction of the last jump. The visitor copies the
-//! record into a buffer that is used again for every step: what lies in the library may move as
-//! soon as the call has returned.
+//! One call visits a record and steps in the direction of the last jump. The visitor copies the
+//! record to a buffer that every step reuses: the record in the library may move as soon as the
+//! call has returned.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -21,21 +18,21 @@ use crate::visit::Visit;
 /// The position of the library's cursor relative to the record that was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// On it.
+    /// On the record.
     On,
-    /// On the one after it, going forward.
+    /// On the record after it, moving forward.
     After,
-    /// On the one before it, going back.
+    /// On the record before it, moving backward.
     Before,
 }
 
-/// A cursor of Kyoto Cabinet's.
+/// A cursor of Kyoto Cabinet.
 #[derive(Debug)]
 pub struct TreeCursor<'c> {
     api: &'c Api,
     db: *mut c_void,
     cursor: *mut c_void,
-    /// Key and value of the present record.
+    /// Key and value of the current record.
     record: Vec<u8>,
     key_length: usize,
     valid: bool,
@@ -44,9 +41,9 @@ pub struct TreeCursor<'c> {
 }
 
 impl<'c> TreeCursor<'c> {
-    /// A cursor over a database that outlives it.
+    /// Creates a cursor over a database that outlives it.
     pub(crate) fn new(api: &'c Api, db: *mut c_void) -> Self {
-        // SAFETY: the database is open; the cursor is given back before it is closed.
+        // SAFETY: the database is open; the cursor is deleted before it is closed.
         let cursor = unsafe { (api.dbcursor)(db) };
         Self {
             api,
@@ -89,7 +86,7 @@ impl<'c> TreeCursor<'c> {
         }
     }
 
-    /// Copies the record in `place` if the library's cursor has come to one.
+    /// Copies the record in `place` if the library's cursor is at one.
     #[inline]
     fn after(&mut self, moved: i32, place: Place) -> Result<(), Fault> {
         self.reached(moved)?;
@@ -105,14 +102,14 @@ impl<'c> TreeCursor<'c> {
     }
 }
 
-/// The callback for a visit.
+/// Returns the callback for a visit.
 const fn callback<F: FnMut(&[u8], &[u8])>(_visit: &Visit<F>) -> crate::sys::Full {
     Visit::<F>::full
 }
 
 impl Drop for TreeCursor<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this cursor, which alone uses it.
+        // SAFETY: created by this cursor, which alone uses it.
         unsafe { (self.api.curdel)(self.cursor) };
     }
 }
@@ -174,13 +171,13 @@ impl Cursor for TreeCursor<'_> {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        debug_assert!(self.valid, "a key of no entry");
+        debug_assert!(self.valid, "a key without an entry");
         &self.record[..self.key_length]
     }
 
     #[inline]
     fn value(&mut self) -> Result<&[u8], Fault> {
-        debug_assert!(self.valid, "a value of no entry");
+        debug_assert!(self.valid, "a value without an entry");
         Ok(&self.record[self.key_length..])
     }
 }

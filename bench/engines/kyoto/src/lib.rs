@@ -1,10 +1,10 @@
 //! Kyoto Cabinet's TreeDB through its C interface.
 //!
-//! A B+ tree whose pages lie in a hash file of the same library. Changed pages stay in the process
-//! until they are evicted, so a write that has returned does not survive the process: such rows are
-//! shown as below `Os` and not ranked. Opened with `OAUTOSYNC` every write reaches the medium.
-//! There is no atomic batch on disk and no call that compacts. Records are read through visitors,
-//! which see them where they lie: the interface's cheapest way.
+//! TreeDB is a B+ tree whose pages are in a hash file of the same library. Dirty pages stay in the
+//! process until they are evicted, so a write that has returned does not survive a crash of the
+//! process: such rows are shown as below `Os` and not ranked. With `OAUTOSYNC`, every write reaches
+//! the medium. There is no atomic batch on disk and no compaction call. Records are read in place
+//! through visitors, the cheapest way of the interface.
 
 mod cursor;
 mod options;
@@ -30,10 +30,10 @@ pub struct TreeDb {
 }
 
 impl TreeDb {
-    /// Loads the library at `path`, or the one installed.
+    /// Loads the library at `path`, or the installed one.
     ///
     /// # Errors
-    /// When there is none, or it lacks a symbol, which is named.
+    /// If there is none, or if it lacks a symbol; the error names the symbol.
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,

@@ -1,4 +1,4 @@
-//! The path a TreeDB is opened with, which carries its settings.
+//! The path with which a TreeDB is opened, which contains its settings.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -7,24 +7,24 @@ use std::path::Path;
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
-/// Uncompressed bytes of a page: as in the 2011 document.
+/// Uncompressed page size in bytes, as in the 2011 document.
 const PAGE_BYTES_DEFAULT: u64 = 1 << 10;
-/// Bytes of the file that are mapped, likewise.
+/// Number of bytes of the file that are mapped, as in the 2011 document.
 const MAP_BYTES: u64 = 256 << 20;
 const FILE: &str = "data.kct";
 
-/// The options a file was made with, as bits of its status.
+/// The options with which a file was created, as bits of its status.
 const SMALL: u64 = 1;
 const LINEAR: u64 = 2;
 const COMPRESS: u64 = 4;
 
-/// Uncompressed bytes of a page for these settings.
+/// Returns the uncompressed page size in bytes for these settings.
 pub(crate) fn page_bytes(settings: &Settings) -> u64 {
     settings.block_bytes.unwrap_or(PAGE_BYTES_DEFAULT)
 }
 
-/// The path with the tuning parameters appended: small records, linear chains, pages compressed
-/// with LZO unless compression is off, and the whole memory as page cache.
+/// Returns the path with the tuning parameters appended: small records, linear chains, pages
+/// compressed with LZO unless compression is off, and the whole memory as page cache.
 pub(crate) fn tuned_path(dir: &Path, settings: &Settings) -> Result<CString, Fault> {
     let path = dir.join(FILE);
     if path.as_os_str().as_bytes().contains(&b'#') {
@@ -44,10 +44,10 @@ pub(crate) fn tuned_path(dir: &Path, settings: &Settings) -> Result<CString, Fau
         format!("#type=kct#opts=sl{compression}#psiz={page}#pccap={cache}#msiz={MAP_BYTES}");
     let mut bytes = path.into_os_string().into_encoded_bytes();
     bytes.extend_from_slice(tuning.as_bytes());
-    CString::new(bytes).map_err(|_| Fault::new("the directory's name has a zero byte"))
+    CString::new(bytes).map_err(|_| Fault::new("the directory's name contains a NUL byte"))
 }
 
-/// The settings in effect, out of the library's own status text.
+/// Returns the settings in effect, parsed from the library's status text.
 pub(crate) fn describe(status: &str, autosync: bool) -> Vec<(String, String)> {
     let reported = |name: &str| {
         status

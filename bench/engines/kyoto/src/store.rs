@@ -1,9 +1,6 @@
-//! An open TreeDB, and one thread's session.
+//! An open TreeDB and one thread's session.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -18,8 +15,9 @@ use crate::options;
 use crate::sys::{Api, Empty, Full, NOREC, OAUTOSYNC, OCREATE, OWRITER};
 use crate::visit::Visit;
 
-/// Looks at a key that make room for a large value: with two, random puts still grew the cache;
-/// with four it stays where it was set, for a fraction of the time the value itself takes.
+/// Number of key lookups that make room for a large value: with two, random puts still grew the
+/// cache; with four, the cache stays at its setting, for a fraction of the time the value itself
+/// takes.
 const LOOKS: u32 = 4;
 
 /// An open TreeDB.
@@ -32,7 +30,7 @@ pub struct TreeStore<'e> {
     page_bytes: usize,
 }
 
-// SAFETY: a database object may be used by any thread; errors are kept for each thread apart.
+// SAFETY: a database object may be used by any thread; errors are kept per thread.
 unsafe impl Sync for TreeStore<'_> {}
 
 impl<'e> TreeStore<'e> {
@@ -40,7 +38,7 @@ impl<'e> TreeStore<'e> {
         let path = options::tuned_path(dir, settings)?;
         let autosync = settings.durability == Durability::Sync;
         let mode = OWRITER | OCREATE | if autosync { OAUTOSYNC } else { 0 };
-        // SAFETY: takes nothing, returns an owned object.
+        // SAFETY: takes no arguments, returns an owned object.
         let db = unsafe { (api.dbnew)() };
         // Complete before anything can fail, so that a failed open frees the object.
         let mut store = Self {
@@ -50,7 +48,7 @@ impl<'e> TreeStore<'e> {
             autosync,
             page_bytes: usize::try_from(options::page_bytes(settings)).unwrap_or(usize::MAX),
         };
-        // SAFETY: the object is live and not open yet; the path ends with zero.
+        // SAFETY: the object is live and not open yet; the path is NUL-terminated.
         let opened = unsafe { (api.dbopen)(db, path.as_ptr(), mode) };
         if opened == 0 {
             return Err(api.fault(db));
@@ -59,7 +57,7 @@ impl<'e> TreeStore<'e> {
         Ok(store)
     }
 
-    /// Turns the result of a call into ours.
+    /// Converts the result of a call.
     #[inline]
     fn outcome(&self, succeeded: i32) -> Result<(), Fault> {
         if succeeded == 0 {
@@ -69,18 +67,18 @@ impl<'e> TreeStore<'e> {
         }
     }
 
-    /// Hands every changed page to the system.
+    /// Writes every dirty page to the system.
     fn write_back(&self) -> Result<(), Fault> {
-        // SAFETY: the database is open; no procedure is given.
+        // SAFETY: the database is open; no procedure is passed.
         let synced = unsafe { (self.api.dbsync)(self.db, 0, null(), null_mut()) };
         self.outcome(synced)
     }
 
-    /// The library's own report: a name, a tab and a value each line.
+    /// Returns the library's status text: a name, a tab and a value per line.
     fn status(&self) -> Option<String> {
         // SAFETY: the database is open.
         let text = unsafe { (self.api.dbstatus)(self.db) };
-        // SAFETY: null, or a text that ends with zero, of the library's own, not used again.
+        // SAFETY: null, or a NUL-terminated string of the library that is not used again.
         unsafe { engine_capi::take_text(text, self.api.free) }
     }
 
@@ -97,9 +95,9 @@ impl<'e> TreeStore<'e> {
 
 impl Drop for TreeStore<'_> {
     fn drop(&mut self) {
-        // A fault here has no reader: `close` reports it where it matters.
+        // A fault cannot be reported here: `close` reports it where it matters.
         let _ = self.shut();
-        // SAFETY: made by this store, closed, and not used again.
+        // SAFETY: created by this store, closed, and not used again.
         unsafe { (self.api.dbdel)(self.db) };
     }
 }
@@ -126,7 +124,7 @@ impl Store for TreeStore<'_> {
         self.write_back()
     }
 
-    /// Nothing runs in the background: what is left to do is writing back the changed pages.
+    /// Nothing runs in the background: the only remaining work is to write back dirty pages.
     fn quiesce(&self) -> Result<Quiet, Fault> {
         self.write_back()?;
         Ok(Quiet::Known)
@@ -151,26 +149,26 @@ impl Store for TreeStore<'_> {
 /// One thread's session in an open TreeDB.
 #[derive(Debug)]
 pub struct TreeSession<'s> {
-    /// Keeps the store open while the session lives.
+    /// Keeps the store open for the lifetime of the session.
     store: &'s TreeStore<'s>,
     api: &'s Api,
     db: *mut c_void,
 }
 
 impl TreeSession<'_> {
-    /// The library evicts a page in calls that split none. A value larger than a page splits one
-    /// with every put, and the page cache would grow by all that is written: a few looks at the key
-    /// keep it to its size.
+    /// Makes room in the page cache. The library evicts a page only in calls that do not split one.
+    /// A value larger than a page splits one with every put, and the page cache would grow by
+    /// everything written: a few lookups of the key keep it at its size.
     #[cold]
     fn make_room(&self, key: &[u8]) {
         for _ in 0..LOOKS {
-            // SAFETY: the length belongs to a live slice. What it finds does not matter.
+            // SAFETY: the length belongs to a live slice. The result does not matter.
             unsafe { (self.api.dbcheck)(self.db, key.as_ptr(), key.len()) };
         }
     }
 }
 
-/// The callbacks for a visit.
+/// Returns the callbacks for a visit.
 const fn callbacks<F: FnMut(&[u8], &[u8])>(_visit: &Visit<F>) -> (Full, Empty) {
     (Visit::<F>::full, Visit::<F>::empty)
 }

@@ -1,9 +1,10 @@
-//! Kyoto Cabinet's C interface, found in the library at run time.
+//! Kyoto Cabinet's C interface, looked up in the library at run time.
 //!
-//! Every function is looked up once, when the library is loaded; a missing one is refused by its
-//! name. The library is loaded with local scope, so its symbols never meet another one's.
+//! Every function is looked up once, when the library is loaded; a missing one is an error that
+//! names it. The library is loaded with local scope, so its symbols never conflict with those of
+//! another library.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 use std::ffi::{c_char, c_void};
 
@@ -16,15 +17,15 @@ pub(crate) const SONAMES: &[&str] = &["libkyotocabinet.so.16", "libkyotocabinet.
 
 /// Open for writing.
 pub(crate) const OWRITER: u32 = 1 << 1;
-/// Create the file if there is none.
+/// Create the file if it does not exist.
 pub(crate) const OCREATE: u32 = 1 << 2;
 /// Synchronize with the device after every update.
 pub(crate) const OAUTOSYNC: u32 = 1 << 5;
 
-/// The error code for a record that is not there, and for a cursor past its end.
+/// The error code for an absent record and for a cursor past the end.
 pub(crate) const NOREC: i32 = 7;
 
-/// Sees a record where it lies; what it returns is [`Api::nop`] or a new value.
+/// Called with a record in place; returns [`Api::nop`] or a new value.
 pub(crate) type Full = unsafe extern "C" fn(
     *const u8,
     usize,
@@ -38,7 +39,7 @@ pub(crate) type Full = unsafe extern "C" fn(
 pub(crate) type Empty =
     unsafe extern "C" fn(*const u8, usize, *mut usize, *mut c_void) -> *const c_char;
 
-/// Given the file by a synchronization; never used here.
+/// Called with the file after a synchronization; never used here.
 pub(crate) type FileProcedure = *const c_void;
 
 // The types are those of kclangc.h, which is the same in all versions 1.2.
@@ -71,7 +72,7 @@ functions! {
 
 api! {
     SONAMES, "libkyotocabinet16v5", _library;
-    /// What a visitor returns to leave a record as it is.
+    /// The return value of a visitor that leaves a record unchanged.
     nop: *const c_char = nop;
     version: String = version;
 }
@@ -79,12 +80,12 @@ api! {
 // SAFETY: functions and constants of a library may be used by any thread.
 unsafe impl Sync for Api {}
 
-/// The value of one of the library's `const char*` constants.
+/// Returns the value of one of the library's `const char*` constants.
 fn text_at(library: &Library, symbol: &str) -> Result<*const c_char, Fault> {
     // SAFETY: kclangc.h declares the constants of this name as pointers to characters.
     let place: *const *const c_char =
         unsafe { engine_capi::symbol(library, "Kyoto Cabinet", symbol) }?;
-    // SAFETY: the place is a variable of the library, which is loaded.
+    // SAFETY: the address is that of a variable of the loaded library.
     Ok(unsafe { *place })
 }
 
@@ -94,37 +95,37 @@ fn nop(library: &Library) -> Result<*const c_char, Fault> {
 
 fn version(library: &Library) -> Result<String, Fault> {
     let text = text_at(library, "KCVERSION")?;
-    // SAFETY: the library's version is null or a text that ends with zero.
+    // SAFETY: the library's version is null or a NUL-terminated string.
     let text = unsafe { engine_capi::copy_text(text) };
     text.ok_or_else(|| Fault::new("the Kyoto Cabinet library reports no version"))
 }
 
 impl Api {
-    /// The file it was loaded from.
+    /// Returns the file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.dbnew as *const ()).of_namespace("kyotocabinet::")
     }
 
-    /// The library's own version.
+    /// Returns the library's own version.
     pub(crate) fn version_text(&self) -> &str {
         &self.version
     }
 
-    /// The last error of a database in the calling thread, as the library's text.
+    /// Returns the last error of a database in the calling thread, with the library's message.
     #[cold]
     pub(crate) fn fault(&self, db: *mut c_void) -> Fault {
         // SAFETY: the object is live, open or not.
         let message = unsafe { (self.dbemsg)(db) };
         // SAFETY: takes a number.
         let name = unsafe { (self.ecodename)(self.code(db)) };
-        // SAFETY: null, or a text that ends with zero.
+        // SAFETY: null, or a NUL-terminated string.
         let name = unsafe { engine_capi::copy_text(name) }.unwrap_or_default();
         // SAFETY: as above.
         let message = unsafe { engine_capi::copy_text(message) }.unwrap_or_default();
         Fault::new(format!("{name}: {message}"))
     }
 
-    /// The code of the last error of a database in the calling thread.
+    /// Returns the code of the last error of a database in the calling thread.
     pub(crate) fn code(&self, db: *mut c_void) -> i32 {
         // SAFETY: the object is live, open or not.
         unsafe { (self.dbecode)(db) }

@@ -1,15 +1,15 @@
 //! Visitors: Rust closures called through the library's callbacks.
 //!
 //! The library calls a visitor with a record in place, under the lock of its page. A visitor here
-//! only reads, so it returns the library's constant for "leave it", which travels with the closure.
+//! only reads, so it returns the library's no-operation constant, which is stored with the closure.
 
-#![expect(unsafe_code, reason = "callbacks of the foreign interface")]
+#![expect(unsafe_code, reason = "FFI callbacks")]
 
 use std::ffi::{c_char, c_void};
 
 use crate::sys::Api;
 
-/// A closure for one record, and what its callback returns.
+/// A closure for one record and the return value of its callback.
 pub(crate) struct Visit<F> {
     look: F,
     nop: *const c_char,
@@ -20,7 +20,7 @@ impl<F: FnMut(&[u8], &[u8])> Visit<F> {
         Self { look, nop: api.nop }
     }
 
-    /// What the callbacks get back as their last argument.
+    /// Returns the context that the callbacks get as their last argument.
     pub(crate) const fn context(&mut self) -> *mut c_void {
         (&raw mut *self).cast()
     }
@@ -28,10 +28,10 @@ impl<F: FnMut(&[u8], &[u8])> Visit<F> {
     /// The callback for a record.
     ///
     /// # Safety
-    /// `context` is that of a live visit of this very type, and the slices are readable.
+    /// `context` must be that of a live visit of this very type, and the slices must be readable.
     #[expect(
         clippy::multiple_unsafe_ops_per_block,
-        reason = "the two slices and the context are given together by the library"
+        reason = "the library passes the two slices and the context together"
     )]
     pub(crate) unsafe extern "C" fn full(
         key: *const u8,
@@ -41,7 +41,7 @@ impl<F: FnMut(&[u8], &[u8])> Visit<F> {
         _new_length: *mut usize,
         context: *mut c_void,
     ) -> *const c_char {
-        // SAFETY: promised by the caller; the library holds the record's page for the call.
+        // SAFETY: guaranteed by the caller; the library pins the record's page during the call.
         let (visit, key, value) = unsafe {
             (
                 &mut *context.cast::<Self>(),
@@ -53,17 +53,17 @@ impl<F: FnMut(&[u8], &[u8])> Visit<F> {
         visit.nop
     }
 
-    /// The callback for a record that is not there.
+    /// The callback for an absent record.
     ///
     /// # Safety
-    /// `context` is that of a live visit of this very type.
+    /// `context` must be that of a live visit of this very type.
     pub(crate) unsafe extern "C" fn empty(
         _key: *const u8,
         _key_length: usize,
         _new_length: *mut usize,
         context: *mut c_void,
     ) -> *const c_char {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { (*context.cast::<Self>()).nop }
     }
 }

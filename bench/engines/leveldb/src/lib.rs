@@ -26,10 +26,10 @@ pub struct LevelDb {
 }
 
 impl LevelDb {
-    /// Loads the library at `path`, or the one installed.
+    /// Loads the library at `path`, or the installed one.
     ///
     /// # Errors
-    /// When there is none, or it lacks a symbol, which is named.
+    /// If there is none, or if it lacks a symbol; the error names the symbol.
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,

@@ -4,12 +4,12 @@ use std::ffi::c_int;
 
 use bench_core::workload::settings::Settings;
 
-/// Files that LevelDB holds open by default.
+/// Maximum number of files that LevelDB keeps open by default.
 const OPEN_FILES_DEFAULT: u32 = 1000;
 const BLOCK_BYTES_DEFAULT: u64 = 4 << 10;
 const FILE_BYTES_DEFAULT: u64 = 2 << 20;
 
-/// The options set at opening. LevelDB cannot report them; these are what it was given.
+/// The options set on open. LevelDB cannot report them; these are the values passed to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
     pub(crate) write_buffer: usize,
@@ -21,12 +21,12 @@ pub(crate) struct Chosen {
     pub(crate) files: c_int,
 }
 
-/// A size as the library's `size_t`.
+/// Converts a size to the library's `size_t`.
 fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// A count as the library's `int`.
+/// Converts a count to the library's `int`.
 fn int(count: u32) -> c_int {
     c_int::try_from(count).unwrap_or(c_int::MAX)
 }
@@ -45,7 +45,7 @@ impl Chosen {
         }
     }
 
-    /// Under LevelDB's own names.
+    /// Returns the options under LevelDB's own names.
     pub(crate) fn describe(&self) -> Vec<(String, String)> {
         let compression = if self.compression { "snappy" } else { "none" };
         let bloom_bits = self

@@ -1,9 +1,6 @@
-//! An open LevelDB, and one thread's session.
+//! An open LevelDB database and one thread's session.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +15,7 @@ use engine_capi::IteratorCursor;
 use crate::options::Chosen;
 use crate::sys::Api;
 
-/// An open LevelDB.
+/// An open LevelDB database.
 #[derive(Debug)]
 pub struct LevelStore<'e> {
     api: &'e Api,
@@ -35,7 +32,7 @@ unsafe impl Sync for LevelStore<'_> {}
 impl<'e> LevelStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
         let name = CString::new(dir.as_os_str().as_bytes())
-            .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
+            .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
         let chosen = Chosen::new(settings);
         // SAFETY: takes a number, returns an owned object.
         let cache = unsafe { (api.cache_create_lru)(chosen.cache) };
@@ -43,7 +40,7 @@ impl<'e> LevelStore<'e> {
             // SAFETY: takes a number, returns an owned object.
             unsafe { (api.filterpolicy_create_bloom)(bits) }
         });
-        // SAFETY: takes nothing, returns an owned object.
+        // SAFETY: takes no arguments, returns an owned object.
         let read_options = unsafe { (api.readoptions_create)() };
         // Complete before anything can fail, so that a failed open frees everything.
         let mut store = Self {
@@ -54,11 +51,11 @@ impl<'e> LevelStore<'e> {
             read_options,
             chosen,
         };
-        // SAFETY: takes nothing, returns an owned object that is destroyed below.
+        // SAFETY: takes no arguments, returns an owned object that is destroyed below.
         let options = unsafe { (api.options_create)() };
         store.apply(&chosen, options);
         let mut error = null_mut();
-        // SAFETY: the name ends with zero; the error pointer starts as null, as demanded.
+        // SAFETY: the name is NUL-terminated; the error pointer starts as null, as required.
         store.db = unsafe { (api.open)(options, name.as_ptr(), &raw mut error) };
         // SAFETY: the database has copied the options.
         unsafe { (api.options_destroy)(options) };
@@ -66,10 +63,10 @@ impl<'e> LevelStore<'e> {
         Ok(store)
     }
 
-    /// Writes what was chosen into an options object of the library's.
+    /// Sets the chosen options in an options object of the library.
     #[expect(
         clippy::multiple_unsafe_ops_per_block,
-        reason = "one setter after the other, one reason"
+        reason = "consecutive setters, one reason"
     )]
     fn apply(&self, chosen: &Chosen, options: *mut c_void) {
         let api = self.api;
@@ -113,16 +110,16 @@ impl Store for LevelStore<'_> {
 
     fn session(&self, role: Role) -> Result<LevelSession<'_>, Fault> {
         let api = self.api;
-        // SAFETY: takes nothing, returns an owned object.
+        // SAFETY: takes no arguments, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
-        // SAFETY: the object was just made.
+        // SAFETY: the object was just created.
         unsafe {
             (api.writeoptions_set_sync)(
                 write_options,
                 (role.durability == Durability::Sync).into(),
             );
         }
-        // SAFETY: takes nothing, returns an owned object.
+        // SAFETY: takes no arguments, returns an owned object.
         let batch = unsafe { (api.writebatch_create)() };
         Ok(LevelSession {
             api,
@@ -134,9 +131,8 @@ impl Store for LevelStore<'_> {
         })
     }
 
-    /// The call says nothing and returns early when background work has failed. The library keeps
-    /// that error and answers each write with it: a batch of nothing asks for it, in a microsecond
-    /// or two.
+    /// The call returns nothing and ends early if background work has failed. The library stores
+    /// that error and returns it for each write: an empty batch fetches it in a microsecond or two.
     fn compact(&mut self) -> Result<(), Fault> {
         // SAFETY: null ends mean the whole range.
         unsafe { (self.api.compact_range)(self.db, null(), 0, null(), 0) };
@@ -150,7 +146,7 @@ impl Store for LevelStore<'_> {
 
     fn property(&self, name: &str) -> Option<String> {
         let name = CString::new(name).ok()?;
-        // SAFETY: the name ends with zero.
+        // SAFETY: the name is NUL-terminated.
         let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
         self.api.text(text)
     }
@@ -160,13 +156,13 @@ impl Store for LevelStore<'_> {
     }
 
     fn close(self) -> Result<(), Fault> {
-        // LevelDB reports nothing when it closes.
+        // LevelDB reports no errors on close.
         drop(self);
         Ok(())
     }
 }
 
-/// One thread's session in an open LevelDB.
+/// One thread's session in an open LevelDB database.
 #[derive(Debug)]
 pub struct LevelSession<'s> {
     api: &'s Api,
@@ -174,13 +170,13 @@ pub struct LevelSession<'s> {
     read_options: *mut c_void,
     write_options: *mut c_void,
     batch: *mut c_void,
-    /// Keeps the store open while the session lives.
+    /// Keeps the store open for the lifetime of the session.
     _store: &'s LevelStore<'s>,
 }
 
 impl Drop for LevelSession<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this session, which alone uses it.
+        // SAFETY: created by this session, which alone uses it.
         unsafe { (self.api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.
         unsafe { (self.api.writeoptions_destroy)(self.write_options) };
@@ -248,7 +244,7 @@ impl Session for LevelSession<'_> {
         if value.is_null() {
             return Ok(None);
         }
-        // SAFETY: the library gave this many bytes, allocated for us alone.
+        // SAFETY: the library returned this many bytes, allocated for the caller.
         let result = found(unsafe { std::slice::from_raw_parts(value, length) });
         // SAFETY: allocated by the library and not used again.
         unsafe { (self.api.free)(value.cast()) };
@@ -314,7 +310,7 @@ mod tests {
         session.put(b"key", b"value").expect("put");
         drop(session);
         store.close().expect("closes");
-        // Opening makes a table of the log, in level 0, which a compaction of everything must read.
+        // On open, LevelDB writes the log to a table in level 0, which a full compaction must read.
         open().close().expect("closes");
         let files = fs::read_dir(home.path()).expect("readable").flatten();
         let tables: Vec<_> = files
@@ -325,7 +321,7 @@ mod tests {
         for table in tables {
             fs::write(table, [0; 4096]).expect("overwritten");
         }
-        // Opening looks at no table but for its being there.
+        // On open, LevelDB only checks that each table exists.
         let mut store = open();
         let reported = store.compact().expect_err("refused").to_string();
         assert!(reported.starts_with("Corruption: "), "{reported}");

@@ -1,10 +1,10 @@
-//! LevelDB's C interface, found in the library at run time.
+//! LevelDB's C interface, looked up in the library at run time.
 //!
-//! Every function is looked up once, when the library is loaded; a missing one is refused by its
-//! name. The library is loaded with local scope, so its symbols never meet another one's,
-//! and is never unloaded: its background thread lives as long as the process.
+//! Every function is looked up once, when the library is loaded; a missing one is an error that
+//! names it. The library is loaded with local scope, so its symbols never conflict with those of
+//! another library, and is never unloaded: its background thread lives as long as the process.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 
@@ -15,7 +15,7 @@ use engine_capi::{CursorFunctions, Library, api, functions};
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libleveldb.so.1d", "libleveldb.so.1", "libleveldb.so"];
 
-/// Where the library puts an error text, if there is one.
+/// The location to which the library writes an error string, if any.
 pub(crate) type ErrorPointer = *mut *mut c_char;
 
 // The types are those of LevelDB's c.h, which has not changed since 1.23.
@@ -63,35 +63,35 @@ api! {
 }
 
 fn iterator(library: &Library) -> Result<CursorFunctions, Fault> {
-    // SAFETY: LevelDB declares its iterator so.
+    // SAFETY: LevelDB declares its iterator functions with these types.
     unsafe { CursorFunctions::find(library, "LevelDB", "leveldb_") }
 }
 
 impl Api {
-    /// The file it was loaded from.
+    /// Returns the file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.open as *const ()).of_namespace("leveldb::")
     }
 
-    /// The version in two numbers.
+    /// Returns the version in two numbers.
     pub(crate) fn version_text(&self) -> String {
-        // SAFETY: takes nothing and touches nothing.
+        // SAFETY: takes no arguments and has no side effects.
         let major = unsafe { (self.major_version)() };
         // SAFETY: as above.
         let minor = unsafe { (self.minor_version)() };
         format!("{major}.{minor}")
     }
 
-    /// Turns the error text of a call into a result and returns the text to the library.
+    /// Turns the error string of a call into a result and frees the string.
     #[inline]
     pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
-        // SAFETY: null, or a text of the library's that nothing else refers to.
+        // SAFETY: null, or a string of the library that nothing else refers to.
         unsafe { engine_capi::outcome(error, self.free) }
     }
 
-    /// Copies a text of the library's and returns it; `None` for null.
+    /// Copies a string of the library and frees it; `None` for null.
     pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
-        // SAFETY: null, or a text of the library's that nothing else refers to.
+        // SAFETY: null, or a string of the library that nothing else refers to.
         unsafe { engine_capi::take_text(text, self.free) }
     }
 }

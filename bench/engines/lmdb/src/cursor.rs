@@ -1,9 +1,6 @@
-//! The session's cursor while it walks, in the session's read transaction, both renewed.
+//! The session's cursor during a scan, in the session's read transaction; both are renewed.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -15,7 +12,7 @@ use crate::sys::{
     Api, Bytes, CURSOR_FIRST, CURSOR_LAST, CURSOR_NEXT, CURSOR_PREV, CURSOR_SET_RANGE, NOTFOUND,
 };
 
-/// A walk with a session's cursor.
+/// A scan with a session's cursor.
 #[derive(Debug)]
 pub struct LmdbCursor<'c> {
     api: &'c Api,
@@ -28,7 +25,8 @@ pub struct LmdbCursor<'c> {
 }
 
 impl<'c> LmdbCursor<'c> {
-    /// A scan with `cursor` in `reader`, a reset transaction. Nothing else uses the two meanwhile.
+    /// Starts a scan with `cursor` in `reader`, a reset transaction. Nothing else uses the two
+    /// during the scan.
     #[inline]
     pub(crate) fn new(
         api: &'c Api,
@@ -37,7 +35,7 @@ impl<'c> LmdbCursor<'c> {
     ) -> Result<Self, Fault> {
         // SAFETY: the reader is live and was reset.
         api.check(unsafe { (api.txn_renew)(reader) })?;
-        // From here on the drop resets the reader.
+        // From here on, the drop resets the reader.
         let made = Self {
             api,
             reader,
@@ -54,7 +52,7 @@ impl<'c> LmdbCursor<'c> {
 
     #[inline]
     fn go(&mut self, operation: c_int) -> Result<(), Fault> {
-        // SAFETY: cursor and reader are live; the places are ours.
+        // SAFETY: cursor and reader are live; the output locations are local.
         let went = unsafe {
             (self.api.cursor_get)(
                 self.cursor,
@@ -80,10 +78,11 @@ impl Drop for LmdbCursor<'_> {
     }
 }
 
-/// The bytes of a place that LMDB filled.
+/// Returns the bytes of a location that LMDB filled.
 #[inline]
 fn slice(bytes: &Bytes) -> &[u8] {
-    // SAFETY: only called while the cursor stands on an entry, whose bytes stay until it moves.
+    // SAFETY: only called while the cursor is positioned on an entry, whose bytes stay valid until
+    // it moves.
     unsafe { std::slice::from_raw_parts(bytes.start.cast::<u8>(), bytes.length) }
 }
 
@@ -121,13 +120,13 @@ impl Cursor for LmdbCursor<'_> {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        assert!(self.valid, "a key of no entry");
+        assert!(self.valid, "a key without an entry");
         slice(&self.key)
     }
 
     #[inline]
     fn value(&mut self) -> Result<&[u8], Fault> {
-        assert!(self.valid, "a value of no entry");
+        assert!(self.valid, "a value without an entry");
         Ok(slice(&self.value))
     }
 }

@@ -1,12 +1,12 @@
 //! LMDB through its C interface.
 //!
-//! It has no cache of its own: what it reads and writes is the page cache, so the memory setting
-//! means nothing to it, and it never compresses. `Os` rows open it with `NOSYNC | WRITEMAP` (a
-//! commit is in the shared map and survives the process), `Sync` rows with its default flags. One
-//! write transaction for each operation or batch, append mode for sequential fills of an empty
-//! store. One read transaction a session, with one cursor, renewed for each read, group of reads or
-//! scan. Without read-ahead where the raw data may be more than half of the machine's memory, as
-//! its documents advise.
+//! LMDB has no cache of its own: it reads and writes the page cache, so the memory setting has no
+//! effect on it. It never compresses. `Os` rows open it with `NOSYNC | WRITEMAP` (a commit is in
+//! the shared map and survives a crash of the process), `Sync` rows with its default flags. Each
+//! operation or batch is one write transaction; sequential fills of an empty store use append mode.
+//! Each session has one read transaction with one cursor, which is renewed for each read, group of
+//! reads or scan. Read-ahead is off if the raw data may exceed half of the machine's memory, as its
+//! documentation advises.
 
 mod cursor;
 mod store;
@@ -30,10 +30,10 @@ pub struct Lmdb {
 }
 
 impl Lmdb {
-    /// Loads the library at `path`, or the one installed.
+    /// Loads the library at `path`, or the installed one.
     ///
     /// # Errors
-    /// When there is none, or it lacks a symbol, which is named.
+    /// If there is none, or if it lacks a symbol; the error names the symbol.
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,

@@ -1,9 +1,6 @@
-//! An open LMDB environment, and one thread's session.
+//! An open LMDB environment and one thread's session.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fs::{File, OpenOptions};
@@ -23,15 +20,16 @@ use crate::sys::{
     APPEND, Api, Bytes, COPY_COMPACT, Info, NORDAHEAD, NOSYNC, NOTFOUND, RDONLY, Stat, WRITEMAP,
 };
 
-/// The map is at least this large; the file is sparse, so an unused part costs nothing.
+/// Minimum size of the map; the file is sparse, so an unused part costs nothing.
 const MAP_BYTES_MIN: u64 = 8 << 30;
-/// Room for each raw byte: pages half full after random splits, and old pages still being freed.
+/// Map bytes per raw byte: pages are half full after random splits, and old pages are still being
+/// freed.
 const MAP_FACTOR: u64 = 8;
-/// Places for readers: each session keeps one, and the library's own 126 are fewer than the 1024
-/// threads a row may have. Writers look through those in use alone.
+/// Number of reader slots: each session uses one, and the library's default of 126 is less than the
+/// 1024 threads a row may have. Writers scan only the slots in use.
 const READERS_MAX: c_uint = 1200;
 const FILE_MODE: c_uint = 0o644;
-/// The library's name for the file in an environment's folder.
+/// The library's name for the data file in an environment's folder.
 const DATA: &str = "data.mdb";
 const COMPACTED: &str = "compacted.mdb";
 
@@ -53,15 +51,15 @@ unsafe impl Sync for LmdbStore<'_> {}
 
 fn c_path(path: &Path) -> Result<CString, Fault> {
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Fault::new("the directory's name has a zero byte"))
+        .map_err(|_| Fault::new("the directory's name contains a NUL byte"))
 }
 
-/// What an environment for `raw_bytes` of keys and values is opened with.
+/// Returns the flags with which an environment for `raw_bytes` of keys and values is opened.
 ///
-/// As soon as the database does not fit into memory, read-ahead replaces useful pages with pages
-/// that no read asked for, and the library's documents say to switch it off then. Half the memory
-/// is where CairnDB stops mapping its tables. The same code finds the memory's size, which respects
-/// a control group's limit.
+/// When the database does not fit in memory, read-ahead replaces useful pages with pages that no
+/// read requested, and the library's documentation advises turning it off. CairnDB also stops
+/// mapping its tables at half the memory. The same code determines the memory size, which respects
+/// a cgroup limit.
 fn flags(durability: Durability, raw_bytes: u64, memory_bytes: u64) -> c_uint {
     let durable = match durability {
         Durability::Os => NOSYNC | WRITEMAP,
@@ -108,12 +106,12 @@ impl<'e> LmdbStore<'e> {
         api.check(unsafe { (api.env_set_mapsize)(self.env, self.map_bytes) })?;
         // SAFETY: as above.
         api.check(unsafe { (api.env_set_maxreaders)(self.env, READERS_MAX) })?;
-        // SAFETY: the path ends with zero.
+        // SAFETY: the path is NUL-terminated.
         api.check(unsafe { (api.env_open)(self.env, path.as_ptr(), self.flags, FILE_MODE) })?;
         let mut txn = null_mut();
-        // To read is enough: the unnamed database is there in a new environment too, and no writer
-        // is waited for. SAFETY: the environment is open and no other transaction of this thread
-        // exists.
+        // A read transaction is enough: the unnamed database exists in a new environment too, and
+        // there is no wait for a writer.
+        // SAFETY: the environment is open and no other transaction of this thread exists.
         api.check(unsafe { (api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut txn) })?;
         // SAFETY: the transaction is live; a null name is the unnamed database.
         let opened = unsafe { (api.dbi_open)(txn, null(), 0, &raw mut self.dbi) };
@@ -131,7 +129,7 @@ impl<'e> LmdbStore<'e> {
         }
     }
 
-    /// The map's size and the flags, as the environment reports them.
+    /// Returns the map size and the flags, as reported by the environment.
     fn effective(&self) -> Option<(Info, c_uint)> {
         let mut info = Info {
             map_address: null_mut(),
@@ -142,7 +140,7 @@ impl<'e> LmdbStore<'e> {
             readers: 0,
         };
         let mut flags = 0;
-        // SAFETY: the environment is open and the place is live.
+        // SAFETY: the environment is open and the output location is live.
         let reported = unsafe { (self.api.env_info)(self.env, &raw mut info) };
         // SAFETY: as above.
         let flagged = unsafe { (self.api.env_get_flags)(self.env, &raw mut flags) };
@@ -180,16 +178,16 @@ impl Store for LmdbStore<'_> {
         // SAFETY: the transaction is live.
         let opened = unsafe { (self.api.cursor_open)(reader, self.dbi, &raw mut session.cursor) };
         // SAFETY: the transaction is live; it is renewed for each read, and the cursor for each
-        // walk.
+        // scan.
         unsafe { (self.api.txn_reset)(reader) };
         self.api.check(opened)?;
         Ok(session)
     }
 
-    /// A compacting copy, which then takes the place of the original.
+    /// Writes a compacting copy, which then replaces the original.
     ///
-    /// The library's own function to copy to a path bypasses the page cache, so that everything
-    /// would be read from the disk afterwards, and leaves the file's size unsynced.
+    /// The library's own function to copy to a path is not used: it bypasses the page cache, so
+    /// that everything would be read from the disk afterwards, and leaves the file size unsynced.
     fn compact(&mut self) -> Result<(), Fault> {
         let path = self.dir.join(COMPACTED);
         let io = |error: std::io::Error| Fault::io("the compacted copy", &error);
@@ -209,7 +207,7 @@ impl Store for LmdbStore<'_> {
         self.open_env()
     }
 
-    /// Writes the pages of the map that have changed, which `Os` rows leave to the system.
+    /// Writes the dirty pages of the map, which `Os` rows leave to the system.
     fn flush(&mut self) -> Result<(), Fault> {
         const ALWAYS: c_int = 1;
         // SAFETY: the environment is open.
@@ -227,7 +225,7 @@ impl Store for LmdbStore<'_> {
             return None;
         }
         let mut stat = Stat::default();
-        // SAFETY: the environment is open and the place is live.
+        // SAFETY: the environment is open and the output location is live.
         let reported = unsafe { (self.api.env_stat)(self.env, &raw mut stat) };
         let (info, _) = self.effective()?;
         (reported == 0).then(|| {
@@ -265,7 +263,7 @@ impl Store for LmdbStore<'_> {
     }
 
     fn close(self) -> Result<(), Fault> {
-        // LMDB reports nothing when it closes.
+        // LMDB reports no errors on close.
         drop(self);
         Ok(())
     }
@@ -279,12 +277,12 @@ pub struct LmdbSession<'s> {
     dbi: c_uint,
     /// A read-only transaction: reset between reads, renewed for each.
     reader: *mut c_void,
-    /// The reader's cursor, renewed for each walk.
+    /// The reader's cursor, renewed for each scan.
     cursor: *mut c_void,
     /// The transaction of the batch being built, or null.
     writer: *mut c_void,
     put_flags: c_uint,
-    /// Keeps the environment open while the session lives.
+    /// Keeps the environment open for the lifetime of the session.
     _store: &'s LmdbStore<'s>,
 }
 
@@ -317,15 +315,15 @@ impl LmdbSession<'_> {
         unsafe { (self.api.txn_reset)(self.reader) };
     }
 
-    /// The value of `key` in the renewed reader.
+    /// Returns the value of `key` in the renewed reader.
     #[inline]
     fn find(&self, key: &[u8]) -> Result<Option<&[u8]>, Fault> {
         let (mut key, mut value) = (Bytes::of(key), Bytes::EMPTY);
         // SAFETY: the reader is live; the library only reads the key.
         let got = unsafe { (self.api.get)(self.reader, self.dbi, &raw mut key, &raw mut value) };
         if got == 0 {
-            // SAFETY: the library filled the view; its bytes stay until the reader is reset, which
-            // borrows the session anew.
+            // SAFETY: the library filled the view; its bytes stay valid until the reader is reset,
+            // which borrows the session again.
             let bytes =
                 unsafe { std::slice::from_raw_parts(value.start.cast::<u8>(), value.length) };
             Ok(Some(bytes))
@@ -402,7 +400,7 @@ impl Session for LmdbSession<'_> {
         result
     }
 
-    /// All in one read transaction.
+    /// Reads all keys in one read transaction.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],

@@ -1,8 +1,8 @@
-//! LMDB's C interface, found in the library at run time with local scope.
+//! LMDB's C interface, looked up at run time in the library, which is loaded with local scope.
 //!
-//! Every function is looked up once; a missing one is refused by its name.
+//! Every function is looked up once; a missing one is an error that names it.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -41,7 +41,7 @@ impl Bytes {
         start: std::ptr::null_mut(),
     };
 
-    /// A view of bytes that LMDB only reads.
+    /// Creates a view of bytes that LMDB only reads.
     #[inline]
     pub(crate) const fn of(bytes: &[u8]) -> Self {
         Self {
@@ -108,24 +108,24 @@ functions! {
 api! { SONAMES, "liblmdb0", _library; }
 
 impl Api {
-    /// The file it was loaded from.
+    /// Returns the file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.version as *const ()).with(
             "Assertion '%.200s' failed in",
             true,
-            "holds the text of LMDB's own assertions, which are compiled in unless NDEBUG is set",
+            "contains the text of LMDB's own assertions, which are compiled in unless NDEBUG is set",
         )
     }
 
-    /// The version in three numbers.
+    /// Returns the version in three numbers.
     pub(crate) fn version_text(&self) -> String {
         let (mut major, mut minor, mut patch) = (0, 0, 0);
-        // SAFETY: the three places are live.
+        // SAFETY: the three output locations are live.
         unsafe { (self.version)(&raw mut major, &raw mut minor, &raw mut patch) };
         format!("{major}.{minor}.{patch}")
     }
 
-    /// A return code as a result.
+    /// Converts a return code to a result.
     #[inline]
     pub(crate) fn check(&self, code: c_int) -> Result<(), Fault> {
         if code == 0 {
@@ -137,9 +137,9 @@ impl Api {
 
     #[cold]
     fn fault(&self, code: c_int) -> Fault {
-        // SAFETY: takes a number, returns a static text or the system's.
+        // SAFETY: takes a number, returns a static string or the system's.
         let text = unsafe { (self.strerror)(code) };
-        // SAFETY: null, or a text that ends with zero.
+        // SAFETY: null, or a NUL-terminated string.
         let text = unsafe { engine_capi::copy_text(text) };
         Fault::new(text.unwrap_or_else(|| format!("LMDB error {code}")))
     }

@@ -8,7 +8,7 @@ use super::*;
 
 const ROLE: Role = Role::single(Durability::Os);
 
-/// Runs a test over an empty store, where the library is installed.
+/// Runs a test over an empty store if the library is installed.
 fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {
     let Ok(engine) = Lmdb::load(None) else {
         bench_core::host::test_skip::skip("install liblmdb0");
@@ -35,7 +35,7 @@ fn fill(session: &mut LmdbSession<'_>, indices: impl Iterator<Item = u32>) {
     session.batch_write().expect("written");
 }
 
-/// The keys from `from` on, as a cursor of the session shows them.
+/// Returns the keys starting at `from`, as seen by a cursor of the session.
 fn walk(session: &mut LmdbSession<'_>, from: u32) -> Vec<Vec<u8>> {
     let mut cursor = session.cursor().expect("a cursor");
     let mut keys = Vec::new();
@@ -75,7 +75,7 @@ fn a_session_s_walks_see_what_was_written_between_them() {
             assert_eq!(keys.len(), 500 * (round as usize + 1));
             assert!(keys.is_sorted());
         }
-        // A batch that is not written yet is not seen, and does not disturb the walk.
+        // An unwritten batch is not visible and does not disturb the scan.
         session.batch_put(&key(99_999_999), b"").expect("added");
         assert_eq!(walk(&mut session, 10_000).len(), 10_000);
         session.batch_write().expect("written");
@@ -108,9 +108,9 @@ fn several_keys_are_read_from_one_moment_and_each_is_answered() {
 #[test]
 fn every_thread_a_row_may_have_gets_its_session() {
     with_store(|mut store, _| {
-        // A compaction opens the environment anew.
+        // A compaction reopens the environment.
         store.compact().expect("compacted");
-        // A reader's place is bound to its thread, which sessions of one row never share.
+        // A reader slot is bound to its thread, and sessions of one row never share a thread.
         std::thread::scope(|scope| {
             let opened: Vec<_> = (0..200)
                 .map(|_| {
@@ -118,7 +118,7 @@ fn every_thread_a_row_may_have_gets_its_session() {
                     let store = &store;
                     let thread = scope.spawn(move || {
                         let session = store.session(ROLE);
-                        // Ends when the sender is dropped: all sessions are open at once.
+                        // Ends when the sender is dropped: all sessions are open at the same time.
                         let _ = go_on.recv();
                         session.map(|_| ()).map_err(|fault| fault.to_string())
                     });
@@ -195,8 +195,8 @@ fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
         let dir = tempfile::tempdir().expect("a directory");
         let settings = Settings {
             entries,
-            // The file has only the pages that are used: the map of the other mode would be its
-            // size.
+            // The file contains only the used pages; in the other mode it would be as large as the
+            // map.
             durability: Durability::Sync,
             ..Settings::plain(Memory::split(4 << 20, false))
         };

@@ -1,7 +1,8 @@
-//! The engine that does nothing: what the harness itself costs.
+//! The engine that does nothing: it shows the cost of the harness itself.
 //!
-//! It stores nothing, answers every read with one value held in memory and a scan with as many of
-//! them as the store would hold. Its answers are not judged, but the judging runs and is paid for.
+//! The null engine stores nothing, answers every read with one value held in memory and a scan with
+//! as many entries as the store would contain. Its answers are not verified, but the checks run and
+//! their cost is included.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -148,7 +149,7 @@ impl<'s> Session for NullSession<'s> {
     }
 }
 
-/// A position among `left` equal entries.
+/// A cursor over `left` equal entries.
 #[derive(Clone, Copy, Debug)]
 pub struct NullCursor<'s> {
     store: &'s NullStore,

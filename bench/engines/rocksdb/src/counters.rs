@@ -1,24 +1,24 @@
-//! RocksDB's own counters: names of its properties, numbers of its statistics.
+//! RocksDB's own counters: property names and statistics.
 
-/// Counters of `--statistics` that together are everything written: log, flushes, compactions.
+/// Counters of `--statistics` that add up to all bytes written: log, flushes, compactions.
 const WRITTEN: &[&str] = &[
     "rocksdb.wal.bytes",
     "rocksdb.flush.write.bytes",
     "rocksdb.compact.write.bytes",
 ];
 
-/// RocksDB's name of a property known by LevelDB's.
+/// Returns RocksDB's name for a property given LevelDB's name.
 pub(crate) fn property_name(name: &str) -> String {
     name.strip_prefix("leveldb.")
         .map_or_else(|| name.to_owned(), |rest| format!("rocksdb.{rest}"))
 }
 
-/// Bytes written according to the text of the statistics; `None` when a counter is not in it.
+/// Returns the bytes written according to the statistics text; `None` if a counter is missing.
 pub(crate) fn bytes_written(statistics: &str) -> Option<u64> {
     WRITTEN.iter().map(|name| counter(statistics, name)).sum()
 }
 
-/// The number of `NAME COUNT : 12`.
+/// Returns the number in `NAME COUNT : 12`.
 fn counter(statistics: &str, name: &str) -> Option<u64> {
     let rest = statistics
         .lines()

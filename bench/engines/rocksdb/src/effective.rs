@@ -1,7 +1,6 @@
-//! The options in effect, read back from the file in which RocksDB keeps them.
+//! The options in effect, read back from RocksDB's options file.
 //!
-//! On every open the library writes `OPTIONS-NNNNNN`, with what it made of the options it was
-//! given.
+//! On every open, the library writes the sanitized options to `OPTIONS-NNNNNN`.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ const REPORTED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The newest options file in a directory; the number has as many digits in all of them.
+/// Returns the newest options file in a directory; all file numbers have the same number of digits.
 fn newest(dir: &Path) -> Option<PathBuf> {
     let files = std::fs::read_dir(dir).ok()?.flatten();
     files
@@ -49,14 +48,14 @@ fn newest(dir: &Path) -> Option<PathBuf> {
         .max()
 }
 
-/// What the newest options file of a directory says; empty when there is none.
+/// Returns the options in the newest options file of a directory; empty if there is none.
 pub(crate) fn options(dir: &Path) -> Vec<(String, String)> {
     newest(dir)
         .and_then(|path| std::fs::read_to_string(path).ok())
         .map_or_else(Vec::new, |text| parse(&text))
 }
 
-/// The reported options, in the order of [`REPORTED`].
+/// Returns the reported options, in the order of [`REPORTED`].
 fn parse(text: &str) -> Vec<(String, String)> {
     let mut section = "";
     let mut found = Vec::new();

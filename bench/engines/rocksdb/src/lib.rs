@@ -1,18 +1,18 @@
 //! RocksDB through its C interface.
 //!
-//! What the interface itself costs is part of the row: a call through a pointer for each step and
+//! The cost of the interface itself is part of the row: a call through a pointer for each step and
 //! one small allocation for each value found (`rocksdb_get_pinned`, which does not copy the value).
 //!
-//! Settings: Snappy unless switched off, no filter unless asked for, and otherwise the library's
-//! defaults. Its cache gets the share for reading. Its write buffer gets the share for writing, as
-//! `write_buffer_size`, with `max_write_buffer_number` 2: as in LevelDB, the setting bounds the
-//! buffer being filled, and one more of the same size may be waiting for the disk. Statistics cost
-//! time in every operation, so they are kept only with `--statistics`; without them the library
-//! cannot report how many bytes it has written. Comparisons of keys, which the library counts by
-//! default, are not counted, as in its own program (`perf_level` 1, in each thread that calls it).
+//! Settings: Snappy unless turned off, no filter unless requested, and otherwise the library's
+//! defaults. Its cache gets the read share of the memory. Its write buffer gets the write share, as
+//! `write_buffer_size`, with `max_write_buffer_number` 2: as in LevelDB, the setting limits the
+//! buffer being filled, and another buffer of the same size may be waiting for the disk. Statistics
+//! cost time in every operation, so they are kept only with `--statistics`; without them the
+//! library cannot report how many bytes it has written. Key comparisons, which the library counts
+//! by default, are not counted, as in its own program (`perf_level` 1 in each calling thread).
 //!
-//! A merge is the library's own, with an operator that keeps the greater value; the log is handed
-//! to the operating system with every write, as is its default.
+//! Merges use the library's own merge with an operator that keeps the greater value. The log is
+//! written to the operating system with every write, which is the default.
 
 mod counters;
 mod database;
@@ -42,10 +42,10 @@ pub struct RocksDb {
 }
 
 impl RocksDb {
-    /// Loads the library at `path`, or the one installed.
+    /// Loads the library at `path`, or the installed one.
     ///
     /// # Errors
-    /// When there is none, or it lacks a symbol, which is named.
+    /// If there is none, or if it lacks a symbol; the error names the symbol.
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,

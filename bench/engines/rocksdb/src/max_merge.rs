@@ -1,4 +1,4 @@
-//! The merge operator of the benchmark: the greater value in byte order stays.
+//! The merge operator of the benchmark: keeps the greater value in byte order.
 //!
 //! The library copies what an operator returns before it continues, so the winner is returned in
 //! place: nothing is allocated, and nothing has to be freed.
@@ -13,9 +13,9 @@ use std::ptr::{null, null_mut};
 
 use crate::sys::Api;
 
-/// An operator object; the options it is given to own it.
+/// Creates an operator object, which is owned by the options to which it is passed.
 pub(crate) fn operator(api: &Api) -> *mut c_void {
-    // SAFETY: the five functions have the types the library asks for and need no state.
+    // SAFETY: the five functions have the types that the library requires and need no state.
     unsafe { (api.mergeoperator_create)(null_mut(), ignore, full, partial, keep, name) }
 }
 
@@ -27,10 +27,10 @@ const unsafe extern "C" fn name(_state: *mut c_void) -> *const c_char {
     c"db_bench.Greater".as_ptr()
 }
 
-/// The greatest of the operands and of `best`.
+/// Returns the greatest of the operands and `best`.
 ///
 /// # Safety
-/// `operands` and `lengths` hold `count` places of live bytes each.
+/// `operands` and `lengths` must each contain `count` elements that describe live bytes.
 unsafe fn greatest(
     mut best: Option<&[u8]>,
     operands: *const *const u8,
@@ -38,7 +38,7 @@ unsafe fn greatest(
     count: c_int,
 ) -> Option<&[u8]> {
     for at in 0..usize::try_from(count).unwrap_or(0) {
-        // SAFETY: within the count, as the caller promises.
+        // SAFETY: within the count, as guaranteed by the caller.
         let start = unsafe { operands.add(at) };
         // SAFETY: as above.
         let start = unsafe { *start };
@@ -46,7 +46,7 @@ unsafe fn greatest(
         let length = unsafe { lengths.add(at) };
         // SAFETY: as above.
         let length = unsafe { *length };
-        // SAFETY: a place of live bytes, as the caller promises.
+        // SAFETY: live bytes, as guaranteed by the caller.
         let operand = unsafe { std::slice::from_raw_parts(start, length) };
         if best.is_none_or(|best| operand > best) {
             best = Some(operand);
@@ -55,12 +55,12 @@ unsafe fn greatest(
     best
 }
 
-/// Passes the answer to the library.
+/// Passes the result to the library.
 ///
 /// # Safety
-/// Both places are live.
+/// Both output locations must be live.
 unsafe fn answer(value: Option<&[u8]>, success: *mut c_uchar, length: *mut usize) -> *const u8 {
-    // SAFETY: as the caller promises.
+    // SAFETY: guaranteed by the caller.
     unsafe { *success = value.is_some().into() };
     // SAFETY: as above.
     unsafe { *length = value.map_or(0, <[u8]>::len) };
@@ -83,9 +83,9 @@ unsafe extern "C" fn full(
         // SAFETY: the library passes the stored value, or null.
         unsafe { std::slice::from_raw_parts(base, base_length) }
     });
-    // SAFETY: the library passes as many operands as it says.
+    // SAFETY: the library passes `count` operands.
     let value = unsafe { greatest(base, operands, lengths, count) };
-    // SAFETY: the library passes two live places.
+    // SAFETY: the library passes two live output locations.
     unsafe { answer(value, success, length) }
 }
 
@@ -99,9 +99,9 @@ unsafe extern "C" fn partial(
     success: *mut c_uchar,
     length: *mut usize,
 ) -> *const u8 {
-    // SAFETY: the library passes as many operands as it says.
+    // SAFETY: the library passes `count` operands.
     let value = unsafe { greatest(None, operands, lengths, count) };
-    // SAFETY: the library passes two live places.
+    // SAFETY: the library passes two live output locations.
     unsafe { answer(value, success, length) }
 }
 
@@ -109,7 +109,7 @@ unsafe extern "C" fn partial(
 mod tests {
     use super::*;
 
-    /// Runs the full merge, or the partial one where there is no base to be had.
+    /// Runs the full merge, or the partial merge without a base.
     fn merged(base: Option<&[u8]>, operands: &[&[u8]], whole: bool) -> Option<Vec<u8>> {
         let starts: Vec<*const u8> = operands.iter().map(|bytes| bytes.as_ptr()).collect();
         let lengths: Vec<usize> = operands.iter().map(|bytes| bytes.len()).collect();
@@ -141,7 +141,7 @@ mod tests {
             unsafe { partial(state, null(), 0, at, len, count, ok, out) }
         };
         (success == 1).then(|| {
-            // SAFETY: the winner lies in one of the slices.
+            // SAFETY: the winner is in one of the slices.
             unsafe { std::slice::from_raw_parts(start, length) }.to_vec()
         })
     }

@@ -1,9 +1,6 @@
 //! RocksDB's options for given settings.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{c_double, c_int, c_void};
 
@@ -12,17 +9,17 @@ use bench_core::workload::settings::Settings;
 use crate::max_merge;
 use crate::sys::Api;
 
-/// One buffer is filled while the one before is written out: the library's default, and what
-/// LevelDB does.
+/// Number of write buffers: one is filled while the previous one is flushed. This is the library's
+/// default and LevelDB's behaviour.
 const WRITE_BUFFERS: c_int = 2;
 const NO_COMPRESSION: c_int = 0;
 const SNAPPY: c_int = 1;
 
-/// The options set at opening; everything else is the library's default.
+/// The options set on open; everything else is the library's default.
 ///
-/// In a small memory too. Files of 2 MB and a level base of 10 MB, as the library's
-/// `OptimizeForSmallDb` sets them instead of 64 and 256, write less and read more, because what was
-/// one level becomes two. The ledger has the figures.
+/// The defaults also apply to a small memory. Files of 2 MB and a level base of 10 MB, which the
+/// library's `OptimizeForSmallDb` sets instead of 64 and 256, write less and read more, because one
+/// level becomes two. The ledger has the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) write_buffer: usize,
@@ -35,7 +32,7 @@ pub(crate) struct Chosen {
     pub(crate) statistics: bool,
 }
 
-/// A size as the library's `size_t`.
+/// Converts a size to the library's `size_t`.
 fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
@@ -62,14 +59,14 @@ impl Chosen {
         }
     }
 
-    /// A new options object with all of it; the caller destroys it.
+    /// Creates an options object with these options; the caller destroys it.
     #[expect(
         clippy::multiple_unsafe_ops_per_block,
-        reason = "one setter after the other, one reason"
+        reason = "consecutive setters, one reason"
     )]
     pub(crate) fn options(&self, api: &Api) -> *mut c_void {
-        // SAFETY: every setter is called with the live object just made and a value of its type;
-        // the options keep a reference of their own to the table's options and own the operator.
+        // SAFETY: every setter is called with the live object just created and a value of its type;
+        // the options keep their own reference to the table options and own the operator.
         unsafe {
             let options = (api.options_create)();
             (api.options_set_create_if_missing)(options, 1);
@@ -93,14 +90,14 @@ impl Chosen {
         }
     }
 
-    /// A new object with the options of tables; the caller destroys it.
+    /// Creates a table options object; the caller destroys it.
     #[expect(
         clippy::multiple_unsafe_ops_per_block,
-        reason = "one setter after the other, one reason"
+        reason = "consecutive setters, one reason"
     )]
     fn table(&self, api: &Api) -> *mut c_void {
-        // SAFETY: every setter is called with the live object just made and a value of its type;
-        // the object keeps a reference of its own to the cache and owns the filter policy.
+        // SAFETY: every setter is called with the live object just created and a value of its type;
+        // the object keeps its own reference to the cache and owns the filter policy.
         unsafe {
             let table = (api.block_based_options_create)();
             let cache = (api.cache_create_lru)(self.cache);

@@ -1,9 +1,6 @@
-//! One thread's session in an open RocksDB.
+//! One thread's session in an open RocksDB database.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -15,7 +12,7 @@ use engine_capi::IteratorCursor;
 use crate::database::Database;
 use crate::sys::Api;
 
-/// One thread's session in an open RocksDB.
+/// One thread's session in an open RocksDB database.
 #[derive(Debug)]
 pub struct RocksSession<'s> {
     database: &'s Database<'s>,
@@ -24,7 +21,7 @@ pub struct RocksSession<'s> {
     several: Several,
 }
 
-/// The places of a multi-get, kept from one to the next.
+/// The buffers of a multi-get, reused by the next.
 #[derive(Debug, Default)]
 struct Several {
     keys: Vec<*const u8>,
@@ -36,17 +33,17 @@ struct Several {
 impl<'s> RocksSession<'s> {
     pub(crate) fn new(database: &'s Database<'s>, role: Role) -> Self {
         let api = database.api;
-        // A session is made by the thread that uses it.
+        // A session is created by the thread that uses it.
         api.count_nothing();
-        // SAFETY: takes nothing, returns an owned object.
+        // SAFETY: takes no arguments, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         let sync = role.durability == Durability::Sync;
-        // SAFETY: the object was just made.
+        // SAFETY: the object was just created.
         unsafe { (api.writeoptions_set_sync)(write_options, sync.into()) };
         Self {
             database,
             write_options,
-            // SAFETY: takes nothing, returns an owned object.
+            // SAFETY: takes no arguments, returns an owned object.
             batch: unsafe { (api.writebatch_create)() },
             several: Several::default(),
         }
@@ -56,20 +53,20 @@ impl<'s> RocksSession<'s> {
 impl Drop for RocksSession<'_> {
     fn drop(&mut self) {
         let api = self.database.api;
-        // SAFETY: made by this session, which alone uses it.
+        // SAFETY: created by this session, which alone uses it.
         unsafe { (api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.
         unsafe { (api.writeoptions_destroy)(self.write_options) };
     }
 }
 
-/// Shows the bytes of a pinned value and lets it go.
+/// Passes the bytes of a pinned value to `found` and releases the value.
 #[inline]
 fn show<R>(api: &Api, pinned: *mut c_void, found: impl FnOnce(&[u8]) -> R) -> R {
     let mut length = 0;
-    // SAFETY: the caller has a live pinned value; the place is ours.
+    // SAFETY: the caller has a live pinned value; the output location is local.
     let bytes = unsafe { (api.pinnableslice_value)(pinned, &raw mut length) };
-    // SAFETY: the bytes stay until the value is let go.
+    // SAFETY: the bytes stay valid until the value is released.
     let result = found(unsafe { std::slice::from_raw_parts(bytes, length) });
     // SAFETY: live, and not used again.
     unsafe { (api.pinnableslice_destroy)(pinned) };
@@ -186,7 +183,7 @@ impl Session for RocksSession<'_> {
         places.values.resize(keys.len(), null_mut());
         places.errors.clear();
         places.errors.resize(keys.len(), null_mut());
-        // SAFETY: each place holds as many as there are keys; the slices are live.
+        // SAFETY: each array has one element per key; the slices are live.
         unsafe {
             (api.batched_multi_get_cf)(
                 self.database.db,

@@ -1,9 +1,6 @@
-//! An open RocksDB.
+//! An open RocksDB database.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -20,7 +17,7 @@ use crate::session::RocksSession;
 use crate::sys::Api;
 use crate::{counters, effective};
 
-/// Numbers that are all zero when no background work is left.
+/// Numeric properties that are all zero if no background work is left.
 const WORK: [&CStr; 5] = [
     c"rocksdb.num-immutable-mem-table",
     c"rocksdb.mem-table-flush-pending",
@@ -31,12 +28,12 @@ const WORK: [&CStr; 5] = [
 const FAILURES: &CStr = c"rocksdb.background-errors";
 /// `BottommostLevelCompaction::kForceOptimized`.
 const FORCE_OPTIMIZED: u8 = 3;
-/// Between two looks at them.
+/// Interval at which these properties are polled.
 const LOOK: Duration = Duration::from_millis(1);
-/// After this the harness watches the threads instead.
+/// Time after which the harness watches the threads instead.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// An open RocksDB.
+/// An open RocksDB database.
 #[derive(Debug)]
 pub struct RocksStore<'e> {
     database: Database<'e>,
@@ -51,12 +48,12 @@ impl<'e> RocksStore<'e> {
         })
     }
 
-    /// The pending work that the library reports; `None` if it does not have the property.
+    /// Returns the pending work that the library reports; `None` if it does not have the property.
     fn work(&self) -> Option<u64> {
         WORK.iter().map(|name| self.database.number(name)).sum()
     }
 
-    /// Errors of background work, which no call returns.
+    /// Checks for errors of background work, which no call returns.
     fn failures(&self) -> Result<(), Fault> {
         match self.database.number(FAILURES) {
             Some(0) | None => Ok(()),
@@ -77,14 +74,14 @@ impl Store for RocksStore<'_> {
         Ok(RocksSession::new(&self.database, role))
     }
 
-    /// Everything, the lowest level included where it is not the work of this compaction: what
-    /// RocksDB's own program does under this name.
+    /// Compacts everything, including files in the lowest level that this compaction did not write,
+    /// as RocksDB's own program does under this name.
     fn compact(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         api.count_nothing();
-        // SAFETY: takes nothing, returns an owned object.
+        // SAFETY: takes no arguments, returns an owned object.
         let options = unsafe { (api.compactoptions_create)() };
-        // SAFETY: the object was just made.
+        // SAFETY: the object was just created.
         unsafe { (api.compactoptions_set_bottommost_level_compaction)(options, FORCE_OPTIMIZED) };
         let db = self.database.db;
         // SAFETY: null ends mean the whole range.
@@ -97,7 +94,7 @@ impl Store for RocksStore<'_> {
     fn flush(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         api.count_nothing();
-        // SAFETY: takes nothing, returns an owned object: wait until the flush is done.
+        // SAFETY: takes no arguments, returns an owned object, which waits until the flush is done.
         let options = unsafe { (api.flushoptions_create)() };
         let mut error = null_mut();
         // SAFETY: database and options are live; the error pointer starts as null.
@@ -109,9 +106,9 @@ impl Store for RocksStore<'_> {
 
     fn quiesce(&self) -> Result<Quiet, Fault> {
         let since = Instant::now();
-        // A receiver whose sender stays alive: a wait with a limit, without sleeping.
+        // A receiver whose sender stays alive provides a timed wait without `sleep`.
         let (alive, never) = mpsc::channel::<()>();
-        // Twice, since the numbers are not read at one moment.
+        // Checked twice, because the numbers are not read at the same moment.
         let mut rests = 0;
         while rests < 2 {
             match self.work() {
@@ -148,7 +145,7 @@ impl Store for RocksStore<'_> {
     }
 
     fn close(self) -> Result<(), Fault> {
-        // The library's C interface reports nothing when it closes.
+        // The library's C interface reports no errors on close.
         drop(self);
         Ok(())
     }
@@ -182,7 +179,7 @@ mod tests {
         assert!(reported.contains(&("max_open_files".to_owned(), "77".to_owned())));
         store.close().expect("closes");
     }
-    /// Comparisons of keys that the library has counted in the calling thread.
+    /// Returns the number of key comparisons that the library has counted in the calling thread.
     fn comparisons(api: &Api) -> u64 {
         type Create = unsafe extern "C" fn() -> *mut c_void;
         type Metric = unsafe extern "C" fn(*mut c_void, c_int) -> u64;
@@ -195,9 +192,10 @@ mod tests {
         let metric = unsafe { library.get::<Metric>(b"rocksdb_perfcontext_metric") };
         // SAFETY: as above.
         let destroy = unsafe { library.get::<Destroy>(b"rocksdb_perfcontext_destroy") };
-        // SAFETY: takes nothing, returns an owned object: a view of the calling thread's counters.
+        // SAFETY: takes no arguments, returns an owned object: a view of the calling thread's
+        // counters.
         let context = unsafe { create.expect("found")() };
-        // SAFETY: the object was just made.
+        // SAFETY: the object was just created.
         let count = unsafe { metric.expect("found")(context, USER_KEY_COMPARISONS) };
         // SAFETY: not used again.
         unsafe { destroy.expect("found")(context) };
@@ -220,7 +218,7 @@ mod tests {
             }
             comparisons(&engine.api)
         };
-        // The level belongs to a thread: the one that has opened the store says nothing of others.
+        // The level is per thread, so another thread is tested than the one that opened the store.
         let counted = std::thread::scope(|scope| scope.spawn(write).join().expect("ended"));
         assert_eq!(counted, 0);
         store.close().expect("closes");

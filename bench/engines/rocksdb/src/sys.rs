@@ -1,10 +1,10 @@
-//! RocksDB's C interface, found in the library at run time.
+//! RocksDB's C interface, looked up in the library at run time.
 //!
-//! Every function is looked up once, when the library is loaded; a missing one is refused by its
-//! name. The library is loaded with local scope, so its symbols never meet another one's, and is
-//! never unloaded: its thread pools outlive every database.
+//! Every function is looked up once, when the library is loaded; a missing one is an error that
+//! names it. The library is loaded with local scope, so its symbols never conflict with those of
+//! another library, and is never unloaded: its thread pools outlive every database.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
 
@@ -15,9 +15,9 @@ use engine_capi::{CursorFunctions, Library, api, functions};
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["librocksdb.so.7.8", "librocksdb.so.7", "librocksdb.so"];
 
-/// Where the library puts an error text, if there is one.
+/// The location to which the library writes an error string, if any.
 pub(crate) type ErrorPointer = *mut *mut c_char;
-/// Merges operands into a value, or into one operand when there is no value to be had.
+/// Merges operands into a value, or into one operand if there is no value.
 pub(crate) type FullMerge = unsafe extern "C" fn(
     *mut c_void,
     *const u8,
@@ -111,38 +111,40 @@ api! {
 }
 
 fn iterator(library: &Library) -> Result<CursorFunctions, Fault> {
-    // SAFETY: RocksDB declares its iterator so.
+    // SAFETY: RocksDB declares its iterator functions with these types.
     unsafe { CursorFunctions::find(library, "RocksDB", "rocksdb_") }
 }
 
 impl Api {
-    /// The file it was loaded from.
+    /// Returns the file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
-        library::Library::at(self.open_column_families as *const ()).of_namespace("rocksdb::").with(
-            "_ZN7rocksdb9SyncPoint11GetInstanceEv",
-            true,
-            "exports RocksDB's test hooks (SyncPoint), which exist only where NDEBUG is not set",
-        )
+        library::Library::at(self.open_column_families as *const ())
+            .of_namespace("rocksdb::")
+            .with(
+                "_ZN7rocksdb9SyncPoint11GetInstanceEv",
+                true,
+                "exports RocksDB's test hooks (SyncPoint), which exist only if NDEBUG is not set",
+            )
     }
 
-    /// Keeps the library from counting what the calling thread does. By default it counts each
-    /// comparison of keys. Nothing here reads that count, and the library's own program switches it
-    /// off in each thread.
+    /// Disables the library's performance counters in the calling thread. By default the library
+    /// counts each key comparison. Nothing here reads that count, and the library's own program
+    /// disables it in each thread.
     pub(crate) fn count_nothing(&self) {
-        // SAFETY: takes a number and changes one that belongs to the calling thread.
+        // SAFETY: takes a number and changes a variable of the calling thread.
         unsafe { (self.set_perf_level)(PERF_DISABLE) };
     }
 
-    /// Turns the error text of a call into a result and returns the text to the library.
+    /// Turns the error string of a call into a result and frees the string.
     #[inline]
     pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
-        // SAFETY: null, or a text of the library's that nothing else refers to.
+        // SAFETY: null, or a string of the library that nothing else refers to.
         unsafe { engine_capi::outcome(error, self.free) }
     }
 
-    /// Copies a text of the library's and returns it; `None` for null.
+    /// Copies a string of the library and frees it; `None` for null.
     pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
-        // SAFETY: null, or a text of the library's that nothing else refers to.
+        // SAFETY: null, or a string of the library that nothing else refers to.
         unsafe { engine_capi::take_text(text, self.free) }
     }
 }

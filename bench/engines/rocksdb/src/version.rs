@@ -1,9 +1,9 @@
-//! The version the library itself reports.
+//! The version that the library itself reports.
 //!
 //! RocksDB's C interface has no such call, only the C++ interface, `GetRocksVersionAsString`, whose
-//! result is a `std::string`. Its first two words have been the address and the number of its bytes
-//! in every release of the C++ library since 2015, and a result of its size is returned in memory
-//! under both the C and the C++ calling convention.
+//! result is a `std::string`. Its first two words have been the address and the length of the
+//! string in every release of the C++ library since 2015, and a result of its size is returned in
+//! memory under both the C and the C++ calling convention.
 
 #![expect(
     unsafe_code,
@@ -15,11 +15,11 @@ use crate::sys::Api;
 /// `std::string GetRocksVersionAsString(bool with_patch)`.
 const SYMBOL: &[u8] = b"_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 const UNKNOWN: &str = "of unknown number";
-/// Texts up to this length lie inside the string itself.
+/// Maximum length of a string that is stored inline.
 const INSIDE_MAX: usize = 15;
 
-/// `std::string`. A short text lies in `inside`, and then `_start` points at where the callee wrote
-/// the string, a place that a move leaves: it is never followed.
+/// `std::string`. A short string is stored in `inside`; `_start` then points to where the callee
+/// wrote the object and is stale after a move, so it is never followed.
 #[repr(C)]
 struct CppString {
     _start: *const u8,
@@ -27,15 +27,15 @@ struct CppString {
     inside: [u8; INSIDE_MAX + 1],
 }
 
-/// The version in three numbers, as far as the library reports it.
+/// Returns the version in three numbers, if the library reports it.
 pub(crate) fn version_text(api: &Api) -> String {
     type Tell = unsafe extern "C" fn(bool) -> CppString;
     // SAFETY: the symbol's name spells out its types.
     let Ok(version_of) = (unsafe { api.library.get::<Tell>(SYMBOL) }) else {
         return UNKNOWN.to_owned();
     };
-    // SAFETY: takes a flag and touches nothing else; a version of more than fifteen letters would
-    // leak a few bytes, once.
+    // SAFETY: takes a flag and has no side effects; a version of more than fifteen characters would
+    // leak a few bytes once.
     let text = unsafe { version_of(true) };
     text.inside[..INSIDE_MAX]
         .get(..text.length)

@@ -1,12 +1,13 @@
-//! The pattern for a new adapter: a map in memory and a log of every write, measured like any
+//! The template for a new adapter: an in-memory map and a log of every write, measured like any
 //! store.
 //!
-//! It is no contender, and `db_bench` does not know it; `sample_bench`, the program of this folder,
-//! is `db_bench` with it. It shows what an adapter owes the harness: a write is with the operating
-//! system when the call returns, on the medium if that was requested, and a batch is atomic.
+//! The sample is not a contender, and `db_bench` does not include it; `sample_bench`, the program
+//! in this folder, is `db_bench` with the sample added. It shows the obligations of an adapter: a
+//! write has reached the operating system when the call returns, or the medium if that was
+//! requested, and a batch is atomic.
 //!
-//! The log is a row of writes, each a number of bytes and that many bytes of entries. What a killed
-//! process left of its last write is cut off on opening.
+//! The log is a sequence of writes, each a length and that many bytes of entries. An incomplete
+//! last write of a killed process is truncated when the store is opened.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -21,7 +22,7 @@ use parking_lot::{RwLock, RwLockReadGuard};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The engine. One over a foreign library would hold the library here.
+/// The engine. An engine over a foreign library would hold the library here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample;
 
@@ -84,7 +85,7 @@ impl Store for SampleStore {
     }
 
     fn quiesce(&self) -> Result<Quiet, Fault> {
-        // Everything happens inside the calls.
+        // All work happens inside the calls.
         Ok(Quiet::Known)
     }
 
@@ -101,7 +102,7 @@ impl Store for SampleStore {
     }
 }
 
-/// One thread's way in.
+/// One thread's session.
 #[derive(Debug)]
 pub struct SampleSession<'s> {
     store: &'s SampleStore,
@@ -154,7 +155,7 @@ impl Session for SampleSession<'_> {
     }
 }
 
-/// A position in key order; nothing is written while it lives.
+/// A cursor in key order; nothing is written during its lifetime.
 #[derive(Debug)]
 pub struct SampleCursor<'c> {
     contents: RwLockReadGuard<'c, Contents>,
@@ -162,7 +163,7 @@ pub struct SampleCursor<'c> {
 }
 
 impl SampleCursor<'_> {
-    /// Goes to the nearest entry in a range, from its lower or its upper end.
+    /// Moves to the first or the last entry in a range.
     fn go(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>), backward: bool) {
         let mut entries = self.contents.map.range::<[u8], _>(range);
         let entry = if backward {
@@ -217,7 +218,7 @@ impl Cursor for SampleCursor<'_> {
     }
 }
 
-/// Adds an entry, or with `None` the removal of one, to a write.
+/// Adds an entry to a write, or a removal if the value is `None`.
 fn push(write: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     write.push(u8::from(value.is_some()));
     for bytes in [Some(key), value].into_iter().flatten() {
@@ -226,7 +227,7 @@ fn push(write: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     }
 }
 
-/// What is stored.
+/// The contents of the store.
 #[derive(Debug)]
 struct Contents {
     map: Map,
@@ -246,7 +247,7 @@ impl Contents {
             let Some(entries) = take(&mut rest) else {
                 break;
             };
-            let damaged = || Fault::new(format!("{}: damaged at byte {at}", path.display()));
+            let damaged = || Fault::new(format!("{}: corrupt at byte {at}", path.display()));
             apply(&mut map, entries).ok_or_else(damaged)?;
         }
         let log = OpenOptions::new()
@@ -272,7 +273,7 @@ impl Contents {
     }
 }
 
-/// Takes a number of bytes and that many bytes off the front; nothing when there are fewer.
+/// Takes a length and that many bytes off the front; returns `None` if there are fewer.
 fn take<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
     let (length, tail) = rest.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -281,7 +282,7 @@ fn take<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
     Some(bytes)
 }
 
-/// Makes entries visible; nothing when they cannot be read.
+/// Makes entries visible; returns `None` if they cannot be parsed.
 fn apply(map: &mut Map, mut entries: &[u8]) -> Option<()> {
     while let Some((kind, rest)) = entries.split_first() {
         entries = rest;

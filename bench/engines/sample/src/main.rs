@@ -1,4 +1,4 @@
-//! `db_bench` with the sample in addition to its own engines.
+//! `db_bench` with the sample engine in addition to its own engines.
 
 use std::process::ExitCode;
 

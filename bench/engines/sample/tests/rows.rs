@@ -1,4 +1,4 @@
-//! The sample adapter under the harness, as `db_bench` runs any engine.
+//! Tests of the sample adapter in the harness, as `db_bench` runs any engine.
 
 use std::fs::{read, write};
 use std::path::Path;
@@ -141,7 +141,7 @@ fn damage_is_reported_by_file_and_place() {
     log[8] = 7;
     write(home.path().join("log"), &log).expect("written");
     let fault = open(home.path()).expect_err("damaged").to_string();
-    assert!(fault.ends_with("log: damaged at byte 0"), "{fault}");
+    assert!(fault.ends_with("log: corrupt at byte 0"), "{fault}");
 }
 
 #[test]

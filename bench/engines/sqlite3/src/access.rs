@@ -2,7 +2,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "a connection of a session's own is used without a lock"
+    reason = "a session's own connection is used without a lock"
 )]
 
 use std::ops::Deref;
@@ -14,21 +14,22 @@ use crate::connection::{Connection, Statement, Turn};
 /// The connection of a session.
 #[derive(Debug)]
 pub(crate) enum Holder<'s> {
-    /// The store's, which its sessions use in turns.
+    /// The store's connection, which its sessions use in turn.
     Shared(&'s Connection<'s>),
-    /// Its own.
+    /// The session's own connection.
     Own(Connection<'s>),
 }
 
 /// A thread's access to a connection.
 #[derive(Debug)]
 pub(crate) struct Access<'s> {
-    /// Held from the first entry of a batch to its commit. Before the connection, which it uses.
+    /// Held from the first entry of a batch to its commit. Declared before the connection, which it
+    /// uses.
     batch: Option<Turn<'s>>,
     holder: Holder<'s>,
 }
 
-/// The turn of a running batch, or one for a single operation.
+/// The turn of an active batch, or one for a single operation.
 pub(crate) enum Use<'u, 's> {
     Batch(&'u Turn<'s>),
     Single(Turn<'s>),
@@ -54,7 +55,7 @@ impl<'s> Access<'s> {
         }
     }
 
-    /// The right to use the connection, which a batch already has.
+    /// Returns the right to use the connection, which a batch already has.
     #[inline]
     pub(crate) fn turn(&self) -> Use<'_, 's> {
         match &self.batch {
@@ -67,18 +68,18 @@ impl<'s> Access<'s> {
     fn wait(&self) -> Turn<'s> {
         match &self.holder {
             Holder::Shared(connection) => connection.turn(),
-            // SAFETY: the connection is this access's, which no other thread uses and which keeps
-            // the turn or lends it.
+            // SAFETY: the connection belongs to this access, which no other thread uses and which
+            // keeps or lends the turn.
             Holder::Own(connection) => unsafe { connection.own() },
         }
     }
 
-    /// Whether a batch is running.
+    /// Returns whether a batch is active.
     pub(crate) const fn is_running(&self) -> bool {
         self.batch.is_some()
     }
 
-    /// Begins a batch unless one is running.
+    /// Begins a batch unless one is active.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Statement) -> Result<(), Fault> {
         if self.batch.is_none() {
@@ -89,22 +90,22 @@ impl<'s> Access<'s> {
         Ok(())
     }
 
-    /// Ends the batch that is running, if one is.
+    /// Commits the active batch, if any.
     pub(crate) fn commit(&mut self, commit: Statement) -> Result<(), Fault> {
         let Some(turn) = self.batch.take() else {
             return Ok(());
         };
         turn.execute(commit).inspect_err(|_| {
-            // Rolls back what is left of the transaction. The commit's own error is the one
+            // Rolls back what is left of the transaction. The error of the commit is the one
             // reported.
             let _ = turn.run("ROLLBACK");
         })
     }
 
-    /// Abandons the running batch, if there is one.
+    /// Abandons the active batch, if any.
     pub(crate) fn abandon(&mut self) {
         if let Some(turn) = self.batch.take() {
-            // A failure has no reader any more.
+            // A failure can no longer be reported.
             let _ = turn.run("ROLLBACK");
         }
     }

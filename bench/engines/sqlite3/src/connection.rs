@@ -1,15 +1,12 @@
-//! A connection, and who may use it.
+//! A connection and the rules for its use.
 //!
-//! The store has one connection, with `locking_mode=EXCLUSIVE`, which all threads of a row that
-//! writes share. It is opened without SQLite's own mutex, which would be taken several times in
-//! each operation; instead a thread holds [`Turn`] for a whole operation, or from the first entry
-//! of a batch to its commit. If several threads read and none writes, each also has a connection of
-//! its own and takes no turns. Every method of a [`Turn`] is called by the thread that holds it.
+//! The store has one connection, with `locking_mode=EXCLUSIVE`, which all threads of a writing row
+//! share. It is opened without SQLite's own mutex, which would be locked several times per
+//! operation; instead, a thread holds [`Turn`] for a whole operation, or from the first entry of a
+//! batch to its commit. If several threads read and none writes, each also has its own connection
+//! and takes no turns. Every method of a [`Turn`] is called by the thread that holds it.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -32,8 +29,8 @@ pub(crate) struct Connection<'e> {
     turn: Mutex<()>,
 }
 
-// SAFETY: the connection is only used by the thread that holds its turn, or by the one session
-// whose own it is.
+// SAFETY: the connection is used only by the thread that holds its turn or by the one session that
+// owns it.
 unsafe impl Sync for Connection<'_> {}
 
 /// The right to use the connection.
@@ -41,7 +38,7 @@ unsafe impl Sync for Connection<'_> {}
 pub(crate) struct Turn<'t> {
     api: &'t Api,
     db: *mut c_void,
-    /// None where the connection is one session's own.
+    /// `None` if one session owns the connection.
     _guard: Option<MutexGuard<'t, ()>>,
 }
 
@@ -49,7 +46,7 @@ pub(crate) struct Turn<'t> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Statement(*mut c_void);
 
-/// Bytes of a column: they stay until the statement is stepped, reset or finalized.
+/// The bytes of a column, valid until the statement is stepped, reset or finalized.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     start: *const u8,
@@ -62,25 +59,26 @@ impl Column {
         length: 0,
     };
 
-    /// The bytes.
+    /// Returns the bytes.
     ///
     /// # Safety
-    /// The statement has not been stepped, reset or finalized since.
+    /// The statement must not have been stepped, reset or finalized since.
     #[inline]
     pub(crate) const unsafe fn bytes<'b>(self) -> &'b [u8] {
         if self.start.is_null() {
             return &[];
         }
-        // SAFETY: the library gave this many bytes, and they stay as the caller promises.
+        // SAFETY: the library returned this many bytes, and the caller guarantees that they are
+        // still valid.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }
 
 impl<'e> Connection<'e> {
-    /// Opens the database in `file`, or makes an empty one.
+    /// Opens the database in `file`, or creates an empty one.
     pub(crate) fn open(api: &'e Api, file: &Path) -> Result<Self, Fault> {
         let path = CString::new(file.as_os_str().as_bytes())
-            .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
+            .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
         let mut connection = Self {
             api,
             db: null_mut(),
@@ -88,10 +86,10 @@ impl<'e> Connection<'e> {
         };
         let flags = OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX;
         let place = &raw mut connection.db;
-        // The system's own file layer, for one process alone: connections share the log's index in
-        // its memory.
+        // The VFS for exclusive use by one process: connections share the log's index in process
+        // memory.
         let layer = c"unix-excl";
-        // SAFETY: the texts end with zero; the place is ours.
+        // SAFETY: the strings are NUL-terminated; the output location is local.
         let opened = unsafe { (api.open_v2)(path.as_ptr(), place, flags, layer.as_ptr()) };
         connection.turn().check(opened)?;
         Ok(connection)
@@ -107,10 +105,10 @@ impl<'e> Connection<'e> {
         }
     }
 
-    /// The use of a connection that one session has for itself.
+    /// Returns the right to use a connection that one session owns.
     ///
     /// # Safety
-    /// No other thread uses the connection, and it lives as long as what is given.
+    /// No other thread may use the connection, and it must outlive the returned turn.
     #[inline]
     pub(crate) const unsafe fn own(&self) -> Turn<'e> {
         Turn {
@@ -120,15 +118,15 @@ impl<'e> Connection<'e> {
         }
     }
 
-    /// Whether no thread has the turn.
+    /// Returns whether no thread has the turn.
     #[cfg(test)]
     pub(crate) fn is_free(&self) -> bool {
         self.turn.try_lock().is_ok()
     }
 
-    /// Closes it; SQLite then checkpoints its log.
+    /// Closes the connection; SQLite then checkpoints its log.
     pub(crate) fn close(mut self) -> Result<(), Fault> {
-        // SAFETY: open, or null, which is nothing to do; no statement is left.
+        // SAFETY: open, or null, for which the call does nothing; no statement is left.
         let closed = unsafe { (self.api.close)(self.db) };
         self.turn().check(closed)?;
         self.db = null_mut();
@@ -154,19 +152,19 @@ impl Turn<'_> {
         }
     }
 
-    /// Runs some SQL and throws away what it answers.
+    /// Runs SQL and discards its result.
     pub(crate) fn run(&self, sql: &str) -> Result<(), Fault> {
-        let sql = CString::new(sql).map_err(|_| Fault::new("a zero byte in SQL"))?;
-        // SAFETY: the text ends with zero; null stands for no callback and no text of an error.
+        let sql = CString::new(sql).map_err(|_| Fault::new("a NUL byte in SQL"))?;
+        // SAFETY: the string is NUL-terminated; null means no callback and no error message.
         let ran = unsafe { (self.api.exec)(self.db, sql.as_ptr(), null(), null_mut(), null_mut()) };
         self.check(ran)
     }
 
-    /// Prepares one statement that will be used often.
+    /// Prepares a statement for repeated use.
     pub(crate) fn prepare(&self, sql: &CStr) -> Result<Statement, Fault> {
         let mut statement = null_mut();
         let place = &raw mut statement;
-        // SAFETY: the text ends with zero, which -1 says; the place is ours.
+        // SAFETY: the string is NUL-terminated, as -1 requires; the output location is local.
         let prepared = unsafe {
             (self.api.prepare_v3)(
                 self.db,
@@ -181,16 +179,17 @@ impl Turn<'_> {
         Ok(Statement(statement))
     }
 
-    /// Returns a statement.
+    /// Finalizes a statement.
     pub(crate) fn finalize(&self, statement: Statement) {
-        // SAFETY: prepared here; its owner does not use it again. The result repeats an old error.
+        // SAFETY: prepared here; its owner does not use it again. The result only repeats an
+        // earlier error.
         unsafe { (self.api.finalize)(statement.0) };
     }
 
-    /// Sets parameter `at`, from 1.
+    /// Binds parameter `at`, counted from 1.
     ///
     /// # Safety
-    /// `bytes` stay until the statement is reset.
+    /// `bytes` must stay valid until the statement is reset.
     #[inline]
     pub(crate) unsafe fn bind(
         &self,
@@ -200,12 +199,13 @@ impl Turn<'_> {
     ) -> Result<(), Fault> {
         let length = c_int::try_from(bytes.len()).map_err(|_| Fault::new("more than 2 GiB"))?;
         let start = bytes.as_ptr().cast();
-        // SAFETY: the statement is live and not being stepped; null says that the bytes stay.
+        // SAFETY: the statement is live and not being stepped; a null destructor means that the
+        // bytes stay valid.
         let bound = unsafe { (self.api.bind_blob)(statement.0, at, start, length, null()) };
         self.check(bound)
     }
 
-    /// Goes to the next row, if there is one.
+    /// Steps to the next row, if there is one.
     #[inline]
     pub(crate) fn step(&self, statement: Statement) -> Result<bool, Fault> {
         // SAFETY: the statement is live and its parameters are set.
@@ -221,14 +221,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Makes a statement ready for its next use and ends its hold on the database.
+    /// Resets a statement for its next use and releases its lock on the database.
     #[inline]
     pub(crate) fn reset(&self, statement: Statement) {
-        // SAFETY: the statement is live. The result repeats the error of the last step.
+        // SAFETY: the statement is live. The result only repeats the error of the last step.
         unsafe { (self.api.reset)(statement.0) };
     }
 
-    /// Runs a statement that answers nothing.
+    /// Runs a statement that returns no rows.
     #[inline]
     pub(crate) fn execute(&self, statement: Statement) -> Result<(), Fault> {
         self.step(statement)?;
@@ -236,12 +236,12 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Column `at`, from 0, of the statement's current row.
+    /// Returns column `at`, counted from 0, of the statement's current row.
     #[inline]
     pub(crate) fn column(&self, statement: Statement, at: c_int) -> Column {
-        // SAFETY: the statement stands on a row that has such a column.
+        // SAFETY: the statement is positioned on a row that has this column.
         let start = unsafe { (self.api.column_blob)(statement.0, at) };
-        // SAFETY: as above; asked after the bytes, as demanded.
+        // SAFETY: as above; called after `column_blob`, as required.
         let length = unsafe { (self.api.column_bytes)(statement.0, at) };
         Column {
             start,
@@ -249,15 +249,16 @@ impl Turn<'_> {
         }
     }
 
-    /// The first column of the first row that some SQL answers.
+    /// Returns the first column of the first row of a query.
     pub(crate) fn ask(&self, sql: &str) -> Result<Option<String>, Fault> {
-        let sql = CString::new(sql).map_err(|_| Fault::new("a zero byte in SQL"))?;
+        let sql = CString::new(sql).map_err(|_| Fault::new("a NUL byte in SQL"))?;
         let statement = self.prepare(&sql)?;
         let answer = self.step(statement).map(|row| {
             row.then(|| {
-                // SAFETY: the statement stands on a row; the text ends with zero.
+                // SAFETY: the statement is positioned on a row; the string is NUL-terminated.
                 let text = unsafe { (self.api.column_text)(statement.0, 0) };
-                // SAFETY: null, or a text that stays until the statement is finalized below.
+                // SAFETY: null, or a string that stays valid until the statement is finalized
+                // below.
                 unsafe { engine_capi::copy_text(text) }
             })
             .flatten()
@@ -269,19 +270,20 @@ impl Turn<'_> {
     /// Checkpoints the log and empties it.
     pub(crate) fn checkpoint(&self) -> Result<(), Fault> {
         let (frames, done) = (null_mut(), null_mut());
-        // SAFETY: the connection is open; null is every database; null places are allowed.
+        // SAFETY: the connection is open; null means every database; null output locations are
+        // allowed.
         let ended = unsafe {
             (self.api.wal_checkpoint_v2)(self.db, null(), CHECKPOINT_TRUNCATE, frames, done)
         };
         self.check(ended)
     }
 
-    /// One of the connection's counters.
+    /// Returns one of the connection's counters.
     pub(crate) fn counter(&self, which: c_int) -> Option<c_int> {
         self.status(which, false)
     }
 
-    /// Resets one of them if it counts events; one that measures a size stays.
+    /// Resets a counter if it counts events; a counter that measures a size is unchanged.
     pub(crate) fn reset_counter(&self, which: c_int) -> bool {
         self.status(which, true).is_some()
     }
@@ -289,7 +291,7 @@ impl Turn<'_> {
     fn status(&self, which: c_int, reset: bool) -> Option<c_int> {
         let (mut now, mut highest) = (0, 0);
         let (now_at, highest_at) = (&raw mut now, &raw mut highest);
-        // SAFETY: the connection is open; the places are ours.
+        // SAFETY: the connection is open; the output locations are local.
         let reported =
             unsafe { (self.api.db_status)(self.db, which, now_at, highest_at, c_int::from(reset)) };
         (reported == OK).then_some(now)

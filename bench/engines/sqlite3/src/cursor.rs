@@ -1,12 +1,9 @@
-//! A position in key order: a SELECT that is stepped.
+//! A cursor in key order: a SELECT that is stepped.
 //!
-//! SQL has no steps backwards, so there is a statement for each direction and starting point; a
-//! change of direction starts another one at the current key.
+//! SQL cannot step backward, so there is a statement for each direction and starting point; a
+//! change of direction starts another scan at the current key.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::CStr;
 
@@ -16,18 +13,18 @@ use bench_core::fault::Fault;
 use crate::access::Access;
 use crate::connection::{Column, Statement, Turn};
 
-/// A direction and a way to begin.
+/// The direction and starting point of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scan {
-    /// Up from the first key.
+    /// Forward from the first key.
     First,
-    /// Up from the first key at or after one.
+    /// Forward from the first key at or after a given key.
     From,
-    /// Up from the first key after one.
+    /// Forward from the first key after a given key.
     After,
-    /// Down from the last key.
+    /// Backward from the last key.
     Last,
-    /// Down from the last key before one.
+    /// Backward from the last key before a given key.
     Before,
 }
 
@@ -59,12 +56,12 @@ impl Scan {
 #[derive(Debug, Default)]
 pub(crate) struct Scans {
     prepared: [Option<Statement>; Scan::ALL.len()],
-    /// The key that the running scan began with: bound to its statement, so it stays.
+    /// The start key of the active scan: it is bound to the statement and must stay valid.
     bound: Vec<u8>,
 }
 
 impl Scans {
-    /// What has to be finalized.
+    /// Returns the statements that must be finalized.
     pub(crate) fn prepared(&self) -> impl Iterator<Item = Statement> {
         self.prepared.into_iter().flatten()
     }
@@ -80,7 +77,7 @@ impl Scans {
     }
 }
 
-/// A position in key order.
+/// A cursor in key order.
 #[derive(Debug)]
 pub struct SqliteCursor<'c, 's> {
     access: &'c Access<'s>,
@@ -103,7 +100,7 @@ impl<'c, 's> SqliteCursor<'c, 's> {
         }
     }
 
-    /// Ends the running scan.
+    /// Ends the active scan.
     fn end(&mut self) {
         self.valid = false;
         if let Some((_, statement)) = self.running.take() {
@@ -111,7 +108,7 @@ impl<'c, 's> SqliteCursor<'c, 's> {
         }
     }
 
-    /// Begins a scan, at `key` if it is one that begins at a key.
+    /// Begins a scan, at `key` if the scan starts at a key.
     fn begin(&mut self, scan: Scan, key: Option<&[u8]>) -> Result<(), Fault> {
         self.end();
         let turn = self.access.turn();
@@ -120,8 +117,8 @@ impl<'c, 's> SqliteCursor<'c, 's> {
             let bound = &mut self.scans.bound;
             bound.clear();
             bound.extend_from_slice(key);
-            // SAFETY: the bytes stay in the session until the next scan begins, and this one is
-            // reset before.
+            // SAFETY: the bytes stay in the session until the next scan begins, and this scan is
+            // reset before that.
             unsafe { turn.bind(statement, 1, bound) }?;
         }
         drop(turn);
@@ -129,7 +126,7 @@ impl<'c, 's> SqliteCursor<'c, 's> {
         self.step(statement)
     }
 
-    /// Continues in the direction of the running scan.
+    /// Continues in the direction of the active scan.
     #[inline]
     fn step(&mut self, statement: Statement) -> Result<(), Fault> {
         self.valid = false;
@@ -137,7 +134,7 @@ impl<'c, 's> SqliteCursor<'c, 's> {
         if !turn.step(statement)? {
             return Ok(());
         }
-        // Taken here: asking for a column is a use of the connection, showing its bytes is not.
+        // Read here: reading a column uses the connection; reading its bytes does not.
         let (key, value) = (turn.column(statement, 0), turn.column(statement, 1));
         drop(turn);
         (self.key, self.value) = (key, value);
@@ -145,7 +142,8 @@ impl<'c, 's> SqliteCursor<'c, 's> {
         Ok(())
     }
 
-    /// One entry up or down: a step if the running scan goes there, else another scan.
+    /// Moves one entry up or down: a step if the active scan has this direction, otherwise another
+    /// scan.
     #[inline]
     fn go(&mut self, upward: bool) -> Result<(), Fault> {
         match self.running {
@@ -184,13 +182,13 @@ impl Cursor for SqliteCursor<'_, '_> {
 
     #[inline]
     fn next(&mut self) -> Result<(), Fault> {
-        debug_assert!(self.valid, "a step from no entry");
+        debug_assert!(self.valid, "a step without an entry");
         self.go(true)
     }
 
     #[inline]
     fn prev(&mut self) -> Result<(), Fault> {
-        debug_assert!(self.valid, "a step from no entry");
+        debug_assert!(self.valid, "a step without an entry");
         self.go(false)
     }
 
@@ -201,14 +199,14 @@ impl Cursor for SqliteCursor<'_, '_> {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        assert!(self.valid, "a key of no entry");
-        // SAFETY: valid, so the statement still stands on the row of these bytes.
+        assert!(self.valid, "a key without an entry");
+        // SAFETY: valid, so the statement is still positioned on the row of these bytes.
         unsafe { self.key.bytes() }
     }
 
     #[inline]
     fn value(&mut self) -> Result<&[u8], Fault> {
-        assert!(self.valid, "a value of no entry");
+        assert!(self.valid, "a value without an entry");
         // SAFETY: as above.
         Ok(unsafe { self.value.bytes() })
     }

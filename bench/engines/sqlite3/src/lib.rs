@@ -1,28 +1,29 @@
-//! SQLite through its C interface: a table of keys and values, prepared statements, zero copies.
+//! SQLite through its C interface: a table of keys and values, prepared statements, zero-copy
+//! access.
 //!
-//! Settings of the 2011 document: pages of 1024 bytes (set before anything is written, so for
-//! real), a page cache of the whole memory setting (4096 pages for 4 MB), a write-ahead log with a
-//! checkpoint every 4 MB, exclusive locking, `synchronous` OFF if writes need only survive the
-//! process (the log is written to the operating system at every commit) and FULL if they must
-//! survive a loss of power. A batch is a transaction. If entries do not fit such a page, pages have
-//! SQLite's own 4096 bytes: values of 100,000 bytes are then written and read in less than half the
-//! time.
+//! Settings of the 2011 document: pages of 1024 bytes (set before anything is written, so that the
+//! setting takes effect), a page cache of the whole memory setting (4096 pages for 4 MB), a
+//! write-ahead log with a checkpoint every 4 MB, exclusive locking, `synchronous` OFF if writes
+//! need only survive a crash of the process (the log is written to the operating system at every
+//! commit) and FULL if they must survive a power loss. A batch is a transaction. If entries do not
+//! fit in such a page, pages have SQLite's default of 4096 bytes: values of 100,000 bytes are then
+//! written and read in less than half the time.
 //!
-//! One thing differs from 2011: where entries fit into a page the table is `WITHOUT ROWID`, one
-//! tree of keys and values, which SQLite did not have then. The old one keeps two trees, a table
-//! and an index of its keys. One tree scans five times as fast and fills in order with a tenth less
-//! work; random fills cost it a fifth more, since they write to all of it and not to an index
-//! alone. Values of 100,000 bytes go into the old table, which takes them in two thirds of the
-//! time. The variant `seed` has the old table for everything.
+//! One thing differs from 2011: if entries fit in a page, the table is `WITHOUT ROWID`, one tree of
+//! keys and values, which SQLite did not have then. The old table has two trees, a table and an
+//! index of its keys. One tree scans five times as fast and fills in order with a tenth less work;
+//! its random fills cost a fifth more, because they write to the whole tree and not only to an
+//! index. Values of 100,000 bytes use the old table, which writes them in two thirds of the time.
+//! The variant `seed` uses the old table for everything.
 //!
 //! A merge is an upsert with `max()`, one statement. Nothing is ever compressed. A compaction is
 //! `VACUUM` and a checkpoint.
 //!
-//! Exclusive locking allows one connection, which all threads share in turns if any of them writes:
-//! a cursor sees what other threads write meanwhile, so there are no snapshots. Connections of
-//! their own were slower there, because each write invalidates the caches of all others. If no
-//! thread writes, each has its own, all in one process and so with the log's index in its memory,
-//! and a share of the page cache, which is faster. The ledger has the figures.
+//! Exclusive locking allows one connection, which all threads use in turn if any of them writes: a
+//! cursor sees concurrent writes of other threads, so there are no snapshots. Separate connections
+//! were slower there, because each write invalidates the caches of all others. If no thread writes,
+//! each has its own connection with a share of the page cache and the log's index in process
+//! memory, which is faster. The ledger has the figures.
 
 mod access;
 mod connection;
@@ -51,10 +52,10 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Loads the library at `path`, or the one installed.
+    /// Loads the library at `path`, or the installed one.
     ///
     /// # Errors
-    /// When there is none, or it lacks a symbol, which is named.
+    /// If there is none, or if it lacks a symbol; the error names the symbol.
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
         let api = Api::load(path)?;
         api.check_threads()?;

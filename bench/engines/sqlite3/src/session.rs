@@ -1,9 +1,6 @@
 //! One thread's session in an open SQLite database: its prepared statements and its batch.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::CStr;
 
@@ -20,11 +17,11 @@ const DELETE: &CStr = c"DELETE FROM test WHERE key = ?1";
 const MERGE: &CStr = c"INSERT INTO test (key, value) VALUES (?1, ?2) \
     ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
 const BEGIN: &CStr = c"BEGIN IMMEDIATE";
-/// Begins at the first read, and stops no writer that may write at the same time.
+/// Begins at the first read and does not block a concurrent writer.
 const BEGIN_READ: &CStr = c"BEGIN DEFERRED";
 const COMMIT: &CStr = c"COMMIT";
 
-/// The statements a session always has.
+/// The statements that every session has.
 #[derive(Clone, Copy, Debug)]
 struct Statements {
     put: Statement,
@@ -124,14 +121,14 @@ impl<'s> Session for SqliteSession<'s> {
         // SAFETY: the statement is reset before this returns, by the step if it fails.
         unsafe { turn.bind(get, 1, key) }?;
         let answer = turn.step(get)?.then(|| {
-            // SAFETY: the statement stands on the row until it is reset below.
+            // SAFETY: the statement is positioned on the row until it is reset below.
             found(unsafe { turn.column(get, 0).bytes() })
         });
         turn.reset(get);
         Ok(answer)
     }
 
-    /// All in one transaction: the batch's, if one is running.
+    /// Reads all keys in one transaction, or in that of the active batch.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
@@ -200,7 +197,7 @@ mod tests {
             session.put(b"key", round).expect("put");
             drop(session);
             let mut sessions = [2, 2].map(|count| store.session(role(count)).expect("a session"));
-            // Held, so that any thread that needed it would wait for ever.
+            // Held, so that any thread that needed it would wait forever.
             let turn = store.connection.turn();
             for session in &mut sessions {
                 let found = session.get(b"key", <[u8]>::to_vec).expect("read");
@@ -229,14 +226,14 @@ mod tests {
         let mut session = store.session(role).expect("a session");
         session.put(b"b", b"1").expect("put");
         let mut answers = Vec::new();
-        // An absent key is reported when its own lookup has ended.
+        // An absent key is reported after its own lookup.
         let each = |_, value: Option<&[u8]>| {
             answers.push((value.map(<[u8]>::to_vec), store.connection.is_free()));
         };
         session.multi_get(&[b"a", b"b"], each).expect("read");
         assert_eq!(answers, [(None, false), (Some(b"1".to_vec()), false)]);
         assert!(store.connection.is_free());
-        // A batch continues after the reads in it, and has its own entries.
+        // A batch continues after reads and includes its own entries.
         session.batch_put(b"c", b"2").expect("added");
         let mut found = None;
         let each = |_, value: Option<&[u8]>| found = value.map(<[u8]>::to_vec);

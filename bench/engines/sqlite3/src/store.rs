@@ -14,10 +14,10 @@ use crate::sys::Api;
 use crate::table;
 
 const FILE: &str = "test.db";
-/// Bytes in the log after which it is checkpointed: the 4096 pages of 1024 bytes of the program of
-/// 2011, as much as the default of 1000 is with SQLite's own page of 4 KiB.
+/// Log size in bytes at which it is checkpointed: the 4096 pages of 1024 bytes of the 2011 program,
+/// about as much as SQLite's default of 1000 pages of 4 KiB.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
-/// Settings reported as the database has them.
+/// Settings that are read back from the database.
 const REPORTED: &[&str] = &[
     "page_size",
     "cache_size",
@@ -45,11 +45,11 @@ pub struct SqliteStore<'e> {
     file: PathBuf,
     settings: Settings,
     pub(crate) connection: Connection<'e>,
-    /// Whether other connections may be open now.
+    /// Whether other connections may currently be open.
     together: Mutex<bool>,
 }
 
-/// Sets a mode, whose statement answers with the one that is in effect then.
+/// Sets a mode with a statement that returns the mode then in effect.
 fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
     let effective = turn.ask(&format!("PRAGMA {name}={mode}"))?;
     if effective
@@ -60,13 +60,13 @@ fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
     }
     let effective = effective.unwrap_or_default();
     Err(Fault::new(format!(
-        "the database refuses {name} {mode}: it has {effective:?}"
+        "the database rejects {name} {mode}: it uses {effective:?}"
     )))
 }
 
-/// Sets what must be set and makes the table. The page size comes first: it can only be chosen
-/// before anything has been written, and the log's mode writes. Locking is made exclusive last: a
-/// log that was opened so would have an index that no other connection can ever share.
+/// Applies the settings and creates the table. The page size comes first: it can be chosen only
+/// before anything is written, and setting the log mode writes. Exclusive locking comes last: a log
+/// opened under it would have an index that no other connection can ever share.
 fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     let page = settings
         .block_bytes
@@ -78,15 +78,14 @@ fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     lock(turn, "EXCLUSIVE")
 }
 
-/// Sets what each connection has for itself, one of so many. Returns the page size, which is the
-/// database's.
+/// Applies the settings of one of `connections` connections. Returns the page size of the database.
 fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u64, Fault> {
     let synchronous = match settings.durability {
         Durability::Os => "OFF",
         Durability::Sync => "FULL",
     };
     turn.run(&format!("PRAGMA synchronous={synchronous}"))?;
-    // In pages, of the size that the database has in truth.
+    // In pages of the database's actual page size.
     let page: u64 = turn
         .ask("PRAGMA page_size")?
         .and_then(|bytes| bytes.parse().ok())
@@ -99,7 +98,7 @@ fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u6
     Ok(page)
 }
 
-/// Sets how the database is locked, which the next transaction that writes does.
+/// Sets the locking mode, which takes effect with the next write transaction.
 fn lock(turn: &Turn<'_>, mode: &str) -> Result<(), Fault> {
     set_mode(turn, "locking_mode", mode)?;
     turn.run("BEGIN IMMEDIATE; COMMIT")
@@ -119,14 +118,14 @@ impl<'e> SqliteStore<'e> {
         })
     }
 
-    /// Has the store's connection let others in, or keep them out again.
+    /// Makes the store's connection allow or exclude other connections.
     fn let_others(&self, wanted: bool) -> Result<(), Fault> {
         let mut together = self.together.lock().unwrap_or_else(PoisonError::into_inner);
         if *together != wanted {
             let turn = self.connection.turn();
             lock(&turn, if wanted { "NORMAL" } else { "EXCLUSIVE" })?;
             if wanted {
-                // Its share of the memory is the others' then.
+                // The memory share of this connection then belongs to the others.
                 turn.run("PRAGMA shrink_memory")?;
             }
             *together = wanted;
@@ -134,7 +133,7 @@ impl<'e> SqliteStore<'e> {
         Ok(())
     }
 
-    /// A connection in addition to the store's, one of so many.
+    /// Opens a connection in addition to the store's, one of `connections`.
     fn another(&self, connections: u32) -> Result<Connection<'e>, Fault> {
         let connection = Connection::open(self.api, &self.file)?;
         let turn = connection.turn();
@@ -150,7 +149,7 @@ impl Store for SqliteStore<'_> {
     where
         Self: 's;
 
-    /// The durability is the one the store was opened with.
+    /// The durability is that with which the store was opened.
     fn session(&self, role: Role) -> Result<SqliteSession<'_>, Fault> {
         let own = role.sessions > 1 && !role.changing;
         self.let_others(own)?;
@@ -161,8 +160,8 @@ impl Store for SqliteStore<'_> {
         })
     }
 
-    /// What users of SQLite do: the whole database is rewritten, in order and without gaps, and the
-    /// log is checkpointed and emptied.
+    /// Compacts as users of SQLite do: `VACUUM` rewrites the whole database in order and without
+    /// gaps, and the log is checkpointed and emptied.
     fn compact(&mut self) -> Result<(), Fault> {
         self.let_others(false)?;
         let turn = self.connection.turn();

@@ -1,8 +1,8 @@
-//! SQLite's C interface, found in the library at run time with local scope.
+//! SQLite's C interface, looked up at run time in the library, which is loaded with local scope.
 //!
-//! Every function is looked up once; a missing one is refused by its name.
+//! Every function is looked up once; a missing one is an error that names it.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -47,37 +47,37 @@ functions! {
 api! { SONAMES, "libsqlite3-0", _library; }
 
 impl Api {
-    /// Refuses a library that only one thread may use.
+    /// Rejects a library that only one thread may use.
     pub(crate) fn check_threads(&self) -> Result<(), Fault> {
-        // SAFETY: takes nothing and touches nothing.
+        // SAFETY: takes no arguments and has no side effects.
         if unsafe { (self.threadsafe)() } == 0 {
-            return Err(Fault::new("the SQLite library was built for one thread"));
+            return Err(Fault::new("the SQLite library was built single-threaded"));
         }
         Ok(())
     }
 
-    /// The file it was loaded from.
+    /// Returns the file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.libversion as *const ())
     }
 
-    /// The version in three numbers.
+    /// Returns the version in three numbers.
     pub(crate) fn version_text(&self) -> String {
-        // SAFETY: returns a static text that ends with zero.
+        // SAFETY: returns a static NUL-terminated string.
         let text = unsafe { (self.libversion)() };
         // SAFETY: as above.
         unsafe { engine_capi::copy_text(text) }.unwrap_or_default()
     }
 
-    /// What a connection says about the call that failed last.
+    /// Returns a connection's message about the last failed call.
     ///
     /// # Safety
-    /// `db` is null or a connection that no other thread is using.
+    /// `db` must be null or a connection that no other thread is using.
     #[cold]
     pub(crate) unsafe fn fault(&self, db: *mut c_void) -> Fault {
-        // SAFETY: as the caller promises; null yields "out of memory".
+        // SAFETY: guaranteed by the caller; null yields "out of memory".
         let text = unsafe { (self.errmsg)(db) };
-        // SAFETY: the text ends with zero and stays until the next call.
+        // SAFETY: the string is NUL-terminated and stays valid until the next call.
         Fault::new(unsafe { engine_capi::copy_text(text) }.unwrap_or_default())
     }
 }

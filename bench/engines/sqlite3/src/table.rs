@@ -1,10 +1,11 @@
 //! The table of keys and values, in the form that suits their size.
 //!
 //! `WITHOUT ROWID` is one tree of whole entries: a scan walks it leaf by leaf, a write touches one
-//! page. It suits entries that fit the part of a page which SQLite allows an entry of such a tree:
-//! of a longer one the rest lies elsewhere and has to be fetched for every comparison of keys.
-//! Those are better off in the table of 2011, whose values lie in a tree of their own, under row
-//! numbers, and whose index holds nothing but keys; the variant `seed` takes it for every entry.
+//! page. It suits entries that fit in the part of a page that SQLite allows an entry of such a
+//! tree. The rest of a longer entry is stored on overflow pages and has to be fetched for every key
+//! comparison. Longer entries are better stored in the 2011 table, whose values are in a separate
+//! tree by row number and whose index contains only keys; the variant `seed` uses it for every
+//! entry.
 
 use bench_core::workload::settings::{Settings, Variant};
 
@@ -12,35 +13,36 @@ const WITHOUT_ROWID: &str =
     "CREATE TABLE IF NOT EXISTS test (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID";
 const WITH_ROWID: &str =
     "CREATE TABLE IF NOT EXISTS test (key BLOB, value BLOB, PRIMARY KEY (key))";
-/// What the table that is there was made with.
+/// The query for the form of the existing table.
 pub(crate) const FORM: &str = "SELECT CASE WHEN sql LIKE '%WITHOUT ROWID' THEN 'without rowid' \
     ELSE 'with rowid' END FROM sqlite_master WHERE name = 'test'";
 
-/// Bytes of a record in addition to its key and value: lengths and kinds.
+/// Number of bytes of a record in addition to its key and value: lengths and types.
 const RECORD_BYTES: u64 = 8;
 
-/// The most of an entry that lies in a page of a tree of whole entries (SQLite's file format, 1.6).
+/// Returns the maximum part of an entry that is stored in a page of a tree of whole entries
+/// (SQLite's file format, 1.6).
 const fn local_max(page: u64) -> u64 {
     (page.saturating_sub(12) * 64 / 255).saturating_sub(23)
 }
 
-/// The page of the 2011 document.
+/// Page size in bytes in the 2011 document.
 const PAGE_BYTES_2011: u64 = 1024;
-/// SQLite's own page. Without it values of 100,000 bytes take more than twice as long to write and
-/// to read.
+/// SQLite's default page size in bytes. With the smaller one, values of 100,000 bytes take more
+/// than twice as long to write and to read.
 const PAGE_BYTES_OWN: u64 = 4096;
 
 const fn is_old(settings: &Settings) -> bool {
     matches!(settings.variant, Variant::Seed)
 }
 
-/// Whether a page holds an entry of a tree of whole entries.
+/// Returns whether an entry of a tree of whole entries fits in a page.
 const fn fits(settings: &Settings, page: u64) -> bool {
     let entry = (settings.key_bytes + settings.value_bytes) as u64 + RECORD_BYTES;
     entry <= local_max(page)
 }
 
-/// The default page of a new database: that of 2011, for entries of the size it was made for.
+/// Returns the default page size of a new database: that of 2011 for entries that fit in it.
 pub(crate) const fn page(settings: &Settings) -> u64 {
     if is_old(settings) || fits(settings, PAGE_BYTES_2011) {
         PAGE_BYTES_2011
@@ -49,7 +51,7 @@ pub(crate) const fn page(settings: &Settings) -> u64 {
     }
 }
 
-/// The statement that makes the table, if there is none.
+/// Returns the statement that creates the table if it does not exist.
 pub(crate) const fn create(settings: &Settings, page: u64) -> &'static str {
     if !is_old(settings) && fits(settings, page) {
         WITHOUT_ROWID

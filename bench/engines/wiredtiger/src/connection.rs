@@ -1,9 +1,6 @@
-//! An open connection, and sessions that close themselves.
+//! An open connection, and sessions that are closed on drop.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::null_mut;
@@ -16,23 +13,23 @@ use crate::sys::{Api, open_cursor, step};
 
 /// The one table.
 pub(crate) const TABLE: &CStr = c"table:data";
-/// What the engine's own list of tables says of how each was made.
+/// The engine's own list of tables with the configuration of each.
 const DESCRIPTIONS: &CStr = c"metadata:create";
-/// Times a compaction that met a checkpoint is tried again.
+/// Maximum number of retries of a compaction that conflicts with a checkpoint.
 const COMPACT_TRIES: u32 = 100;
 const BUSY: c_int = 16;
 
-/// A connection to a directory, closed at the end.
+/// A connection to a directory, closed on drop.
 #[derive(Debug)]
 pub(crate) struct Connection<'e> {
     api: &'e Api,
     raw: *mut Raw,
-    /// The library keeps a pointer to it until the connection is closed, which the drop below does
-    /// before this one's.
+    /// The library keeps a pointer to the handler until the connection is closed, which the drop
+    /// below does before the handler is dropped.
     handler: OwnHandler,
 }
 
-// SAFETY: a connection may be used by any thread; sessions belong to one each.
+// SAFETY: a connection may be used by any thread; each session belongs to one thread.
 unsafe impl Sync for Connection<'_> {}
 
 impl<'e> Connection<'e> {
@@ -42,13 +39,13 @@ impl<'e> Connection<'e> {
         Ok(Self { api, raw, handler })
     }
 
-    /// Turns the result of a call into ours.
+    /// Converts the result of a call.
     #[inline]
     pub(crate) fn check(&self, result: c_int) -> Result<(), Fault> {
         self.api.check(result, &self.handler)
     }
 
-    /// A session that is closed with its owner.
+    /// Opens a session that is closed on drop.
     pub(crate) fn open_session(&self) -> Result<OwnedSession, Fault> {
         let mut session = null_mut();
         // SAFETY: the connection is open.
@@ -60,7 +57,7 @@ impl<'e> Connection<'e> {
         Ok(OwnedSession(session))
     }
 
-    /// Closes it; a second time does nothing.
+    /// Closes the connection; a second call does nothing.
     pub(crate) fn shut(&mut self) -> Result<(), Fault> {
         if self.raw.is_null() {
             return Ok(());
@@ -76,31 +73,31 @@ impl<'e> Connection<'e> {
 
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
-        // A fault here has no reader: who wants one closes it before.
+        // A fault cannot be reported here: a caller that needs it closes the connection first.
         let _ = self.shut();
     }
 }
 
-/// A session, closed at the end.
+/// A session, closed on drop.
 #[derive(Debug)]
 pub(crate) struct OwnedSession(pub(crate) *mut Session);
 
 impl OwnedSession {
-    /// How the engine says that the table was made.
+    /// Returns the engine's record of how the table was created.
     pub(crate) fn description(&self) -> Option<String> {
         let cursor = open_cursor(self.0, DESCRIPTIONS, c"").ok()?;
         // SAFETY: the cursor is live.
         let set_key = unsafe { (*cursor).set_key };
         // SAFETY: as above.
         let get_value = unsafe { (*cursor).get_value };
-        // SAFETY: keys of this cursor are texts.
+        // SAFETY: keys of this cursor are strings.
         unsafe { set_key(cursor, TABLE.as_ptr()) };
         let mut text: *const c_char = std::ptr::null();
         let found = step!(cursor, search) == 0
-            // SAFETY: values of this cursor are texts.
+            // SAFETY: values of this cursor are strings.
             && unsafe { get_value(cursor, &raw mut text) } == 0;
         let text = found.then(|| {
-            // SAFETY: the text ends with zero and stays until the cursor is closed.
+            // SAFETY: the string is NUL-terminated and stays valid until the cursor is closed.
             unsafe { CStr::from_ptr(text) }
                 .to_string_lossy()
                 .into_owned()
@@ -110,21 +107,21 @@ impl OwnedSession {
         text
     }
 
-    /// Makes the table if there is none.
+    /// Creates the table if it does not exist.
     pub(crate) fn create(&self, config: &CStr) -> c_int {
         // SAFETY: the session is live.
         let create = unsafe { (*self.0).create };
-        // SAFETY: the session is live and the texts end with zero.
+        // SAFETY: the session is live and the strings are NUL-terminated.
         unsafe { create(self.0, TABLE.as_ptr(), config.as_ptr()) }
     }
 
-    /// Compacts the table; a checkpoint in the way is waited for.
+    /// Compacts the table; waits for a checkpoint that is in progress.
     pub(crate) fn compact(&self) -> c_int {
         // SAFETY: the session is live.
         let compact = unsafe { (*self.0).compact };
         let mut result = BUSY;
         for _ in 0..COMPACT_TRIES {
-            // SAFETY: the session is live and the texts end with zero.
+            // SAFETY: the session is live and the strings are NUL-terminated.
             result = unsafe { compact(self.0, TABLE.as_ptr(), c"timeout=0".as_ptr()) };
             if result != BUSY {
                 break;
@@ -134,7 +131,7 @@ impl OwnedSession {
         result
     }
 
-    /// Writes everything that has changed to the files.
+    /// Writes all changes to the files.
     pub(crate) fn checkpoint(&self) -> c_int {
         // SAFETY: the session is live.
         let checkpoint = unsafe { (*self.0).checkpoint };
@@ -142,7 +139,7 @@ impl OwnedSession {
         unsafe { checkpoint(self.0, c"".as_ptr()) }
     }
 
-    /// Waits until the log is on the disk as far as it has been written.
+    /// Syncs the log as far as it has been written.
     pub(crate) fn sync_log(&self) -> c_int {
         // SAFETY: the session is live.
         let log_flush = unsafe { (*self.0).log_flush };
@@ -155,7 +152,7 @@ impl Drop for OwnedSession {
     fn drop(&mut self) {
         // SAFETY: the session is live.
         let close = unsafe { (*self.0).close };
-        // SAFETY: nothing uses the session again. What it might report was reported by its calls.
+        // SAFETY: nothing uses the session again. Its calls have already reported any error.
         let _ = unsafe { close(self.0, c"".as_ptr()) };
     }
 }

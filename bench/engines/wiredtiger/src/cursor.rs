@@ -1,9 +1,6 @@
-//! The session's cursor while it walks.
+//! The session's cursor during a scan.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::c_int;
 
@@ -15,13 +12,13 @@ use crate::item::{set_key, shown, stored};
 use crate::structs::{Cursor, Item};
 use crate::sys::{NOTFOUND, step};
 
-/// A walk with a session's cursor, which is reset at its end.
+/// A scan with a session's cursor, which is reset at its end.
 #[derive(Debug)]
 pub struct TigerCursor<'c> {
     connection: &'c Connection<'c>,
     zero_ended: bool,
     cursor: *mut Cursor,
-    /// Where a key is put together that needs it.
+    /// A buffer for keys that must be copied.
     buffer: &'c mut Vec<u8>,
     key: Item,
     value: Item,
@@ -29,7 +26,7 @@ pub struct TigerCursor<'c> {
 }
 
 impl<'c> TigerCursor<'c> {
-    /// A scan with `cursor`, which nothing else uses meanwhile.
+    /// Starts a scan with `cursor`, which nothing else uses during the scan.
     #[inline]
     pub(crate) const fn new(
         connection: &'c Connection<'c>,
@@ -53,7 +50,7 @@ impl<'c> TigerCursor<'c> {
         self.connection.check(result)
     }
 
-    /// Looks at the entry that a call has reached, if it has.
+    /// Reads the key of the entry that a call has reached, if any.
     #[inline]
     fn reached(&mut self, result: c_int) -> Result<(), Fault> {
         self.valid = result == 0;
@@ -61,7 +58,7 @@ impl<'c> TigerCursor<'c> {
             0 => {
                 // SAFETY: the cursor is live.
                 let get_key = unsafe { (*self.cursor).get_key };
-                // SAFETY: the cursor stands on an entry; raw keys are items.
+                // SAFETY: the cursor is positioned on an entry; raw keys are items.
                 let got = unsafe { get_key(self.cursor, &raw mut self.key) };
                 self.check(got)
             }
@@ -79,7 +76,7 @@ impl<'c> TigerCursor<'c> {
 impl Drop for TigerCursor<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Lets go of the page; a fault would show at the next use.
+        // Releases the page; the next use would report a fault.
         let _ = step!(self.cursor, reset);
     }
 }
@@ -101,9 +98,9 @@ impl Walk for TigerCursor<'_> {
         let mut side: c_int = 0;
         // SAFETY: the cursor is live.
         let search_near = unsafe { (*self.cursor).search_near };
-        // SAFETY: the cursor is live and its key is set; the place is ours.
+        // SAFETY: the cursor is live and its key is set; the output location is local.
         let result = unsafe { search_near(self.cursor, &raw mut side) };
-        // It may be at the neighbour before the key.
+        // The cursor may be at the entry before the key.
         if result == 0 && side < 0 {
             return self.next();
         }
@@ -129,16 +126,16 @@ impl Walk for TigerCursor<'_> {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        assert!(self.valid, "a key of no entry");
+        assert!(self.valid, "a key without an entry");
         shown(&self.key, self.zero_ended)
     }
 
     #[inline]
     fn value(&mut self) -> Result<&[u8], Fault> {
-        assert!(self.valid, "a value of no entry");
+        assert!(self.valid, "a value without an entry");
         // SAFETY: the cursor is live.
         let get_value = unsafe { (*self.cursor).get_value };
-        // SAFETY: the cursor stands on an entry; raw values are items.
+        // SAFETY: the cursor is positioned on an entry; raw values are items.
         let got = unsafe { get_value(self.cursor, &raw mut self.value) };
         self.check(got)?;
         Ok(shown(&self.value, self.zero_ended))

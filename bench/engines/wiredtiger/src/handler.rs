@@ -1,6 +1,6 @@
-//! WiredTiger's error messages, kept for the fault instead of going to stderr.
+//! WiredTiger's error messages, stored for the fault instead of being written to stderr.
 
-#![expect(unsafe_code, reason = "callbacks of the foreign interface")]
+#![expect(unsafe_code, reason = "FFI callbacks")]
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ops::Deref;
@@ -9,11 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::structs::{EventHandler, Session};
 
-/// The handler passed to the library, followed by the first message since the last look.
+/// The handler passed to the library, followed by the first message since the last call of
+/// [`Handler::take`].
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Handler {
-    /// First, so that a pointer to it is one to the whole.
+    /// The first field, so that a pointer to it is also a pointer to the handler.
     table: EventHandler,
     reported: Mutex<String>,
 }
@@ -31,18 +32,18 @@ impl Handler {
         }
     }
 
-    /// The first message since the last look, which is forgotten.
+    /// Returns the first message since the last call and clears it.
     pub(crate) fn take(&self) -> String {
-        // A text is still a text after another thread panicked.
+        // The string is valid even if another thread panicked.
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *reported)
     }
 }
 
-/// A handler at a place of its own, given back with its owner.
+/// A handler at a stable address, freed on drop.
 ///
-/// Not a `Box`: the library keeps a pointer to it, and a box says whenever it is moved that there
-/// is none but its own.
+/// Not a `Box`: the library keeps a pointer to it, and moving a box asserts that no other pointer
+/// exists.
 #[derive(Debug)]
 pub(crate) struct OwnHandler(NonNull<Handler>);
 
@@ -51,7 +52,8 @@ impl OwnHandler {
         Self(NonNull::from(Box::leak(Box::new(Handler::new()))))
     }
 
-    /// What the library is given; valid as long as the owner lives, wherever that is moved.
+    /// Returns the pointer for the library; it is valid for the lifetime of the owner, even if the
+    /// owner is moved.
     pub(crate) const fn pointer(&self) -> *mut EventHandler {
         self.0.as_ptr().cast()
     }
@@ -61,22 +63,22 @@ impl Deref for OwnHandler {
     type Target = Handler;
 
     fn deref(&self) -> &Handler {
-        // SAFETY: made from a box that only the owner's drop frees. The library writes to the table
-        // only while it opens a connection, when it fills in what is null and no such reference
-        // exists.
+        // SAFETY: created from a box that only the owner's drop frees. The library writes to the
+        // table only while it opens a connection, to fill in null fields; no such reference exists
+        // then.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for OwnHandler {
     fn drop(&mut self) {
-        // SAFETY: made from a box, and its owner sees to it that the library has let go of the
+        // SAFETY: created from a box, and the owner ensures that the library no longer uses the
         // pointer.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
-/// A message without the time and the thread it begins with in brackets.
+/// Returns a message without its leading timestamp and thread in brackets.
 fn plain(text: &str) -> &str {
     let mut rest = text;
     while let Some(behind) = rest
@@ -88,32 +90,32 @@ fn plain(text: &str) -> &str {
     rest
 }
 
-/// Keeps an error's text.
+/// Stores an error message.
 ///
 /// # Safety
-/// `handler` is the table of a live [`Handler`], `text` ends with zero.
+/// `handler` must be the table of a live [`Handler`], and `text` must be NUL-terminated.
 unsafe extern "C" fn error(
     handler: *mut EventHandler,
     _session: *mut Session,
     _error: c_int,
     text: *const c_char,
 ) -> c_int {
-    // SAFETY: promised by the caller; the table is the handler's first field.
+    // SAFETY: guaranteed by the caller; the table is the handler's first field.
     let handler = unsafe { &*handler.cast::<Handler>() };
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
     let mut reported = handler
         .reported
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    // The first is the cause; what follows it follows from it.
+    // The first message is the cause; later ones are consequences.
     if reported.is_empty() {
         plain(&text).clone_into(&mut reported);
     }
     0
 }
 
-/// Remarks that are no errors are ignored here.
+/// Ignores messages that are not errors.
 const unsafe extern "C" fn message(
     _handler: *mut EventHandler,
     _session: *mut Session,
@@ -135,7 +137,7 @@ mod tests {
         let notify = |text: &CStr| {
             // SAFETY: the table belongs to a live handler.
             let error = unsafe { (*given).error };
-            // SAFETY: as above; the text ends with zero, and the session is not looked at.
+            // SAFETY: as above; the string is NUL-terminated, and the session is not used.
             unsafe { error(given, null_mut(), 5, text.as_ptr()) }
         };
         assert_eq!(notify(c"[1:2] first"), 0);

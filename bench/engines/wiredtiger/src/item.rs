@@ -1,13 +1,10 @@
-//! Keys and values as WiredTiger takes and returns them.
+//! Keys and values in WiredTiger's form.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use crate::structs::{Cursor, Item};
 
-/// The bytes as the table holds them: unchanged, or with a zero appended in `buffer`.
+/// Returns the bytes as stored in the table: unchanged, or with a NUL byte appended in `buffer`.
 #[inline]
 pub(crate) fn stored<'b>(bytes: &'b [u8], buffer: &'b mut Vec<u8>, zero_ended: bool) -> Item {
     if zero_ended {
@@ -20,7 +17,7 @@ pub(crate) fn stored<'b>(bytes: &'b [u8], buffer: &'b mut Vec<u8>, zero_ended: b
     }
 }
 
-/// A cursor's key, read where it lies until the next operation on the cursor.
+/// Sets a cursor's key, which is read in place until the next operation on the cursor.
 #[inline]
 pub(crate) fn set_key(cursor: *mut Cursor, item: &Item) {
     // SAFETY: the cursor is live.
@@ -37,11 +34,10 @@ pub(crate) fn set_value(cursor: *mut Cursor, item: &Item) {
     unsafe { function(cursor, std::ptr::from_ref(item)) };
 }
 
-/// The bytes of a view, without the zero they may end with.
+/// Returns the bytes of a view, without a terminating NUL byte.
 #[inline]
 pub(crate) fn shown(item: &Item, zero_ended: bool) -> &[u8] {
     let length = item.size - usize::from(zero_ended);
-    // SAFETY: only called with a view that the library filled, while its cursor stands on the
-    // entry.
+    // SAFETY: only called with a view that the library filled, while its cursor is on the entry.
     unsafe { std::slice::from_raw_parts(item.data, length) }
 }

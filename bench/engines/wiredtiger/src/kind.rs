@@ -1,4 +1,4 @@
-//! Which data structure holds the table.
+//! The data structure of the table.
 
 /// One of WiredTiger's two trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

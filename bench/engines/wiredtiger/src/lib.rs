@@ -1,14 +1,15 @@
 //! WiredTiger through its C interface, as a B-tree and as an LSM tree.
 //!
-//! Two variants of settings. `fair`: log written to the system at each commit, checksums on, raw
-//! bytes as keys and values. `seed`: as in the WiredTiger project's own comparison with LevelDB,
-//! with neither log nor checksums and with a bulk cursor for sequential fills; shown as below `Os`
-//! and not ranked. One session for each thread and one cursor in it, reset after each read so that
-//! nothing stays pinned; values are read where they lie in the cache.
+//! There are two variants of settings. `fair` writes the log to the system at each commit, enables
+//! checksums and uses raw bytes as keys and values. `seed` follows the WiredTiger project's own
+//! comparison with LevelDB, with neither log nor checksums and with a bulk cursor for sequential
+//! fills; it is shown as below `Os` and not ranked. Each thread has one session with one cursor,
+//! which is reset after each read so that nothing stays pinned; values are read in place in the
+//! cache.
 //!
-//! `options` holds what differs from the engine's own defaults, with the reasons: how much of the
-//! cache may be dirty, by shape and size of the cache; segments of the log; when an LSM tree's idle
-//! handles are closed. `unblock` syncs the log of an LSM tree that has come to a standstill.
+//! `options` contains the differences from the engine's own defaults and the reasons: the dirty
+//! share of the cache, by tree and cache size; the log segments; the closing of an LSM tree's idle
+//! handles. `unblock` syncs the log of an LSM tree that has stalled.
 
 mod connection;
 mod cursor;
@@ -44,11 +45,11 @@ pub struct WiredTiger {
 }
 
 impl WiredTiger {
-    /// Loads the library at `path`, or the one installed.
+    /// Loads the library at `path`, or the installed one.
     ///
     /// # Errors
-    /// When there is none, it lacks a symbol, which is named, or its version is not the one whose
-    /// structures are known here.
+    /// If there is none, if it lacks a symbol (the error names it), or if its version is not the
+    /// one whose structures are known here.
     pub fn load(path: Option<&Path>, kind: Kind) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,
@@ -102,7 +103,7 @@ impl<'e> Engine for &'e WiredTiger {
 
     fn survival(&self, asked: Durability, variant: Variant) -> Survival {
         match (asked, variant) {
-            // Without a log only a checkpoint makes writes survive.
+            // Without a log, writes survive only after a checkpoint.
             (Durability::Os, Variant::Seed) => Survival::BelowOs,
             _ => asked.into(),
         }

@@ -1,4 +1,4 @@
-//! WiredTiger's configuration texts for given settings.
+//! WiredTiger's configuration strings for given settings.
 
 use std::path::Path;
 
@@ -7,58 +7,59 @@ use bench_core::workload::settings::Settings;
 
 use crate::kind::Kind;
 
-/// Uncompressed bytes of a page, inner or leaf, as in the program for the engine's own page of
-/// results; smaller in a small cache, which then holds more of them.
+/// Uncompressed size in bytes of a page, internal or leaf, as in the program for the engine's own
+/// published results; smaller in a small cache, which then holds more pages.
 const PAGE_BYTES_DEFAULT: u64 = 16 << 10;
 const PAGE_BYTES_SMALL: u64 = 4 << 10;
 const SMALL_CACHE_BYTES: u64 = 10 << 20;
 const LSM_CHUNK_BYTES_MAX: u64 = 20 << 20;
-/// The smallest chunk the engine takes.
+/// Minimum chunk size that the engine accepts.
 const LSM_CHUNK_BYTES_MIN: u64 = 512 << 10;
-/// Pages the engine sets aside for merges: three for each of fifteen chunks.
+/// Number of pages that the engine reserves for merges: three for each of fifteen chunks.
 const LSM_MERGE_PAGES: u64 = 45;
-/// Chunks that the cache has room for in addition; the engine demands three.
+/// Number of additional chunks that fit in the cache; the engine requires three.
 const LSM_CHUNKS: u64 = 6;
-/// The smallest cache the engine takes.
+/// Minimum cache size that the engine accepts.
 const CACHE_BYTES_MIN: u64 = 1 << 20;
-/// Room for as many threads as a row may have, and the engine's own.
+/// Maximum number of sessions: those of a row's threads and the engine's own.
 const SESSIONS_MAX: u32 = 1200;
 const CHECKPOINT_SECONDS: u32 = 60;
-/// Segments of the log are made in advance at their full size, three of them: the engine's 100 MB
-/// would be most of what a small database occupies.
+/// Size of a log segment. The engine preallocates three segments at full size: its default of 100
+/// MB would be most of the space of a small database.
 const LOG_FILE_BYTES: u64 = 16 << 20;
-/// Percent of the cache that may be waiting to be written: what the engine itself had in the days
-/// of its page. With the 5 and 20 of today it writes every page many times over instead of using
-/// the memory it was given: random fills of a million in 128 MB take a B-tree 10.7 us an entry
-/// then, and 2.1 so; an LSM tree's batches in 4 MB 10 us, and 3.
+/// Percentages of the cache that may be dirty: the engine's defaults at the time of its published
+/// results. With today's defaults of 5 and 20, the engine writes every page many times over instead
+/// of using its memory. Random fills of a million entries in 128 MB take a B-tree 10.7 us per entry
+/// with today's defaults and 2.1 us with these; batches of an LSM tree in 4 MB take 10 us and 3 us.
 const DIRTY_PERCENT: (u32, u32) = (80, 95);
-/// The engine's own, for a B-tree in a small cache, which goes nowhere without room for clean
-/// pages: random fills of a million in 4 MB take 4.3 to 9.3 us an entry so, and 350 with the other.
+/// The engine's own defaults, for a B-tree in a small cache, which stalls without room for clean
+/// pages: random fills of a million entries in 4 MB take 4.3 to 9.3 us per entry with these
+/// percentages and 350 us with [`DIRTY_PERCENT`].
 const DIRTY_PERCENT_SMALL: (u32, u32) = (5, 20);
 
-/// Unused handles are closed after two to three seconds. The engine keeps them for half a minute,
-/// and a tree that makes hundreds of chunks in that time would run out of memory for those that
-/// were merged. Chunks that still exist are opened again when they are used.
+/// Unused handles are closed after two to three seconds. The engine's default is half a minute, and
+/// a tree that creates hundreds of chunks in that time would run out of memory for the handles of
+/// merged chunks. Chunks that still exist are reopened when they are used.
 const LSM_HANDLES: &str =
     ",file_manager=(close_handle_minimum=0,close_idle_time=1,close_scan_interval=1)";
 
-/// The two configuration texts, and what the seed variant needs in addition.
+/// The two configuration strings and the additional settings of the seed variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
-    /// For opening the directory.
+    /// The configuration for opening the directory.
     pub(crate) connection: String,
-    /// For creating the table.
+    /// The configuration for creating the table.
     pub(crate) table: String,
-    /// Keys and values are texts that end with zero.
+    /// Whether keys and values are NUL-terminated strings.
     pub(crate) zero_ended: bool,
-    /// Sequential fills of an empty table may use a bulk cursor.
+    /// Whether sequential fills of an empty table may use a bulk cursor.
     pub(crate) bulk: bool,
-    /// Values are compressed.
+    /// Whether values are compressed.
     pub(crate) compressed: bool,
 }
 
 impl Chosen {
-    /// `snappy` is the extension that compresses, where there is one.
+    /// Creates the configuration; `snappy` is the compression extension, if available.
     pub(crate) fn new(kind: Kind, settings: &Settings, snappy: Option<&Path>) -> Self {
         let seed = settings.variant == Variant::Seed;
         let snappy = snappy.filter(|_| settings.compression);
@@ -75,7 +76,7 @@ impl Chosen {
 
 fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>) -> String {
     let fair = settings.variant == Variant::Fair;
-    // Writes that must survive loss of power need the log in every variant.
+    // Writes that must survive a power loss need the log in every variant.
     let log = match (settings.durability, settings.variant) {
         (Durability::Os, Variant::Seed) => String::new(),
         (asked, _) => format!(
@@ -99,8 +100,8 @@ fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>
         Kind::Btree if fair && cache < SMALL_CACHE_BYTES => DIRTY_PERCENT_SMALL,
         _ => DIRTY_PERCENT,
     };
-    // The counters are off by default. They report what was written and whether the engine is idle,
-    // so they are kept from the start; the ledger has what they cost.
+    // The counters are off by default. They report the bytes written and whether the engine is
+    // idle, so they are enabled from the start; the ledger records their cost.
     format!(
         "create,cache_size={cache},eviction_dirty_target={target},eviction_dirty_trigger={trigger},\
          session_max={SESSIONS_MAX},statistics=(fast){log}{handles}{extension}"
@@ -132,8 +133,8 @@ fn table(kind: Kind, settings: &Settings, cache: u64, compressed: bool) -> Strin
     )
 }
 
-/// A chunk takes at most a quarter of the cache, and less in a small one: other chunks and merges
-/// need room too.
+/// Returns the LSM settings. A chunk takes at most a quarter of the cache, and less in a small one:
+/// other chunks and merges need room too.
 fn lsm(settings: &Settings, cache: u64, page: u64) -> String {
     let room = cache.saturating_sub(LSM_MERGE_PAGES * page) / LSM_CHUNKS;
     let chunk = LSM_CHUNK_BYTES_MAX
@@ -148,7 +149,7 @@ fn lsm(settings: &Settings, cache: u64, page: u64) -> String {
     format!("type=lsm,lsm=(chunk_size={chunk}{bloom})")
 }
 
-/// The settings of a table that are shown, as the engine reports them.
+/// The settings of a table that are shown as reported by the engine.
 const SHOWN: &[&str] = &[
     "type",
     "key_format",
@@ -162,7 +163,7 @@ const SHOWN: &[&str] = &[
     "bloom_bit_count",
 ];
 
-/// The value of a setting in one of the engine's own texts.
+/// Returns the value of a setting in a configuration string of the engine.
 pub(crate) fn reported<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = text;
     loop {
@@ -176,7 +177,7 @@ pub(crate) fn reported<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// The settings in effect, out of the engine's own description of the table.
+/// Returns the settings in effect, parsed from the engine's own description of the table.
 pub(crate) fn describe(table: &str, kind: Kind) -> Vec<(String, String)> {
     let lsm_only = |name: &str| matches!(name, "chunk_size" | "bloom_bit_count");
     SHOWN

@@ -1,9 +1,6 @@
 //! One thread's session and its cursor.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CStr, c_int};
 
@@ -16,18 +13,18 @@ use crate::item::{set_key, set_value, shown, stored};
 use crate::structs::{Cursor, Item, Session as Raw};
 use crate::sys::{NOTFOUND, ROLLBACK, open_cursor, step};
 
-/// Times a write that lost against another one is tried again.
+/// Maximum number of retries of a write that conflicts with another one.
 const TRIES: u32 = 10_000;
 
 /// One thread's session in an open table.
 #[derive(Debug)]
 pub struct TigerSession<'s> {
     connection: &'s Connection<'s>,
-    /// Whether keys and values are texts that end with zero.
+    /// Whether keys and values are NUL-terminated strings.
     zero_ended: bool,
-    /// The cursor of everything, closed with the session.
+    /// The cursor for all operations, closed with the session.
     cursor: *mut Cursor,
-    /// Whether it is a bulk cursor, which can do nothing but insert.
+    /// Whether `cursor` is a bulk cursor, which can only insert.
     is_bulk: bool,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -35,7 +32,7 @@ pub struct TigerSession<'s> {
     session: OwnedSession,
 }
 
-/// Entries that wait for their transaction: keys and values back to back, and their ends.
+/// Entries of a pending transaction: contiguous keys and values, and their end offsets.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -98,7 +95,7 @@ impl<'s> TigerSession<'s> {
         self.connection.check(result)
     }
 
-    /// Makes sure that the cursor can do more than insert.
+    /// Ensures that the cursor can do more than insert.
     #[inline]
     fn any_use(&mut self) -> Result<(), Fault> {
         if self.is_bulk {
@@ -117,7 +114,7 @@ impl<'s> TigerSession<'s> {
         Ok(())
     }
 
-    /// A write that lost against another thread's is done again.
+    /// Retries a write that conflicts with that of another thread.
     #[cold]
     fn again(&self, mut write: impl FnMut() -> c_int) -> Result<(), Fault> {
         let mut result = ROLLBACK;
@@ -131,7 +128,7 @@ impl<'s> TigerSession<'s> {
         self.check(result)
     }
 
-    /// Inserts the batch in a transaction; a result that is not 0 has undone it.
+    /// Inserts the batch in a transaction; if the result is not 0, the transaction was rolled back.
     fn commit(&self) -> c_int {
         let begun = self.act(|session| session.begin_transaction, c"");
         if begun != 0 {
@@ -226,17 +223,17 @@ impl Session for TigerSession<'_> {
         let mut value = Item::EMPTY;
         // SAFETY: the cursor is live.
         let get_value = unsafe { (*cursor).get_value };
-        // SAFETY: the cursor stands on an entry; raw values are items.
+        // SAFETY: the cursor is positioned on an entry; raw values are items.
         let got = unsafe { get_value(cursor, &raw mut value) };
         self.check(got)?;
         let result = found(shown(&value, zero_ended));
-        // Lets go of the page, so that the cache may evict it.
+        // Releases the page, so that the cache may evict it.
         let reset = step!(cursor, reset);
         self.check(reset)?;
         Ok(Some(result))
     }
 
-    /// All in one transaction, which reads as of its first get.
+    /// Reads all keys in one transaction, which reads as of its first get.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
@@ -274,7 +271,8 @@ impl Session for TigerSession<'_> {
         Err(Fault::new("WiredTiger has no merge"))
     }
 
-    /// The session's own cursor: it holds nothing between two uses, and a new one would only cost.
+    /// Returns the session's own cursor: it pins nothing between two uses, and a new one would only
+    /// add cost.
     #[inline]
     fn cursor(&mut self) -> Result<TigerCursor<'_>, Fault> {
         self.any_use()?;

@@ -1,9 +1,6 @@
-//! WiredTiger's counters, read through a cursor of their own.
+//! WiredTiger's counters, read through a statistics cursor.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write as _;
@@ -13,7 +10,7 @@ use crate::connection::OwnedSession;
 use crate::structs::Cursor;
 use crate::sys::{open_cursor, step};
 
-/// Keys of the counters in 3.2, each with its description: another meaning is noticed.
+/// Keys of the counters in 3.2, each with its description, so that a changed meaning is detected.
 const BLOCK_BYTES: (c_int, &str) = (1027, "block-manager: bytes written");
 const LOG_BYTES: (c_int, &str) = (1233, "log: log bytes written");
 const READ_BYTES: (c_int, &str) = (1026, "block-manager: bytes read");
@@ -26,39 +23,39 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// Takes the counters as they are now.
+    /// Takes a snapshot of the current counters.
     pub(crate) fn open(session: &OwnedSession) -> Option<Self> {
         let cursor = open_cursor(session.0, c"statistics:", c"").ok()?;
         Some(Self { cursor })
     }
 
-    /// Sets the counters of events to zero: the cursor that is opened takes them along.
+    /// Resets the event counters: opening this cursor clears them.
     pub(crate) fn clear(session: &OwnedSession) -> bool {
         let config = c"statistics=(fast,clear)";
         let cursor = open_cursor(session.0, c"statistics:", config);
         cursor.map(|cursor| Self { cursor }).is_ok()
     }
 
-    /// The counter at the cursor: description, text, number.
+    /// Returns the counter at the cursor: description, text, number.
     fn present(&self) -> Option<(String, String, i64)> {
         let (mut name, mut text, mut number): (*const c_char, *const c_char, i64) =
             (null(), null(), 0);
         // SAFETY: the cursor is live.
         let get_value = unsafe { (*self.cursor).get_value };
         let (name_at, text_at) = (&raw mut name, &raw mut text);
-        // SAFETY: values of a statistics cursor are two texts and a number.
+        // SAFETY: values of a statistics cursor are two strings and a number.
         if unsafe { get_value(self.cursor, name_at, text_at, &raw mut number) } != 0 {
             return None;
         }
         let owned = |text| {
-            // SAFETY: the texts end with zero and stay until the cursor moves.
+            // SAFETY: the strings are NUL-terminated and stay valid until the cursor moves.
             let text = unsafe { CStr::from_ptr(text) };
             text.to_string_lossy().into_owned()
         };
         Some((owned(name), owned(text), number))
     }
 
-    /// One counter, if it still means what its description says.
+    /// Returns one counter, if its description is the expected one.
     fn counter(&self, (key, description): (c_int, &str)) -> Option<u64> {
         // SAFETY: the cursor is live.
         let set_key = unsafe { (*self.cursor).set_key };
@@ -71,23 +68,24 @@ impl Statistics {
         u64::try_from(number).ok().filter(|_| name == description)
     }
 
-    /// Bytes written to files and to the log.
+    /// Returns the bytes written to files and to the log.
     pub(crate) fn bytes_written(&self) -> Option<u64> {
         Some(self.counter(BLOCK_BYTES)? + self.counter(LOG_BYTES)?)
     }
 
-    /// A number that grows while pages or the log are written, pages read or entries merged.
+    /// Returns a number that grows while pages or the log are written, pages are read or entries
+    /// are merged.
     pub(crate) fn progress(&self) -> Option<u64> {
         let parts = [BLOCK_BYTES, LOG_BYTES, READ_BYTES, MERGED_ROWS];
         parts.into_iter().map(|counter| self.counter(counter)).sum()
     }
 
-    /// The size of the cache in effect.
+    /// Returns the cache size in effect.
     pub(crate) fn cache_bytes(&self) -> Option<u64> {
         self.counter(CACHE_BYTES)
     }
 
-    /// Every counter that is not zero, one a line.
+    /// Returns all nonzero counters, one per line.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // The result is checked at each step below.

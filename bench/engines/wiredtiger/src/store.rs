@@ -21,26 +21,26 @@ use crate::unblock::Rescue;
 /// An open WiredTiger directory with its one table.
 #[derive(Debug)]
 pub struct TigerStore<'e> {
-    /// Before the connection, whose session it uses.
+    /// Declared before the connection, whose session it uses.
     rescue: Option<Rescue>,
     connection: Connection<'e>,
     /// Whether sequential fills may use a bulk cursor.
     bulk: bool,
     kind: Kind,
     asked: Settings,
-    /// What the directory was opened with.
+    /// The configuration with which the directory was opened.
     configuration: String,
     /// Whether a requested compression is not available.
     uncompressed: bool,
-    /// The engine's own description of the table, read on demand: opening does not need it.
+    /// The engine's own description of the table, read on demand: an open does not need it.
     table: OnceLock<String>,
 }
 
-/// What the settings say about [`Rescue`].
-const STANDSTILL: &str = "log synced after 40 ms of little processor time (WT-10207)";
+/// The description of [`Rescue`] in the settings.
+const STANDSTILL: &str = "log synced after 40 ms of little CPU time (WT-10207)";
 
 fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
-    CString::new(text).map_err(|_| Fault::new("the directory's name has a zero byte"))
+    CString::new(text).map_err(|_| Fault::new("the directory's name contains a NUL byte"))
 }
 
 impl<'e> TigerStore<'e> {
@@ -57,7 +57,7 @@ impl<'e> TigerStore<'e> {
         let session = connection.open_session()?;
         connection.check(session.create(&c_text(chosen.table)?))?;
         drop(session);
-        // An LSM tree alone drops chunks, and only a log written at each commit sets the flag.
+        // Only an LSM tree drops chunks, and only a log written at each commit sets the flag.
         let rescue = if kind == Kind::Lsm
             && settings.variant == Variant::Fair
             && settings.durability == Durability::Os
@@ -78,26 +78,26 @@ impl<'e> TigerStore<'e> {
         })
     }
 
-    /// How the engine says that the table was made.
+    /// Returns the engine's record of how the table was created.
     fn table(&self) -> Result<&str, Fault> {
         if let Some(known) = self.table.get() {
             return Ok(known);
         }
         let description = self.connection.open_session()?.description();
         let description = description
-            .ok_or_else(|| Fault::new("WiredTiger does not list the table it has just made"))?;
-        // Two sessions that begin together read the same.
+            .ok_or_else(|| Fault::new("WiredTiger does not list the table it has just created"))?;
+        // Two sessions that start at the same time read the same description.
         Ok(self.table.get_or_init(|| description))
     }
 
-    /// The counters as they are now.
+    /// Returns the current counters.
     fn counters<T>(&self, ask: impl FnOnce(&Statistics) -> Option<T>) -> Result<Option<T>, Fault> {
         let session = self.connection.open_session()?;
         Ok(Statistics::open(&session).and_then(|counters| ask(&counters)))
     }
 }
 
-/// The settings in effect, with the size of the cache as the counters report it.
+/// Returns the settings in effect, with the cache size as reported by the counters.
 fn effective(cache: Option<u64>, table: &str, kind: Kind) -> Vec<(String, String)> {
     let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
     let compressor = reported(table, "block_compressor").filter(|name| !name.is_empty());
@@ -120,7 +120,7 @@ impl Store for TigerStore<'_> {
 
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
         let bulk = self.bulk && role.appending;
-        // A table made by an earlier run keeps its shape, whatever is requested now.
+        // A table created by an earlier run keeps its format, whatever is requested now.
         let zero_ended = reported(self.table()?, "key_format") == Some("S");
         TigerSession::new(&self.connection, zero_ended, bulk)
     }
@@ -135,7 +135,8 @@ impl Store for TigerStore<'_> {
         self.connection.check(written)
     }
 
-    /// Its threads stir several times a second even when idle; its counters do not.
+    /// Reports progress by counters: the engine's threads wake up several times per second even
+    /// when idle, but its counters do not change.
     fn quiesce(&self) -> Result<Quiet, Fault> {
         let progress = self.counters(Statistics::progress)?;
         Ok(progress.map_or(Quiet::Watch, Quiet::Progress))
@@ -150,7 +151,7 @@ impl Store for TigerStore<'_> {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
-                "log: syncs asked for while little processor time was used: {}",
+                "log: syncs requested while little CPU time was used: {}",
                 rescue.syncs()
             );
         }
@@ -179,7 +180,7 @@ impl Store for TigerStore<'_> {
             );
         }
         show("variant", self.asked.variant.word());
-        // Nothing reads this back; the engine refuses what it does not understand.
+        // This is not read back; the engine rejects what it does not understand.
         show("connection", &self.configuration);
         options
     }

@@ -1,7 +1,7 @@
 //! The structures of `wiredtiger.h` 3.2 whose functions are called through pointers in them.
 //!
-//! Unused entries are words without a type. A test compares the offsets with those of a C compiler
-//! for the header of 3.2.1.
+//! Unused entries are untyped words. A test compares the offsets with those of a C compiler for the
+//! header of 3.2.1.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -10,7 +10,7 @@ type Unused = *const c_void;
 /// Settings as text, or null.
 type Config = *const c_char;
 
-/// `WT_ITEM`: bytes that belong to the one who set them. The last three belong to the library.
+/// `WT_ITEM`: bytes owned by the code that set them. The last three fields belong to the library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
@@ -30,7 +30,7 @@ impl Item {
         flags: 0,
     };
 
-    /// A view of bytes that the library only reads.
+    /// Creates a view of bytes that the library only reads.
     #[inline]
     pub(crate) const fn of(bytes: &[u8]) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Item {
 
 type Step = unsafe extern "C" fn(*mut Cursor) -> c_int;
 
-/// The head of `WT_CURSOR`, which is only ever seen through a pointer.
+/// The first fields of `WT_CURSOR`, which is only used through a pointer.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Cursor {

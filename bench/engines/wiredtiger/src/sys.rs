@@ -1,9 +1,9 @@
-//! WiredTiger's library, found at run time.
+//! WiredTiger's library, loaded at run time.
 //!
-//! Only three functions are exported by name; the rest hangs in structures whose shape belongs to
-//! one version, so any other one is refused.
+//! Only three functions are exported by name; the others are in structures whose layout belongs to
+//! one version, so any other version is rejected.
 
-#![expect(unsafe_code, reason = "foreign functions found by name")]
+#![expect(unsafe_code, reason = "FFI functions looked up by name")]
 
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use crate::structs::{Connection, Cursor, EventHandler, Session};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libwiredtiger.so.0", "libwiredtiger.so"];
-/// The extension that compresses, next to the library.
+/// The compression extension, next to the library.
 const SNAPPY: &str = "libwiredtiger_snappy.so";
 /// The version whose structures are known here.
 const KNOWN: (c_int, c_int) = (3, 2);
 
-/// The transaction lost against another one, or is in the way of the cache: to be tried again.
+/// The transaction conflicts with another one or blocks cache eviction: it must be retried.
 pub(crate) const ROLLBACK: c_int = -31800;
-/// There is no such key, or the cursor went past its end.
+/// The key does not exist, or the cursor moved past the end.
 pub(crate) const NOTFOUND: c_int = -31803;
 
 type Open = unsafe extern "C" fn(
@@ -46,7 +46,7 @@ pub(crate) struct Api {
     _library: Library,
 }
 
-/// The function of this name.
+/// Looks up the function with this name.
 macro_rules! symbol {
     ($library:expr, $name:literal) => {{
         // SAFETY: the type is that of wiredtiger.h, the same in every version.
@@ -56,7 +56,7 @@ macro_rules! symbol {
     }};
 }
 
-/// The compressing extension: next to a named library, else where the loader finds it.
+/// Returns the compression extension: next to a named library, otherwise where the loader finds it.
 fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     let beside = library
         .and_then(Path::parent)
@@ -68,13 +68,13 @@ fn snappy(library: Option<&Path>) -> Option<PathBuf> {
 }
 
 impl Api {
-    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
+    /// Loads the library at `path`, or the first of [`SONAMES`] that is installed.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
         let library = load_library::load(path, SONAMES, "libwiredtiger0")?;
         let reported: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
             symbol!(library, "wiredtiger_version");
         let (mut major, mut minor, mut third) = (0, 0, 0);
-        // SAFETY: the three places are ours.
+        // SAFETY: the three output locations are local.
         unsafe { reported(&raw mut major, &raw mut minor, &raw mut third) };
         if (major, minor) != KNOWN {
             return Err(Fault::new(format!(
@@ -92,23 +92,23 @@ impl Api {
         })
     }
 
-    /// The file it was loaded from.
+    /// Returns the file it was loaded from.
     pub(crate) fn library(&self) -> library::Library {
         library::Library::at(self.open as *const ())
             .with(
                 "was not built in diagnostic mode",
                 false,
-                "says of itself that it was not built in diagnostic mode, which alone has WiredTiger's assertions",
+                "reports that it was not built in diagnostic mode, and only that mode has WiredTiger's assertions",
             )
     }
 
-    /// The version in three numbers.
+    /// Returns the version in three numbers.
     pub(crate) fn version_text(&self) -> String {
         let (major, minor, patch) = self.version;
         format!("{major}.{minor}.{patch}")
     }
 
-    /// The compressing extension, where there is one.
+    /// Returns the compression extension, if there is one.
     pub(crate) fn snappy(&self) -> Option<&Path> {
         self.snappy.as_deref()
     }
@@ -122,14 +122,15 @@ impl Api {
     ) -> Result<*mut Connection, Fault> {
         let mut connection = null_mut();
         let events = handler.pointer();
-        // SAFETY: texts end with zero; the handler outlives the connection, as its owner sees to.
+        // SAFETY: strings are NUL-terminated; the owner ensures that the handler outlives the
+        // connection.
         let opened =
             unsafe { (self.open)(home.as_ptr(), events, config.as_ptr(), &raw mut connection) };
         self.check(opened, handler)?;
         Ok(connection)
     }
 
-    /// Turns the result of a call into ours.
+    /// Converts the result of a call.
     #[inline]
     pub(crate) fn check(&self, result: c_int, handler: &Handler) -> Result<(), Fault> {
         if result == 0 {
@@ -143,7 +144,7 @@ impl Api {
     fn fault(&self, result: c_int, handler: &Handler) -> Fault {
         // SAFETY: takes a number.
         let text = unsafe { (self.strerror)(result) };
-        // SAFETY: the library returns texts that end with zero.
+        // SAFETY: the library returns NUL-terminated strings.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         let said = handler.take();
         Fault::new(if said.is_empty() {
@@ -154,7 +155,7 @@ impl Api {
     }
 }
 
-/// Calls a function of a cursor that takes nothing else.
+/// Calls a function of a cursor that takes no other arguments.
 macro_rules! step {
     ($cursor:expr, $name:ident) => {{
         let cursor: *mut $crate::structs::Cursor = $cursor;
@@ -176,7 +177,7 @@ pub(crate) fn open_cursor(
     // SAFETY: the session is live.
     let function = unsafe { (*session).open_cursor };
     let (uri, config) = (uri.as_ptr(), config.as_ptr());
-    // SAFETY: the session is live and texts end with zero.
+    // SAFETY: the session is live and strings are NUL-terminated.
     let opened = unsafe { function(session, uri, null_mut(), config, &raw mut cursor) };
     if opened == 0 { Ok(cursor) } else { Err(opened) }
 }

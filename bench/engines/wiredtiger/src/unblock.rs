@@ -1,25 +1,23 @@
-//! Ends a standstill that this version of the engine falls into.
+//! A workaround for a stall in this version of the engine.
 //!
 //! Flags of a log slot are set without an atomic operation in every version before December 2022
 //! (WT-9796, WT-10207). If the log is written at each commit and synced by the threads that drop
-//! the LSM tree's old chunks, a commit's flag now and then overwrites the other thread's request
-//! for a sync. That thread then waits for a sync that never comes, holding the lock on the schema,
-//! and soon all others wait for it. Rows of seconds then take minutes, or never end.
+//! the LSM tree's old chunks, a commit's flag occasionally overwrites another thread's sync
+//! request. That thread then waits for a sync that never comes while it holds the schema lock, and
+//! soon all others wait for it. Rows that should take seconds then take minutes, or never end.
 //!
-//! One explicit sync of the log lets all of them go on. A thread looks [`LOOK`] by [`LOOK`] at how
-//! much processor time the process used, and asks for that sync once it was less than [`STILL_NS`]
-//! twice in a row. The waits double with each sync and shrink by a quarter with each look that
-//! finds more: an idle store is left in peace, one that the engine throttles or the disk slows is
-//! asked for at most eight syncs a second that it did not need, and one that keeps a third of a
-//! core busy for none. Counting operations instead would have cost each of them an atomic store.
-//! Readers that are busy hide a writer that stands still.
+//! One explicit sync of the log lets all of them continue. A thread checks the CPU time of the
+//! process every [`LOOK`] and requests that sync once it was less than [`STILL_NS`] twice in a row.
+//! The wait doubles with each sync and shrinks by a quarter with each check that finds more CPU
+//! time. An idle store thus gets few syncs, a store slowed by the engine or the disk gets at most
+//! eight unneeded syncs per second, and a store that keeps a third of a core busy gets none.
+//! Rejected: counting operations, because each would need an atomic store. Busy readers hide a
+//! stalled writer.
 //!
-//! The checkpoints of a B-tree sync the log as well, once a minute; there it was not seen.
+//! The checkpoints of a B-tree also sync the log, once per minute; the stall was not observed
+//! there.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
+#![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,31 +29,32 @@ use bench_core::measure::ticker::Ticker;
 
 use crate::connection::OwnedSession;
 
-/// How often the processor time is looked at.
+/// Interval at which the CPU time is checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// Processor time in [`LOOK`] below which the engine counts as blocked. Its waiting threads, which
-/// poll every one to ten milliseconds, use less.
+/// CPU time per [`LOOK`] below which the engine counts as blocked. Its waiting threads, which poll
+/// every one to ten milliseconds, use less.
 const STILL_NS: u64 = 6_000_000;
-/// Looks in a row without progress before the first sync.
+/// Number of consecutive checks without progress before the first sync.
 const PATIENCE: u32 = 2;
-/// Looks between two syncs that helped nothing, at most: one second.
+/// Maximum number of checks between two syncs without effect: one second.
 const PATIENCE_MAX: u32 = 50;
 
-/// A session in the hands of the only thread that uses it.
+/// A session owned by the only thread that uses it.
 struct Sent(OwnedSession);
 
-// SAFETY: a session may be used by any thread, by one at a time; it is moved, not shared.
+// SAFETY: a session may be used by any thread, one at a time; it is moved, not shared.
 unsafe impl Send for Sent {}
 
 impl Sent {
     fn sync_log(&self) {
-        // A fault of the log is reported to the thread that writes. If the engine's own log threads
-        // were gone, this would never return, and the row would end by its time limit.
+        // A log fault is reported to the writing thread. If the engine's own log threads had
+        // exited, this call would never return, and the row would end by its time limit.
         let _ = self.0.sync_log();
     }
 }
 
-/// What watches. To be dropped before the connection is closed, whose session it holds.
+/// The watching thread. It must be dropped before the connection is closed, because it holds one of
+/// its sessions.
 #[derive(Debug)]
 pub(crate) struct Rescue {
     syncs: Arc<AtomicU64>,
@@ -63,7 +62,7 @@ pub(crate) struct Rescue {
 }
 
 impl Rescue {
-    /// Watches, with a session of its own.
+    /// Starts watching, with its own session.
     pub(crate) fn start(session: OwnedSession) -> Result<Self, Fault> {
         let syncs = Arc::new(AtomicU64::new(0));
         let (counted, session) = (Arc::clone(&syncs), Sent(session));
@@ -71,7 +70,7 @@ impl Rescue {
         let look = move || {
             if watch.stands_still(process::cpu_ns()) {
                 session.sync_log();
-                // Relaxed: only shown.
+                // Relaxed: the count is only displayed.
                 counted.fetch_add(1, Ordering::Relaxed);
             }
         };
@@ -83,19 +82,19 @@ impl Rescue {
         })
     }
 
-    /// Syncs requested so far.
+    /// Returns the number of syncs requested so far.
     pub(crate) fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
 }
 
-/// Whether processor time has stopped growing.
+/// Detects that CPU time has stopped growing.
 #[derive(Debug)]
 struct Watch {
     cpu_ns: u64,
-    /// Looks without progress since the last sync, or since the last progress.
+    /// Number of checks without progress since the last sync or the last progress.
     still: u32,
-    /// Looks to wait for.
+    /// Number of checks to wait for.
     patience: u32,
 }
 
@@ -108,13 +107,13 @@ impl Watch {
         }
     }
 
-    /// One look; whether it is time for a sync.
+    /// Performs one check. Returns whether a sync is due.
     fn stands_still(&mut self, cpu_ns: u64) -> bool {
         let used = cpu_ns.saturating_sub(std::mem::replace(&mut self.cpu_ns, cpu_ns));
         if used >= STILL_NS {
             self.still = 0;
-            // A quarter less, not all at once: a store that is slow for another reason has busy
-            // looks too.
+            // Reduced by a quarter rather than reset: a store that is slow for another reason has
+            // busy checks too.
             self.patience = (self.patience * 3 / 4).max(PATIENCE);
             return false;
         }
@@ -132,7 +131,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// The looks at which a sync is requested, from the processor time used between them.
+    /// Returns the checks at which a sync is requested, given the CPU time used between them.
     fn syncs(used: impl IntoIterator<Item = u64>) -> Vec<usize> {
         let mut watch = Watch::new(0);
         let mut cpu_ns = 0;
@@ -149,7 +148,7 @@ mod tests {
     #[test]
     fn a_busy_store_is_left_alone() {
         assert!(syncs([STILL_NS; 500]).is_empty());
-        // One idle look between busy ones is a wait for the disk.
+        // One idle check between busy ones is a wait for the disk.
         assert!(syncs([0, STILL_NS].repeat(200)).is_empty());
     }
 
@@ -167,8 +166,8 @@ mod tests {
 
     #[test]
     fn progress_brings_the_short_patience_back_step_by_step() {
-        // Syncs at looks 1, 5, 13 and 29; then 32 are waited for, after one busy look 24, after ten
-        // 2.
+        // Syncs happen at checks 1, 5, 13 and 29; the next wait is 32 checks, 24 after one busy
+        // check, and 2 after ten.
         let after = |busy: usize| {
             let used = [vec![0; 30], vec![STILL_NS; busy], vec![0; 40]].concat();
             let asked = syncs(used);

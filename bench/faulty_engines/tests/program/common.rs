@@ -1,11 +1,11 @@
-//! Running the program and looking at its results.
+//! Helpers to run the program and read its results.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) output: Output,
@@ -13,7 +13,7 @@ pub(crate) struct Ended {
     pub(crate) rows: Vec<Value>,
 }
 
-/// Runs it to its end with these words, in `home`.
+/// Runs the program to completion with these arguments, in `home`.
 pub(crate) fn run(home: &Path, words: &[&str]) -> Ended {
     let json = home.join("results.json");
     let output = Command::new(env!("CARGO_BIN_EXE_db_bench_faulty"))
@@ -25,7 +25,7 @@ pub(crate) fn run(home: &Path, words: &[&str]) -> Ended {
     let text = std::fs::read_to_string(json).expect("written");
     let objects = text
         .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("an object a line"));
+        .map(|line| serde_json::from_str::<Value>(line).expect("one object per line"));
     let rows = objects
         .filter(|object| object.get("type").is_none())
         .collect();
@@ -37,7 +37,7 @@ impl Ended {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
-    /// Engine, workload and reason of every row that failed.
+    /// Returns the engine, workload and reason of every row that failed.
     pub(crate) fn failed(&self) -> Vec<(&str, &str, &str)> {
         let failed = self.rows.iter().filter(|row| row["status"] == "failed");
         failed
@@ -52,7 +52,7 @@ impl Ended {
     }
 }
 
-/// A text of a row.
+/// Returns a string field of a row.
 pub(crate) fn word<'r>(row: &'r Value, name: &str) -> &'r str {
     row[name].as_str().unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{Ended, run, word};
 
-/// Two databases; the merges of the first are where the peer crashes.
+/// Two databases; the peer crashes in the merges of the first.
 const SUITE: &str = r#"
 num = 2000
 rounds = 1
@@ -31,14 +31,14 @@ fn suite(home: &Path, engine: &str) -> Ended {
     run(home, &[&suite, &engines, "--verbose"])
 }
 
-/// The workloads of an engine's rows that are right.
+/// Returns the workloads of an engine's rows that succeeded.
 fn right<'e>(ended: &'e Ended, engine: &str) -> Vec<&'e str> {
     let of = |row: &&Value| row["engine"] == engine && row["verified"] == true;
     let rows = ended.rows.iter().filter(of);
     rows.map(|row| word(row, "workload")).collect()
 }
 
-/// All rows of the suite but one of the first section, and the rows that read after it.
+/// Returns all rows of the suite except `missing` ones.
 fn all_but(missing: &[&str]) -> Vec<&'static str> {
     let mut all = vec![
         "fillseq",
@@ -60,7 +60,7 @@ fn a_crash_costs_one_row_and_is_reported_with_its_signal() {
     for engine in ["crashes", "crashes_once"] {
         let home = tempfile::tempdir().expect("a directory");
         let ended = suite(home.path(), engine);
-        let reason = "the process was ended by signal 6 (SIGABRT)";
+        let reason = "the process was killed by signal 6 (SIGABRT)";
         assert_eq!(ended.failed(), [(engine, "mergerandom", reason)]);
         let reported = format!("FAILED: {engine} mergerandom of mixed: {reason}\n");
         assert!(ended.stdout().contains(&reported), "{}", ended.stdout());
@@ -77,9 +77,9 @@ fn a_crash_after_an_error_costs_no_second_row() {
     let ended = suite(home.path(), engine);
     let reason = "no space left on device";
     assert_eq!(ended.failed(), [(engine, "mergerandom", reason)]);
-    // The process died closing what was broken; the next one went on without the row.
+    // The process died while closing the broken store; the next one continued without the row.
     let note =
-        format!("note: {engine}: the process was ended by signal 6 (SIGABRT) after mergerandom\n");
+        format!("note: {engine}: the process was killed by signal 6 (SIGABRT) after mergerandom\n");
     assert!(ended.stdout().contains(&note), "{}", ended.stdout());
     assert_eq!(right(&ended, engine), all_but(&["mergerandom"]));
     assert_eq!(right(&ended, "cairndb"), all_but(&[]));
@@ -94,7 +94,7 @@ fn a_crash_in_closing_costs_no_row_that_was_reported() {
     assert_eq!(ended.failed(), []);
     let workloads = ["fillseq", "mergerandom", "readseq"];
     assert_eq!(right(&ended, "crashes_closing"), workloads);
-    let reported = "crashes_closing: the process was ended by signal 6 (SIGABRT) after readseq\n";
+    let reported = "crashes_closing: the process was killed by signal 6 (SIGABRT) after readseq\n";
     let said = String::from_utf8_lossy(&ended.output.stderr);
     assert!(said.ends_with(reported), "{said}");
     assert_eq!(ended.output.status.code(), Some(1));

@@ -1,11 +1,11 @@
-//! Verdicts on engines that do not do what they report.
+//! Tests of the verdicts on engines that do not do what they report.
 
 use bench_core::host::process::device_stat;
 use bench_core::host::test_skip::unable;
 
 use crate::common::{Ended, run};
 
-/// The only row that failed, of an engine run by a list.
+/// Returns the reason of the only failed row of an engine.
 fn only_failure<'e>(ended: &'e Ended, engine: &str, workload: &str) -> &'e str {
     let failed = ended.failed();
     assert_eq!(failed.len(), 1, "{failed:?}\n{}", ended.stdout());
@@ -24,7 +24,7 @@ fn one_dropped_key_in_ten_thousand_fails_the_row_that_wrote_it() {
     let ended = run(home.path(), &["--engine=drops_keys", "--num=10000", list]);
     let reason = only_failure(&ended, "drops_keys", "fillseq");
     assert!(
-        reason.contains("a scan gave 9999 entries where 10000 were expected")
+        reason.contains("a scan returned 9999 entries where 10000 were expected")
             && reason.contains("key 0000000000009999: expected its last value, got nothing"),
         "{reason}"
     );
@@ -53,7 +53,7 @@ fn an_entry_that_a_compaction_loses_fails_the_compaction() {
     );
     let reason = only_failure(&ended, "loses_compacting", "compact");
     assert!(
-        reason.contains("a scan gave 9999 entries where 10000 were expected")
+        reason.contains("a scan returned 9999 entries where 10000 were expected")
             && reason.contains("key 0000000000000000: expected its last value, got"),
         "{reason}"
     );
@@ -73,7 +73,7 @@ fn what_was_acknowledged_before_it_was_written_is_missed_after_sigkill() {
     let (engine, workload, reason) = failed[0];
     assert_eq!((engine, workload), ("acknowledges_first", "fillrandom"));
     assert!(
-        reason.starts_with("what it had acknowledged was not there after SIGKILL: "),
+        reason.starts_with("acknowledged writes were missing after SIGKILL: "),
         "{reason}"
     );
     let honest = &ended.rows[0];
@@ -87,7 +87,7 @@ fn what_was_acknowledged_before_it_was_written_is_missed_after_sigkill() {
 #[test]
 fn flushes_that_never_reached_the_disk_are_counted() {
     let home = tempfile::tempdir().expect("a directory");
-    // So many that what other programs flush meanwhile is far below.
+    // So many that concurrent flushes of other programs are far fewer.
     for (row, words, acknowledged) in [
         (
             "fillseqsync",
@@ -109,8 +109,7 @@ fn flushes_that_never_reached_the_disk_are_counted() {
         let fixed = ["--num=1000000", "--engine=skips_sync", &list];
         let ended = run(home.path(), &[&fixed[..], &words].concat());
         if device_stat(home.path()).is_none() {
-            // A disk without a write cache, or none at all: nothing to count, and nothing is
-            // claimed.
+            // Without a disk or a write cache there is nothing to count, and nothing is claimed.
             assert!(ended.rows[0].get("fsyncs").is_none(), "{:?}", ended.rows);
             unable("flushes that reach the disk: the temporary directory's device counts none");
             return;

@@ -1,5 +1,5 @@
-//! Each faulty engine in a process of its own, as a user would run it: the row in which the defect
-//! shows fails by name.
+//! Runs each faulty engine in its own process, as a user would: the row in which the defect appears
+//! fails by name.
 
 mod common;
 mod crash;

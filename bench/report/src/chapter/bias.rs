@@ -1,5 +1,6 @@
-//! The chapter written against ourselves: where CairnDB loses, which defaults favour whom, what the
-//! classic data flatters. Losses come from the records; the rest is prose about our own choices.
+//! The chapter written against ourselves: where CairnDB loses, which defaults favour which store,
+//! and what the classic data flatters. Losses come from the records; the rest is prose about our
+//! own choices.
 
 mod filters;
 mod own_choices;
@@ -17,10 +18,10 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table, standing, verdict};
 
-/// Costs this close are called level.
+/// Costs within this ratio count as equal.
 const LEVEL: f64 = 1.05;
 
-/// The chapter.
+/// Returns the chapter.
 pub(crate) fn biases(run: &Run) -> Vec<Block> {
     if run.tables.is_empty() {
         return Vec::new();
@@ -32,7 +33,7 @@ pub(crate) fn biases(run: &Run) -> Vec<Block> {
         Block::heading(3, "Where CairnDB Loses"),
     ];
     blocks.extend(losses(run));
-    blocks.push(Block::heading(3, "Which Defaults Favour Whom"));
+    blocks.push(Block::heading(3, "Which Defaults Favour Which Store"));
     blocks.push(Block::List(own_choices::defaults(run)));
     blocks.push(Block::heading(3, "What the Classic Data Flatters"));
     blocks.push(Block::List(own_choices::data()));
@@ -40,7 +41,7 @@ pub(crate) fn biases(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// A row in which a peer is ahead, in every round or by the middle one.
+/// A row in which a peer is ahead, either in every round or in the middle one.
 struct Loss<'r> {
     table: &'r Table,
     peer: &'r Row,
@@ -67,7 +68,7 @@ fn losses(run: &Run) -> Vec<Block> {
         ));
     } else {
         blocks.push(Block::text(
-            "Rows in which another store is ahead by more than the spread, the worst first. Stores that are not ranked count here. A row of one round has no spread and counts by its figure alone.",
+            "Rows in which another store is ahead by more than the spread, worst first. Unranked stores count here. A row of one round has no spread and is compared by its figure alone.",
         ));
         let head = ["Row", "Ahead", "its figure", "CairnDB", "times as much"];
         let lines = losses.iter().map(|loss| loss_line(run, loss)).collect();
@@ -82,7 +83,7 @@ fn losses(run: &Run) -> Vec<Block> {
             .map(|loss| format!("{} ({})", outline::label(loss.table), loss.peer.title()))
             .collect();
         blocks.push(Block::text(format!(
-            "Ahead by its middle round, but inside the spread: {}.",
+            "Ahead in its middle round, but within the spread: {}.",
             verdict::list(&names)
         )));
     }
@@ -90,8 +91,8 @@ fn losses(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Of the stores that are ahead of us in every round the fastest, ranked or not; where there is
-/// none, the one whose middle is furthest ahead.
+/// Returns the fastest store that is ahead of us in every round, ranked or not; if there is none,
+/// the one whose middle round is furthest ahead.
 fn loss(table: &Table) -> Option<Loss<'_>> {
     let (row, ours) = standing::ours(table)?;
     let (peer, tie) = match standing::among_all(table, row)? {
@@ -136,7 +137,7 @@ struct Compared<'r> {
     worst: Option<(&'r Table, &'r Row, f64)>,
 }
 
-/// Where CairnDB costs more than a peer: CPU, memory, disk, writes, latency.
+/// Returns the costs in which CairnDB exceeds a peer: CPU, memory, disk, writes, latency.
 fn dearer(run: &Run) -> Vec<Block> {
     let mut all: Vec<Compared<'_>> = Vec::new();
     for cost in COMPARED.map(|index| &COSTS[index]) {
@@ -172,13 +173,13 @@ fn dearer(run: &Run) -> Vec<Block> {
     });
     let head = [
         "Cost",
-        "rows where a peer is cheaper",
+        "rows in which a peer is cheaper",
         "worst row",
         "against",
         "times as much",
     ];
     vec![
-        Block::text("And where another store needs less for the same row (by more than 5 %):"),
+        Block::text("Rows in which another store needs less (by more than 5 %):"),
         Block::Grid(Grid {
             head: head.map(str::to_owned).to_vec(),
             lines: lines.collect(),
@@ -214,7 +215,7 @@ fn compared(run: &Run, title: String, value: impl Fn(&Row) -> Option<f64>) -> Co
         if ours > theirs * LEVEL {
             result.lost += 1;
             let times = ours / theirs;
-            // Against nothing at all there is no ratio.
+            // There is no ratio to zero.
             let worse = result.worst.is_none_or(|(_, _, worst)| times > worst);
             if times.is_finite() && worse {
                 result.worst = Some((table, peer, times));
@@ -224,7 +225,7 @@ fn compared(run: &Run, title: String, value: impl Fn(&Row) -> Option<f64>) -> Co
     result
 }
 
-/// Rows that ran with both data sets, and what changes between them.
+/// Returns the rows that ran with both data sets, and the differences between them.
 fn data_sets(run: &Run) -> Vec<Block> {
     let mut lines = Vec::new();
     for table in &run.tables {

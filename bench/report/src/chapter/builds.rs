@@ -10,10 +10,10 @@ use crate::input::{Build, Machine};
 use crate::number;
 use crate::run::Run;
 
-/// Names of the option in which stores report their codec.
+/// Names of the options in which stores report their codec.
 const CODECS: [&str; 4] = ["compression", "codec", "block_compressor", "compressor"];
 
-/// The chapter.
+/// Returns the chapter.
 pub(crate) fn builds(run: &Run) -> Vec<Block> {
     if run.engines().is_empty() {
         return Vec::new();
@@ -25,9 +25,9 @@ pub(crate) fn builds(run: &Run) -> Vec<Block> {
     blocks.extend(machine.and_then(state).map(Block::Text));
     blocks.extend(machine.and_then(directories::grid));
     blocks.push(Block::text(format!(
-        "The stores\u{2019} libraries are loaded at run time and report their own versions; the file is the one that the \
-         kernel says was mapped. The allocator is {}, for every store alike. Every option in effect, section by \
-         section, stands under Provenance.",
+        "The stores\u{2019} libraries are loaded at run time and report their own versions; the file is the \
+         one that the kernel reports as mapped. The allocator is {}, for every store alike. Every option in \
+         effect is listed by section under Provenance.",
         allocator.as_deref().unwrap_or("the system\u{2019}s")
     )));
     blocks.push(Block::Grid(stores(run)));
@@ -36,7 +36,7 @@ pub(crate) fn builds(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// What `db_bench` itself was built from and by.
+/// Returns the sources and tools that `db_bench` itself was built with.
 fn program(machine: &Machine) -> Option<String> {
     let version = machine.text("db_bench")?;
     let commit = machine.text("commit")?;
@@ -72,9 +72,9 @@ fn program(machine: &Machine) -> Option<String> {
     Some(text)
 }
 
-/// What the machine was set to and doing.
+/// Returns the settings and the load of the machine.
 fn state(machine: &Machine) -> Option<String> {
-    // Programs before this one did not look.
+    // Older programs did not record it.
     let load = machine.text("load_average")?;
     let or = |name: &str, none: &str| machine.text(name).unwrap_or_else(|| none.to_owned());
     let mut text = format!(
@@ -92,13 +92,13 @@ fn state(machine: &Machine) -> Option<String> {
     }
     if machine.flag("virtual_machine") == Some(true) {
         text.push_str(
-            " It is a virtual machine: the load of its neighbours and the promises of its disk are not visible from inside.",
+            " It is a virtual machine: the load of its neighbours and the guarantees of its disk are not visible from inside.",
         );
     }
     Some(text)
 }
 
-/// The builds of an engine: more than one where the library changed between two starts.
+/// Returns the builds of an engine: more than one if the library changed between two starts.
 fn of<'r>(run: &'r Run, engine: &str) -> Vec<&'r Build> {
     let builds = run.source.builds.iter();
     builds.filter(|build| build.engine == engine).collect()
@@ -136,7 +136,7 @@ fn stores(run: &Run) -> Grid {
     let head = [
         "Store",
         "Version",
-        "Codec in its first rows",
+        "Codec in the first rows",
         "Library",
         "Assertions",
     ];
@@ -165,7 +165,7 @@ fn asserting(build: &Build) -> Cell {
     }
 }
 
-/// How it is known whether a library has assertions.
+/// Returns the evidence for assertions in each library.
 fn evidence(run: &Run) -> Vec<Block> {
     let engines = run.engines();
     let of_all = engines.iter().flat_map(|engine| of(run, engine));
@@ -181,13 +181,13 @@ fn evidence(run: &Run) -> Vec<Block> {
     }
     vec![
         Block::text(
-            "Assertions make a store slower and are left out of builds made for speed. The evidence:",
+            "Assertions slow a store down and are disabled in release builds. The evidence:",
         ),
         Block::List(items),
     ]
 }
 
-/// Stores other than ours whose library has assertions, by title.
+/// Returns the titles of stores other than ours whose library has assertions.
 pub(super) fn peers_asserting(run: &Run) -> Vec<String> {
     let has = |engine: &String| {
         let builds = of(run, engine);
@@ -200,7 +200,7 @@ pub(super) fn peers_asserting(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// Settings that ran in addition to the plain ones.
+/// Returns the settings that ran in addition to the plain ones.
 fn variants(run: &Run) -> Vec<Block> {
     let mut items: Vec<(&str, &str)> = Vec::new();
     for variant in run.source.suites.iter().flat_map(|suite| &suite.variants) {
@@ -217,7 +217,7 @@ fn variants(run: &Run) -> Vec<Block> {
         .map(|(name, about)| Item::new(*name, *about))
         .collect();
     vec![
-        Block::text("Rows with a word after the store\u{2019}s name have other settings:"),
+        Block::text("Rows with a label after the store\u{2019}s name have other settings:"),
         Block::List(items),
     ]
 }

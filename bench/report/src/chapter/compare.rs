@@ -18,10 +18,11 @@ const GROWING: [&str; 4] = [
     "write amplification (kernel)",
 ];
 
-/// A figure of a row: to be compared, and as text.
+/// A figure of a row: its value for comparison, and its text.
 type Figure = (f64, String);
 
-/// Lines of one kind of figure: a heading, and for each store its figure in every table.
+/// Returns the lines of one kind of figure: a heading, and for each store its figure in every
+/// table.
 fn lines(
     title: &str,
     tables: &[Option<&Table>],
@@ -65,7 +66,7 @@ fn lines(
     lines
 }
 
-/// A rate, or the time of an event.
+/// Formats a rate, or the time of an event.
 fn rate(table: &Table, row: &Row) -> Option<Figure> {
     let rate = row.rate()?.middle;
     let compared = if table.is_event() { 1e9 / rate } else { rate };
@@ -79,7 +80,7 @@ fn head(columns: &[String]) -> Vec<String> {
     head
 }
 
-/// Rows that ran in several directories.
+/// Returns the rows that ran in several directories.
 pub(super) fn directories(tables: &[&Table]) -> Option<Block> {
     let mut places: Vec<String> = Vec::new();
     for place in tables
@@ -124,7 +125,8 @@ struct Size<'r> {
     tables: Vec<&'r Table>,
 }
 
-/// How figures grow with the number of entries, for suites whose sections differ in nothing else.
+/// Returns the growth of figures with the number of entries, for suites whose sections differ in
+/// nothing else.
 pub(crate) fn growth(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     for suite in run.suites() {
@@ -154,7 +156,7 @@ pub(crate) fn growth(run: &Run) -> Vec<Block> {
             blocks.push(Block::heading(2, "Growth"));
             blocks.push(Block::text(
                 "The same rows over databases of different sizes, under the same memory. The last column divides the largest by the \
-                 smallest: a rate that falls, a time or a cost that rises, is what a store pays for size.",
+                 smallest: a falling rate, or a rising time or cost, is the price of size.",
             ));
         }
         blocks.push(Block::Grid(Grid {
@@ -170,7 +172,7 @@ fn reported(row: &Row, cost: &Cost) -> Option<Figure> {
     Some((value, (cost.show)(value)))
 }
 
-/// The table of another size for the same row.
+/// Returns the table of another size for the same row.
 fn twin<'r>(size: &Size<'r>, table: &Table) -> Option<&'r Table> {
     size.tables.iter().copied().find(|other| {
         other.key.workload == table.key.workload
@@ -180,8 +182,8 @@ fn twin<'r>(size: &Size<'r>, table: &Table) -> Option<&'r Table> {
     })
 }
 
-/// The sections of a suite that begin with the same fill of one memory, by their entries; fewer
-/// than two where the suite does not grow.
+/// Returns the sections of a suite that start with the same fill under the same memory, by number
+/// of entries; fewer than two if the suite does not grow.
 fn sizes<'r>(run: &'r Run, suite: Option<&str>) -> Vec<Size<'r>> {
     let mut sections: Vec<(Option<&str>, Vec<&Table>)> = Vec::new();
     for table in run

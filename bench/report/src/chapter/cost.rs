@@ -1,4 +1,4 @@
-//! What rows cost in addition to time: CPU, memory, disk, writes.
+//! The costs of rows in addition to time: CPU, memory, disk, writes.
 
 use bench_core::result::outline::Aggregate;
 use bench_core::result::record::Record;
@@ -10,7 +10,7 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table};
 
-/// A store that needs less to come to rest has nothing left to do.
+/// A store that needs less time than this to become idle has no work left.
 const QUIET_NS: f64 = 1e6;
 
 /// A cost: lower is better.
@@ -18,15 +18,15 @@ const QUIET_NS: f64 = 1e6;
 pub(crate) struct Cost {
     /// Heading of its column.
     pub(crate) title: &'static str,
-    /// From a record.
+    /// Returns the cost from a record.
     pub(crate) of: fn(&Record) -> Option<f64>,
-    /// As text.
+    /// Formats the cost.
     pub(crate) show: fn(f64) -> String,
-    /// Less than this is as good as nothing when stores are compared.
+    /// Lower bound: smaller values count as equal when stores are compared.
     pub(crate) floor: f64,
 }
 
-/// For each operation of the whole process: the concurrent writer takes CPU time too.
+/// Returns a total per operation of the whole process: the concurrent writer takes CPU time too.
 fn per_op(record: &Record, total: Option<u64>) -> Option<f64> {
     let ops = record.ops?.saturating_add(record.writer_ops.unwrap_or(0));
     (ops > 0).then_some(float(total?) / float(ops))
@@ -37,13 +37,14 @@ fn per_byte(record: &Record, total: Option<u64>) -> Option<f64> {
     Some(float(total?) / float(raw))
 }
 
-/// Bytes on disk over the raw bytes of what is live.
+/// Returns bytes on disk divided by the raw bytes of live data.
 fn space(record: &Record) -> Option<f64> {
     let live = record.live_bytes.filter(|&bytes| bytes > 0)?;
     Some(float(record.disk_bytes?) / float(live))
 }
 
-/// Cache flushes that reached the device for each write that had to survive loss of power.
+/// Returns the number of cache flushes that reached the device per write that had to survive loss
+/// of power.
 fn flushes(record: &Record) -> Option<f64> {
     let sync = record.durability.as_deref() == Some(Survival::Sync.word());
     let writes = record.writer_ops.or(record.ops).filter(|&ops| ops > 0)?;
@@ -55,10 +56,10 @@ fn show_count(value: f64) -> String {
     number::ratio(value)
 }
 
-/// Every cost.
+/// All costs.
 pub(crate) const COSTS: [Cost; 11] = [
     Cost {
-        title: "CPU an operation",
+        title: "CPU per operation",
         of: |record| {
             let user = record.cpu_user_ns?;
             per_op(
@@ -129,28 +130,28 @@ pub(crate) const COSTS: [Cost; 11] = [
         floor: 0.0,
     },
     Cost {
-        title: "flushes an operation",
+        title: "flushes per operation",
         of: flushes,
         show: show_count,
         floor: 0.0,
     },
 ];
 
-/// Costs in which engines are compared on the page of biases.
+/// Indexes of the costs compared in the chapter on biases.
 pub(crate) const COMPARED: [usize; 8] = [0, 2, 3, 4, 5, 6, 8, 9];
 
-/// A row's cost.
+/// Returns a row's cost.
 pub(crate) fn value(row: &Row, cost: &Cost) -> Option<f64> {
     row.figure(Aggregate::Median, cost.of)
         .map(|spread| spread.middle)
 }
 
-/// The same as stores are compared by: what is as good as nothing is equal.
+/// Like [`value`], but raised to the floor, for comparing stores.
 pub(crate) fn compared(row: &Row, cost: &Cost) -> Option<f64> {
     value(row, cost).map(|value| value.max(cost.floor))
 }
 
-/// The chapter.
+/// Returns the chapter.
 pub(crate) fn costs(run: &Run) -> Vec<Block> {
     let reported = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
     if !run.source.records.iter().any(reported) {
@@ -160,14 +161,15 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::PageBreak,
         Block::heading(2, "Costs"),
         Block::text(
-            "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
-             background work until idle included, for each operation of the readers and of a concurrent writer; anonymous memory is the highest that was seen above what the harness \
-             itself held before the store was opened. \
-             Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
-             below 1 a store compresses more than it wastes. Write amplification is bytes written until idle over the raw \
+            "Medians of the rounds, the lowest of ranked rows in bold. CPU time covers all threads of the \
+             process, including background work until idle, per operation of the readers and of a concurrent \
+             writer. Anonymous memory is the peak above what the harness itself held before the store was \
+             opened. \
+             Space amplification is bytes on disk when idle over the raw bytes of the keys and values live \
+             then; a value below 1 means that a store compresses more than it wastes. Write amplification is bytes written until idle over the raw \
              bytes put, as the engine counts them and as the kernel does. \
-             Flushes are those the device was seen to complete in synchronous rows, where every write owes one. \
-             Mapped memory and page cache belong to the system and are given back when it needs them.",
+             Flushes are those that the device completed in synchronous rows, where every write needs one. \
+             The system can reclaim mapped memory and page cache when it needs them.",
         ),
     ];
     let mut sections: Vec<(String, Vec<&Table>)> = Vec::new();
@@ -192,7 +194,7 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// The costs of one section, without columns that would be empty.
+/// Returns the costs of one section, without empty columns.
 fn grid(tables: &[&Table]) -> Grid {
     let rows = || tables.iter().flat_map(|table| table.engines());
     let reported = |cost: &&Cost| rows().any(|row| value(row, cost).is_some());

@@ -6,10 +6,10 @@ use crate::document::{Block, Cell, Grid, Line};
 use crate::input::{Machine, words};
 use crate::number;
 
-/// The field of a machine's line that lists them.
+/// Field of a machine's line that lists the directories.
 pub(crate) const FACT: &str = "directories";
 
-/// The facts about each, in columns.
+/// Facts about each directory, in columns.
 const COLUMNS: [(&str, &str); 6] = [
     ("path", "Databases in"),
     ("file_system", "File system"),
@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 6] = [
     ("free_bytes", "Free at the start"),
 ];
 
-/// A line for each directory, where the machine's line lists them.
+/// Returns a line for each directory, if the machine's line lists them.
 pub(super) fn grid(machine: &Machine) -> Option<Block> {
     let places = machine.facts.get(FACT)?.as_array()?;
     let lines: Vec<Line> = places.iter().map(line).collect();

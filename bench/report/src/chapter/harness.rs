@@ -9,12 +9,12 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Table, standing};
 
-/// What a fill or point read of nothing may cost, nanoseconds.
+/// Maximum cost of a fill or point read in the null engine, in nanoseconds.
 const POINT_NS: f64 = 25.0;
-/// What a step of a scan of nothing may cost, nanoseconds.
+/// Maximum cost of a scan step in the null engine, in nanoseconds.
 const SCAN_NS: f64 = 5.0;
 
-/// The chapter.
+/// Returns the chapter.
 pub(crate) fn harness(run: &Run) -> Vec<Block> {
     if run.tables.is_empty() {
         return Vec::new();
@@ -33,16 +33,17 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
     }
     blocks.push(Block::text(format!(
         "The same loops over a store that stores nothing and answers reads with a value held in memory. The \
-         harness may cost {} on fills and point reads of small values, and {} on a step of a scan. The last two columns are the fastest ranked store \
-         and the harness's share of its time; nothing is subtracted from any figure.",
+         harness may cost {} per fill or point read of small values, and {} per step of a scan. The last two \
+         columns are the fastest ranked store and the harness's share of its time; nothing is subtracted from \
+         any figure.",
         number::round_time(POINT_NS),
         number::round_time(SCAN_NS)
     )));
     let head = [
         "",
-        "null, an operation",
+        "null, per operation",
         "allowed",
-        "fastest ranked, an operation",
+        "fastest ranked, per operation",
         "harness's part",
     ];
     blocks.push(Block::Grid(Grid {
@@ -52,7 +53,7 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// What the row may cost, where it is limited.
+/// Returns the maximum cost of the row, if limited.
 fn allowed(table: &Table) -> Option<f64> {
     let workload = table.workload()?;
     if workload.sync

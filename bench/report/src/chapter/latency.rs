@@ -7,7 +7,7 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table};
 
-/// The chapter, where any row has percentiles.
+/// Returns the chapter, if any row has percentiles.
 pub(crate) fn latency(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     for table in &run.tables {
@@ -27,9 +27,9 @@ pub(crate) fn latency(run: &Run) -> Vec<Block> {
         Block::heading(2, "Latency"),
         Block::text(format!(
             "The times of single operations, from a pass that times each of them; the rates above come from passes that do \
-             not. The axis is logarithmic: each line is ten times the one before. The marks from left to right are the \
+             not. The axis is logarithmic: each line is ten times the previous one. From left to right, the marks are the \
              50th, 90th, 99th, 99.9th and 99.99th percentile and the longest{}. Operations \
-             follow one another without pause, so a stall delays one call here where it would delay many callers in a service.",
+             follow one another without pause, so a stall delays one call here, while it would delay many callers in a service.",
             passes(run)
         )),
     ];
@@ -37,19 +37,20 @@ pub(crate) fn latency(run: &Run) -> Vec<Block> {
     all
 }
 
-/// Of how many measurements the marks are: a suite times its rows once, whatever its rounds.
+/// Returns the number of measurements that the marks summarise: a suite times its rows once,
+/// regardless of its rounds.
 fn passes(run: &Run) -> &'static str {
     let rows = || run.tables.iter().flat_map(Table::engines);
     let several = |row: &Row| timed(row).filter(|record| record.p50_ns.is_some()).count() > 1;
     let once = |row: &Row| timed(row).filter(|record| record.p50_ns.is_some()).count() == 1;
     match (rows().any(several), rows().any(once)) {
-        (false, _) => ", of one pass: how much another pass would differ is not known",
+        (false, _) => ", of one pass: the variation between passes is unknown",
         (true, true) => ", the median if a row was timed several times, and of one pass otherwise",
         (true, false) => ", the median of the passes",
     }
 }
 
-/// The records of a row that may have percentiles.
+/// Returns the records of a row that may have percentiles.
 fn timed(row: &Row) -> impl Iterator<Item = &Record> {
     row.timed.iter().chain(&row.records)
 }
@@ -72,7 +73,7 @@ fn chart(table: &Table) -> Option<Latency> {
     })
 }
 
-/// Percentiles of a row: each the median where it was timed several times.
+/// Returns the percentiles of a row: the median of each if the row was timed several times.
 pub(super) fn percentiles(row: &Row) -> Option<Percentiles> {
     let fields: [fn(&Record) -> Option<u64>; 6] = [
         |record| record.p50_ns,

@@ -1,4 +1,4 @@
-//! Title, what was compared on what, warnings, and all figures at one glance.
+//! Title, stores and machine, warnings, and all figures at a glance.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::outline::sections::arrange;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table, standing, verdict};
 
-/// The head of the page.
+/// Returns the head of the page.
 pub(crate) fn title(run: &Run) -> Vec<Block> {
     let mut blocks = vec![
         Block::heading(1, "CairnDB Benchmarks"),
@@ -66,13 +66,13 @@ fn compared(run: &Run) -> String {
         "These stores were measured side by side"
     };
     format!(
-        "{verb}: {}. Each ran in a process of its own over a fresh directory, in an order of turns that is another \
-         for each section and round; every byte read was folded and compared with what had been written.",
+        "{verb}: {}. Each ran in its own process over a fresh directory, and the order of the stores changes \
+         with each section and round; every byte read was folded and compared with what had been written.",
         verdict::list(&named)
     )
 }
 
-/// What the library of an engine reports.
+/// Returns the version that an engine's library reports.
 pub(super) fn version(run: &Run, engine: &str) -> Option<String> {
     let mut records = run
         .source
@@ -126,7 +126,7 @@ fn machine(run: &Run) -> String {
     let how = if aggregates.iter().all(|&other| other == aggregate) {
         aggregate.words().to_owned()
     } else {
-        "median, or where the suite says so the mean without lowest and highest,".to_owned()
+        "median (or, if the suite specifies it, the mean without lowest and highest)".to_owned()
     };
     let rounds = rounds.unwrap_or(0);
     let plural = if rounds == 1 { "round" } else { "rounds" };
@@ -135,7 +135,7 @@ fn machine(run: &Run) -> String {
     text
 }
 
-/// What became of the instances that do not count, where there are any.
+/// Returns a sentence about the instances that do not count, if there are any.
 fn earlier(run: &Run) -> String {
     let (tables, are) = match run.earlier.len() {
         0 => return String::new(),
@@ -149,7 +149,7 @@ fn earlier(run: &Run) -> String {
     )
 }
 
-/// Every figure in one table.
+/// Returns every figure in one table.
 pub(crate) fn glance(run: &Run) -> Vec<Block> {
     let engines = run.engines();
     if engines.is_empty() {
@@ -189,8 +189,8 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
     }
     blocks.push(Block::Grid(Grid { head, lines }));
     blocks.push(Block::text(format!(
-        "Operations a second, times for events, \u{b1} the distance of the farthest round from the middle; the first and those \
-         that tie with it in bold. Figures in brackets are not ranked.{}",
+        "Operations per second, times for events, \u{b1} the distance of the farthest round from the middle. The \
+         first and those that tie with it are in bold; figures in brackets are not ranked.{}",
         fairness::by_hand(run).map_or_else(String::new, |text| format!(" {text}"))
     )));
     blocks
@@ -240,8 +240,8 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
     cells
 }
 
-/// `2.1x` and `LevelDB`, with a remark if it is a tie, and on the peer that it ties with or is
-/// behind if that is another one.
+/// Returns the cells `2.1x` and `LevelDB`, with a remark on a tie, or on another peer that it ties
+/// with or is behind.
 pub(super) fn to_best_peer(table: &Table) -> [Cell; 2] {
     let Some((times, peer)) = tally::to_best_peer(table) else {
         return [Cell::number(None), Cell::plain("")];
@@ -252,7 +252,7 @@ pub(super) fn to_best_peer(table: &Table) -> [Cell; 2] {
     ]
 }
 
-/// A rate, or the time of an event.
+/// Formats a rate, or the time of an event.
 pub(super) fn amount(table: &Table, rate: f64) -> String {
     if table.is_event() && rate > 0.0 {
         number::time(1e9 / rate)
@@ -261,7 +261,7 @@ pub(super) fn amount(table: &Table, rate: f64) -> String {
     }
 }
 
-/// The engines' colours.
+/// Returns the engines' colours.
 pub(super) fn legend(run: &Run) -> Block {
     let names = run
         .engines()

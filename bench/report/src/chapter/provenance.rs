@@ -13,7 +13,7 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table};
 
-/// Facts of the machine's line that have a name for readers, in the order they are shown.
+/// Facts of the machine's line with a readable name, in display order.
 const FACTS: [(&str, &str); 28] = [
     ("db_bench", "db_bench"),
     ("commit", "Commit"),
@@ -45,7 +45,7 @@ const FACTS: [(&str, &str); 28] = [
     ("free_bytes", "Free space"),
 ];
 
-/// The folder with the code of the benchmark.
+/// Returns the folder with the code of the benchmark.
 pub(crate) fn source_code(run: &Run) -> Vec<Block> {
     let items: Vec<Item> = run
         .engines()
@@ -65,8 +65,8 @@ pub(crate) fn source_code(run: &Run) -> Vec<Block> {
         Block::heading(2, "Benchmark Source Code"),
         Block::text(
             "One program runs every store: bench/core holds the workloads, the keys and values, the clocks and the \
-             checks, and knows no store by name; an adapter of a few hundred lines turns its calls into those of one \
-             store's public interface.",
+             checks, and names no store; an adapter of a few hundred lines maps its calls to one store's \
+             public interface.",
         ),
         Block::List(items),
     ]
@@ -74,7 +74,7 @@ pub(crate) fn source_code(run: &Run) -> Vec<Block> {
 
 pub(super) type Settings = Vec<(String, String)>;
 
-/// The distinct settings an engine ran with, each with the places where it did.
+/// Returns the distinct settings of an engine, each with the places where it ran with them.
 pub(super) fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
     let several = run.suites().len() > 1;
     let mut found: Vec<(Vec<String>, Settings)> = Vec::new();
@@ -102,7 +102,7 @@ pub(super) fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> 
     found
 }
 
-/// Machine, program, command line and every engine's options.
+/// Returns the machine, program, command line, and the options of every engine.
 pub(crate) fn provenance(run: &Run) -> Vec<Block> {
     let mut blocks = vec![Block::PageBreak, Block::heading(2, "Provenance")];
     let several = run.source.machines.len() > 1;
@@ -137,9 +137,7 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
         blocks.extend(directories::grid(machine));
     }
     if run.source.machines.is_empty() {
-        blocks.push(Block::text(
-            "The records came without a line about the machine.",
-        ));
+        blocks.push(Block::text("The records have no line about the machine."));
     }
     blocks.extend(options(run));
     blocks
@@ -179,14 +177,14 @@ fn options(run: &Run) -> Vec<Block> {
     vec![
         Block::heading(3, "Options"),
         Block::text(
-            "Read back from the store if it reports them, otherwise as it was given them. Rows with the \
+            "Options are read back from the store if it reports them, and are otherwise those passed to it. Rows with the \
              same options are listed once.",
         ),
         Block::Grid(Grid { head, lines }),
     ]
 }
 
-/// Why a row has no figure, after the word for its status.
+/// Returns the status of a row without a figure, and the reason.
 fn reason(row: &Row) -> Option<(&'static str, &str)> {
     match &row.outcome {
         Outcome::Measured(_) => None,
@@ -195,7 +193,7 @@ fn reason(row: &Row) -> Option<(&'static str, &str)> {
     }
 }
 
-/// In how many rows of a store there is no figure for this reason.
+/// Returns the number of rows of a store that have no figure for this reason.
 pub(super) fn rows_without(run: &Run, title: &str, why: &str) -> usize {
     let rows = run.all_tables().flat_map(Table::engines);
     let named = rows.filter(|row| row.name().title == title);
@@ -204,7 +202,7 @@ pub(super) fn rows_without(run: &Run, title: &str, why: &str) -> usize {
         .count()
 }
 
-/// Rows by label, or their count where a store has no others.
+/// Returns the labels of rows, or their count if the store has no other rows.
 fn places(run: &Run, title: &str, labels: &[String]) -> String {
     let rows = run.all_tables().flat_map(Table::engines);
     let all = rows.filter(|row| row.name().title == title).count();
@@ -214,7 +212,7 @@ fn places(run: &Run, title: &str, labels: &[String]) -> String {
     }
 }
 
-/// Rows that were skipped or failed, each reason once.
+/// Returns the rows that were skipped or failed, each reason once.
 pub(crate) fn missing(run: &Run) -> Vec<Block> {
     let mut groups: Vec<(String, String, Vec<String>, usize)> = Vec::new();
     for table in run.all_tables() {
@@ -268,7 +266,7 @@ pub(crate) fn missing(run: &Run) -> Vec<Block> {
     ]
 }
 
-/// Whom the benchmark owes.
+/// Acknowledgements.
 pub(crate) fn acknowledgements() -> Vec<Block> {
     vec![
         Block::heading(2, "Acknowledgements"),
@@ -276,8 +274,8 @@ pub(crate) fn acknowledgements() -> Vec<Block> {
             "The workloads and the shape of this page are those of LevelDB Benchmarks (Google, July 2011) and of the \
              LevelDB against WiredTiger comparison that followed it. Jeff Dean and Sanjay Ghemawat wrote LevelDB; Kevin \
              Tseng wrote the benchmarks of 2011, with help and advice from Mikio Hirabayashi, Scott Hess and Gabor \
-             Cselle. The stores beside ours are other people's work; whoever knows a fairer setting for one of them is \
-             asked to say so.",
+             Cselle. The other stores are other people's work; if you know a fairer setting for one of them, \
+             please report it.",
         ),
     ]
 }

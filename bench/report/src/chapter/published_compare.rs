@@ -1,4 +1,4 @@
-//! Published figures next to today's, and what does not follow from its own document.
+//! Published figures next to today's, and figures that do not follow from their own document.
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
 use crate::engine_style;
@@ -11,11 +11,11 @@ use crate::table::{Row, State, Table, standing, verdict};
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
 
-/// The variant of LevelDB with its default write buffer in addition to the cache, as that page ran
-/// it.
+/// The variant of LevelDB with its default write buffer in addition to the cache, as on the
+/// WiredTiger page.
 const BESIDE: &str = "default-buffer";
 
-/// Both chapters.
+/// Returns both chapters.
 pub(crate) fn pages(run: &Run) -> Vec<Block> {
     if run.tables.is_empty() {
         return Vec::new();
@@ -31,11 +31,11 @@ fn page_2011(run: &Run) -> Vec<Block> {
         Block::PageBreak,
         Block::heading(2, "The Figures of 2011 and Today's"),
         Block::text(format!(
-            "Every figure of LevelDB Benchmarks (July 2011: {}; six cores of a Xeon X5650, disks of 7200 revolutions, \
-             ext3) beside today's figure of the same store and of CairnDB. Between the two lie many years of \
-             processors and disks, so absolute rates mean little; how the stores stand to each other is what can be \
-             compared. Bars are scaled to the fastest of their own year. Reads of today are those of the store as the \
-             fills left it, because the page of 2011 compacted nothing.",
+            "Every figure of LevelDB Benchmarks (July 2011: {}; six cores of a Xeon X5650, 7200 rpm disks, \
+             ext3) beside today's figure of the same store and of CairnDB. Processors and disks have changed \
+             for many years since then, so absolute rates mean little; only the ratios between stores can be \
+             compared. Bars are scaled to the fastest of their own year. Today's reads run over the store as \
+             the fills left it, because the page of 2011 compacted nothing.",
             verdict::list(&page.engines.values().cloned().collect::<Vec<_>>())
         )),
     ];
@@ -63,7 +63,7 @@ fn page_2011(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Today's table for a table of 2011.
+/// Returns today's table for a table of 2011.
 fn today<'r>(run: &'r Run, row: &Row2011) -> Option<&'r Table> {
     let workload = row.workload.as_deref()?;
     run.tables.iter().find(|table| {
@@ -129,7 +129,7 @@ fn barred(engine: &str, rate: Option<f64>, fastest: f64) -> Cell {
     cell
 }
 
-/// Every printed ratio and width against the printed rates.
+/// Compares every printed ratio and width with the printed rates.
 fn audit(page: &Page2011) -> Vec<Block> {
     let contradictions = page.contradictions();
     let items = contradictions
@@ -161,10 +161,11 @@ fn audit(page: &Page2011) -> Vec<Block> {
         "x baseline, computed",
     ];
     vec![
-        Block::heading(3, "What Does Not Follow from Its Own Document"),
+        Block::heading(3, "Figures That Do Not Follow from Their Own Document"),
         Block::text(format!(
-            "The ratios and bar widths of 2011, computed again from its own rates. A printed rate is taken as good to \
-             half a unit of its last digit that is not zero, but at least to two digits; {} figures do not follow even then.",
+            "The ratios and bar widths of 2011, recomputed from its own rates. A printed rate is taken as \
+             accurate to half a unit of its last nonzero digit, and to at least two digits; even so, {} \
+             figures do not follow.",
             contradictions.len()
         )),
         Block::List(items),
@@ -192,11 +193,11 @@ fn page_wiredtiger(run: &Run) -> Vec<Block> {
         Block::heading(2, "The WiredTiger Page and Today's Figures"),
         Block::text(
             "LevelDB VS WiredTiger Benchmark (WiredTiger 1.4.2, LevelDB 1.5, 128 MB of cache, an instance with two SSDs) \
-             prints no rates, only how many times LevelDB's throughput WiredTiger reaches. Today's columns are the last \
-             instance of each operation in the suite of that name: with equal memory and settings that survive the \
-             same; then against LevelDB as that page ran it, its default write buffer beside the cache; then with \
-             WiredTiger as that page ran it too, without log and checksums and with a bulk cursor for the sequential \
-             fill. Rows run as there are not ranked.",
+             prints no rates, only WiredTiger's throughput as a multiple of LevelDB's. Today's columns are the \
+             last instance of each operation in the suite of that name: first with equal memory and equal \
+             durability; then against LevelDB as that page ran it, with its default write buffer in addition \
+             to the cache; then also with WiredTiger as that page ran it, without log and checksums and with a \
+             bulk cursor for the sequential fill. Rows run as on that page are not ranked.",
         ),
     ];
     if !run
@@ -226,13 +227,13 @@ fn page_wiredtiger(run: &Run) -> Vec<Block> {
     }));
     blocks.push(Block::heading(3, "What to Know about That Page"));
     let items = [
-        "It has no rates, so none of its ratios can be computed again; the raw data it refers to is not in it.",
+        "It has no rates, so none of its ratios can be recomputed; it does not include the raw data it refers to.",
         "It gives no figure for random inserts into the B-tree.",
-        "Its sequential insert into the B-tree used a bulk cursor, which works on a new and empty table only.",
-        "It ran WiredTiger without a log and without checksums against LevelDB with its log: a write there did not \
-         survive the death of the process.",
-        "LevelDB had its default write buffer of 4 MB in addition to the cache of 128 MB, where its 2011 page gave it 120 MB of \
-         write buffer. The suite shows both.",
+        "Its sequential insert into the B-tree used a bulk cursor, which works only on a new, empty table.",
+        "It ran WiredTiger without a log and without checksums against LevelDB with its log: its writes did \
+         not survive the death of the process.",
+        "LevelDB had its default write buffer of 4 MB in addition to the cache of 128 MB, whereas the page of \
+         2011 gave it 120 MB of write buffer. The suite shows both.",
         "It calls 128 MB not quite large enough for a million entries; their raw bytes are 116,000,000 of 134,217,728, \
          so that holds only with overheads above 15 %, and not for compressed blocks.",
     ];
@@ -242,7 +243,7 @@ fn page_wiredtiger(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// The last instance of an operation in the suite, with classic data.
+/// Returns the last instance of an operation in the suite, with classic data.
 fn last_instance<'r>(run: &'r Run, workload: &str) -> Option<&'r Table> {
     let of = |table: &&Table| {
         table.key.suite.as_deref() == Some(WIREDTIGER_SUITE)
@@ -288,7 +289,7 @@ fn wiredtiger_lines(run: &Run, row: &WiredTigerRow) -> Vec<Line> {
     lines
 }
 
-/// The row of an engine with its plain settings, or with those of a named variant.
+/// Returns the row of an engine with its plain settings, or with those of a named variant.
 fn variant_of<'t>(table: &'t Table, engine: &str, variant: Option<&str>) -> Option<&'t Row> {
     table.rows.iter().find(|row| {
         row.engine == engine
@@ -303,7 +304,7 @@ fn times_text(times: f64) -> String {
     format!("{}x", number::ratio(times))
 }
 
-/// LevelDB read backwards over LevelDB read forwards.
+/// Returns the ratio of LevelDB's reverse to its forward scan rate.
 fn reverse_to_forward(run: &Run, row: &WiredTigerRow) -> Option<Line> {
     let published = row.leveldb_reverse_over_forward?;
     let middle = |workload| {

@@ -12,10 +12,10 @@ use crate::run::Run;
 use crate::table::{Outcome, Row, Table, standing, verdict};
 use bench_core::result::spread::Spread;
 
-/// A reason that at least this many rows share is not repeated in each.
+/// Minimum number of rows that share a reason for it not to be repeated in each.
 const MANY: usize = 6;
 
-/// Every chapter with results.
+/// Returns every chapter with results.
 pub(crate) fn results(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     let several = run.suites().len() > 1;
@@ -42,13 +42,13 @@ pub(crate) fn results(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// What the suite says of itself.
+/// Returns the suite's own introduction.
 fn about(run: &Run, suite: Option<&str>) -> Option<Block> {
     let outline = run.outline(suite)?;
     (!outline.about.is_empty()).then(|| Block::text(outline.about.clone()))
 }
 
-/// A table whose only row is the harness's own appears under the harness's cost.
+/// Tables whose only row is the harness's own appear under the harness's cost.
 fn shown(table: &Table) -> bool {
     table.engines().next().is_some()
 }
@@ -76,7 +76,7 @@ fn is_of_section_1(table: &Table) -> bool {
     outline::place(&table.key).is_some_and(|place| place.starts_with('1'))
 }
 
-/// What holds for section 1, from its own records.
+/// Returns what holds for section 1, from its records.
 fn baseline(tables: &[&Table]) -> Vec<Block> {
     let mut records = tables
         .iter()
@@ -92,24 +92,24 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
             size(record.memory_bytes)
         ));
         items.push("Every write is handed to the operating system before its call returns, and no call waits for the device.".into());
-        items.push(format!("Keys have {} each.", size(record.key_bytes)));
+        items.push(format!("Keys are {} long.", size(record.key_bytes)));
         items.push(format!(
-            "Values have {} each, cut from a pool that a simple compressor halves.",
+            "Values are {} long, cut from a pool that a simple compressor halves.",
             size(record.value_bytes)
         ));
     }
     items.push("Sequential rows go through the keys in increasing order.".into());
-    items.push("Random rows draw keys with replacement: about 37 % of them are never written or asked for.".into());
+    items.push("Random rows draw keys with replacement: about 37 % of them are never written or requested.".into());
     let items = items.into_iter().map(|text| Item::new("", text)).collect();
     vec![
         Block::text(
-            "What all stores do under the same small memory; the sections after it change one thing at a time.",
+            "All stores run the same rows with the same small memory; the later sections change one thing at a time.",
         ),
         Block::List(items),
     ]
 }
 
-/// The tables under one heading.
+/// Returns the tables under one heading.
 fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
@@ -128,8 +128,8 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The same without reasons that many rows of a store share, such as a refused directory: those
-/// appear once, under Rows without a Figure.
+/// Replaces reasons that many rows of a store share, such as a refused directory: these appear
+/// once, under Rows without a Figure.
 fn reported_once(run: &Run, mut bars: Bars) -> Bars {
     for bar in &mut bars.rows {
         let Value::Missing(_, reason) = &mut bar.value else {
@@ -143,8 +143,8 @@ fn reported_once(run: &Run, mut bars: Bars) -> Bars {
     bars
 }
 
-/// The bars of one table, scaled to the highest round of all rows, so that no line across an end is
-/// cut off.
+/// Returns the bars of one table, scaled to the highest round of all rows, so that no spread line
+/// is cut off.
 pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     let fastest = table
         .engines()
@@ -179,7 +179,7 @@ pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     }
 }
 
-/// What a bar is drawn against.
+/// The figures that a bar is compared with.
 #[derive(Clone, Copy)]
 struct Scale {
     rate: Spread,
@@ -228,7 +228,7 @@ fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
     }
 }
 
-/// The ends of a spread as they are shown: an event's lowest time is its highest rate.
+/// Returns the ends of a spread as shown: an event's lowest time is its highest rate.
 fn ends(table: &Table, rate: &Spread) -> (f64, f64) {
     if table.is_event() {
         (rate.high, rate.low)

@@ -1,4 +1,4 @@
-//! In how many rows CairnDB is ahead, and of whom.
+//! The number of rows in which CairnDB is ahead, and of which peers.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,11 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table, standing};
 
-/// Rows named in the last sentence. More are named only if CairnDB is ahead in few.
+/// Number of rows named in the last sentence. The others are counted only.
 const BEHIND_NAMED: usize = 8;
 
-/// Our rate over the best ranked peer's, and its title, with a remark if that is not the whole
-/// story: that it is a tie, and on the peer that it ties with or is behind if that is another one.
+/// Returns the ratio of our rate to the best ranked peer's, and the peer's title, with a remark on
+/// a tie, or on another peer that it ties with or is behind.
 pub(super) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
     let ((row, ours), (peer, theirs)) = (standing::ours(table)?, standing::best_peer(table)?);
     let same = |other: &Row| std::ptr::eq(other, peer);
@@ -29,13 +29,13 @@ pub(super) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
     Some((times, format!("{}{word}", peer.title())))
 }
 
-/// Whether CairnDB was to run a row and has no figure of it, while a ranked peer has.
+/// Returns whether CairnDB should have run a row and has no figure, while a ranked peer has one.
 fn has_none_of_ours(table: &Table) -> bool {
     let failed = |row: &Row| row.engine == engine_style::OURS && row.rate().is_none();
     table.engines().any(failed) && standing::best_peer(table).is_some()
 }
 
-/// Whether a peer that would be ranked failed in a round, and therefore has no figure at all.
+/// Returns whether a peer that would be ranked failed in a round and therefore has no figure.
 fn has_failed_peer(table: &Table) -> bool {
     let failed = |row: &Row| {
         let outcome = matches!(row.outcome, Outcome::Failed(_));
@@ -44,18 +44,18 @@ fn has_failed_peer(table: &Table) -> bool {
     table.engines().any(failed)
 }
 
-/// The outcome of the rows for CairnDB.
+/// Counts of the outcomes of rows for CairnDB.
 #[derive(Default)]
 struct Tally {
     ahead: usize,
     level: usize,
-    /// Names of the rows in which it is behind, with the ratio.
+    /// Names of the rows in which CairnDB is behind, with the ratio.
     behind: Vec<String>,
-    /// Rows more in which it has no figure.
+    /// Number of further rows in which CairnDB has no figure.
     without: usize,
-    /// Rows with a round far from the middle.
+    /// Number of rows with a round far from the middle.
     wide: usize,
-    /// Rows in which a peer failed, and how many of them CairnDB is ahead in.
+    /// Number of rows in which a peer failed, and in how many of them CairnDB is ahead.
     failed: usize,
     ahead_of_failed: usize,
 }
@@ -89,7 +89,7 @@ impl Tally {
         }
     }
 
-    /// The beginning of a sentence with the three counts; `None` without a row.
+    /// Returns the start of a sentence with the three counts; `None` if there are no rows.
     fn headline(&self) -> Option<String> {
         let all = self.ahead + self.level + self.behind.len();
         (all > 0).then(|| {
@@ -102,7 +102,7 @@ impl Tally {
         })
     }
 
-    /// What the figures leave out, each in a sentence with a blank before it.
+    /// Returns what the figures leave out, each in a sentence preceded by a space.
     fn remarks(&self) -> String {
         let mut text = String::new();
         let plural = |rows: usize| if rows == 1 { "" } else { "s" };
@@ -136,7 +136,8 @@ impl Tally {
     }
 }
 
-/// How many rows CairnDB is ahead, level and behind in, and which it is behind in.
+/// Returns the numbers of rows in which CairnDB is ahead, ties and is behind, and the rows in which
+/// it is behind.
 pub(crate) fn wins(run: &Run) -> Option<String> {
     let tally = counted(run);
     let behind = &tally.behind;
@@ -155,7 +156,7 @@ pub(crate) fn wins(run: &Run) -> Option<String> {
     Some(text)
 }
 
-/// The same without the names of the rows.
+/// Like [`wins`], but without the names of the rows.
 pub(crate) fn tally(run: &Run) -> Option<String> {
     let tally = counted(run);
     let headline = tally.headline()?;

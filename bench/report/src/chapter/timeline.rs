@@ -6,10 +6,10 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table, standing};
 
-/// Shorter rows say nothing second by second.
+/// Minimum length of a row in seconds; shorter rows show nothing second by second.
 const SECONDS_MIN: usize = 4;
 
-/// The chapter.
+/// Returns the chapter.
 pub(crate) fn timeline(run: &Run) -> Vec<Block> {
     let any = run
         .source
@@ -24,7 +24,7 @@ pub(crate) fn timeline(run: &Run) -> Vec<Block> {
         Block::heading(2, "Throughput over Time"),
         Block::text(format!(
             "Operations in each second, of the round nearest to the figure. Each strip has its own scale, from zero to \
-             its own highest second, and its own length: what shows is how even a store works. Rows of fewer than \
+             its own highest second, and its own length: it shows how evenly a store works. Rows of fewer than \
              {SECONDS_MIN} seconds have no strip."
         )),
     ];
@@ -52,8 +52,8 @@ pub(crate) fn timeline(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// In how many of the tables below ours was over too soon to show anything, which is no proof of
-/// evenness.
+/// Returns a sentence about the tables below in which our row was too short to show anything, which
+/// does not prove evenness.
 fn too_quick(run: &Run) -> Option<String> {
     let has_strip = |table: &Table, row: &Row| strip(table, row).is_some();
     let tables = run.tables.iter();
@@ -65,9 +65,9 @@ fn too_quick(run: &Run) -> Option<String> {
     (without > 0).then(|| {
         let plural = if all == 1 { "" } else { "s" };
         format!(
-            "In {without} of the {all} row{plural} below with a figure of CairnDB it was over too soon for a strip, so that \
-             nothing here shows whether it worked evenly: its longest times under Latency do, where that pass was run, and \
-             longer rows would."
+            "In {without} of the {all} row{plural} below with a figure of CairnDB it was over too soon for a \
+             strip, so nothing here shows whether it worked evenly. Its maximum times under Latency show that \
+             if that pass was run, and longer rows would."
         )
     })
 }
@@ -78,7 +78,7 @@ fn strip(table: &Table, row: &Row) -> Option<Strip> {
     if values.len() < SECONDS_MIN {
         return None;
     }
-    // The last second is not whole.
+    // The last second is incomplete.
     let whole = &values[..values.len() - 1];
     let (low, high) = (*whole.iter().min()?, *whole.iter().max()?);
     let seconds = record.wall_ns.map_or_else(

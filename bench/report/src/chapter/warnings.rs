@@ -1,4 +1,4 @@
-//! Warnings that the reader needs before believing a figure.
+//! Warnings that the reader needs before trusting a figure.
 
 use bench_core::result::record::{Record, Status};
 use bench_core::workload::definition::Workload;
@@ -10,17 +10,17 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table, verdict};
 
-/// Fewer rounds than this do not show how far rounds lie apart.
+/// Minimum number of rounds that show the real spread.
 const ROUNDS_FEW: usize = 3;
 
-/// How the note ends that counts failures.
+/// Ending of the note that counts failures.
 pub(super) const FAILURES_NOTE: &str = "; the rows, and Rows without a Figure, give the reasons.";
 
-/// What the reason of a row says that failed because its process was killed and what it had
-/// promised to keep was not there, or could not be opened.
+/// Text in the reason of a row that failed because its process was killed and the promised data was
+/// missing or could not be opened.
 const KILLED: &str = "after SIGKILL";
 
-/// What must be known before a figure is believed.
+/// Returns the warnings that the reader needs before trusting a figure.
 pub(super) fn warnings(run: &Run) -> Vec<String> {
     let source = &run.source;
     let mut notes = stopped(source);
@@ -65,8 +65,8 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Suites that did not run to their end. An outline without a fingerprint is older than the line
-/// that marks the end, or was put together by hand.
+/// Returns the suites that did not complete. An outline without a fingerprint predates the line
+/// that marks the end, or was written by hand.
 fn stopped(source: &Source) -> Vec<String> {
     let open = source.suites.iter().filter(|outline| {
         let tells_ends = outline.fingerprint.is_some();
@@ -74,16 +74,16 @@ fn stopped(source: &Source) -> Vec<String> {
     });
     let reported = open.map(|outline| {
         format!(
-            "Suite {} did not run to its end: it was stopped, or is still running. This report has what was finished by \
-             then. The command under Provenance resumes the suite with --resume.",
+            "Suite {} did not run to its end: it was stopped, or is still running. This report covers the part \
+             finished by then. To resume the suite, add --resume to the command under Provenance.",
             outline.name
         )
     });
     reported.collect()
 }
 
-/// Differences between the starts of a resumed run: rows of two programs or two machines are then
-/// in one table.
+/// Returns the differences between the starts of a resumed run: a table then mixes rows of two
+/// programs or two machines.
 fn mixed(machines: &[Machine]) -> Vec<String> {
     const FACTS: [(&str, &str); 4] = [
         ("commit", "db_bench"),
@@ -108,8 +108,8 @@ fn mixed(machines: &[Machine]) -> Vec<String> {
     differing.collect()
 }
 
-/// Synchronous rows whose flushes were not counted: that their writes survive loss of power is only
-/// the stores' claim.
+/// Returns a note on synchronous rows whose flushes were not counted: only the stores claim that
+/// their writes survive loss of power.
 fn uncounted(run: &Run) -> Option<String> {
     let synced = |row: &Row, counted: bool| {
         let mut records = row.records.iter();
@@ -137,13 +137,13 @@ fn uncounted(run: &Run) -> Option<String> {
         format!("some synchronous rows ({})", some(&labels))
     };
     Some(format!(
-        "Flushes of the device could not be counted in {place}, because it reports none (write cache: {}). Whether \
-         such writes survive loss of power was not checked there.",
+        "Flushes of the device could not be counted in {place}, because it reports none (write cache: {}). \
+         Survival of such writes after loss of power was not checked there.",
         write_caches(&run.source.machines)
     ))
 }
 
-/// What the kernel says of the write cache below the databases, at each start.
+/// Returns the write cache mode that the kernel reports for the databases' disk at each start.
 fn write_caches(machines: &[Machine]) -> String {
     let mut words: Vec<String> = Vec::new();
     for machine in machines {
@@ -159,13 +159,13 @@ fn write_caches(machines: &[Machine]) -> String {
     verdict::list(&words)
 }
 
-/// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end
-/// well, with a reason, and anywhere else they fail.
+/// Returns a note on acknowledged writes lost after SIGKILL. Where no more was promised, such rows
+/// end well, with a reason; elsewhere they fail.
 fn losses(run: &Run) -> Option<String> {
     let lost = |row: &&Row| {
         let mut records = row.records.iter();
         records.any(|record| {
-            // A row that reads has nothing to lose: it says over what state it ran.
+            // A row that only reads has nothing to lose; its reason names the state it ran over.
             let reported = record.status == Status::Ok && record.reason.is_some();
             reported && record.state.is_none()
         })
@@ -184,7 +184,7 @@ fn losses(run: &Run) -> Option<String> {
     let rows = || run.tables.iter().flat_map(Table::engines);
     let allowed = titles(&mut rows().filter(lost));
     let promised = titles(&mut rows().filter(broken));
-    // Of a store whose killed row has no figure for another reason nothing is known.
+    // If a store's killed row has no figure for another reason, the outcome is unknown.
     let killed = run
         .tables
         .iter()
@@ -206,14 +206,14 @@ fn losses(run: &Run) -> Option<String> {
     }
     if !promised.is_empty() {
         sentences.push(format!(
-            "{} had promised that such writes survive and lost some when the process was killed.",
+            "{} had promised that such writes survive, but lost some when the process was killed.",
             verdict::list(&promised)
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// The tables with a row like this, by label.
+/// Returns the labels of the tables with a row that satisfies `holds`.
 fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
     let tables = run.all_tables();
     let tables = tables.filter(|table| table.rows.iter().any(&holds));
@@ -222,7 +222,7 @@ fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
     labels
 }
 
-/// The first few of a list.
+/// Returns the first few labels of a list.
 fn some(labels: &[String]) -> String {
     const SHOWN: usize = 4;
     if labels.len() <= SHOWN + 1 {
@@ -235,7 +235,8 @@ fn some(labels: &[String]) -> String {
     )
 }
 
-/// Rounds: too few to show a spread, or fewer in some rows than in others of the same suite.
+/// Returns notes on rounds: too few to show a spread, or fewer in some rows than in others of the
+/// same suite.
 fn rounds(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     let (mut short, mut labels) = (0, Vec::new());
@@ -283,7 +284,8 @@ fn rounds(run: &Run) -> Vec<String> {
     notes
 }
 
-/// The rounds that the suite itself gives the rows of a table, if fewer than its others.
+/// Returns the number of rounds that the suite itself sets for the rows of a table, if fewer than
+/// for its others.
 fn planned(run: &Run, table: &Table) -> Option<usize> {
     let key = &table.key;
     let outline = run.source.outline(key.suite.as_deref())?;

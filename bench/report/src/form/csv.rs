@@ -1,4 +1,4 @@
-//! `report.csv`: one line for each row's statistics, as RFC 4180 writes them.
+//! `report.csv`: one line per row of statistics, in the format of RFC 4180.
 
 use crate::form::json::{self, Statistics};
 use crate::run::Run;
@@ -7,7 +7,7 @@ const HEAD: &str = "suite,section,workload,instance,state,data,threads,file_syst
 durability,status,reason,ranked,aggregate,rounds,ops_per_sec_min,ops_per_sec,ops_per_sec_max,times_baseline,\
 times_leveldb,best_peer,times_best_peer,ties_best_peer,standing,counted,by_hand,writer_ops_per_sec";
 
-/// The whole file.
+/// Returns the whole file.
 pub(crate) fn sheet(run: &Run) -> String {
     let mut text = format!("{HEAD}\r\n");
     for row in json::statistics(run) {
@@ -58,7 +58,7 @@ fn line(row: &Statistics) -> Vec<String> {
     ]
 }
 
-/// A text as a field: quoted where it must be, and never the beginning of a formula, which a
+/// Returns a string as a field, quoted if needed, and never starting like a formula, which a
 /// spreadsheet would run.
 fn field(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);

@@ -1,7 +1,7 @@
-//! `index.html`: the blocks as one page without script, outside resource or frame.
+//! `index.html`: the blocks as one page without scripts, external resources or frames.
 //!
-//! Values reach the page through maud, which escapes them; what is not escaped is the style sheet
-//! and the patterns, which are constants of this crate.
+//! Values reach the page through maud, which escapes them. Only the style sheet and the patterns
+//! are not escaped; they are constants of this crate.
 
 mod chart;
 
@@ -12,7 +12,7 @@ use crate::engine_style::{NIGHT, Pattern, STYLES, index};
 
 const STYLE: &str = include_str!("html/style.css");
 
-/// The whole page.
+/// Returns the whole page.
 pub(crate) fn page(blocks: &[Block]) -> String {
     let title = blocks.iter().find_map(|block| match block {
         Block::Heading(1, text) => Some(text.as_str()),
@@ -37,7 +37,7 @@ pub(crate) fn page(blocks: &[Block]) -> String {
     markup.into_string()
 }
 
-/// Classes that set the engine's colour of small squares.
+/// Returns the style classes that set the engine's colour.
 fn swatches() -> String {
     let class = |(index, style): (usize, &crate::engine_style::EngineStyle)| {
         format!(".f{index}{{--face:{}}}", style.colour)
@@ -50,9 +50,9 @@ fn swatches() -> String {
     )
 }
 
-/// What is drawn over the ground of a bar, one for each style, as long as the longest bar. Shapes
-/// are used and clipped instead of filled with a pattern: printed, every filling would become a
-/// picture.
+/// Patterns drawn over the ground of a bar, one for each style, as long as the longest bar. Shapes
+/// are reused and clipped instead of filled with a pattern, because in print every fill would
+/// become an image.
 fn patterns() -> Markup {
     html! {
         svg.defs width="0" height="0" aria-hidden="true" {
@@ -67,10 +67,10 @@ fn patterns() -> Markup {
     }
 }
 
-/// Length of the drawn patterns: a little more than any bar has.
+/// Length of the drawn patterns: slightly more than that of any bar.
 const PATTERN_PX: usize = 440;
 
-/// The path of a pattern, and the width of its strokes.
+/// Returns the path of a pattern, and the width of its strokes.
 fn strokes(pattern: Pattern) -> (String, &'static str) {
     let every = |step: usize, shape: fn(usize) -> String| -> String {
         (0..PATTERN_PX).step_by(step).map(shape).collect()
@@ -226,12 +226,12 @@ fn table(grid: &Grid) -> Markup {
     }
 }
 
-/// A heading whose words do not break at their hyphens.
+/// Returns a heading whose words do not break at hyphens.
 fn unbroken(title: &str) -> String {
     title.replace('-', "\u{2011}")
 }
 
-/// Whether a column holds numbers, which are aligned right.
+/// Returns whether a column holds numbers, which are right-aligned.
 fn is_numeric(grid: &Grid, column: usize) -> bool {
     let counts = |cell: &Cell| match cell.tone {
         Tone::Number | Tone::Best => true,
@@ -244,15 +244,15 @@ fn is_numeric(grid: &Grid, column: usize) -> bool {
     })
 }
 
-/// A number and what follows its last digit.
+/// Splits a number from the unit after its last digit.
 fn parted(text: &str) -> (&str, &str) {
     let digits = text.rfind(|letter: char| letter.is_ascii_digit());
     let end = digits.map_or(text.len(), |at| at + 1);
     text.split_at(end)
 }
 
-/// Letters of the unit that most cells of a column have, where units differ, so that its digits
-/// need a place of their own to align; 0 where they align by themselves.
+/// Returns the length of the most common unit of a column if its units differ, so that the digits
+/// need a separate column to align; 0 if they align without one.
 fn unit(grid: &Grid, column: usize) -> usize {
     let mut counts = [0; UNIT_MAX + 1];
     let mut seen: Option<&str> = None;
@@ -276,17 +276,16 @@ fn unit(grid: &Grid, column: usize) -> usize {
     most.filter(|_| differ).map_or(0, |(length, _)| length)
 }
 
-/// Words up to this length are not broken in tables of many columns, except those followed by a
-/// remark.
+/// Maximum length of words that are not broken in tables of many columns, unless a remark follows.
 const SHORT: usize = 24;
 
-/// Tables of more columns are set closer, to fit a page of 1280 pixels.
+/// Number of columns above which a table is set tighter, to fit a page of 1280 pixels.
 const WIDE: usize = 9;
 
-/// Tables of more columns have many.
+/// Number of columns above which a table has many columns.
 const NARROW: usize = 6;
 
-/// The longest unit with a place in the style sheet.
+/// Maximum length of a unit with a class in the style sheet.
 const UNIT_MAX: usize = 4;
 
 /// The alignment of a cell.
@@ -297,7 +296,7 @@ struct Place {
     numeric: bool,
     /// Whether the table has many columns.
     narrow: bool,
-    /// Letters that units take in this column, where its digits are aligned.
+    /// Number of letters reserved for units in this column, if its digits are aligned.
     unit: usize,
 }
 

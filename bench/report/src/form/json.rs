@@ -1,7 +1,7 @@
 //! `report.json`: the records as they came, and the statistics made from them.
 //!
-//! `results` is for people and scripts; when the file is read back, everything is computed from
-//! `records` again.
+//! `results` is for people and scripts; when the file is read back, everything is recomputed from
+//! `records`.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ struct Read {
     records: Vec<Record>,
 }
 
-/// What one row comes to.
+/// Statistics of one row.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Statistics {
     pub(crate) suite: Option<String>,
@@ -55,24 +55,24 @@ pub(crate) struct Statistics {
     pub(crate) status: &'static str,
     pub(crate) reason: Option<String>,
     pub(crate) ranked: bool,
-    /// Merges were reads and puts.
+    /// Whether the row merged with a read and a put.
     pub(crate) by_hand: bool,
     pub(crate) aggregate: Aggregate,
     pub(crate) ops_per_sec: Option<Spread>,
-    /// Of the concurrent writer; the middle is the median.
+    /// Rate of the concurrent writer; the middle is the median.
     pub(crate) writer_ops_per_sec: Option<Spread>,
     pub(crate) times_baseline: Option<f64>,
     pub(crate) times_leveldb: Option<f64>,
     pub(crate) best_peer: Option<String>,
     pub(crate) times_best_peer: Option<f64>,
     pub(crate) ties_best_peer: Option<bool>,
-    /// `ahead`, `tie` or `behind`, among the ranked rows of all other stores.
+    /// Standing among the ranked rows of all other stores: `ahead`, `tie` or `behind`.
     pub(crate) standing: Option<&'static str>,
-    /// Whether the row is shown and tallied: not an instance before the one that counts.
+    /// Whether the row is shown and tallied; earlier instances than the one that counts are not.
     pub(crate) counted: bool,
 }
 
-/// Statistics of every row.
+/// Returns the statistics of every row.
 pub(crate) fn statistics(run: &Run) -> Vec<Statistics> {
     let of_table = |table| rows(run, table, true);
     let of_earlier = |table| rows(run, table, false);
@@ -128,7 +128,7 @@ fn of(run: &Run, table: &Table, row: &Row) -> Statistics {
     }
 }
 
-/// The whole file: an object of lists, each element on a line of its own.
+/// Returns the whole file: an object of lists, each element on a line of its own.
 pub(crate) fn write(run: &Run) -> Result<String, Error> {
     let source = &run.source;
     let mut text = format!("{{\n\"report\": {VERSION},\n");
@@ -165,7 +165,7 @@ fn one(element: &impl Serialize) -> Result<String, Error> {
         .map_err(|error| Error::new(format!("the report as JSON: {error}")))
 }
 
-/// Whether a text is the file and not lines of records, judging by its first member.
+/// Returns whether a text is a `report.json` and not lines of records, based on its first member.
 pub(crate) fn is_report(text: &str) -> bool {
     let inner = text.trim_start().strip_prefix('{').unwrap_or_default();
     inner.trim_start().starts_with("\"report\"")

@@ -7,18 +7,18 @@ use crate::document::{
 };
 use crate::number;
 
-/// Characters of the longest bar.
+/// Length of the longest bar in characters.
 const BAR: usize = 24;
 const STEPS: [char; 8] = [
     '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
 ];
 
-/// What ends a bar, by eighths.
+/// Last character of a bar, by eighths.
 const ENDS: [&str; 8] = [
     "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",
 ];
 
-/// The whole file.
+/// Returns the whole file.
 pub(crate) fn page(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks {
@@ -56,7 +56,8 @@ pub(crate) fn page(blocks: &[Block]) -> String {
     text
 }
 
-/// A text in which nothing is markup: no line ends, no characters Markdown or HTML would act upon.
+/// Returns a string without markup: no line ends, and no characters that Markdown or HTML
+/// interprets.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -144,7 +145,7 @@ fn bars_grid(bars: &Bars) -> Grid {
     }
 }
 
-/// The cells of a row, with one more if some row has a concurrent writer.
+/// Returns the cells of a row, with one more if any row has a concurrent writer.
 fn bar_cells(bar: &Bar, writers: bool) -> Vec<Cell> {
     let title = match &bar.unranked {
         Some(reason) => format!("{}, not ranked: {reason}", bar.name.full()),
@@ -188,7 +189,7 @@ fn bar_cells(bar: &Bar, writers: bool) -> Vec<Cell> {
     cells
 }
 
-/// A bar of blocks, with halves and eighths at its end.
+/// Returns a bar of block characters, with an eighth block at its end.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -238,7 +239,7 @@ fn strips_grid(strips: &[Strip]) -> Grid {
     }
 }
 
-/// Seconds as steps of eight heights, at most sixty of them.
+/// Returns seconds as steps of eight heights, at most sixty steps.
 fn sparks(values: &[u64]) -> String {
     let whole = &values[..values.len().saturating_sub(1)];
     let most = whole.iter().copied().max().unwrap_or(0).max(1);

@@ -1,4 +1,4 @@
-//! The output on a terminal: a summary that fits a screen, or every table as bars.
+//! Terminal output: a summary that fits a screen, or every table as bars.
 
 mod bars;
 mod summary;

@@ -1,4 +1,4 @@
-//! The chapter and heading of each table: from its suite, else from the page of 2011.
+//! Chapter and heading of each table, from its suite or else from the page of 2011.
 
 use crate::outline::{self, CHAPTERS};
 use crate::run::Run;
@@ -9,14 +9,14 @@ use crate::table::Table;
 pub(crate) struct Chapter<'r> {
     /// Heading.
     pub(crate) title: String,
-    /// Its contents.
+    /// Groups of tables under the headings of the chapter.
     pub(crate) groups: Vec<Group<'r>>,
 }
 
 /// Tables under one heading.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Group<'r> {
-    /// Heading; empty where the chapter's own says it.
+    /// Heading; empty if the chapter's heading is enough.
     pub(crate) heading: String,
     /// Paragraphs.
     pub(crate) about: Vec<String>,
@@ -31,7 +31,7 @@ struct Builder<'r> {
 }
 
 impl<'r> Builder<'r> {
-    /// The group with this heading, made where it is missing.
+    /// Returns the group with this heading, created if missing.
     fn group(&mut self, chapter: &str, heading: &str) -> &mut Group<'r> {
         let at = self
             .chapters
@@ -76,7 +76,7 @@ impl<'r> Builder<'r> {
     }
 }
 
-/// The chapters of one suite, `tables` being its own.
+/// Returns the chapters of one suite, made from its `tables`.
 pub(crate) fn arrange<'r>(
     run: &Run,
     suite: Option<&str>,
@@ -120,14 +120,14 @@ pub(crate) fn arrange<'r>(
     builder.chapters
 }
 
-/// Takes out of a list what fits, in its order.
+/// Removes the matching tables from a list and returns them in order.
 fn take<'r>(rest: &mut Vec<&'r Table>, fits: impl Fn(&Table) -> bool) -> Vec<&'r Table> {
     let (taken, left) = rest.iter().partition(|table| fits(table));
     *rest = left;
     taken
 }
 
-/// The first text that is not empty.
+/// Returns the first string that is not empty.
 fn first_of<'t>(one: &'t str, other: &'t str) -> &'t str {
     if one.is_empty() { other } else { one }
 }

@@ -1,4 +1,4 @@
-//! Rankings: of a table's ranked rows, and against the baseline of the same engine.
+//! Rankings of a table's rows, and ratios to the baseline of the same engine.
 
 use bench_core::result::spread::Spread;
 use bench_core::result::standing::{self, Standing};
@@ -12,7 +12,7 @@ use crate::table::{Row, Table};
 /// A ranked row with its rate.
 pub(crate) type Ranked<'t> = (&'t Row, &'t Spread);
 
-/// Ranked rows, fastest first.
+/// Returns the ranked rows, fastest first.
 pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
     let ranked = table.rows.iter().filter(|row| row.is_ranked());
     let mut rows: Vec<Ranked<'_>> = ranked.filter_map(|row| Some((row, row.rate()?))).collect();
@@ -20,12 +20,13 @@ pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
     rows
 }
 
-/// Whether the row is this project's store, through whichever interface.
+/// Returns whether the row is this project's store, through either interface.
 pub(crate) fn is_ours(row: &Row) -> bool {
     row.engine == engine_style::OURS || row.engine == engine_style::OURS_IN_C
 }
 
-/// Rows that no ranked row is ahead of, fastest first: the first, and those that tie with it.
+/// Returns the rows that no ranked row is ahead of, fastest first: the first, and those that tie
+/// with it.
 pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
     let ranking = ranking(table);
     let beaten = |rate: &Spread| ranking.iter().any(|(_, other)| other.beats(rate));
@@ -33,8 +34,8 @@ pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
     unbeaten.copied().collect()
 }
 
-/// How a row stands among the ranked rows of other stores, which our own interfaces are not; `None`
-/// if it has no rate or there are no others.
+/// Returns the standing of a row among the ranked rows of other stores, our own interfaces
+/// excluded; `None` if it has no rate or there are no others.
 pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = ranking(table)
         .into_iter()
@@ -42,36 +43,37 @@ pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&
     standing::standing(row.rate()?, others.map(|(other, rate)| (other, *rate)))
 }
 
-/// The same among all other rows, ranked or not.
+/// Like [`among_ranked`], but among all other rows, ranked or not.
 pub(crate) fn among_all<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = table.engines().filter(|other| !is_ours(other));
     let others = others.filter_map(|other| Some((other, *other.rate()?)));
     standing::standing(row.rate()?, others)
 }
 
-/// The fastest ranked row of another store.
+/// Returns the fastest ranked row of another store.
 pub(crate) fn best_peer(table: &Table) -> Option<Ranked<'_>> {
     ranking(table).into_iter().find(|(row, _)| !is_ours(row))
 }
 
-/// Our row with its ordinary settings, ranked or not.
+/// Returns our row with its ordinary settings, ranked or not.
 pub(crate) fn ours(table: &Table) -> Option<Ranked<'_>> {
     let row = table.row(engine_style::OURS)?;
     Some((row, row.rate()?))
 }
 
-/// The row ratios refer to.
+/// Returns the row that ratios refer to.
 pub(crate) fn reference(table: &Table) -> Option<Ranked<'_>> {
     let row = table.row(engine_style::REFERENCE)?;
     Some((row, row.rate()?))
 }
 
-/// A rate over another.
+/// Returns the ratio of two rates.
 pub(crate) fn over(rate: &Spread, other: &Spread) -> Option<f64> {
     (other.middle > 0.0).then(|| rate.middle / other.middle)
 }
 
-/// The section and workload that a row is divided by, where no outline says: section 1 of 2011.
+/// Returns the section and workload that a row is divided by if no outline names them: section 1 of
+/// 2011.
 fn usual_base(table: &Table) -> Option<(&'static str, &'static str)> {
     if outline::place(&table.key)?.starts_with('1') {
         return None;
@@ -85,7 +87,7 @@ fn usual_base(table: &Table) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Whether a table is the one that another is divided by.
+/// Returns whether `base` is the table that `table` is divided by.
 fn is_base(run: &Run, table: &Table, base: &Table) -> bool {
     let alike = base.key.suite == table.key.suite
         && base.key.data == table.key.data
@@ -105,8 +107,8 @@ fn is_base(run: &Run, table: &Table, base: &Table) -> bool {
     alike && named
 }
 
-/// The row's rate over its own engine's figure in the section it is compared with, where there is
-/// one: the first table there with the same data, key and value sizes and state of the store.
+/// Returns the ratio of the row's rate to its own engine's figure in its baseline section, if there
+/// is one: in the first table there with the same data, key and value sizes and state of the store.
 pub(crate) fn times_baseline(run: &Run, table: &Table, row: &Row) -> Option<f64> {
     let mut tables = run.tables.iter();
     let base = tables.find(|base| is_base(run, table, base))?;

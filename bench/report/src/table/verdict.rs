@@ -7,7 +7,7 @@ use crate::number;
 use crate::table::standing::{self, Ranked};
 use crate::table::{Outcome, Row, Table};
 
-/// Names with commas and an "and" before the last.
+/// Joins names with commas, and with "and" before the last.
 pub(crate) fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -16,7 +16,8 @@ pub(crate) fn list(names: &[String]) -> String {
     }
 }
 
-/// Who is first, by how much, who is last, and what else the rows say.
+/// Returns the sentences under a table: which store is first and by how much, which is last, and
+/// further remarks.
 pub(crate) fn verdict(table: &Table) -> String {
     let ranking = standing::ranking(table);
     let mut sentences = vec![first(table, &ranking)];
@@ -42,7 +43,7 @@ fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
     let leaders = standing::leaders(table);
     if leaders.len() > 1 {
         return format!(
-            "{} tie for the first place: their spreads overlap.",
+            "{} tie for first place: their spreads overlap.",
             titles(leaders.into_iter().map(|(row, _)| row))
         );
     }
@@ -62,18 +63,18 @@ fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
     }
 }
 
-/// Titles of rows as a list.
+/// Returns the titles of rows as a list.
 fn titles<'t>(rows: impl Iterator<Item = &'t Row>) -> String {
     list(&rows.map(Row::title).collect::<Vec<_>>())
 }
 
-/// Where CairnDB stands if another store is ahead of it.
+/// Returns the rank of CairnDB if another store is ahead of it.
 fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let at = ranking
         .iter()
         .position(|(row, _)| row.engine == engine_style::OURS)?;
     let (ours, our_rate) = ranking.get(at)?;
-    // The fastest of those that are ahead in every round; the fastest of all may tie.
+    // The fastest row that is ahead in every round; the fastest of all may tie.
     let (first, first_rate) = ranking.iter().find(|(_, rate)| rate.beats(our_rate))?;
     let times = standing::over(first_rate, our_rate)?;
     Some(format!(
@@ -85,7 +86,8 @@ fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     ))
 }
 
-/// By how much the first is ahead: of an event it takes less time, of anything else it does more.
+/// Returns by how much the first is ahead: it takes less time for an event, and does more of
+/// anything else.
 fn outdone(table: &Table, first: &str, times: f64) -> String {
     let times = number::ratio(times);
     if table.is_event() {
@@ -110,29 +112,29 @@ fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     ))
 }
 
-/// Rows without a rank that would have come first.
+/// Returns a sentence about unranked rows that would have come first.
 fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let best = ranking.first()?.1;
     let ahead =
         |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.beats(best));
     let names: Vec<String> = table.engines().filter(ahead).map(Row::title).collect();
     let verb = if names.len() == 1 { "is" } else { "are" };
-    (!names.is_empty()).then(|| format!("{} {verb} faster still and not ranked.", list(&names)))
+    (!names.is_empty()).then(|| format!("{} {verb} faster still but not ranked.", list(&names)))
 }
 
-/// How near ours comes to what the disk and the system calls allow.
+/// Returns the ratio of our rate to what the disk and the system calls allow.
 fn of_bare_loop(table: &Table) -> Option<String> {
     let ours = table.row(engine_style::OURS)?;
     let bare = table.row(engine_style::BARE)?.rate()?.middle;
     Some(format!(
-        "{} does {} times the {} a second of the bare loop.",
+        "{} does {} times the {} per second of the bare loop.",
         ours.title(),
         number::ratio(ours.rate()?.middle / bare),
         number::rate(bare)
     ))
 }
 
-/// Stores without merge, which do more work in this row than the others.
+/// Returns a sentence about stores without a merge operation, which do more work in this row.
 fn by_hand(table: &Table) -> Option<String> {
     let measured = |row: &&Row| row.rate().is_some() && row.by_hand();
     let mut names: Vec<String> = Vec::new();
@@ -145,13 +147,14 @@ fn by_hand(table: &Table) -> Option<String> {
     let verb = if names.len() == 1 { "has" } else { "have" };
     (!names.is_empty()).then(|| {
         format!(
-            "{} {verb} no merge: each merge is a read and a put there, while the others may write the operand alone.",
+            "{} {verb} no merge operation: each merge is a read and a put there, while the others may write the operand alone.",
             list(&names)
         )
     })
 }
 
-/// What the concurrent writer did meanwhile: a store that writes less leaves more to the readers.
+/// Returns the rates of the concurrent writers: a store that writes less leaves more to its
+/// readers.
 fn beside(table: &Table) -> Option<String> {
     let rows = table.engines();
     let writers = rows.filter_map(|row| Some((row, row.writer()?.middle)));
@@ -161,11 +164,11 @@ fn beside(table: &Table) -> Option<String> {
     match writers.as_slice() {
         [] => None,
         [only] => Some(format!(
-            "The concurrent writer did {} operations a second.",
+            "The concurrent writer did {} operations per second.",
             reported(only)
         )),
         [most, .., least] => Some(format!(
-            "The concurrent writers did between {} and {} operations a second; the readers pay for that.",
+            "The concurrent writers did between {} and {} operations per second; the readers pay for that.",
             reported(least),
             reported(most)
         )),
@@ -178,7 +181,7 @@ fn missing(table: &Table) -> Option<String> {
     (!names.is_empty()).then(|| format!("{} failed.", list(&names)))
 }
 
-/// What rows with a figure have to say: that a store marked below Os did lose writes, for one.
+/// Returns the remarks of rows with a figure, such as that a store marked below Os did lose writes.
 fn remarks(table: &Table) -> Vec<String> {
     let measured = table.engines().filter(|row| row.rate().is_some());
     let remark = |row: &Row| {
@@ -192,7 +195,7 @@ fn remarks(table: &Table) -> Vec<String> {
     measured.filter_map(remark).collect()
 }
 
-/// The share of requested keys that existed.
+/// Returns the share of requested keys that existed.
 fn found(table: &Table) -> Option<String> {
     if !matches!(
         table.workload()?.action,
@@ -207,7 +210,7 @@ fn found(table: &Table) -> Option<String> {
     });
     let first = shares.next()?;
     let same = shares.all(|share| (share - first).abs() < 0.005);
-    same.then(|| format!("{:.1} % of the keys asked for existed.", 100.0 * first))
+    same.then(|| format!("{:.1} % of the requested keys existed.", 100.0 * first))
 }
 
 #[cfg(test)]

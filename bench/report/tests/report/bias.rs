@@ -1,4 +1,4 @@
-//! The part of the chapter against ourselves that comes from the records.
+//! The part of the chapter on biases that is computed from the records.
 
 use serde_json::{Value, json};
 
@@ -24,11 +24,11 @@ fn rows_in_which_only_ours_has_filters_are_named() {
             ["filter_policy", "nullptr"],
         ));
     }
-    let named = "In these rows that look for keys CairnDB has filters and LevelDB and RocksDB do not, and no variant of \
-                 them has: 1B (readrandom, readmissing).";
+    let named = "In the following rows that look up keys, CairnDB has filters, LevelDB and RocksDB do not, and \
+                 no variant of theirs has: 1B (readrandom, readmissing).";
     let html = report(&lines).html();
     assert!(html.contains(named));
-    assert!(html.contains("No row of this run shows them with filters."));
+    assert!(html.contains("No row of this run shows those stores with filters."));
     for workload in ["readrandom", "readmissing"] {
         for (engine, option) in [
             ("leveldb", ["bloom_bits", "10"]),
@@ -39,7 +39,7 @@ fn rows_in_which_only_ours_has_filters_are_named() {
         }
     }
     let html = report(&lines).html();
-    assert!(!html.contains("In these rows that look for keys"));
+    assert!(!html.contains("In the following rows that look up keys"));
     assert!(html.contains("The rows in which they have filters too (bloom10) are the fairer"));
 }
 

@@ -92,7 +92,7 @@ fn without_assertions_in_a_peer_the_biases_say_so() {
         lines.extend(rounds(engine, "1A", "readseq", 1e6));
     }
     let html = report(&lines).html();
-    assert!(html.contains("Assertions favour no store, as far as is known."));
+    assert!(html.contains("Assertions favour no store, as far as known."));
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Records to make reports from.
+//! Helpers that make records and reports.
 
 use std::time::Duration;
 
 use bench_report::Report;
 use serde_json::{Value, json};
 
-/// A record of one engine in one round, with this many operations a second.
+/// Returns a record of one engine in one round, with a given rate in operations per second.
 pub(crate) fn row(engine: &str, section: &str, workload: &str, round: u32, rate: f64) -> Value {
     let wall = Duration::from_secs_f64(1e6 / rate);
     let wall_ns = u64::try_from(wall.as_nanos()).expect("less than centuries");
@@ -19,7 +19,7 @@ pub(crate) fn row(engine: &str, section: &str, workload: &str, round: u32, rate:
     })
 }
 
-/// The same in three rounds, one and two per cent apart.
+/// Returns records of three rounds, one and two per cent apart.
 pub(crate) fn rounds(engine: &str, section: &str, workload: &str, rate: f64) -> Vec<Value> {
     (1..)
         .zip([0.99, 1.0, 1.02])
@@ -27,7 +27,7 @@ pub(crate) fn rounds(engine: &str, section: &str, workload: &str, rate: f64) -> 
         .collect()
 }
 
-/// The same in as many rounds as there are rates.
+/// Returns records of as many rounds as there are rates.
 pub(crate) fn rated(engine: &str, section: &str, workload: &str, rates: &[f64]) -> Vec<Value> {
     (1..)
         .zip(rates)
@@ -35,7 +35,7 @@ pub(crate) fn rated(engine: &str, section: &str, workload: &str, rates: &[f64]) 
         .collect()
 }
 
-/// A line about a machine.
+/// Returns a machine line.
 pub(crate) fn machine() -> Value {
     json!({
         "type": "machine", "db_bench": "0.1.0", "command": ["db_bench", "--suite=leveldb-2011"],
@@ -44,14 +44,14 @@ pub(crate) fn machine() -> Value {
     })
 }
 
-/// The report of some lines.
+/// Returns the report of some lines.
 pub(crate) fn report(lines: &[Value]) -> Report {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     let text = lines.join("\n");
     Report::from_records(text.as_bytes()).expect("well formed")
 }
 
-/// A record with one field changed.
+/// Returns a record with one field changed.
 pub(crate) fn with(mut record: Value, field: &str, value: impl Into<Value>) -> Value {
     record[field] = value.into();
     record

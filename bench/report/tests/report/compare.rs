@@ -26,7 +26,7 @@ fn the_writers_rate_is_in_every_form() {
         "; the writer: lowest 495,000, figure 500,000, highest 510,000, of 3 measurements"
     ));
     assert!(report.markdown().contains("| writer 2.00k |"));
-    let sentence = "The concurrent writers did between 2,000 (LevelDB) and 500,000 (CairnDB) operations a second";
+    let sentence = "The concurrent writers did between 2,000 (LevelDB) and 500,000 (CairnDB) operations per second";
     assert!(report.html().contains(sentence), "{}", report.html());
     assert!(
         report.bars(140).contains("  writer 500k"),
@@ -88,8 +88,8 @@ fn merges_by_hand_are_marked_and_explained() {
         .map(|line| with(line.clone(), "variant", "bloom10"))
         .collect();
     let reported = report(&lines);
-    let legend = "\u{2020} marks a store that has no merge of its own";
-    let sentence = "LevelDB\u{2020} has no merge: each merge is a read and a put there";
+    let legend = "\u{2020} marks a store without a merge operation";
+    let sentence = "LevelDB\u{2020} has no merge operation: each merge is a read and a put there";
     for text in [reported.html(), reported.markdown(), reported.bars(400)] {
         assert!(
             text.contains("CairnDB is fastest, 5.00 times LevelDB\u{2020}, the next."),

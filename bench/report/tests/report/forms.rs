@@ -1,4 +1,4 @@
-//! The four files, and the way from one to the others.
+//! The four files, and conversion between them.
 
 use bench_report::Report;
 
@@ -79,7 +79,7 @@ fn of_many_tables_the_summary_shows_ours_the_best_and_leveldb_and_what_failed() 
             ] {
                 lines.extend(rounds(engine, &section, "fillseq", rate));
             }
-            // Faster than all, and not ranked: the bars shown are longer without it.
+            // Faster than all but not ranked: the shown bars are longer without it.
             let below = row("kyoto_treedb", &section, "fillseq", 1, 4e6);
             lines.push(with(below, "ranked", false));
             let lost = row("rocksdb", &section, "fillseq", 1, 1e6);
@@ -130,7 +130,7 @@ fn of_many_tables_the_summary_shows_ours_the_best_and_leveldb_and_what_failed() 
 fn at_a_glance_shows_how_far_rounds_lie_apart_as_rates_and_as_times() {
     let mut lines = vec![machine()];
     lines.extend(rounds("cairndb", "1C", "fillseq", 1e6));
-    // An event of one operation: 100 ms in the middle, 200 at most.
+    // An event of one operation: the middle is 100 ms, the maximum 200 ms.
     for (round, ms) in [(1, 100_u64), (2, 90), (3, 200)] {
         let event = with(row("cairndb", "1D", "compact", round, 1e6), "ops", 1);
         lines.push(with(event, "wall_ns", ms * 1_000_000));
@@ -196,7 +196,7 @@ fn a_place_that_cannot_be_written_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("file");
     std::fs::write(&file, "x").expect("room");
-    let error = sample().write(&file).expect_err("a file stands there");
+    let error = sample().write(&file).expect_err("a file is in the way");
     assert!(error.to_string().contains("file: "), "{error}");
 }
 

@@ -1,14 +1,14 @@
-//! Values from outside, whatever they are, stay text.
+//! External values stay text, whatever they contain.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::common::{report, row, with};
 
-/// The beginning of every hostile value; raw, it would begin a tag.
+/// Prefix of every hostile value; unescaped, it would start a tag.
 const TAG: &str = "<zq";
 
-/// A run in which every text is the given one.
+/// Returns a run in which every string is the given one.
 fn run(text: &str) -> Vec<Value> {
     let text = format!("{TAG}{text}");
     let mut lines = vec![
@@ -127,7 +127,7 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
     let html = report.html();
     assert!(
         !html.contains("NaN") && !html.contains("inf"),
-        "no number without sense is shown"
+        "no meaningless number is shown"
     );
     assert!(report.bars(80).contains("LevelDB"));
 }
@@ -135,8 +135,8 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// No `<` of a value reaches the page or the Markdown, and none of its quotes ends an
-    /// attribute.
+    /// Checks that no `<` of a value reaches the page or the Markdown, and that none of its quotes
+    /// ends an attribute.
     #[test]
     fn no_value_becomes_markup(text in any::<String>()) {
         let report = report(&run(&text));
@@ -149,7 +149,7 @@ proptest! {
     }
 }
 
-/// The page without its style sheet, whose selectors hold `>`.
+/// Returns the page without its style sheet, whose selectors contain `>`.
 fn report_html_without(html: &str) -> String {
     let (head, rest) = html.split_once("<style>").expect("a style sheet");
     let (_, tail) = rest.split_once("</style>").expect("its end");

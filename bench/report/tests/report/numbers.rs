@@ -1,10 +1,10 @@
-//! Figures, ratios and lengths against those computed by hand.
+//! Figures, ratios and lengths compared with values computed by hand.
 
 use serde_json::Value;
 
 use crate::common::{report, rounds, row, with};
 
-/// The figures of 2011 as if they had been measured today.
+/// Returns the figures of 2011 as if they had been measured today.
 fn page_of_2011() -> Vec<Value> {
     let page: toml::Table =
         toml::from_str(include_str!("../../../published/leveldb-2011.toml")).expect("well formed");
@@ -44,7 +44,7 @@ fn the_page_of_2011_comes_out_again() {
     }
     // 1,010,000 of 4,030,000.
     assert!(html.contains("width=\"25.06%\""));
-    // What was printed and does not follow.
+    // A printed figure that does not follow.
     assert!(html.contains("3B compression off: sequential reads: Kyoto TreeDB is printed as 3.60x baseline; its rates give 1.22x."));
 }
 
@@ -83,11 +83,11 @@ fn ties_are_called_ties() {
     lines.extend(rounds("leveldb", "1D", "fillrandom", 1005.0));
     lines.extend(rounds("lmdb", "1D", "fillrandom", 500.0));
     let html = report(&lines).html();
-    assert!(html.contains("LevelDB and CairnDB tie for the first place: their spreads overlap."));
+    assert!(html.contains("LevelDB and CairnDB tie for first place: their spreads overlap."));
     assert!(html.contains("LMDB is last: LevelDB does 2.01 times as much."));
     assert!(html.contains("CairnDB is ahead in 0 of 1, ties in 1 and is behind in 0."));
     assert!(
-        html.contains("Ahead by its middle round, but inside the spread: 1D fillrandom (LevelDB).")
+        html.contains("Ahead in its middle round, but within the spread: 1D fillrandom (LevelDB).")
     );
 }
 
@@ -121,7 +121,7 @@ fn losses_are_reported_with_unranked_stores() {
             || html.contains("LMDB is fastest, 4.00 times CairnDB, the next.")
     );
     assert!(html.contains("CairnDB is number 2 of 2: LMDB does 4.00 times as much."));
-    assert!(html.contains("Kyoto TreeDB is faster still and not ranked."));
+    assert!(html.contains("Kyoto TreeDB is faster still but not ranked."));
     assert!(html.contains("Kyoto TreeDB, not ranked: below Os"));
     assert!(html.contains(">8.00x<"));
     let csv = report.csv();

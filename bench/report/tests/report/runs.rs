@@ -1,4 +1,4 @@
-//! Runs that are not as they should be: empty, alone, resumed, cut short, failed.
+//! Irregular runs: empty, with one store, resumed, cut short, failed.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
     assert!(html.contains("CairnDB is ahead in 1 of 1"));
     let reported = format!("In 1 row of these {WORD}; CairnDB is ahead in 1 of them.");
     assert!(html.contains(&reported), "{html}");
-    // One that would have no rank anyway changes nothing.
+    // A peer that would be unranked anyway changes nothing.
     for line in &mut lines[6..] {
         *line = with(line.clone(), "ranked", false);
     }
@@ -286,7 +286,7 @@ fn the_bare_loop_is_a_measure_and_no_rival() {
     });
     lines.push(declined);
     let html = report(&lines).html();
-    assert!(html.contains("CairnDB does 0.90 times the 10,000 a second of the bare loop."));
+    assert!(html.contains("CairnDB does 0.90 times the 10,000 per second of the bare loop."));
     assert!(html.contains("CairnDB is fastest, 3.00 times LMDB, the next."));
     assert!(!html.contains("faster still") && !html.contains("not bound"));
     assert!(!html.contains("LMDB and Disk") && !html.contains("CairnDB and Disk"));
@@ -319,15 +319,15 @@ fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     assert!(html.contains(wins));
     assert!(html.contains("2 tables of earlier instances are in report.csv and report.json."));
     assert!(!html.contains("900,000") && html.contains("3,000,000"));
-    // Two stores in three instances, of which one counts.
+    // Two stores with three instances each, of which one counts.
     let csv = whole.csv();
     assert_eq!(csv.matches(",true,false,\r\n").count(), 2, "{csv}");
     assert_eq!(csv.matches(",false,false,\r\n").count(), 4, "{csv}");
-    // A flag says how rounds become a figure, and hides nothing.
+    // A flag sets the aggregation of rounds and hides nothing.
     lines[0]["aggregate_asked"] = true.into();
     let html = report(&lines).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3") && html.contains("900,000"));
-    // Unless the suite says otherwise, every instance is a table of its own.
+    // Unless the suite specifies otherwise, every instance has its own table.
     let html = report(&lines[1..]).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3"));
 }
@@ -353,7 +353,7 @@ fn flushes_that_nobody_counted_are_not_claimed() {
             .html()
             .contains("Flushes of the device could not")
     );
-    // A row that promised less owes no flush.
+    // A row with a weaker guarantee needs no flush.
     assert!(
         !report(&rounds("lmdb", "1C", "fillseq", 1e6))
             .html()
@@ -381,7 +381,7 @@ fn a_reason_that_all_rows_of_a_store_share_is_reported_once() {
             .count(),
         7
     );
-    // A few rows say it each.
+    // A few rows each repeat the reason.
     let html = report(&lines[..8]).html();
     assert_eq!(html.matches(REASON).count(), 3);
 }

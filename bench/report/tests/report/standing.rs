@@ -1,11 +1,10 @@
-//! Who is ahead of whom, and the sentences about it.
+//! Rankings, and the sentences about them.
 
 use serde_json::Value;
 
 use crate::common::{rated, report, rounds, row, with};
 
-/// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above
-/// ours.
+/// Returns rows of ours, of a noisy peer with the highest middle, and of a steady peer above ours.
 fn a_steady_peer_after_a_noisy_one() -> Vec<Value> {
     let mut lines = rated("cairndb", "1D", "fillrandom", &[5900.0, 6000.0, 6100.0]);
     let noisy = [5000.0, 10_000.0, 15_000.0];
@@ -14,7 +13,7 @@ fn a_steady_peer_after_a_noisy_one() -> Vec<Value> {
     lines
 }
 
-/// The line of ours in the CSV file, by the names of its columns.
+/// Returns a cell of our line in the CSV file, by column name.
 fn ours(csv: &str, column: &str) -> String {
     let at = csv.lines().next().expect("a head");
     let at = at.split(',').position(|name| name == column);
@@ -29,7 +28,7 @@ fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
     let html = report.html();
     let wins = "CairnDB is ahead in 0 of 1, ties in 0 and is behind in 1: 1D fillrandom (0.60x LevelDB, behind LMDB).";
     assert!(html.contains(wins), "{html}");
-    assert!(html.contains("LevelDB and LMDB tie for the first place: their spreads overlap."));
+    assert!(html.contains("LevelDB and LMDB tie for first place: their spreads overlap."));
     assert!(html.contains("CairnDB is number 3 of 3: LMDB does 1.50 times as much."));
     assert!(html.contains("Rows in which another store is ahead by more than the spread"));
     assert!(html.contains(">1.50x<"), "lost to LMDB among the biases");
@@ -74,7 +73,7 @@ fn nobody_is_ahead_while_a_noisy_peer_reaches_as_high() {
     let report = report(&lines);
     let html = report.html();
     assert!(html.contains("CairnDB is ahead in 0 of 1, ties in 1 and is behind in 0."));
-    assert!(html.contains("CairnDB and LMDB tie for the first place"));
+    assert!(html.contains("CairnDB and LMDB tie for first place"));
     assert!(html.contains(">LevelDB, tie with LMDB<"));
     assert!(
         html.contains(">1.67x<"),
@@ -95,7 +94,7 @@ fn biases_count_stores_without_a_rank_one_by_one() {
     assert!(html.contains(">1.50x<"));
 }
 
-/// A row whose process was killed, as the suite records it.
+/// Returns a row whose process was killed, as the suite records it.
 fn killed(engine: &str, status: &str, reason: Option<&str>) -> Value {
     let line = with(row(engine, "kill", "fillrandom", 1, 1e6), "status", status);
     reason.map_or_else(
@@ -107,8 +106,8 @@ fn killed(engine: &str, status: &str, reason: Option<&str>) -> Value {
 #[test]
 fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     const BELOW: &str =
-        "below Os, as marked: what it had acknowledged was not there after SIGKILL: 1 wrong answer";
-    const LOST: &str = "what it had acknowledged was not there after SIGKILL: 1 wrong answer";
+        "below Os, as marked: acknowledged writes were missing after SIGKILL: 1 wrong answer";
+    const LOST: &str = "acknowledged writes were missing after SIGKILL: 1 wrong answer";
     let kyoto = killed("kyoto_treedb", "ok", Some(BELOW));
     let good = killed("cairndb", "ok", None);
     let text = report(&[kyoto.clone(), good.clone()]).bars(400);
@@ -121,10 +120,10 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).bars(400);
     assert!(!text.contains("no other store"), "{text}");
     let named =
-        "LMDB had promised that such writes survive and lost some when the process was killed.";
+        "LMDB had promised that such writes survive, but lost some when the process was killed.";
     assert!(text.contains(&format!("{reported}. {named}")), "{text}");
     assert!(report(&[good.clone(), broken]).bars(400).contains(named));
-    // Of a row that failed before the process was killed nothing is known.
+    // A row that failed before the process was killed shows nothing.
     let other = killed("lmdb", "failed", Some("ignores its memory setting"));
     let text = report(&[kyoto, good, other]).bars(400);
     assert!(
@@ -139,7 +138,7 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     let mut lines = rounds("cairndb", "1B", "readrandom", 1e6);
     lines.extend(rounds("leveldb", "1B", "readrandom", 5e5));
     let html = report(&lines).html();
-    assert!(html.contains("No row of this run shows them with filters."));
+    assert!(html.contains("No row of this run shows those stores with filters."));
     assert!(
         html.contains(
             "need to know how much of their memory is write buffer and how much is cache"
@@ -159,8 +158,8 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     assert!(!html.contains("No row of this run"));
 }
 
-/// A suite with a section that kills its process under another name, over the database of one that
-/// does not.
+/// Returns a suite with a differently named section that kills its process, over the database of
+/// one that does not.
 fn suite_that_kills() -> Value {
     let part = |kill: bool, row: &str| serde_json::json!({"kill": kill, "workloads": [row]});
     serde_json::json!({
@@ -194,7 +193,7 @@ fn rows_that_compare_no_stores_are_not_counted() {
     assert!(html.contains("No peer, ranked or not, is ahead by more than the spread"));
     assert!(html.contains("asks what a kill leaves"));
     assert_eq!(page.csv().matches(",ahead,").count(), 1);
-    // What a section does is what its suite says, whatever its name.
+    // The suite determines what a section does, whatever its name.
     for (section, rate) in [("crash", 4e5), ("crash two", 1e4)] {
         lines.push(row("cairndb", section, "fillrandom", 1, 1e5));
         lines.push(row("lmdb", section, "fillrandom", 1, rate));

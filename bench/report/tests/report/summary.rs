@@ -15,7 +15,7 @@ const ENGINES: [(&str, f64); 8] = [
     ("null", 9e6),
 ];
 
-/// The sections of the suite `quick` by name and heading, with their rows.
+/// The sections of the suite `quick`: name, heading and rows.
 const SECTIONS: [(&str, &str, &[&str]); 14] = [
     ("1A", "A. Sequential Reads", &["readseq"]),
     ("1B", "B. Random Reads", &["readrandom"]),
@@ -49,8 +49,8 @@ fn suite() -> Value {
     })
 }
 
-/// Three rounds of every engine and row, reads also after `compact`, sections 1A to 1D also with
-/// JSON records.
+/// Returns three rounds of every engine and row, reads also after `compact`, and sections 1A to 1D
+/// also with JSON records.
 fn everything() -> Vec<Value> {
     let mut lines = vec![machine(), suite()];
     for (section, _, workloads) in SECTIONS {
@@ -151,7 +151,7 @@ fn other_suites_show_rows_while_there_is_room() {
     }
     let text = report(&lines).summary(300);
     fits(&text, 120);
-    assert!(text.contains(" sections more, in the report\n"), "{text}");
+    assert!(text.contains(" more sections, in the report\n"), "{text}");
     let few = report(&lines[..=10 * 6]).summary(120);
     assert!(few.contains("\nS9: fillseq "), "{few}");
 }

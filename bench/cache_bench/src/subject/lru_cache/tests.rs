@@ -128,5 +128,5 @@ fn one_large_value_takes_the_place_of_many_small_ones() {
     Cache::insert(&cache, 9999, page(1, 0), 98_000);
     assert_eq!((cache.len(), cache.lookup(9999).is_some()), (1, true));
     Cache::insert(&cache, 9999, page(1, 0), 100_001);
-    assert!(cache.is_empty(), "what cannot be kept still replaces");
+    assert!(cache.is_empty(), "too large to keep, but replaces");
 }

@@ -1,4 +1,4 @@
-//! A database's directory kept apart from what others have done to the same file system.
+//! Isolation of a database directory from earlier activity on the same file system.
 
 use std::fs;
 use std::io;
@@ -6,16 +6,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Makes `db`, which is missing or an empty directory of ours, anew in a part of the file system
-/// that counts as unused, if the file system supports that; otherwise does nothing.
+/// Recreates `db`, which is missing or one of our empty directories, in an unused part of the file
+/// system. Does nothing if the file system does not support this.
 ///
-/// ext4 without a journal does not reuse an inode for minutes after it was deleted, and searches
-/// past all such inodes nearby whenever a file is created: one engine or round would pay for the
-/// files that another removed. A directory's files lie in its block group, and directories whose
-/// parent has the attribute `T` are spread over the groups by a hash of their names. The attribute
-/// is set on a directory of our own, `staging`, never on the user's.
+/// ext4 without a journal does not reuse an inode for minutes after it was deleted, and skips all
+/// such inodes nearby whenever a file is created: one engine or round would pay for the files that
+/// another removed. A directory's files are in its block group, and directories whose parent has
+/// the attribute `T` are spread over the groups by a hash of their names. The attribute is set on
+/// our own directory `staging`, never on a user's.
 pub(super) fn make(db: &Path, staging: &Path) {
-    // A link or a mount at the place, or the file system, may refuse: then the plain way is left.
+    // This can fail if the path is a link or a mount, or if the file system does not support it.
+    // The directory is then created normally.
     if !is_started_in(db) {
         clear(staging);
         let parent = db.parent().map_or(Ok(()), fs::create_dir_all);
@@ -26,8 +27,8 @@ pub(super) fn make(db: &Path, staging: &Path) {
     }
 }
 
-/// Removes a staging directory, and what a run that was killed left in it. Nothing but empty
-/// directories can be removed so.
+/// Removes a staging directory and whatever a killed run left in it. Only empty directories can be
+/// removed this way.
 fn clear(staging: &Path) {
     for left in fs::read_dir(staging).into_iter().flatten().flatten() {
         let _kept = fs::remove_dir(left.path());
@@ -35,7 +36,7 @@ fn clear(staging: &Path) {
     let _kept = fs::remove_dir(staging);
 }
 
-/// Makes a directory in `staging`, under a name that was not used before, and moves it to `db`.
+/// Creates a directory in `staging` under an unused name and moves it to `db`.
 fn move_from(staging: &Path, db: &Path) -> io::Result<()> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let opened = fs::File::open(staging)?;
@@ -50,7 +51,7 @@ fn move_from(staging: &Path, db: &Path) -> io::Result<()> {
     fs::rename(made, db)
 }
 
-/// Whether the program runs in this directory, which then must stay the one it is.
+/// Returns whether this is the working directory, which must not be replaced.
 fn is_started_in(db: &Path) -> bool {
     let id = |path: &Path| {
         fs::metadata(path)
@@ -60,10 +61,10 @@ fn is_started_in(db: &Path) -> bool {
     id(Path::new(".")).is_some_and(|here| id(db) == Some(here))
 }
 
-/// Lets the file system write what others have left to be written, the engine of the turn before
-/// most of all: the kernel would do it during the first rows, on a processor that an engine with
-/// work for both of two would miss, and one that writes from a single thread would not.
+/// Lets the file system write out dirty data that earlier processes left, mainly the previous
+/// engine. Otherwise the kernel would write it during the first rows. With two processors, that
+/// would slow down an engine that uses both but not one that writes from a single thread.
 pub(super) fn settle(db: &Path) {
-    // If that is not supported, rows are measured without it.
+    // If `syncfs` is not supported, rows are measured without it.
     let _asked = fs::File::open(db).map(rustix::fs::syncfs);
 }

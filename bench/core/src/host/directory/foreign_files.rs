@@ -1,4 +1,4 @@
-//! Files that a user has put into a directory of ours.
+//! Files that a user has added to one of our directories.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -9,19 +9,19 @@ use std::path::Path;
 use super::marker::{Directory, entries_in, note};
 use super::owner::Owner;
 
-/// The last files of a process may be this much younger than its last sign of life, which it gives
-/// every second if the system lets it. A file system may also update times this long after a run.
+/// Maximum time by which the last files of a process may be newer than its last sign of life, which
+/// it gives every second. A file system may also update times this long after a run.
 const GRACE_NS: i128 = 3_000_000_000;
 
-/// Names listed before the rest is only counted.
+/// Maximum number of names listed; the rest are only counted.
 const NAMES_SHOWN: usize = 5;
 
-/// What a directory of ours holds that no run has left there, in order.
+/// Returns the sorted names of the entries in one of our directories that no run has left there.
 ///
-/// After a run that listed its files: those with another inode number, and those changed later,
-/// because a user may have written into one of ours. After a run without a list: whatever was
-/// added, moved in or changed later. The time compared is that of the last status change, which
-/// nobody can set back and which moving a file sets.
+/// After a run that listed its files, these are the entries with another inode number and those
+/// changed later, because a user may have written to one of ours. After a run without a list, they
+/// are all entries that were added, moved in or changed later. The time compared is the time of the
+/// last status change: users cannot set it back, and moving a file updates it.
 pub(super) fn entries(db: &Path, directory: &Directory) -> io::Result<Vec<String>> {
     let reported_nothing = directory.held.is_none();
     let mut found = Vec::new();
@@ -43,12 +43,12 @@ pub(super) fn entries(db: &Path, directory: &Directory) -> io::Result<Vec<String
     Ok(found)
 }
 
-/// When anything about a file was changed, in nanoseconds.
+/// Returns the time of a file's last status change in nanoseconds.
 fn changed(about: &Metadata) -> i128 {
     i128::from(about.ctime()) * 1_000_000_000 + i128::from(about.ctime_nsec())
 }
 
-/// Names in a sentence; `None` for none.
+/// Returns the names joined for a message; `None` if there are none.
 pub(super) fn list(names: &[String]) -> Option<String> {
     let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
     match names.len().saturating_sub(NAMES_SHOWN) {

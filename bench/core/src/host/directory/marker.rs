@@ -1,4 +1,4 @@
-//! The note next to a directory: which directory it describes, its files, the process that works in
+//! The note next to a directory: the directory it describes, its files, and the process that uses
 //! it.
 
 use std::collections::BTreeMap;
@@ -13,27 +13,29 @@ use serde::{Deserialize, Serialize};
 use super::owner::Owner;
 use crate::fault::Fault;
 
-/// The line that begins every note.
+/// The first line of every note.
 const MAGIC: &str = "directory made by db_bench; it may be removed together with this file\n";
 
-/// Which directory a note is about: a path can be given to another one.
+/// The directory that a note describes; another directory can later take the same path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Directory {
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// When it was made, if the file system knows: inode numbers are reused.
+    /// The creation time, if the file system reports it: inode numbers are reused.
     pub(super) born_ns: Option<u64>,
-    /// What it held when the last run ended, including folders, with the inode numbers: another
-    /// file may take a name. Unknown while a run goes on, or if no process was left to look.
+    /// The entries present when the last run ended, including folders, with their inode numbers,
+    /// because another file may take the same name. `None` during a run, or if no process was left
+    /// to list them.
     #[serde(default)]
     pub(super) held: Option<BTreeMap<String, u64>>,
-    /// The process that works in it, or that did and has not listed its files.
+    /// The process that uses it, or that used it and has not listed its files.
     #[serde(default)]
     pub(super) worker: Option<Owner>,
-    /// Foreign files that were found when a later run continued with the contents.
+    /// User files that were found when a later run continued with the contents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) foreign: Vec<String>,
-    /// It was not there before; one that was stays the one it is, with its owner and attributes.
+    /// Whether the directory was created by this program. A directory that existed before is kept,
+    /// with its owner and attributes.
     #[serde(default)]
     pub(super) created: bool,
 }
@@ -54,7 +56,7 @@ impl Directory {
         })
     }
 
-    /// The same, in the hands of this process: what it holds changes from now on.
+    /// Marks the directory as used by this process: its contents change from now on.
     pub(super) fn taken(self) -> Self {
         Self {
             held: None,
@@ -63,7 +65,7 @@ impl Directory {
         }
     }
 
-    /// The same, left: what it holds is known.
+    /// Marks the directory as no longer in use and records its contents.
     pub(super) fn left(self, db: &Path) -> io::Result<Self> {
         let held = entries_in(db)?;
         let number = |(path, about): (String, Metadata)| (path, about.ino());
@@ -81,7 +83,7 @@ impl Directory {
     }
 }
 
-/// Everything in a directory and in the folders in it.
+/// Returns all entries in a directory and in its subdirectories.
 pub(super) fn entries_in(db: &Path) -> io::Result<Vec<(String, Metadata)>> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -98,7 +100,7 @@ pub(super) fn entries_in(db: &Path) -> io::Result<Vec<(String, Metadata)>> {
     Ok(found)
 }
 
-/// The names in a directory, in order.
+/// Returns the sorted names in a directory.
 pub(super) fn names_in(db: &Path) -> io::Result<Vec<String>> {
     let names =
         fs::read_dir(db)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
@@ -107,7 +109,7 @@ pub(super) fn names_in(db: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The note next to a directory, however its path is written.
+/// Returns the path of the note next to a directory, however the directory's path is written.
 pub(super) fn note(db: &Path) -> PathBuf {
     let mut plain: PathBuf = db.components().collect();
     if plain.file_name().is_none() {
@@ -118,21 +120,22 @@ pub(super) fn note(db: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Where the note is written before it takes its place.
+/// Returns the temporary path of the note, before it is renamed into place.
 pub(super) fn new_note(db: &Path) -> PathBuf {
     let mut name = note(db).into_os_string();
     name.push(".new");
     PathBuf::from(name)
 }
 
-/// Writes the note as a whole: a process that is killed meanwhile leaves the one before.
+/// Writes the note atomically: if the process is killed during the write, the previous note
+/// remains.
 pub(super) fn write(db: &Path, directory: &Directory, rest: &[u8]) -> io::Result<()> {
     let bytes = [MAGIC.as_bytes(), &directory.line()?, rest].concat();
     fs::write(new_note(db), bytes)?;
     fs::rename(new_note(db), note(db))
 }
 
-/// The directory that a note describes, and the rest of the note.
+/// Parses a note into the directory that it describes and the rest of the note.
 pub(super) fn read(bytes: &[u8]) -> Option<(Directory, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let end = rest.iter().position(|&byte| byte == b'\n')?;
@@ -140,7 +143,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Directory, &[u8])> {
     Some((directory, &rest[end + 1..]))
 }
 
-/// The directory as the note describes it, if it is the one that this program made.
+/// Returns the directory as the note describes it, if this program created it.
 pub(super) fn made(db: &Path) -> Option<Directory> {
     let bytes = fs::read(note(db)).ok()?;
     let (directory, _) = read(&bytes)?;
@@ -154,7 +157,7 @@ pub(super) fn made(db: &Path) -> Option<Directory> {
     (same == directory).then_some(directory)
 }
 
-/// Refuses a file in the note's place that is not a note: it is the user's.
+/// Returns an error if a file at the note's path is not a note: it belongs to the user.
 pub(super) fn check_notes(db: &Path) -> Result<(), Fault> {
     for (path, whole) in [(note(db), true), (new_note(db), false)] {
         let Ok(bytes) = fs::read(&path) else { continue };

@@ -1,5 +1,5 @@
-//! The process that works in a directory, as recorded in the note next to it: which process it is,
-//! and that it was alive a second ago.
+//! The process that uses a directory, as recorded in the note next to it: its identity, and that it
+//! was alive a second ago.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,20 +13,21 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 use crate::measure::ticker::Ticker;
 
-/// How often the note is refreshed.
+/// Interval at which the note is refreshed.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How long a process that was killed may take to be gone: the kernel first ends a call under way.
+/// Maximum time a killed process may take to disappear: the kernel first finishes the system call
+/// in progress.
 const DYING: Duration = Duration::from_secs(10);
 
-/// Between two looks at a process that is waited for.
+/// Interval between two checks while waiting for a process.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A process; numbers are given again, but not at the same moment.
+/// A process, identified by its process ID and start time, because IDs are reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Owner {
     process: u32,
-    /// When it was started, in the kernel's units.
+    /// The start time in the kernel's units.
     since: Option<u64>,
 }
 
@@ -43,7 +44,7 @@ impl Owner {
         }
     }
 
-    /// Whether it has this number.
+    /// Returns whether the process has this ID.
     pub(super) const fn is(&self, process: u32) -> bool {
         self.process == process
     }
@@ -53,11 +54,11 @@ impl Owner {
     }
 }
 
-/// When a process was started; `None` for one that is not there or has ended.
+/// Returns the start time of a process; `None` if it does not exist or has ended.
 fn started(process: u32) -> Option<u64> {
     const STARTED: usize = 19;
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The process name precedes it in brackets and may hold anything.
+    // The process name precedes it in parentheses and may contain any character.
     let (_, fields) = text.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?;
@@ -68,7 +69,7 @@ fn started(process: u32) -> Option<u64> {
         .and_then(|text| text.parse().ok())
 }
 
-/// Waits until no other process works in a directory.
+/// Waits until no other process uses a directory.
 pub(super) fn wait_for_end(db: &Path, worker: Option<&Owner>) -> Result<(), Fault> {
     wait(db, worker, DYING)
 }
@@ -81,7 +82,7 @@ fn wait(db: &Path, worker: Option<&Owner>, limit: Duration) -> Result<(), Fault>
     while worker.lives() {
         if begun.elapsed() >= limit {
             return Err(Fault::new(format!(
-                "another db_bench works in {} (process {}): wait for its end or name another directory with --db",
+                "another db_bench works in {} (process {}): wait until it ends or name another directory with --db",
                 db.display(),
                 worker.process
             )));
@@ -91,25 +92,25 @@ fn wait(db: &Path, worker: Option<&Owner>, limit: Duration) -> Result<(), Fault>
     Ok(())
 }
 
-/// Notes that are refreshed every second.
+/// The notes that are refreshed every second.
 static NOTES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Refreshes a note every second from now on.
+/// Starts refreshing a note every second.
 pub(super) fn begin(note: &Path) {
     static TICKER: OnceLock<Option<Ticker>> = OnceLock::new();
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     notes.insert(note.to_owned());
-    // Without the thread, the files of a killed run look like the user's, which is safe.
+    // Without the thread, the files of a killed run count as the user's, which is safe.
     TICKER.get_or_init(|| Ticker::start("alive", BEAT, notify).ok());
 }
 
-/// No longer.
+/// Stops refreshing a note.
 pub(super) fn end(note: &Path) {
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     notes.remove(note);
 }
 
-/// By the clock of the file system, as the files of the database have it.
+/// Refreshes the notes by the file system's clock, which also dates the database files.
 fn notify() {
     let at = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
     let times = Timestamps {
@@ -118,7 +119,7 @@ fn notify() {
     };
     let notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     for note in notes.iter() {
-        // A note that was removed needs no refreshing.
+        // A removed note does not need to be refreshed.
         let _gone = utimensat(CWD, note, &times, AtFlags::empty());
     }
 }
@@ -137,7 +138,7 @@ mod tests {
             .expect("started");
         let worker = Owner::of(child.id());
         let reported = wait(db, Some(&worker), limit)
-            .expect_err("it lives")
+            .expect_err("it is alive")
             .to_string();
         let number = format!("(process {})", child.id());
         assert!(
@@ -145,11 +146,11 @@ mod tests {
             "{reported}"
         );
         child.kill().expect("killed");
-        // Not waited for yet: it is still in the process table.
+        // The child has not been waited for yet, so it is still in the process table.
         wait(db, Some(&worker), Duration::from_secs(9)).expect("it has ended");
         child.wait().expect("ended");
-        wait(db, Some(&worker), limit).expect("it is gone");
-        // The same number, given again.
+        wait(db, Some(&worker), limit).expect("it has exited");
+        // The same ID, reused.
         let again = Owner {
             since: Some(1),
             ..Owner::here()

@@ -1,4 +1,4 @@
-//! What is emptied and removed, and what is never touched.
+//! Checks which directories are emptied and removed, and which are never touched.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
@@ -23,7 +23,8 @@ fn somebodys_files_are_never_removed() {
     );
 }
 
-/// A run that was killed while it waited for a slow disk left a directory without a note.
+/// Regression: a run that was killed while it waited for a slow disk left a directory without a
+/// note.
 #[test]
 fn a_directory_is_reported_before_the_disk_is_waited_for() {
     let home = tempfile::tempdir().expect("a directory");
@@ -51,7 +52,7 @@ fn a_directory_is_made_apart_and_nothing_else_is_left() {
     fs::create_dir_all(staging(&db).join("77-0")).expect("created");
     make_fresh(&db).expect("ours");
     assert!(!staging(&db).exists());
-    // These files may not be removed by anyone.
+    // These files must not be removed.
     fs::create_dir(staging(&db)).expect("created");
     fs::write(staging(&db).join("letter"), "keep").expect("written");
     make_fresh(&db).expect("ours");
@@ -101,7 +102,7 @@ fn our_own_directory_is_emptied_again() {
     assert_eq!(left.count(), 0);
 }
 
-/// The note of a directory that was removed was a licence to empty whatever took its place.
+/// Regression: the note of a removed directory allowed emptying whatever took its place.
 #[test]
 fn a_note_is_about_one_directory() {
     let home = tempfile::tempdir().expect("a directory");
@@ -112,7 +113,7 @@ fn a_note_is_about_one_directory() {
     fs::create_dir(&db).expect("created");
     fs::write(db.join("thesis.txt"), "precious").expect("written");
     let fault = make_fresh(&db).expect_err("another directory").to_string();
-    assert!(fault.contains("did not make"), "{fault}");
+    assert!(fault.contains("did not create"), "{fault}");
     remove(&db).expect("nothing done");
     assert!(db.join("thesis.txt").exists());
 }
@@ -149,14 +150,14 @@ fn what_took_the_place_of_ours_or_went_into_a_folder_of_ours_is_kept() {
     leave(&db, std::process::id()).expect("listed");
     enter(&db).expect("ours");
     leave(&db, std::process::id()).expect("listed");
-    // Moved over ours, and put below.
+    // One file replaces ours, and one is added in a folder.
     fs::rename(own, db.join("test.db")).expect("moved");
     fs::write(db.join("folder/letter.txt"), "mine").expect("written");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
     let wanted = "holds folder/letter.txt, test.db, put there or changed";
     assert!(fault.contains(wanted), "{fault}");
     remove(&db).expect("nothing done");
-    // After another run over it, they still count as the user's.
+    // After another run uses it, they still count as the user's.
     enter(&db).expect("ours");
     leave(&db, std::process::id()).expect("listed");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
@@ -199,7 +200,7 @@ fn a_path_may_end_in_a_slash_and_lead_over_a_link() {
     for _ in 0..2 {
         make_fresh(&link).expect("ours");
         fs::write(link.join("000001.log"), "x").expect("written");
-        assert!(real.join("000001.log").exists(), "the link leads there");
+        assert!(real.join("000001.log").exists(), "the link points there");
     }
 }
 
@@ -210,7 +211,7 @@ fn pause(time: Duration) {
     }
 }
 
-/// Writes the note of a run whose process is gone and has not listed its files.
+/// Writes the note of a run whose process has exited without listing its files.
 fn abandon(db: &Path) {
     let mut child = std::process::Command::new("true").spawn().expect("started");
     let bytes = fs::read(note(db)).expect("there");
@@ -238,7 +239,7 @@ fn what_was_put_in_after_a_run_had_been_killed_is_kept_and_its_own_leftovers_are
     abandon(&db);
     // The time of a change cannot be set back, so the others come later.
     pause(Duration::from_secs(4));
-    // Moved in, with its old times; and one below.
+    // One file is moved in with its old times, and one is added in a folder.
     fs::rename(&kept, db.join("thesis.txt")).expect("moved");
     fs::write(db.join("folder/letter.txt"), "mine").expect("written");
     for _ in 0..2 {
@@ -263,7 +264,8 @@ fn what_a_lost_process_left_is_listed_by_the_one_that_waited_for_it() {
     let db = home.path().join("db");
     make_fresh(&db).expect("created");
     fs::write(db.join("000001.log"), "x").expect("written");
-    // Not while it works there, and not for a process that never did.
+    // Nothing is listed while the process still uses the directory, or for a process that never
+    // used it.
     leave(&db, 1).expect("nothing done");
     assert_eq!(made(&db).expect("ours").held, None);
     leave(&db, std::process::id()).expect("listed");

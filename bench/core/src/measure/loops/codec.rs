@@ -1,4 +1,4 @@
-//! Compression without a store: one block, encoded or decoded until 1 GiB is done.
+//! Compression without a store: one block is encoded or decoded until 1 GiB is done.
 //!
 //! The codecs are the ones of well-known crates, not the engines' own.
 
@@ -7,16 +7,16 @@ use crate::workload::definition::Values;
 use crate::workload::plan::Plan;
 use crate::workload::pool::Pool;
 
-/// Bytes of a block when `--block_size` is not given.
+/// Block size in bytes if `--block_size` is not given.
 const BLOCK_BYTES: usize = 4096;
 
-/// What is encoded or decoded in all.
+/// Total number of bytes that are encoded or decoded.
 const TOTAL_BYTES: u64 = 1 << 30;
 
 /// LevelDB's level.
 const ZSTD_LEVEL: i32 = 1;
 
-/// One codec with buffers it uses again.
+/// One codec with reusable buffers.
 enum Codec {
     Snappy(Box<snap::raw::Encoder>, snap::raw::Decoder),
     Lz4,
@@ -43,7 +43,7 @@ impl Codec {
         }
     }
 
-    /// Bytes an encoded block takes at most.
+    /// Returns the maximum size of an encoded block in bytes.
     fn bound(&self, bytes: usize) -> usize {
         match self {
             Self::Snappy(..) => snap::raw::max_compress_len(bytes),
@@ -69,7 +69,7 @@ impl Codec {
     }
 }
 
-/// A block of the pool's bytes.
+/// Returns a block of the pool's bytes.
 fn block(plan: &Plan, pool: &Pool) -> Vec<u8> {
     let wanted = plan
         .block_size
@@ -87,7 +87,7 @@ fn block(plan: &Plan, pool: &Pool) -> Vec<u8> {
     block
 }
 
-/// Operations of a row of this plan.
+/// Returns the number of operations of a row of this plan.
 pub(super) fn ops(plan: &Plan) -> u64 {
     TOTAL_BYTES.div_ceil(plan.block_size.unwrap_or(BLOCK_BYTES as u64))
 }
@@ -110,7 +110,7 @@ pub(super) fn run(
         return failed();
     };
     if codec.decode(&packed[..length], &mut back) != Some(input.len()) || back != input {
-        meter.wrong(|| format!("{name} does not give back what it was given"));
+        meter.wrong(|| format!("{name} does not decode to its input"));
         return failed();
     }
     let mut produced = 0;

@@ -1,23 +1,24 @@
-//! Keys drawn ahead, where other threads write.
+//! Keys drawn ahead, for rows in which other threads write.
 //!
-//! A single thread checks against the model in lots. With other threads, the model's word has to be
-//! read around each operation, and a million words are in no near cache: the miss would say nothing
-//! about an engine. So keys are drawn some operations ahead, and their words are loaded early, so
-//! that these misses overlap. What is judged is still what is loaded around the operation.
+//! A single thread checks against the model in batches. With other threads, the model's word has to
+//! be read around each operation, and a million words do not fit in a near cache: each operation
+//! would pay for a miss that is not the engine's. Keys are therefore drawn some operations ahead
+//! and their words are prefetched, so that these misses overlap. The check still uses the words
+//! loaded around the operation.
 
-/// As many waits as a processor has under way, with room for the engine's own.
+/// The number of outstanding misses of a processor, with room for the engine's own.
 const DRAWN_AT_ONCE: usize = 16;
 
-/// What was drawn and not yet given.
+/// Indexes that were drawn but not yet returned.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     drawn: [u64; DRAWN_AT_ONCE],
-    /// Of the last of them, so many.
+    /// Number of indexes left, at the end of the array.
     left: usize,
 }
 
 impl Ahead {
-    /// The next index that `draw` returned. `touch` was called for it several draws ago.
+    /// Returns the next index that `draw` returned. `touch` was called for it several draws ago.
     #[inline]
     pub(super) fn next(&mut self, draw: impl FnMut() -> u64, touch: impl Fn(u64)) -> u64 {
         if self.left == 0 {

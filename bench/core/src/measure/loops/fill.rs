@@ -49,7 +49,7 @@ impl<S: Session> Worker<'_, S> {
                 if task.contended {
                     begun.push((index, task.model.begin(position(index)), word));
                 } else {
-                    // Early, but the model is not read before the row has ended.
+                    // This is early, but the model is not read before the row has ended.
                     self.note(Noted::Write(position(index), word));
                 }
                 self.meter.user_bytes += (self.key.len() + value.len()) as u64;
@@ -64,7 +64,7 @@ impl<S: Session> Worker<'_, S> {
         Ok(())
     }
 
-    /// Deletes the row's keys, there or not.
+    /// Deletes the row's keys, whether present or not.
     pub(super) fn delete(&mut self) -> Result<String, Fault> {
         while self.meter.wants() {
             let index = self.draw();
@@ -75,7 +75,7 @@ impl<S: Session> Worker<'_, S> {
         Ok(String::new())
     }
 
-    /// LevelDB's note on a reduced count.
+    /// Returns LevelDB's note on a reduced count.
     fn count_message(&self) -> String {
         let ops = Task::ops(self.task.plan, self.task.workload);
         if ops == self.task.plan.num {

@@ -1,4 +1,4 @@
-//! Point reads. Every byte of every value is folded and the fold compared with the model's.
+//! Point reads. Every value is folded completely, and the fold is compared with the model's.
 
 use super::{Worker, position};
 use crate::engine::Session;
@@ -9,7 +9,7 @@ use crate::workload::key::KeyBuffer;
 use crate::workload::model::Word;
 use crate::workload::plan::Format;
 
-/// Keys of one multi-get when `--batch_size` is not given.
+/// Number of keys per multi-get if `--batch_size` is not given.
 const MULTI_DEFAULT: u64 = 100;
 
 impl<S: Session> Worker<'_, S> {
@@ -35,8 +35,9 @@ impl<S: Session> Worker<'_, S> {
         )
     }
 
-    /// LevelDB's text, whose second number is N and not the number of reads, or RocksDB's. Where a
-    /// duration takes the place of the count, which LevelDB's program has not, N says nothing.
+    /// Returns LevelDB's text, whose second number is N rather than the number of reads, or
+    /// RocksDB's. With a duration instead of a count, which LevelDB's program does not support, N
+    /// is meaningless.
     pub(super) fn found_message(&self) -> String {
         let found = self.meter.found;
         match self.task.plan.format {
@@ -47,7 +48,7 @@ impl<S: Session> Worker<'_, S> {
                 format!("({found} of {of} found)")
             }
             Format::RocksDb => {
-                // Its program ends some of these texts with a line feed of their own.
+                // RocksDB's program ends some of these texts with an extra line feed.
                 let end = if self.task.workload.action == Action::MultiGet {
                     ""
                 } else {
@@ -67,14 +68,14 @@ impl<S: Session> Worker<'_, S> {
             let answer = self.session.get(self.key.missing(), fold)?;
             if let Some(answer) = answer {
                 found += 1;
-                // What a data file says may hold such a key after all.
+                // A data file may contain such a key after all.
                 let layout = task.model.layout();
                 let is_there =
                     layout.limit().is_some() && layout.index_of(self.key.bytes()).is_some();
                 if task.judged && !is_there {
                     self.meter.wrong(|| {
                         format!(
-                            "{} (made into one that is not there)",
+                            "{} (turned into a missing key)",
                             task.model.describe(index, Word::ABSENT, answer)
                         )
                     });
@@ -107,8 +108,8 @@ impl<S: Session> Worker<'_, S> {
             for (buffer, slot) in buffers.iter_mut().zip(&mut asked).take(count) {
                 let index = self.draw();
                 buffer.set(index);
-                // With a single thread, the word is loaded when it is judged: there the misses
-                // overlap.
+                // With a single thread, the word is loaded when the answer is checked, where the
+                // misses overlap.
                 let before = task.contended.then(|| task.model.load(position(index)));
                 *slot = (index, before);
             }

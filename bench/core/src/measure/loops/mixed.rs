@@ -1,7 +1,7 @@
 //! Rows that read and write: updates, merges, mixes, and the concurrent writer.
 //!
 //! Merging means "keep the greater value in byte order". For an engine without merge, the harness
-//! reads, compares and writes, and the line and the record say so.
+//! reads, compares and writes, and the line and the record state this.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use crate::workload::pool::ValueStream;
 
 const BY_HAND: &str = " (read-modify-write)";
 
-/// Whether each merge of a row is a read and a put, as the engine cannot merge.
+/// Returns whether each merge of a row is a read and a put because the engine cannot merge.
 pub(crate) const fn by_hand(workload: &Workload, able: Capabilities) -> bool {
     let merges = matches!(
         workload.action,
@@ -44,7 +44,7 @@ impl<'t, S: Session> Worker<'t, S> {
         Ok(format!("( updates:{done} found:{found})"))
     }
 
-    /// So many reads, then so many writes of every hundred.
+    /// Runs reads, then writes, in the requested proportion of every hundred.
     pub(super) fn read_write(&mut self) -> Result<String, Fault> {
         let mut values = self.values();
         let share = u64::from(self.task.plan.readwritepercent);
@@ -81,7 +81,7 @@ impl<'t, S: Session> Worker<'t, S> {
         Ok(format!("( updates:{done}){}", self.by_hand()))
     }
 
-    /// Merges by chance, so many of every hundred, reads else.
+    /// Merges at random in the requested percentage, otherwise reads.
     pub(super) fn read_merge(&mut self) -> Result<String, Fault> {
         let mut values = self.values();
         let share = self.task.plan.mergereadpercent;
@@ -134,7 +134,7 @@ impl<'t, S: Session> Worker<'t, S> {
         ValueStream::new(self.task.values)
     }
 
-    /// What was written and what was read are the bytes of the line.
+    /// Sets the bytes of the result line to the bytes written and read.
     pub(super) fn count_bytes(&mut self) {
         self.meter.bytes = self.meter.user_bytes + std::mem::take(&mut self.meter.read_bytes);
     }
@@ -167,8 +167,7 @@ impl<'t, S: Session> Worker<'t, S> {
         let task = self.task;
         let at = position(index);
         let (ordinal, operand) = values.draw();
-        // Marked before anything is read: what the key becomes follows from what it is from here
-        // on.
+        // Marked before anything is read: the new value depends on the value from here on.
         let before = if task.contended {
             task.model.begin(at)
         } else {

@@ -1,5 +1,5 @@
-//! One pass with a cursor. Every key and value is folded, bound to each other and summed; the sum,
-//! the count and the order are judged when the clock has stopped.
+//! One pass with a cursor. Each key and value are folded, bound to each other and summed; the sum,
+//! the count and the order are checked after the clock has stopped.
 
 use super::Worker;
 use crate::engine::{Cursor, Session};
@@ -7,7 +7,8 @@ use crate::fault::Fault;
 use crate::measure::byte_sum::{ScanSum, bind, fold, fold_key};
 use crate::workload::key::DIGITS;
 
-/// The last bytes of a key as a number that sorts as the key does; 0 for a key too short.
+/// Returns the last bytes of a key as a number that sorts as the key does; 0 if the key is too
+/// short.
 #[inline]
 fn rank(key: &[u8]) -> u128 {
     key.last_chunk::<DIGITS>()
@@ -16,12 +17,12 @@ fn rank(key: &[u8]) -> u128 {
 
 /// Checks that entries come in order.
 trait Sequence {
-    /// Whether `key` may follow the key before.
+    /// Returns whether `key` may follow the previous key.
     fn follows(&mut self, key: &[u8], backward: bool) -> bool;
 }
 
-/// Keys whose last bytes alone sort them. No key has rank 0: neither digits nor what fills up
-/// RocksDB's keys are zero bytes.
+/// Keys whose last bytes alone sort them. No key has rank 0: neither digits nor the padding of
+/// RocksDB's keys are NUL bytes.
 struct ByRank(u128);
 
 impl Sequence for ByRank {
@@ -54,7 +55,7 @@ impl Sequence for ByBytes {
 }
 
 impl<S: Session> Worker<'_, S> {
-    /// Reads from one end towards the other, at most the row's count.
+    /// Reads from one end towards the other, at most as many entries as the row's count.
     pub(super) fn scan(&mut self, backward: bool) -> Result<ScanSum, Fault> {
         match (self.task.pool.layout().has_rank(), backward) {
             (true, false) => self.scan_in::<false>(ByRank(0)),
@@ -64,8 +65,8 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Not inlined, and separate for each direction: inlined into its callers, the loop ran out of
-    /// registers and a step over an empty engine was a third slower.
+    /// Not inlined, and separate for each direction: when inlined into its callers, the loop ran
+    /// out of registers and a step over an empty engine was a third slower.
     #[inline(never)]
     fn scan_in<const BACKWARD: bool>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Seeks: the key found is judged, and its value is not read (as in LevelDB's program) unless
+//! Seeks: the key found is checked, and its value is not read (as in LevelDB's program) unless
 //! `--seek_nexts` asks for the entries after it.
 
 use super::short_scan::{Walk, walk};
@@ -8,11 +8,11 @@ use crate::fault::Fault;
 use crate::workload::key;
 use crate::workload::model::Model;
 
-/// How far the model is searched for the key a seek should have found.
+/// Number of model entries that are searched for the key that a seek should have found.
 const LOOK_AHEAD: usize = 64;
 
 impl<S: Session> Worker<'_, S> {
-    /// A new cursor for every seek.
+    /// Seeks with a new cursor each time.
     pub(super) fn seek(&mut self) -> Result<String, Fault> {
         let task = self.task;
         let mut found = 0;
@@ -23,9 +23,9 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            // The key itself is recorded, as an answer is: loading the model's word at once would
-            // cost a fifth of a seek. An engine without answers is recorded, too, which shows the
-            // cost of the harness.
+            // The key itself is recorded, like an answer: loading the model's word immediately
+            // would cost a fifth of a seek. An engine without answers is recorded too, which shows
+            // the cost of the harness.
             let noted = !task.contended && (hit || !task.judged);
             if !noted && !is_right(task.model, index, landed, hit, task.contended) && task.judged {
                 let text = describe(task.model, index, landed);
@@ -51,18 +51,18 @@ impl<S: Session> Worker<'_, S> {
         Ok(self.found_message())
     }
 
-    /// Judges a seek that found the key of this index.
+    /// Checks a seek that found the key of this index.
     #[inline]
     pub(super) fn judge_hit(&mut self, index: u64) {
         let task = self.task;
         if !task.model.load(position(index)).is_present() && task.judged {
             let key = task.model.layout().show(index);
             self.meter
-                .wrong(|| format!("seek to {key} landed on it, and it is not there"));
+                .wrong(|| format!("seek to {key} landed on it, but the key is absent"));
         }
     }
 
-    /// One cursor for all, stepping by up to 99 keys.
+    /// Seeks with one cursor in steps of up to 99 keys.
     pub(super) fn seek_ordered(&mut self) -> Result<String, Fault> {
         let task = self.task;
         let mut cursor = self.session.cursor()?;
@@ -89,12 +89,12 @@ impl<S: Session> Worker<'_, S> {
     }
 }
 
-/// Whether `landed` is the first key at or after `index`.
+/// Returns whether `landed` is the first key at or after `index`.
 #[inline]
 fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contended: bool) -> bool {
     if contended {
-        // With a concurrent writer, a key may appear between the seek and the look at the model,
-        // but none before the one sought.
+        // With a concurrent writer, a key may appear between the seek and the model lookup, but
+        // none before the one sought.
         return hit || landed.is_none_or(|key| is_after(model, index, key));
     }
     let word = model.load(position(index));
@@ -104,12 +104,12 @@ fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contend
     !word.is_present() && is_next(model, position(index), landed)
 }
 
-/// Whether `key` is in the model and comes after the key of `index`.
+/// Returns whether `key` is in the model and comes after the key of `index`.
 fn is_after(model: &Model, index: u64, key: &[u8]) -> bool {
     model.layout().index_of(key).is_some_and(|at| at > index)
 }
 
-/// Whether a seek to an absent key landed on the next one that is present.
+/// Returns whether a seek to an absent key landed on the next present key.
 #[cold]
 fn is_next(model: &Model, index: usize, landed: Option<&[u8]>) -> bool {
     let end = model.keys().min(index + LOOK_AHEAD);
@@ -117,7 +117,8 @@ fn is_next(model: &Model, index: usize, landed: Option<&[u8]>) -> bool {
     let landed = landed.map(|key| model.layout().index_of(key));
     match (next, landed) {
         (Some(next), Some(Some(landed))) => landed == next as u64,
-        // Nothing near: any later key will do, and none only if the search saw the end.
+        // No present key is near: any later key is accepted, and no key only if the search reached
+        // the end.
         (None, Some(Some(landed))) => landed >= end as u64,
         (None, None) => {
             end == model.keys() || (end..model.keys()).all(|later| !model.load(later).is_present())

@@ -1,4 +1,4 @@
-//! A short scan forward from a cursor's position, every entry judged as it comes.
+//! A short forward scan from a cursor's position; every entry is checked as it is returned.
 
 use std::hint::black_box;
 
@@ -10,20 +10,20 @@ use crate::measure::meter::Meter;
 use crate::workload::key;
 use crate::workload::model::Word;
 
-/// Where a walk begins and how far it goes.
+/// The start and the length of a short scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
     /// The key that was sought.
     pub(super) from: u64,
-    /// Entries at most.
+    /// Maximum number of entries.
     pub(super) entries: u64,
 }
 
-/// Reads the entries of a short scan. Returns how many there were.
+/// Reads the entries of a short scan. Returns their number.
 ///
 /// Without concurrent writers, the entries must be exactly the model's. With writers, each must be
-/// one that may be there, in ascending order. With `--verify=0` they are judged all the same and
-/// the verdict is dropped, because the cost of the harness must not depend on the store.
+/// one that may be present, in ascending order. With `--verify=0` they are still checked but the
+/// result is dropped, because the cost of the harness must not depend on the store.
 pub(super) fn walk(
     task: &Task<'_>,
     cursor: &mut impl Cursor,
@@ -42,7 +42,8 @@ pub(super) fn walk(
             let text = key::show(cursor.key());
             meter.wrong(|| format!("key {text} was never written"));
         }
-        // An engine that stores nothing returns one key for all: it stands for the expected one.
+        // An engine that stores nothing always returns the same key: it stands for the expected
+        // one.
         let index = if task.capabilities.stores {
             index
         } else {
@@ -71,12 +72,12 @@ pub(super) fn walk(
     Ok(done)
 }
 
-/// The first key from `from` below `to` that the model says is there.
+/// Returns the first key in `from .. to` that is present in the model.
 fn present(task: &Task<'_>, from: u64, to: u64) -> Option<u64> {
     (from..to).find(|&index| task.model.load(position(index)).is_present())
 }
 
-/// What is wrong with an entry.
+/// The defect of an entry.
 enum Wrong {
     Order,
     LeftOut(u64),
@@ -95,7 +96,7 @@ impl Wrong {
     }
 }
 
-/// Judges the entry `index` where `next` is the first that may come.
+/// Checks the entry `index`, where `next` is the first that may follow.
 fn judge(task: &Task<'_>, next: u64, index: u64, answer: u64) -> Option<Wrong> {
     let model = task.model;
     if index < next {
@@ -108,7 +109,8 @@ fn judge(task: &Task<'_>, next: u64, index: u64, answer: u64) -> Option<Wrong> {
     }
     let word = model.load(position(index));
     let is_right = if task.contended {
-        // The cursor may have been made before the last write: any value of the pool will do.
+        // The cursor may have been created before the last write: any value of the pool is
+        // accepted.
         model.was_written(answer)
     } else {
         model.allows(word, word, answer)

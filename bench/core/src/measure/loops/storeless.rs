@@ -13,7 +13,7 @@ const CRC_BLOCK: usize = 4096;
 const CRC_TOTAL: u64 = 500 << 20;
 const LOADS: u32 = 1000;
 
-/// Runs one thread of a row that needs no engine; `None` when the row does.
+/// Runs one thread of a row that needs no engine; returns `None` if the row needs one.
 pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<Report> {
     let ops = match workload.action {
         Action::Crc32c => CRC_TOTAL / CRC_BLOCK as u64,
@@ -58,7 +58,7 @@ fn loads(meter: &mut Meter) -> &'static str {
     meter.start();
     while meter.wants() {
         for _ in 0..LOADS {
-            // Acquire is what the row is named after.
+            // The row is named after the acquire ordering.
             black_box(black_box(&cell).load(Ordering::Acquire));
         }
         meter.op();

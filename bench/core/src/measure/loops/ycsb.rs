@@ -15,10 +15,10 @@ use crate::workload::definition::Mix;
 use crate::workload::plan::Distribution;
 use crate::workload::pool::ValueStream;
 
-/// Longest scan.
+/// Maximum length of a scan.
 const SCAN_MAX: u32 = 100;
 
-/// What was done.
+/// Counts of the operations performed.
 #[derive(Debug, Default)]
 struct Counts {
     reads: u64,
@@ -30,7 +30,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// The text of the line; what a mix does not do is left out.
+    /// Returns the text of the line; operations that are not in the mix are omitted.
     fn message(&self) -> String {
         let mut text = String::from("(");
         for (name, count) in [
@@ -51,7 +51,7 @@ impl Counts {
 }
 
 impl<S: Session> Worker<'_, S> {
-    /// Draws an operation, then its record, again and again.
+    /// Repeatedly draws an operation and its record.
     pub(super) fn ycsb(&mut self, mix: Mix) -> Result<String, Fault> {
         let mut values = self.values();
         let mut counts = Counts::default();
@@ -100,12 +100,12 @@ impl<S: Session> Worker<'_, S> {
         Ok(())
     }
 
-    /// One of the records there are.
+    /// Draws one of the existing records.
     fn record(&mut self) -> u64 {
         let task = self.task;
         let index = self.draw();
         if task.distribution() == Distribution::Latest {
-            // Relaxed: a record that is just being added may be missed or found, both are right.
+            // Relaxed: a record that is just being added may be missed or found; both are correct.
             let newest = task.next_record.load(Ordering::Relaxed);
             let added = newest.min(task.model.keys() as u64) - task.records;
             return index + added;
@@ -113,13 +113,13 @@ impl<S: Session> Worker<'_, S> {
         index
     }
 
-    /// A key after the last one, or the last one if there is no more room.
+    /// Returns the key after the last one, or the last one if there is no more space.
     fn new_record(&mut self) -> u64 {
         let next = self.task.next_record.fetch_add(1, Ordering::Relaxed);
         next.min(self.task.model.keys() as u64 - 1)
     }
 
-    /// A scan of 1 to 100 entries. Returns how many there were.
+    /// Scans 1 to 100 entries. Returns their number.
     fn ycsb_scan(&mut self) -> Result<u64, Fault> {
         let from = self.record();
         let entries = u64::from(1 + self.random.uniform(SCAN_MAX));

@@ -1,21 +1,21 @@
-//! How a meter runs.
+//! The mode of a meter.
 
 use std::time::Duration;
 
 use crate::workload::plan::Every;
 
-/// How a meter runs.
+/// The mode of a meter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeterMode {
-    /// Operations to do.
+    /// Number of operations to do.
     pub ops: u64,
-    /// When above zero it replaces the count.
+    /// Time limit that replaces the count if above zero.
     pub duration: Duration,
-    /// Time every operation.
+    /// Whether every operation is timed.
     pub histogram: bool,
-    /// Print progress.
+    /// Whether progress is printed.
     pub progress: bool,
-    /// When a line of it is due, in RocksDB's form.
+    /// The interval of progress lines in RocksDB's format.
     pub every: Option<Every>,
     /// The number of the thread, for those lines.
     pub thread: u32,

@@ -7,22 +7,22 @@ use super::mode::MeterMode;
 use crate::result::civil_date::Civil;
 use crate::workload::plan::Every;
 
-/// What is printed, and when it is due again.
+/// The progress output and when it is due next.
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// Otherwise what is due is counted and not printed.
+    /// Whether progress is printed; if not, it is only counted.
     shown: bool,
-    /// Stderr is a terminal, where a bar is clearer than a number.
+    /// Whether stderr is a terminal, where a bar is clearer than a number.
     bar: bool,
     every: Option<Every>,
     thread: u32,
-    /// Operations to do, if no time replaces them.
+    /// Number of operations to do, unless `duration` replaces it.
     ops: u64,
-    /// How long they go on, if not zero.
+    /// Duration of the row, if not zero.
     duration: Duration,
     started: Instant,
     next_report: u64,
-    /// When the last line in RocksDB's form was printed, and how many operations were done by then.
+    /// The time of the last line in RocksDB's format, and the operations done by then.
     reported: (Instant, u64),
 }
 
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// Counts from this moment.
+    /// Starts counting at `now`.
     pub(super) const fn start(&mut self, now: Instant) {
         self.started = now;
         self.reported.0 = now;
@@ -54,12 +54,12 @@ impl Progress {
         }
     }
 
-    /// The count of operations at which the next report is due.
+    /// Returns the count of operations at which the next report is due.
     pub(super) const fn next_report(&self) -> u64 {
         self.next_report
     }
 
-    /// Reports what is due when so many operations are done.
+    /// Prints the reports that are due after `done` operations.
     pub(super) fn report(&mut self, done: u64) {
         while done >= self.next_report {
             match self.every {
@@ -77,7 +77,7 @@ impl Progress {
         }
     }
 
-    /// In LevelDB's form, or as a bar.
+    /// Reports in LevelDB's format or as a bar.
     fn report_count(&mut self, done: u64) {
         if self.bar {
             let elapsed = self.started.elapsed();
@@ -89,7 +89,7 @@ impl Progress {
         self.next_report += report_step(self.next_report);
     }
 
-    /// In RocksDB's form, if the last line is old enough.
+    /// Reports in RocksDB's format if the last line is old enough.
     fn report_interval(&mut self, done: u64, every: Every) {
         self.next_report += every.ops;
         let now = Instant::now();
@@ -103,7 +103,7 @@ impl Progress {
         }
     }
 
-    /// The share of the row that is done, by operations or by time.
+    /// Returns the share of the row that is done, by operations or by time.
     #[expect(clippy::cast_precision_loss, reason = "a share for the eye")]
     fn share(&self, done: u64, elapsed: Duration) -> f64 {
         if self.duration.is_zero() {
@@ -114,12 +114,12 @@ impl Progress {
     }
 }
 
-/// Cells of a bar of progress.
+/// Number of cells of a progress bar.
 const BAR_CELLS: usize = 30;
 /// Clears the line of a progress bar, where `\r` has left the cursor.
 const BAR_ERASED: &str = "\x1b[K";
 
-/// A bar of progress: the share done, and operations a second so far.
+/// Returns a progress bar: the share done and the operations per second so far.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -134,7 +134,7 @@ fn bar(share: f64, done: u64, elapsed: Duration) -> String {
     format!("[{full:<BAR_CELLS$}] {percent:3.0} %  {rate:.0} ops/s{BAR_ERASED}")
 }
 
-/// LevelDB's steps between progress lines.
+/// Returns LevelDB's step to the next progress line.
 const fn report_step(reported: u64) -> u64 {
     match reported {
         0..1000 => 100,
@@ -147,13 +147,14 @@ const fn report_step(reported: u64) -> u64 {
     }
 }
 
-/// The clock of the system, for a line of progress.
+/// Returns the system time for a progress line.
 fn unix_seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }
 
-/// RocksDB's line of progress: operations since the last line and in all, their rates, their times.
+/// Returns RocksDB's progress line: operations since the last line and in total, their rates and
+/// their times.
 #[expect(clippy::cast_precision_loss, reason = "rates with one decimal")]
 fn interval_line(at: u64, thread: u32, ops: (u64, u64), took: (Duration, Duration)) -> String {
     let at = Civil::of(at);
@@ -175,9 +176,9 @@ fn interval_line(at: u64, thread: u32, ops: (u64, u64), took: (Duration, Duratio
     )
 }
 
-/// Writes to stderr; a closed stderr is no reason to stop measuring.
+/// Writes to stderr; errors are ignored, because a closed stderr must not stop the measurement.
 fn notify(text: std::fmt::Arguments<'_>) {
-    // In one piece: stderr has no buffer, and padding would be a system call a space.
+    // One write: stderr is unbuffered, and padding would take one system call per space.
     let _ = std::io::stderr().write_all(text.to_string().as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! What the flags ask of a row, and whether the engine can run it.
+//! The requirements of the flags on a row, and whether the engine can run it.
 
 use crate::engine::{Durability, Engine, Survival, Variant};
 use crate::measure::loops::{Task, by_hand};
@@ -13,7 +13,8 @@ pub(super) struct Conditions<'r, E> {
 }
 
 impl<E: Engine> Conditions<'_, E> {
-    /// Why a row cannot be run over a database made for values of this size, if it cannot.
+    /// Returns why a row cannot be run over a database created for values of this size, if it
+    /// cannot.
     pub(super) fn reason_to_skip(&self, workload: &Workload, value_bytes: usize) -> Option<String> {
         if workload.fresh && self.plan.use_existing_db {
             return Some("--use_existing_db is true".into());
@@ -49,7 +50,7 @@ impl<E: Engine> Conditions<'_, E> {
             let (value_bytes, durability) = if workload.changes() {
                 (Task::value_bytes(self.plan, workload), self.asked(workload))
             } else {
-                // The contents of an existing database are known only from the row's name.
+                // For an existing database, the value size is known only from the row's name.
                 let of_row = Task::value_bytes(self.plan, workload);
                 (of_row.max(value_bytes), Durability::Os)
             };
@@ -59,7 +60,7 @@ impl<E: Engine> Conditions<'_, E> {
         None
     }
 
-    /// The fields that do not depend on the measurement.
+    /// Returns a record with the fields that do not depend on the measurement.
     pub(super) fn blank(&self, workload: &Workload, instance: u32) -> Record {
         let plan = self.plan;
         let mut record = Record {
@@ -100,7 +101,7 @@ impl<E: Engine> Conditions<'_, E> {
         record
     }
 
-    /// What writes of a row survive.
+    /// Returns what writes of a row survive.
     fn survival(&self, workload: &Workload) -> Survival {
         if !self.engine.capabilities().stores {
             return Survival::None;
@@ -109,7 +110,7 @@ impl<E: Engine> Conditions<'_, E> {
             .survival(self.asked(workload), self.plan.variant)
     }
 
-    /// What writes of a row are asked to survive.
+    /// Returns the durability requested for writes of a row.
     pub(super) fn asked(&self, workload: &Workload) -> Durability {
         if self.plan.sync || workload.sync {
             Durability::Sync

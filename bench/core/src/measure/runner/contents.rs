@@ -1,4 +1,4 @@
-//! What the database of a list holds, as far as the harness knows.
+//! The contents of a list's database, as far as the harness knows.
 
 use std::io;
 
@@ -10,23 +10,23 @@ use crate::workload::model::Model;
 use crate::workload::plan::Plan;
 use crate::workload::pool::Pool;
 
-/// The contents of the database: what was written, and what of it is certain.
+/// The contents of the database: what was written, and how much of it is certain.
 pub(super) struct Contents<'r> {
     plan: &'r Plan,
     /// Whether the engine keeps what is written.
     stores: bool,
     pool: Pool,
     model: Model,
-    /// Whether no row has written since the directory was made.
+    /// Whether no row has written since the directory was created.
     empty: bool,
     /// Whether the note next to the database describes its contents.
     noted: bool,
-    /// Why there is no database for rows that need one.
+    /// The reason why there is no database for rows that need one.
     missing: Option<String>,
 }
 
 impl<'r> Contents<'r> {
-    /// The model of nothing, with the values that rows will write.
+    /// Creates the contents of an empty database, with the values that rows will write.
     pub(super) fn load(plan: &'r Plan, stores: bool) -> Result<Self, Fault> {
         let pool = Pool::load(plan)?;
         let keys =
@@ -61,7 +61,7 @@ impl<'r> Contents<'r> {
         Ok(())
     }
 
-    /// Makes the directory before anything was written.
+    /// Creates the directory before anything is written.
     pub(super) fn make(&mut self) -> Result<(), Fault> {
         directory::make_fresh(&self.plan.db)?;
         self.noted = false;
@@ -70,7 +70,7 @@ impl<'r> Contents<'r> {
         Ok(())
     }
 
-    /// Makes the directory anew, and forgets what was in it.
+    /// Recreates the directory and clears the model.
     pub(super) fn begin_anew(&mut self) -> Result<(), Fault> {
         self.make()?;
         self.model.clear();
@@ -86,46 +86,46 @@ impl<'r> Contents<'r> {
             .map_err(|error| Fault::io("the note next to the database", &error))
     }
 
-    /// Writes what is known into the note next to the database.
+    /// Writes the model to the note next to the database.
     pub(super) fn keep(&self) -> io::Result<()> {
         directory::keep(&self.plan.db, self.plan, &self.model)
     }
 
-    /// A row has written.
+    /// Records that a row has written.
     pub(super) const fn set_written(&mut self) {
         self.empty = false;
     }
 
-    /// A row has failed that may or may not have written.
+    /// Records that a row failed that may or may not have written.
     pub(super) const fn set_unknown(&mut self) {
         self.model.set_unknown();
     }
 
-    /// There is no database for the rows that need that of `workload`.
+    /// Records that there is no database for the rows that need that of `workload`.
     pub(super) fn set_missing(&mut self, workload: &Workload) {
         self.missing = Some(format!(
-            "the database it needs is not there: {} before it failed",
+            "the database it needs does not exist: {} before it failed",
             workload.name
         ));
     }
 
-    /// Whether no row has written since the directory was made.
+    /// Whether no row has written since the directory was created.
     pub(super) const fn is_empty(&self) -> bool {
         self.empty
     }
 
-    /// Why there is no database for a row that needs one.
+    /// Returns why there is no database for a row that needs one.
     pub(super) fn missing(&self, workload: &Workload) -> Option<String> {
         let needed = !workload.fresh && !workload.is_engineless();
         self.missing.clone().filter(|_| needed)
     }
 
-    /// Whether answers can be compared with what was written.
+    /// Returns whether answers can be compared with what was written.
     pub(super) const fn judged(&self) -> bool {
         self.plan.verify && self.stores && self.model.is_known()
     }
 
-    /// Compares a store with these contents.
+    /// Returns a judge that compares a store with these contents.
     pub(super) const fn judge<'j, S>(&'j self, store: Option<&'j S>) -> Judge<'j, S> {
         Judge {
             plan: self.plan,
@@ -135,23 +135,23 @@ impl<'r> Contents<'r> {
         }
     }
 
-    /// Bytes of the live keys and values, if they are known.
+    /// Returns the bytes of the live keys and values, if they are known.
     pub(super) fn live_bytes(&self) -> Option<u64> {
         let known = self.model.is_known() && self.stores;
         known.then(|| self.model.live_bytes(&self.pool))
     }
 
-    /// Where values are cut from.
+    /// Returns the pool that values are cut from.
     pub(super) const fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// What each key holds.
+    /// Returns the model of the contents.
     pub(super) const fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Makes room for keys that a row adds.
+    /// Reserves space for keys that a row adds.
     pub(super) fn make_room(&mut self, additions: u64) -> Result<(), Fault> {
         let room = self.model.keys() as u64 + additions;
         let room = usize::try_from(room).map_err(|_| Fault::new("too many keys to add"))?;
@@ -159,7 +159,7 @@ impl<'r> Contents<'r> {
         Ok(())
     }
 
-    /// Gives back the room that a row did not use: there are so many keys now.
+    /// Releases the space that a row did not use; there are `keys` keys now.
     pub(super) fn shrink(&mut self, keys: u64) {
         self.model
             .shrink(usize::try_from(keys).unwrap_or(usize::MAX));

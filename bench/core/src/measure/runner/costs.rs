@@ -1,4 +1,4 @@
-//! What a row costs: processor time, bytes to the device, flushes, memory.
+//! The costs of a row: CPU time, bytes written to the device, flushes, memory.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::result::record::Record;
 use crate::workload::definition::Workload;
 use crate::workload::plan::Plan;
 
-/// Where costs are read from.
+/// The sources of the costs.
 pub(super) struct Costs<'r> {
     plan: &'r Plan,
     device: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(super) struct Costs<'r> {
 }
 
 impl<'r> Costs<'r> {
-    /// Begins to watch memory.
+    /// Starts sampling memory.
     pub(super) fn watch(plan: &'r Plan) -> Self {
         Self {
             plan,
@@ -33,23 +33,23 @@ impl<'r> Costs<'r> {
         }
     }
 
-    /// Looks for the device. The directory is there, and no store was opened in it yet.
+    /// Finds the device. The directory exists, and no store was opened in it yet.
     pub(super) fn find_device(&mut self) {
         self.device = device_stat(&self.plan.db);
         self.base_rss = resident().0;
     }
 
-    /// A row begins: earlier peaks are not its own.
+    /// Starts a row and resets earlier peaks.
     pub(super) fn begin_row(&self) {
         self.sampler.restart();
     }
 
-    /// The counters now.
+    /// Returns the current counters.
     pub(super) fn read<S: Store>(&self, store: Option<&S>) -> Counted {
         Counted::read(self.device.as_deref(), store)
     }
 
-    /// Waits for background work and notes what the row cost until then.
+    /// Waits for background work and records the row's costs until then.
     pub(super) fn settle<E: Engine>(
         &self,
         (slot, contents): (&StoreSlot<'_, E>, &Contents<'_>),
@@ -57,7 +57,8 @@ impl<'r> Costs<'r> {
         before: &Counted,
         record: &mut Record,
     ) -> Result<(), Fault> {
-        // While the store still holds what the row gave it: a short row is over between two looks.
+        // Read while the store still holds the row's memory: a short row can end between two
+        // samples.
         let at_end = self.sampler.peaks();
         let moves_data = workload.touches();
         if moves_data {

@@ -1,11 +1,11 @@
-//! Counters at one moment; what a row cost is the difference between two.
+//! Counters at one moment; the cost of a row is the difference between two.
 
 use std::path::Path;
 
 use crate::engine::Store;
 use crate::host::process::Counters;
 
-/// What the system and the engine have counted so far.
+/// The counters of the system and the engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     pub(super) counters: Counters,
@@ -13,7 +13,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// The counters now, with those of the device and of the store where there are any.
+    /// Reads the current counters, including those of the device and of the store, if any.
     pub(super) fn read<S: Store>(device: Option<&Path>, store: Option<&S>) -> Self {
         Self {
             counters: Counters::read(device),

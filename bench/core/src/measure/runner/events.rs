@@ -1,62 +1,62 @@
-//! What happens in a list, and where it is reported.
+//! Events of a list and where they are reported.
 
 use serde::{Deserialize, Serialize};
 
 use crate::host::library::Library;
 use crate::result::record::Record;
 
-/// What happened, in the order it happened.
+/// An event, reported in order of occurrence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The engine is available. Reported by every process, including one that continues a list.
+    /// The engine is available. Reported by every process, including one that resumes a list.
     Loaded {
-        /// What the library reports.
+        /// The version that the library reports.
         version: String,
-        /// Where it was loaded from, if it was.
+        /// The library it was loaded from, if any.
         library: Option<Library>,
     },
-    /// The engine is there and has opened its store.
+    /// The engine has opened its store.
     Engine {
-        /// As people write it.
+        /// The engine's name in its usual spelling.
         title: String,
-        /// What the library reports.
+        /// The version that the library reports.
         version: String,
         /// Settings in effect.
         options: Vec<(String, String)>,
     },
-    /// The entry of the list that is now being worked on.
+    /// The entry of the list that is starting.
     Begin(usize),
-    /// The entry is still running. Reported by the process that waits for the one that works.
+    /// The entry is still running. Reported by the parent process.
     Waiting {
-        /// For how long now.
+        /// The elapsed seconds.
         seconds: u64,
-        /// When it will be given up.
+        /// The time limit in seconds.
         limit: u64,
     },
-    /// Text for stdout.
+    /// A text for stdout.
     Text(String),
-    /// Text for stderr.
+    /// A text for stderr.
     Note(String),
     /// A row has ended.
     Row {
-        /// What to print on stdout.
+        /// The text to print on stdout.
         text: String,
-        /// The histogram to print below it, empty where none was kept.
+        /// The histogram to print below it; empty if none was kept.
         #[serde(default)]
         histogram: String,
         /// The result.
         record: Box<Record>,
     },
-    /// The engine cannot be used at all here.
+    /// The engine cannot be used on this machine.
     Unavailable(String),
-    /// The store could not be opened or closed; nothing of this process follows.
+    /// The store could not be opened or closed; this process reports nothing more.
     Broken(String),
     /// The list has ended.
     End,
 }
 
-/// Where events go. Rows that are repeated for the rows after them are silent.
+/// The destination of events. Rows that are repeated for the rows after them are silent.
 pub(super) struct Events<'r> {
     emit: &'r mut dyn FnMut(Event),
     silent: bool,
@@ -82,17 +82,17 @@ impl<'r> Events<'r> {
         }
     }
 
-    /// Text for stdout.
+    /// A text for stdout.
     pub(super) fn text(&mut self, text: String) {
         self.send(Event::Text(text));
     }
 
-    /// Text for stderr.
+    /// A text for stderr.
     pub(super) fn note(&mut self, text: String) {
         self.send(Event::Note(text));
     }
 
-    /// The result of a row, with its text and the histogram below it.
+    /// Reports the result of a row, with its text and the histogram below it.
     pub(super) fn row(&mut self, text: String, histogram: String, record: Record) {
         self.send(Event::Row {
             text,

@@ -1,4 +1,4 @@
-//! Whether the answers and the contents of the store are right: it is compared with the model.
+//! Verification of the answers and the contents of a store against the model.
 
 use super::totals::Totals;
 use crate::engine::{Cursor, Durability, Role, Session, Store};
@@ -10,11 +10,11 @@ use crate::workload::key;
 use crate::workload::model::{ABSENT, Expected, Model};
 use crate::workload::plan::Plan;
 
-/// Compares a store with the model of it.
+/// Compares a store with its model.
 pub(super) struct Judge<'j, S> {
     pub(super) plan: &'j Plan,
     pub(super) model: &'j Model,
-    /// Whether the model says what the store should hold; otherwise nothing is wrong.
+    /// Whether the model knows the expected contents; if not, nothing counts as wrong.
     pub(super) judged: bool,
     /// The store, if it is open.
     pub(super) store: Option<&'j S>,
@@ -22,7 +22,7 @@ pub(super) struct Judge<'j, S> {
 
 impl<S: Store> Judge<'_, S> {
     /// Compares what a row has stored or read with the model, after the clock has stopped and all
-    /// costs have been read.
+    /// costs have been recorded.
     pub(super) fn row(&self, workload: &Workload, totals: &mut Totals) -> Result<(), Fault> {
         match workload.action {
             Action::Scan { backward } if self.judged => {
@@ -32,8 +32,8 @@ impl<S: Store> Judge<'_, S> {
                 }
                 Ok(())
             }
-            // Reads after a compaction thus start as warm as reads after writes, for engines that
-            // map files and for others; and a compaction that lost something is detected.
+            // Reads after a compaction thus start as warm as reads after writes, whether or not an
+            // engine maps files, and a compaction that lost entries is detected.
             Action::Open | Action::Compact => {
                 self.check(totals)?;
                 totals.found = None;
@@ -44,8 +44,8 @@ impl<S: Store> Judge<'_, S> {
         }
     }
 
-    /// Compares what a scan summed up with what it had to be; on a difference the first wrong entry
-    /// is looked for.
+    /// Compares the sums of a scan with the expected sums; if they differ, searches for the first
+    /// wrong entry.
     fn judge_scan(
         &self,
         totals: &mut Totals,
@@ -57,7 +57,7 @@ impl<S: Store> Judge<'_, S> {
             return Ok(());
         }
         let summary = format!(
-            "a scan gave {} entries where {} were expected, {} out of order",
+            "a scan returned {} entries where {} were expected, {} out of order",
             sum.entries, expected.entries, sum.disorders
         );
         let detail = self
@@ -67,7 +67,7 @@ impl<S: Store> Judge<'_, S> {
         Ok(())
     }
 
-    /// Walks through everything stored, outside any clock, and judges it.
+    /// Scans the whole store, outside any clock, and checks it.
     pub(super) fn check(&self, totals: &mut Totals) -> Result<(), Fault> {
         let Some(store) = self.store.filter(|_| self.judged) else {
             return Ok(());
@@ -89,7 +89,7 @@ impl<S: Store> Judge<'_, S> {
         self.judge_scan(totals, sum, self.model.scan(u64::MAX, false))
     }
 
-    /// The first entry that is missing, too much or wrong.
+    /// Returns the first entry that is missing, unexpected or wrong.
     fn first_difference(&self) -> Result<Option<String>, Fault> {
         let (Some(store), model) = (self.store, self.model) else {
             return Ok(None);

@@ -1,6 +1,6 @@
-//! A row whose process ends itself by SIGKILL the moment its last call has returned.
+//! A row whose process kills itself with SIGKILL as soon as its last call has returned.
 //!
-//! The model is first written next to the database, so that another process can look for everything
+//! The model is first written next to the database, so that another process can check everything
 //! that was acknowledged. Nothing is flushed, closed or waited for: whatever the engine had only in
 //! its own memory is lost.
 
@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::workload::definition::Workload;
 
 impl<E: Engine> Runner<'_, E> {
-    /// Runs the row, reports its result and ends the process.
+    /// Runs the row, reports its result and kills the process.
     pub(super) fn die_after(&mut self, workload: &'static Workload) -> Result<(), Fault> {
         let instance = self.ordinals.count_instance(workload);
         let mut record = self.blank(workload, instance);

@@ -15,15 +15,15 @@ use crate::measure::loops::{self, Report, Task, storeless};
 use crate::workload::definition::{Action, Order, Workload};
 use crate::workload::plan::Plan;
 
-/// What the threads of a row leave.
+/// The combined results of the threads of a row.
 struct Joined {
     reports: Result<Vec<Report>, Fault>,
-    /// Keys there are now.
+    /// Number of keys after the row.
     records: u64,
     before: Counted,
 }
 
-/// The measuring of one row, with what it uses meanwhile.
+/// The measurement of one row and the state that it uses.
 pub(super) struct Measuring<'m, 'r, E: Engine> {
     pub(super) plan: &'r Plan,
     pub(super) capabilities: Capabilities,
@@ -35,7 +35,7 @@ pub(super) struct Measuring<'m, 'r, E: Engine> {
 }
 
 impl<E: Engine> Measuring<'_, '_, E> {
-    /// Runs the row once. The answers of a reading row are still to be judged.
+    /// Runs the row once. The answers of a reading row are still to be checked.
     pub(super) fn row(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let before = self.costs.read(self.slot.store());
         let mut totals = match workload.action {
@@ -48,7 +48,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
         Ok(totals)
     }
 
-    /// Something that happens once.
+    /// Runs a single event.
     fn event(&mut self, workload: &Workload) -> Result<Totals, Fault> {
         let start = Instant::now();
         match workload.action {
@@ -78,10 +78,11 @@ impl<E: Engine> Measuring<'_, '_, E> {
         }
     }
 
-    /// Closes and opens the store again and again.
+    /// Closes and reopens the store repeatedly.
     fn reopen(&mut self, workload: &Workload) -> Result<Totals, Fault> {
         let count = Task::ops(self.plan, workload);
-        // The first close writes and syncs what the rows before left: milliseconds that are theirs.
+        // The first close writes and syncs what the previous rows left, which can take milliseconds
+        // that belong to them.
         self.slot.reopen()?;
         let before = self.costs.read(self.slot.store());
         let start = Instant::now();
@@ -93,7 +94,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
         Ok(totals)
     }
 
-    /// The threads of a row that has nothing to do with a store.
+    /// Runs the threads of a row that does not use a store.
     fn engineless(&self, workload: &Workload) -> Totals {
         let (mut totals, plan, pool) = (Totals::default(), self.plan, self.contents.pool());
         std::thread::scope(|scope| {
@@ -110,7 +111,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
         totals
     }
 
-    /// The threads of a row over the store.
+    /// Runs the threads of a row over the store.
     fn threads(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let records = self.contents.model().keys() as u64;
         let additions = Task::additions(self.plan, workload);
@@ -143,7 +144,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
             judged: self.contents.judged(),
             contended: workload.changes() && count > 1,
             running: AtomicU32::new(self.plan.threads),
-            // This thread is one more.
+            // One more for this thread.
             barrier: Barrier::new(count as usize + 1),
         };
         let appends = workload.action == Action::Fill(Order::Sequential);
@@ -167,11 +168,12 @@ impl<E: Engine> Measuring<'_, '_, E> {
                     .join()
                     .unwrap_or_else(|_| Err(Fault::new("a thread of the row panicked")))
             };
-            // They meet once when everything is prepared, and again to begin.
+            // The threads meet once when everything is prepared and again to start.
             task.barrier.wait();
             let before = self.costs.read(Some(store));
             task.barrier.wait();
-            // All of them: the scope panics for a thread that was not joined.
+            // All threads are joined explicitly: the scope would panic for a panicked thread that
+            // was not joined.
             let ended: Vec<_> = threads.into_iter().map(join).collect();
             (ended.into_iter().collect(), before)
         });

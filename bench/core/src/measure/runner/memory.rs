@@ -1,7 +1,7 @@
-//! Whether an engine keeps to its memory setting.
+//! Checks that an engine respects its memory setting.
 //!
-//! What counts is the peak of anonymous memory above what the harness itself held before the store
-//! was opened, which is all the null engine ever needs. What a row may take is
+//! The check uses the peak of anonymous memory above what the harness itself used before the store
+//! was opened, which is all that the null engine ever needs. The limit is
 //! [`Memory::allowed_bytes`](crate::workload::settings::Memory::allowed_bytes).
 
 use super::verdict::Verdict;
@@ -11,7 +11,7 @@ use crate::workload::definition::{Action, Order};
 const MIB: u64 = 1 << 20;
 
 impl Verdict<'_> {
-    /// Why the row's memory fails it, if it does.
+    /// Returns why the row fails because of its memory, if it does.
     pub(super) fn excess(&self, record: &Record) -> Option<String> {
         if !self.stores || !self.plan.verify {
             return None;
@@ -30,7 +30,8 @@ impl Verdict<'_> {
         })
     }
 
-    /// Bytes of the lists of keys that the harness makes for rows that take each key once.
+    /// Returns the size in bytes of the key lists that the harness creates for rows that take each
+    /// key once.
     fn listed_bytes(&self) -> u64 {
         let order = match self.workload.action {
             Action::Fill(order) | Action::Delete(order) => order,

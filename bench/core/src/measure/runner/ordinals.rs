@@ -1,10 +1,10 @@
-//! Numbers that count up over a list.
+//! Counters that increase over a list.
 
 use std::collections::BTreeMap;
 
 use crate::workload::definition::Workload;
 
-/// How often each workload has come so far, and how many threads have run. A row that is left out
+/// The number of instances of each workload so far and of threads that have run. A skipped row
 /// counts as well: the seeds of later rows depend on it.
 #[derive(Debug, Default)]
 pub(super) struct Ordinals {
@@ -13,7 +13,7 @@ pub(super) struct Ordinals {
 }
 
 impl Ordinals {
-    /// The number that the next instance of a workload will have.
+    /// Returns the number of the next instance of a workload.
     pub(super) fn next_instance(&self, workload: &Workload) -> u32 {
         self.instances.get(workload.name).copied().unwrap_or(0) + 1
     }
@@ -25,7 +25,7 @@ impl Ordinals {
         number
     }
 
-    /// Threads that have run.
+    /// Returns the number of threads that have run.
     pub(super) const fn threads(&self) -> u32 {
         self.threads
     }

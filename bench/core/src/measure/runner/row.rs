@@ -1,4 +1,4 @@
-//! One row: its state before, its repetitions, its cost, its verdict.
+//! One row: its preparation, repetitions, costs and verdict.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ use crate::workload::definition::{Action, Values, Workload};
 use crate::workload::plan::Format;
 use crate::workload::step::Step;
 
-/// What is known about a row that ran to its end.
+/// The results of a row that ran to its end.
 struct Ended {
     text: String,
     histogram: String,
@@ -24,7 +24,7 @@ struct Ended {
 }
 
 impl<E: Engine> Runner<'_, E> {
-    /// A workload with its repetitions. Whatever goes wrong costs this row alone.
+    /// Runs a workload with its repetitions. A failure affects only this row.
     pub(super) fn step(&mut self, workload: &'static Workload, step: &Step) {
         let instance = self.ordinals.count_instance(workload);
         if let Some(reason) = self.reason_to_skip(workload) {
@@ -77,12 +77,13 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Nothing will be found, which is rarely what was meant: the list began with a fresh database.
+    /// Warns that nothing will be found because the list started with a fresh database, which is
+    /// rarely intended.
     fn warn_of_emptiness(&mut self, workload: &Workload) {
         if self.contents.is_empty() && workload.only_reads() && self.engine.capabilities().stores {
             let name = workload.name;
             self.events.note(format!(
-                "{name} reads an empty database: a list begins with one; fill it first, or give --use_existing_db\n"
+                "{name} reads an empty database: a list starts with one; fill it first, or pass --use_existing_db\n"
             ));
         }
     }
@@ -90,8 +91,8 @@ impl<E: Engine> Runner<'_, E> {
     /// Reports that a row is skipped.
     pub(super) fn skip(&mut self, workload: &'static Workload, instance: u32, reason: String) {
         if workload.fresh && !self.engine.contends() && !self.plan.use_existing_db {
-            // The contents belong to another row: reading them says nothing about the rows that
-            // follow.
+            // The contents belong to another row, so results of the following reads would be
+            // meaningless.
             self.contents.set_missing(workload);
         }
         let mut record = self.blank(workload, instance);
@@ -101,7 +102,7 @@ impl<E: Engine> Runner<'_, E> {
         self.events.row(text, String::new(), record);
     }
 
-    /// Reports that a row ended with an error, and records what that means for the rows after it.
+    /// Reports that a row ended with an error and records the consequences for later rows.
     fn fail(&mut self, workload: &'static Workload, mut record: Record, fault: &Fault) {
         record.status = Status::Failed;
         record.reason = Some(fault.to_string());
@@ -118,22 +119,22 @@ impl<E: Engine> Runner<'_, E> {
             )));
         }
         if workload.changes() {
-            // The call that failed may or may not have been done.
+            // The failed call may or may not have taken effect.
             self.contents.set_unknown();
-            // A store that is broken beyond errors shall show it here, not in the next row.
+            // If closing a broken store crashes, that must happen here and not in the next row.
             let _ = self.slot.close();
         }
         if workload.fresh {
             self.contents.set_missing(workload);
             return;
         }
-        // The row `open` may leave it closed too.
+        // The row `open` may leave the store closed too.
         if self.slot.store().is_none() && self.slot.reopen().is_err() {
             self.contents.set_missing(workload);
         }
     }
 
-    /// Brings the store into the state a row begins with.
+    /// Brings the store into the initial state of a row.
     pub(super) fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
         let durability = self.conditions.asked(workload);
         if workload.fresh {
@@ -160,7 +161,7 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// Measures once. `None` if the row ended with an error, which has then been reported.
+    /// Measures once. Returns `None` if the row ended with an error, which has been reported.
     fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<Ended> {
         self.costs.begin_row();
         let mut record = self.blank(workload, instance);
@@ -168,7 +169,7 @@ impl<E: Engine> Runner<'_, E> {
         record.started_at = since.map(|since| since.as_secs());
         let measured = self.run_once(workload);
         let judged = measured.and_then(|mut totals| {
-            // The cost ends where judging begins, which reads everything.
+            // The costs are read before verification, which reads everything.
             let sources = (&self.slot, &self.contents);
             self.costs
                 .settle(sources, workload, &totals.before, &mut record)?;
@@ -195,8 +196,8 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Runs it, and records what that means for the next run, also of a warm-up: a run that writes
-    /// nothing leaves a store that is no longer appended to as empty.
+    /// Runs the row once, including a warm-up, and records its effect on the next run: afterwards
+    /// the store no longer counts as empty and may not be appended to.
     fn run_once(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let measured = self.measure(workload);
         let threads = Task::threads(self.plan, workload);
@@ -207,7 +208,7 @@ impl<E: Engine> Runner<'_, E> {
         measured
     }
 
-    /// Measures the row. Its answers are still to be judged.
+    /// Measures the row. Its answers are still to be checked.
     pub(super) fn measure(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let mut measuring = Measuring {
             plan: self.plan,
@@ -226,7 +227,7 @@ impl<E: Engine> Runner<'_, E> {
         judge.row(workload, totals)
     }
 
-    /// Completes the record of the row. Returns its text.
+    /// Completes the record of the row. Returns its result line.
     pub(super) fn verdict(
         &self,
         workload: &Workload,
@@ -242,7 +243,7 @@ impl<E: Engine> Runner<'_, E> {
         verdict.give(totals, record)
     }
 
-    /// Why a row cannot be run, if it cannot.
+    /// Returns why a row cannot be run, if it cannot.
     pub(super) fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
         let made_for = self.slot.value_bytes();
         let nothing_to_do = || Task::ops(self.plan, workload) == 0;
@@ -252,7 +253,7 @@ impl<E: Engine> Runner<'_, E> {
             .or_else(|| nothing_to_do().then(|| "no operations at this --num".into()))
     }
 
-    /// The fields of a record that do not depend on the measurement.
+    /// Returns a record with the fields that do not depend on the measurement.
     pub(super) fn blank(&self, workload: &Workload, instance: u32) -> Record {
         let mut record = self.conditions.blank(workload, instance);
         if !workload.is_engineless() {
@@ -262,7 +263,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 }
 
-/// The histogram below a line, as each program prints it.
+/// Returns the histogram below a line, as each program prints it.
 fn histogram_text(format: Format, workload: &Workload, histogram: &Histogram) -> String {
     match format {
         Format::LevelDb => format!("Microseconds per op:\n{}\n", histogram.to_text()),
@@ -274,7 +275,7 @@ fn histogram_text(format: Format, workload: &Workload, histogram: &Histogram) ->
     }
 }
 
-/// Megabytes a second of a record, as in the result line.
+/// Returns the megabytes per second of a record, as in the result line.
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 fn megabytes(record: &Record) -> Option<f64> {
     let (bytes, wall_ns) = (record.bytes?, record.wall_ns?);

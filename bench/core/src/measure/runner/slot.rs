@@ -1,4 +1,4 @@
-//! The place of the one store that a list runs over: opened, closed and opened again.
+//! The slot for the one store that a list runs over: opened, closed and reopened.
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ pub(super) struct StoreSlot<'r, E: Engine> {
     plan: &'r Plan,
     store: Option<E::Store>,
     opened_for: Durability,
-    /// Entries and value size the present directory was made for.
+    /// Number of entries and value size that the current directory was created for.
     made_for: (u64, usize),
-    /// Whether a row has failed by an error since the store was opened.
+    /// Whether a row has failed with an error since the store was opened.
     hurt: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
         }
     }
 
-    /// Opens the store for rows of this durability; what is open already is closed first.
+    /// Opens the store for rows with this durability; a store that is already open is closed first.
     pub(super) fn open(&mut self, durability: Durability) -> Result<(), Fault> {
         self.close()?;
         let settings = self.settings(durability);
@@ -45,12 +45,12 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
         Ok(())
     }
 
-    /// Opens the store again as it was opened before.
+    /// Reopens the store with the same durability.
     pub(super) fn reopen(&mut self) -> Result<(), Fault> {
         self.open(self.opened_for)
     }
 
-    /// Closes the store. After a row that failed by an error, another one is no news.
+    /// Closes the store. After a row failed with an error, a further error is ignored.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         let closed = self.store.take().map_or(Ok(()), Store::close);
         if std::mem::take(&mut self.hurt) {
@@ -79,56 +79,56 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
         }
     }
 
-    /// The store, if it is open.
+    /// Returns the store, if it is open.
     pub(super) const fn store(&self) -> Option<&E::Store> {
         self.store.as_ref()
     }
 
-    /// The store, which must be open.
+    /// Returns the store, which must be open.
     pub(super) fn opened(&mut self) -> Result<&mut E::Store, Fault> {
         self.store.as_mut().ok_or_else(not_open)
     }
 
-    /// The store, which must be open, for several threads.
+    /// Returns the store, which must be open, for several threads.
     pub(super) fn shared(&self) -> Result<&E::Store, Fault> {
         self.store.as_ref().ok_or_else(not_open)
     }
 
-    /// What the store was last opened for.
+    /// Returns the durability for which the store was last opened.
     pub(super) const fn opened_for(&self) -> Durability {
         self.opened_for
     }
 
-    /// From now on the store is opened for so many entries with values of this size.
+    /// Sets the number of entries and the value size for which the store is opened from now on.
     pub(super) const fn make_for(&mut self, entries: u64, value_bytes: usize) {
         self.made_for = (entries, value_bytes);
     }
 
-    /// Bytes of the values that the present directory was made for.
+    /// Returns the value size in bytes that the current directory was created for.
     pub(super) const fn value_bytes(&self) -> usize {
         self.made_for.1
     }
 
-    /// A row has failed by an error.
+    /// Records that a row has failed with an error.
     pub(super) const fn set_hurt(&mut self) {
         self.hurt = true;
     }
 
-    /// The settings in effect.
+    /// Returns the settings in effect.
     pub(super) fn options(&self) -> Vec<(String, String)> {
         self.store.as_ref().map(Store::options).unwrap_or_default()
     }
 
-    /// A text of the engine.
+    /// Returns a property of the engine.
     pub(super) fn property(&self, name: &str) -> Option<String> {
         let store = self.store.as_ref()?;
         let own = store.property(name);
-        // LevelDB's text has the levels in it.
+        // LevelDB's statistics contain the levels.
         let levels = || (name == LEVELS).then(|| store.property("leveldb.stats"))?;
         own.or_else(levels)
     }
 
-    /// The text that `--statistics` asks for.
+    /// Returns the text for `--statistics`.
     pub(super) fn statistics(&self) -> Option<String> {
         let store = self.store.as_ref()?;
         let levels = || store.property("leveldb.stats");

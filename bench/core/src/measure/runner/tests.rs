@@ -1,4 +1,4 @@
-//! The runner over an engine in memory that is correct or has a defect.
+//! Tests of the runner over an in-memory engine that is correct or has a defect.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ fn run_list(defect: Defect, num: u64, list: &[&str]) -> Vec<Record> {
     .0
 }
 
-/// Everything that needs a store and no long time.
+/// All workloads that need a store and are fast.
 const EVERYTHING: &[&str] = &[
     "fillseq",
     "readseq",
@@ -135,7 +135,7 @@ fn several_threads_are_judged_without_false_alarms() {
     }
 }
 
-/// The rows a defect must fail by name.
+/// Returns the names of the rows that fail because of a defect.
 fn caught(defect: Defect, num: u64, list: &[&str]) -> BTreeSet<String> {
     let rows = run_list(defect, num, list);
     for row in rows.iter().filter(|row| row.status == Status::Failed) {
@@ -203,7 +203,7 @@ fn repeated_swapped_undeleted_and_misplaced_entries_are_caught() {
     assert!(caught(Defect::SwapsValues, 2000, &["fillseq", "readseq"]).contains("readseq"));
     assert!(caught(Defect::KeepsDeleted, 20_000, &["fillseq", "deleteseq"]).contains("deleteseq"));
     assert!(caught(Defect::SeeksLate, 2000, &["fillseq", "seekrandom"]).contains("seekrandom"));
-    // A seek that finds its key is judged later than one that does not.
+    // A seek that finds its key is checked later than one that does not.
     let seeks = ["fillseq", "deleteseq", "seekrandom"];
     assert!(caught(Defect::KeepsDeleted, 20_000, &seeks).contains("seekrandom"));
 }
@@ -300,7 +300,7 @@ fn an_existing_database_is_judged_by_its_note_and_fresh_rows_are_skipped() {
         "{text}"
     );
     assert_eq!(rows[1].verified, Some(true));
-    // Another size of values: the note does not fit, so nothing can be judged and the row says so.
+    // With another value size the note does not match, so the row is marked unverified.
     let other = Plan {
         value_size: 50,
         ..again
@@ -511,7 +511,7 @@ fn rows_that_an_engine_declines_are_skipped_and_its_others_not_ranked() {
     assert_eq!(rows[0].reason.as_deref(), Some("too small"));
 }
 
-/// A thousandth of all keys is stored: drawn from all, one in a thousand would be found.
+/// A thousandth of all keys is stored, so draws from all keys would rarely find one.
 #[test]
 fn large_values_are_read_by_keys_that_are_there() {
     let home = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! What a row did: the sum over its threads.
+//! The totals of a row over its threads.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::measure::loops::Report;
 use crate::measure::wrong_answers::WrongAnswers;
 use crate::result::result_line::Outcome;
 
-/// What all threads of a row did together.
+/// The totals of all threads of a row.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Read after everything is prepared, before the clock runs.
+    /// The counters after everything was prepared, before the clock starts.
     pub(super) before: Counted,
     pub(super) outcome: Outcome,
     pub(super) user_bytes: u64,
@@ -29,7 +29,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Adds what a thread did.
+    /// Adds the report of a thread.
     pub(super) fn add(&mut self, report: Report) {
         self.wrong.merge(report.meter.wrong_answers());
         self.user_bytes += report.meter.user_bytes;
@@ -63,24 +63,24 @@ impl Totals {
         }
     }
 
-    /// Adds what the concurrent writer says to the text of the line.
+    /// Appends the concurrent writer's text to the text of the line.
     pub(super) fn join_texts(&mut self) {
         if !self.beside.is_empty() {
             self.outcome.message = format!("{} {}", self.outcome.message, self.beside);
         }
     }
 
-    /// What the scans of the row summed up, to be judged once.
+    /// Takes the sums of the row's scans, which are checked once.
     pub(super) fn take_scans(&mut self) -> Vec<ScanSum> {
         std::mem::take(&mut self.scans)
     }
 
-    /// Something that has just ended.
+    /// Returns the totals of an event that started at `start` and has just ended.
     pub(super) fn timed(start: Instant, ops: u64) -> Self {
         Self::took(start.elapsed(), ops)
     }
 
-    /// Something that took so long.
+    /// Returns the totals of an event that took `time`.
     pub(super) fn took(time: Duration, ops: u64) -> Self {
         let seconds = time.as_secs_f64();
         Self {

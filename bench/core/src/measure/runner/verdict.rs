@@ -1,4 +1,4 @@
-//! Whether a row can be believed, and its line.
+//! The verdict on a row, and its result line.
 
 use super::totals::Totals;
 use crate::engine::Survival;
@@ -8,7 +8,7 @@ use crate::result::result_line;
 use crate::workload::definition::{Action, Workload};
 use crate::workload::plan::Plan;
 
-/// What a row is held against.
+/// The criteria for the verdict on a row.
 pub(super) struct Verdict<'v> {
     pub(super) plan: &'v Plan,
     pub(super) workload: &'v Workload,
@@ -19,7 +19,7 @@ pub(super) struct Verdict<'v> {
 }
 
 impl Verdict<'_> {
-    /// Turns the totals into the text and the rest of the record.
+    /// Turns the totals into the result line and completes the record.
     pub(super) fn give(&self, totals: &Totals, record: &mut Record) -> String {
         let (workload, outcome) = (self.workload, &totals.outcome);
         let nanoseconds = |seconds: f64| std::time::Duration::try_from_secs_f64(seconds).ok();
@@ -57,7 +57,7 @@ impl Verdict<'_> {
         format!("{}\n", result_line::result(format, workload.name, &outcome))
     }
 
-    /// Why a row cannot be believed, if it cannot.
+    /// Returns why a row must fail, if it must.
     fn lie(&self, totals: &Totals, record: &Record) -> Option<String> {
         let wrong = totals.wrong.count();
         if wrong > 0 {
@@ -69,9 +69,10 @@ impl Verdict<'_> {
             .or_else(|| self.excess(record))
     }
 
-    /// That fewer flushes reached the device than synchronous writes were acknowledged. Threads may
-    /// share a flush, but not the calls of one thread: each begins when the one before has
-    /// returned. Deletes are not asked: of a key that is not there they have nothing to write.
+    /// Returns an error message if fewer flushes reached the device than synchronous writes were
+    /// acknowledged. Threads may share a flush, but the calls of one thread cannot: each starts
+    /// after the previous one has returned. Deletes are not checked: for an absent key they have
+    /// nothing to write.
     fn unflushed(&self, totals: &Totals, record: &Record) -> Option<String> {
         let workload = self.workload;
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())

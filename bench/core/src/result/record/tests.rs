@@ -1,8 +1,8 @@
-//! The columns of the CSV file are the fields of the record.
+//! Checks that the columns of the CSV file are the fields of the record.
 
 use super::*;
 
-/// A record with every field; a new field does not compile until it is added here.
+/// Returns a record with every field; a new field does not compile until it is added here.
 fn full() -> Record {
     Record {
         engine: "a \"b\", c".into(),

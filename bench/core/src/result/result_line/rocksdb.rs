@@ -1,12 +1,12 @@
-//! RocksDB's header and result line. Scripts split the line at blanks: microseconds are the third
-//! field, operations a second the fifth, megabytes a second the eleventh.
+//! RocksDB's header and result line. Scripts split the line at spaces: microseconds are the third
+//! field, operations per second the fifth, megabytes per second the eleventh.
 
 use std::fmt::Write as _;
 
 use super::parts::{MIB, Outcome, end_header};
 use crate::workload::plan::Plan;
 
-/// The header on stdout, up to and including its rule.
+/// Returns the header on stdout, up to and including its rule.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -51,7 +51,7 @@ pub(super) fn header(plan: &Plan) -> String {
     text
 }
 
-/// The result line, without its end.
+/// Returns the result line, without its line ending.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

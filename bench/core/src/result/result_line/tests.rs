@@ -1,4 +1,4 @@
-//! The lines of `LevelDB`'s own program, as its users' scripts know them.
+//! Tests against the lines of `LevelDB`'s own program, on which its users' scripts rely.
 
 use super::*;
 use crate::testing;

@@ -1,4 +1,4 @@
-//! Zipf's distribution as YCSB draws it: item `r` has a probability in proportion to 1 / r^0.99.
+//! Zipf's distribution as YCSB draws it: the probability of item `r` is proportional to 1 / r^0.99.
 //!
 //! The method is from Gray et al., "Quickly Generating Billion-Record Synthetic Databases", 1994,
 //! figure 11. Scattering ranks over all items by a hash is from YCSB (Cooper et al., 2010, section
@@ -8,7 +8,7 @@ use crate::workload::random::Random;
 
 const THETA: f64 = 0.99;
 
-/// Terms of the sum that are added one by one; the rest is an integral.
+/// Number of terms of the sum that are added one by one; the rest is approximated by an integral.
 const EXACT_TERMS: u64 = 1_000_000;
 
 /// The distribution over a number of items.
@@ -23,7 +23,7 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// Over so many items, at least one.
+    /// Creates the distribution over `items` items, at least one.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53 items")]
     pub fn new(items: u64) -> Self {
         let items = items.max(1);
@@ -44,12 +44,12 @@ impl Zipf {
         }
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub const fn items(&self) -> u64 {
         self.items
     }
 
-    /// A rank; 0 is the most frequent.
+    /// Draws a rank; 0 is the most frequent.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -68,13 +68,13 @@ impl Zipf {
         (rank as u64).min(self.items - 1)
     }
 
-    /// An item: ranks scattered over all of them by a hash.
+    /// Draws an item: ranks are scattered over all items by a hash.
     pub fn scattered(&self, random: &mut Random) -> u64 {
         hash(self.rank(random)) % self.items
     }
 }
 
-/// The sum of 1 / r^theta over the ranks 1 to `items`.
+/// Returns the sum of 1 / r^theta over the ranks 1 to `items`.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53 items")]
 fn zeta(items: u64) -> f64 {
     let exact = items.min(EXACT_TERMS);
@@ -82,14 +82,13 @@ fn zeta(items: u64) -> f64 {
     if exact == items {
         return sum;
     }
-    // Euler and Maclaurin: the integral between the two ends, and half of the difference of the
-    // ends.
+    // Euler-Maclaurin: the integral between the two ends, and half the difference of the ends.
     let (from, to) = (exact as f64, items as f64);
     let integral = (to.powf(1.0 - THETA) - from.powf(1.0 - THETA)) / (1.0 - THETA);
     sum + integral + 0.5 * (to.powf(-THETA) - from.powf(-THETA))
 }
 
-/// FNV-1a over the eight bytes of a number.
+/// Returns FNV-1a over the eight bytes of a number.
 fn hash(number: u64) -> u64 {
     number
         .to_le_bytes()

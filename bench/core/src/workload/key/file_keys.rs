@@ -1,15 +1,15 @@
-//! The keys of a data file, sorted, one after the other in one piece of memory.
+//! The sorted keys of a data file in one contiguous buffer.
 
 /// Keys in ascending order, each once.
 #[derive(Clone, Debug, Default)]
 pub struct KeyList {
     text: Vec<u8>,
-    /// Where each key ends.
+    /// The end offset of each key.
     ends: Vec<usize>,
 }
 
 impl KeyList {
-    /// A list of these keys, which ascend.
+    /// Creates a list of these keys, which must ascend.
     pub fn new<'k>(keys: impl IntoIterator<Item = &'k [u8]>) -> Self {
         let mut list = Self::default();
         for key in keys {
@@ -23,22 +23,22 @@ impl KeyList {
         list
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Bytes of all of them.
+    /// Returns the total size of the keys in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// The key at this place; nothing beyond the last.
+    /// Returns the key at this index; empty beyond the last.
     #[inline]
     pub fn key(&self, index: u64) -> &[u8] {
         let Some((at, &end)) = usize::try_from(index)
@@ -51,7 +51,7 @@ impl KeyList {
         &self.text[start..end]
     }
 
-    /// The place of a key.
+    /// Returns the index of a key.
     pub fn index_of(&self, key: &[u8]) -> Option<u64> {
         let (mut low, mut high) = (0, self.ends.len() as u64);
         while low < high {

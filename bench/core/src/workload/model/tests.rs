@@ -103,7 +103,7 @@ fn concurrent_reads_are_judged_loosely_only_around_a_write() {
     assert!(model.allows(marked, marked, right) && model.allows(marked, marked, wrong));
     assert!(
         !model.allows(marked, marked, wrong ^ 1),
-        "never a value that nobody wrote"
+        "never a value that was not written"
     );
     model.end(5, before, words.word(2));
     let after = model.load(5);

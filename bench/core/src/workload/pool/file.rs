@@ -1,7 +1,7 @@
-//! Records of the user: a file with `key<TAB>value` on each line.
+//! User-supplied records: a file with `key<TAB>value` on each line.
 //!
-//! The keys are sorted; a key's index is its place. The value is everything after the first tab,
-//! byte for byte. Rows of large values cut theirs from all values laid end to end.
+//! The keys are sorted; a key's index is its position. The value is everything after the first tab,
+//! byte for byte. Rows with large values cut them from the concatenation of all values.
 
 use std::fs;
 use std::path::Path;
@@ -12,21 +12,22 @@ use crate::fault::Fault;
 use crate::workload::definition::LARGE_VALUE_BYTES;
 use crate::workload::key::{KeyList, show};
 
-/// What a file holds, for the header and for the limits of a run.
+/// The shape of a file, for the header and for the limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileShape {
-    /// Lines.
+    /// Number of lines.
     pub records: u64,
-    /// Mean bytes of a key, rounded.
+    /// Mean key size in bytes, rounded.
     pub key_bytes: usize,
-    /// Mean bytes of a value, rounded.
+    /// Mean value size in bytes, rounded.
     pub value_bytes: usize,
 }
 
-/// Reads a whole file and says what it holds.
+/// Reads a whole file and returns its shape.
 ///
 /// # Errors
-/// When it cannot be read, or a line is malformed: its number and what is wrong with it.
+/// If the file cannot be read or a line is malformed; the error contains the line number and the
+/// problem.
 pub fn examine(path: &Path) -> Result<FileShape, Fault> {
     let text = read(path)?;
     let lines = lines(path, &text)?;
@@ -38,7 +39,7 @@ pub fn examine(path: &Path) -> Result<FileShape, Fault> {
     })
 }
 
-/// The values of a file, large ones made from them, and its keys.
+/// Returns the values of a file, large values made from them, and its keys.
 pub(super) fn load(path: &Path) -> Result<(ValueSet, ValueSet, KeyList), Fault> {
     let text = read(path)?;
     let lines = lines(path, &text)?;
@@ -53,7 +54,8 @@ pub(super) fn load(path: &Path) -> Result<(ValueSet, ValueSet, KeyList), Fault> 
     Ok((ValueSet::listed(bytes.into(), ends), large, keys))
 }
 
-/// The values repeated until large ones can be cut from them; blanks where all of them are empty.
+/// Returns the values repeated until large ones can be cut from them; spaces if all values are
+/// empty.
 fn long(bytes: &[u8]) -> Arc<[u8]> {
     let piece: &[u8] = if bytes.is_empty() { b" " } else { bytes };
     piece
@@ -75,7 +77,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Fault> {
     fs::read(path).map_err(|error| Fault::io(format!("--data={}", path.display()), &error))
 }
 
-/// The lines of a file, sorted by key.
+/// Returns the lines of a file, sorted by key.
 fn lines<'t>(path: &Path, text: &'t [u8]) -> Result<Vec<Line<'t>>, Fault> {
     let refuse = |number: usize, what: &str| {
         Fault::new(format!("--data={}: line {number}: {what}", path.display()))
@@ -102,7 +104,7 @@ fn lines<'t>(path: &Path, text: &'t [u8]) -> Result<Vec<Line<'t>>, Fault> {
     lines.sort_by(|one, other| one.key.cmp(other.key));
     if let Some(pair) = lines.windows(2).find(|pair| pair[0].key == pair[1].key) {
         let what = format!(
-            "key {} is on line {} already",
+            "key {} is already on line {}",
             show(pair[1].key),
             pair[0].number
         );
@@ -145,7 +147,7 @@ mod tests {
         for (text, wanted) in [
             (&b"a\t1\nb 2\n"[..], "line 2: no tab between key and value"),
             (b"a\t1\n\tx\n", "line 2: an empty key"),
-            (b"a\t1\nb\t2\na\t3\n", "line 3: key a is on line 1 already"),
+            (b"a\t1\nb\t2\na\t3\n", "line 3: key a is already on line 1"),
             (b"a\t1\n\nb\t2\n", "line 2: no tab"),
             (b"", "line 1: the file is empty"),
         ] {

@@ -1,23 +1,23 @@
-//! JSON records: the same fields in every one, in the same order, and nothing twice within one.
+//! JSON records: each has the same fields in the same order, and nothing repeats within a record.
 //!
-//! A store that compresses a value alone gains little on them; one that looks across values gains
-//! much. Each is padded with random text to exactly the requested length.
+//! A store that compresses each value alone gains little; one that compresses across values gains
+//! much. Each record is padded with random text to exactly the requested length.
 
 use super::set::{POOL_BYTES, POOL_SEED, ValueSet};
 use crate::workload::random::Random;
 
-/// What a field holds.
+/// The contents of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     /// One of these words, quoted.
     Word(&'static [&'static str]),
-    /// So many random digits, the first of them not 0.
+    /// A number of random digits, the first of which is not 0.
     Digits(usize),
-    /// So many random letters and digits, quoted.
+    /// A number of random letters and digits, quoted.
     Name(usize),
 }
 
-/// The fields in order; as many as fit are taken.
+/// The fields in order; a record takes as many as fit.
 const FIELDS: &[(&str, Kind)] = &[
     ("id", Kind::Digits(7)),
     ("user", Kind::Name(8)),
@@ -46,11 +46,11 @@ const FIELDS: &[(&str, Kind)] = &[
     ("latency", Kind::Digits(3)),
 ];
 
-/// The last field, filled up.
+/// The last field, which is padded.
 const TEXT: &[u8] = b"\"text\":\"";
 const END: &[u8] = b"\"}";
 
-/// As many records of this length as the classic pool has values, at least one.
+/// Returns as many records of this length as the classic pool has values, at least one.
 pub(super) fn records(value_bytes: usize) -> ValueSet {
     let mut random = Random::new(POOL_SEED);
     let count = POOL_BYTES.checked_div(value_bytes).unwrap_or(1).max(1);
@@ -58,7 +58,7 @@ pub(super) fn records(value_bytes: usize) -> ValueSet {
     for _ in 0..count {
         let start = bytes.len();
         record(&mut random, value_bytes, &mut bytes);
-        debug_assert_eq!(bytes.len(), start + value_bytes, "of the length asked for");
+        debug_assert_eq!(bytes.len(), start + value_bytes, "of the requested length");
     }
     ValueSet::equal(bytes.into(), value_bytes)
 }
@@ -67,7 +67,7 @@ pub(super) fn records(value_bytes: usize) -> ValueSet {
 fn record(random: &mut Random, length: usize, out: &mut Vec<u8>) {
     let end = out.len() + length;
     if length < 1 + TEXT.len() + END.len() {
-        // Too short for an object: a JSON number, or nothing.
+        // Too short for an object: write a JSON number, or nothing.
         digits(random, length, out);
         return;
     }

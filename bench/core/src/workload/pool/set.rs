@@ -1,13 +1,13 @@
-//! Values of one kind, and how a writer takes them one after the other.
+//! Values of one kind, and the stream in which a writer takes them.
 
 use std::sync::Arc;
 
-/// Bytes that values are cut from.
+/// Number of bytes that values are cut from.
 pub(super) const POOL_BYTES: usize = 1 << 20;
-/// What seeds the pool, as in LevelDB's program.
+/// The seed of the pool, as in LevelDB's program.
 pub(super) const POOL_SEED: u32 = 301;
 
-/// Largest value the pool can serve: LevelDB demands that a value is shorter than the pool.
+/// Maximum value size: LevelDB requires a value to be shorter than the pool.
 pub const VALUE_BYTES_MAX: usize = POOL_BYTES - 1;
 
 /// The values of one kind of row.
@@ -20,17 +20,17 @@ pub struct ValueSet {
 
 #[derive(Clone, Debug)]
 enum Shape {
-    /// All of this length, one after the other.
+    /// Consecutive values of this length.
     Equal(usize),
-    /// Where each ends.
+    /// The end offset of each value.
     Ends(Vec<usize>),
 }
 
 impl ValueSet {
-    /// Values of one length, cut from `bytes` one after the other.
+    /// Creates values of one length, cut consecutively from `bytes`.
     ///
     /// # Panics
-    /// When not one of them fits; the flag parser refuses such lengths.
+    /// If not even one value fits; the flag parser rejects such lengths.
     pub(super) fn equal(bytes: Arc<[u8]>, value_bytes: usize) -> Self {
         assert!(
             value_bytes <= bytes.len(),
@@ -45,7 +45,7 @@ impl ValueSet {
         }
     }
 
-    /// Values that end where `ends` says, one after the other.
+    /// Creates consecutive values with the end offsets `ends`.
     pub(super) fn listed(bytes: Arc<[u8]>, ends: Vec<usize>) -> Self {
         Self {
             bytes,
@@ -54,12 +54,12 @@ impl ValueSet {
         }
     }
 
-    /// How many distinct values there are.
+    /// Returns the number of distinct values.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// Value `ordinal`.
+    /// Returns value `ordinal`.
     #[inline]
     pub fn value(&self, ordinal: usize) -> &[u8] {
         match &self.shape {
@@ -71,7 +71,7 @@ impl ValueSet {
         }
     }
 
-    /// Bytes of the longest.
+    /// Returns the size of the longest value in bytes.
     pub fn longest(&self) -> usize {
         match &self.shape {
             Shape::Equal(length) => *length,
@@ -84,7 +84,7 @@ impl ValueSet {
     }
 }
 
-/// Hands out the values of one writer in their order.
+/// A stream of the values of one writer, in order.
 #[derive(Clone, Debug)]
 pub struct ValueStream<'p> {
     set: &'p ValueSet,
@@ -92,12 +92,12 @@ pub struct ValueStream<'p> {
 }
 
 impl<'p> ValueStream<'p> {
-    /// A stream that starts at the first value.
+    /// Creates a stream that starts at the first value.
     pub const fn new(set: &'p ValueSet) -> Self {
         Self { set, next: 0 }
     }
 
-    /// The next value and its ordinal.
+    /// Returns the ordinal and the bytes of the next value.
     #[inline]
     pub fn draw(&mut self) -> (usize, &'p [u8]) {
         let ordinal = self.next;

@@ -1,5 +1,5 @@
-//! The generator RocksDB's program draws keys with: the 64-bit Mersenne twister of the C++ library
-//! (Matsumoto and Nishimura, "Mersenne Twister", 1998; 64-bit constants of 2004).
+//! The generator with which RocksDB's program draws keys: the 64-bit Mersenne twister of the C++
+//! library (Matsumoto and Nishimura, "Mersenne Twister", 1998; 64-bit constants of 2004).
 
 const WORDS: usize = 312;
 const MIDDLE: usize = 156;
@@ -15,7 +15,7 @@ pub struct Mersenne {
 }
 
 impl Mersenne {
-    /// A generator from a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         let mut words = [seed; WORDS];
         let mut last = seed;
@@ -26,11 +26,11 @@ impl Mersenne {
         Self { words, next: WORDS }
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "it never ends, so it is no iterator"
+        reason = "it never ends, so it is not an iterator"
     )]
     pub fn next(&mut self) -> u64 {
         if self.next == WORDS {

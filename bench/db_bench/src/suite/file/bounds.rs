@@ -1,18 +1,18 @@
-//! Numbers of a suite: what the flag of the same meaning refuses is refused here too, with its
-//! line. What runs has no other guard.
+//! Numbers of a suite: values that the corresponding flag refuses are refused here too, with their
+//! line. The run itself checks no bounds.
 
 use super::{File, Section, Source, Variant};
 use crate::flags;
 use crate::suite::job::scaled;
 
-/// A number of a file: its key, what it says, the flag that has the bounds, and how many of the
-/// flag's units one is.
+/// A number of a file: its key, its value, the flag that has the bounds, and its unit as a multiple
+/// of the flag's.
 type Number = (&'static str, Option<u64>, &'static str, u64);
 
 const MIB: u64 = 1 << 20;
 
 impl Source<'_> {
-    /// The numbers of the whole file.
+    /// Returns the numbers of the whole file.
     pub(super) fn numbers(&self, file: &File) -> Result<(), String> {
         self.bounded(
             0,
@@ -68,7 +68,7 @@ impl Source<'_> {
         Err(self.refuse(at, &what))
     }
 
-    /// Refuses what is out of bounds.
+    /// Refuses numbers out of bounds.
     fn bounded(&self, at: usize, numbers: &[Number]) -> Result<(), String> {
         for &(key, number, flag, unit) in numbers {
             let (least, most) = flags::bounds(flag);

@@ -1,4 +1,4 @@
-//! Files that are read and files that are refused.
+//! Accepted and refused suite files.
 
 use super::*;
 
@@ -64,15 +64,15 @@ fn unknown_words_are_refused_with_line_and_suggestion() {
         ),
         (
             format!("{GOOD}{GOOD}"),
-            "own.toml:5: section \"a\": a name is",
+            "own.toml:5: section \"a\": a name must",
         ),
         (
             GOOD.replace("fillseq", "stats"),
-            "own.toml:3: stats prints a text",
+            "own.toml:3: stats prints text",
         ),
         (
             GOOD.replace("fillseq", "readseq[X5]"),
-            "own.toml:3: readseq[X5]: a suite repeats by rounds",
+            "own.toml:3: readseq[X5]: a suite repeats workloads by rounds",
         ),
         (
             format!("{GOOD}threads = 0\n"),
@@ -102,7 +102,7 @@ fn unknown_words_are_refused_with_line_and_suggestion() {
     }
 }
 
-/// One that no flag allows reached an assertion of the child that drew its values.
+/// A number that no flag allows used to reach an assertion in the child that drew its values.
 #[test]
 fn numbers_have_the_bounds_of_flags() {
     let most = u64::from(u32::MAX);

@@ -12,7 +12,7 @@ fn of(text: &str, directories: usize) -> (Vec<Job>, Vec<String>) {
     jobs(&file, asked)
 }
 
-/// The list of a part, with the labels of what is shown.
+/// Returns the list of a part, with the labels of the shown entries.
 fn list(part: &Part) -> Vec<String> {
     let show = |entry: &Entry| match &entry.shown {
         None => format!("({})", entry.workload),

@@ -10,7 +10,7 @@ use crate::suite::progress::Planned;
 use crate::turn_order;
 
 impl Run<'_> {
-    /// The last round, unless time has run out before.
+    /// Returns the last round, unless time runs out earlier.
     fn last_round(&self) -> u32 {
         let left_out = self.journal.facts().find_map(|fact| match fact {
             Fact::Rounds(from) => Some(from.saturating_sub(1)),
@@ -19,7 +19,7 @@ impl Run<'_> {
         left_out.unwrap_or(self.outline.rounds)
     }
 
-    /// Whether earlier processes have reported every row.
+    /// Returns whether earlier processes have reported every row.
     pub(in crate::suite) fn is_complete(&mut self, jobs: &[Job]) -> bool {
         if !self.journal.is_ended() {
             return false;
@@ -49,12 +49,12 @@ impl Run<'_> {
         true
     }
 
-    /// Whether the pass that times each operation is still to be run, as far as is known.
+    /// Returns whether the pass that times each operation remains to be run, as far as known.
     fn is_timed(&self) -> bool {
         !self.journal.facts().any(|fact| *fact == Fact::Latency)
     }
 
-    /// All rounds, then the pass that times each operation.
+    /// Runs all rounds, then the pass that times each operation.
     pub(in crate::suite) fn everything(&mut self, jobs: &[Job]) -> Result<(), String> {
         let rounds = self.last_round();
         let turns = self.planned(jobs, rounds);
@@ -69,7 +69,7 @@ impl Run<'_> {
                     format!("rounds {round} to {rounds} were")
                 };
                 let text = format!(
-                    "{which} left out after {} s: there would have been no time to end it",
+                    "{which} left out after {} s: there was not enough time to finish it",
                     began.as_secs()
                 );
                 self.note(text, Some(Fact::Rounds(round)))?;
@@ -102,23 +102,23 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// How long ago the run was requested.
+    /// Returns the time since the run was requested.
     fn elapsed(&self) -> Duration {
         self.config.spent + self.started.elapsed()
     }
 
-    /// Whether a round that begins now would be one too many.
+    /// Returns whether there is no time for another round.
     fn is_late(&self, now: Duration, longest: Duration) -> bool {
         let limit = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
         limit(self.file.rounds_begin_within).is_some_and(|limit| now > limit)
             || limit(self.file.rounds_end_within).is_some_and(|limit| now + longest > limit)
     }
 
-    /// The engines that a job is for, in the order of their turns.
+    /// Returns the engines of a job, in the order of their turns.
     pub(super) fn engines(&self, at: usize, job: &Job, round: u32, latency: bool) -> Vec<String> {
         let engines = &self.config.engines;
         let start = turn_order::start(self.config.plan.seed, at, engines.len());
-        // The pass that times each operation is one round more.
+        // The pass that times each operation counts as one more round.
         let round = if latency { job.rounds + 1 } else { round };
         let mut engines = turn_order::turns(engines, start, round);
         if let Some(meant) = &job.engines {
@@ -127,7 +127,7 @@ impl Run<'_> {
         engines
     }
 
-    /// Every turn in order, with the pass that times each operation last.
+    /// Returns every turn in order, with the pass that times each operation last.
     fn planned(&self, jobs: &[Job], rounds: u32) -> Vec<Planned> {
         let passes = (1..=rounds).map(|round| (round, false));
         let timed = self.is_timed().then_some((0, true));
@@ -148,7 +148,7 @@ impl Run<'_> {
         turns
     }
 
-    /// When the last round has to end, if the suite limits that.
+    /// Returns the time at which the last round has to end, if the suite limits it.
     fn deadline(&self) -> Option<Instant> {
         let limit = Duration::from_secs(self.file.rounds_end_within);
         let left = limit.checked_sub(self.elapsed());

@@ -78,7 +78,7 @@ fn a_chunk_leaves_room_for_merges_in_a_small_cache() {
         let text = Chosen::new(Kind::Lsm, &settings, None).table;
         reported(&text, "chunk_size").map(str::to_owned)
     };
-    // 4 MiB less 45 pages of 4 KiB, in six.
+    // 4 MiB minus 45 pages of 4 KiB, divided by six.
     assert_eq!(chunk(4 * MIB, None).as_deref(), Some("668330"));
     assert_eq!(chunk(4 * MIB, Some(32 << 10)).as_deref(), Some("524288"));
     assert_eq!(chunk(32 * MIB, None).as_deref(), Some("5469525"));

@@ -1,4 +1,4 @@
-//! Filters: who has them, and in which rows of the run the others do not.
+//! Filters: the stores that have them, and the rows of the run in which others do not.
 
 use bench_core::result::record::Record;
 use bench_core::workload::definition::{Action, Workload};
@@ -8,12 +8,13 @@ use crate::engine_style;
 use crate::run::Run;
 use crate::table::{Row, Table, verdict};
 
-const FILTERS: &str = "CairnDB builds filters of 10 bits a key by default; LevelDB and RocksDB build none by \
-     default, and the suites, like the pages they come from, leave that so in their plain rows; \
-     WiredTiger's LSM has 16 bits of its own. In the random rows more than a third of the \
-     requested keys do not exist, so filters help there too, not only in readmissing.";
+const FILTERS: &str = "CairnDB builds filters of 10 bits per key by default; LevelDB and RocksDB build none by \
+     default, and the suites, like the pages they come from, keep that default in their plain rows; \
+     WiredTiger's LSM tree uses 16 bits by default. In the random rows more than a third of the \
+     requested keys do not exist, so filters also help there, not only in readmissing.";
 
-/// Filters, whether rows of this run show the peers with filters too, and which do not.
+/// Returns the item about filters: whether rows of this run show the peers with filters too, and
+/// which rows do not.
 pub(super) fn filters(run: &Run) -> Item {
     let mut variants: Vec<String> = Vec::new();
     let rows = run.tables.iter().flat_map(Table::engines);
@@ -26,7 +27,7 @@ pub(super) fn filters(run: &Run) -> Item {
         }
     }
     let fairer = if variants.is_empty() {
-        "No row of this run shows them with filters.".to_owned()
+        "No row of this run shows those stores with filters.".to_owned()
     } else {
         format!(
             "The rows in which they have filters too ({}) are the fairer comparison.",
@@ -40,12 +41,12 @@ pub(super) fn filters(run: &Run) -> Item {
     )
 }
 
-/// Whether a record's options say that filters are built, if they say anything: for CairnDB, and
-/// for stores that build none by default.
+/// Returns whether a record's options state that filters are built, if they mention filters: for
+/// CairnDB, and for stores that build none by default.
 fn builds_filters(record: &Record) -> Option<bool> {
     let reported = |(name, value): &(String, String)| match name.as_str() {
         "bloom_bits" => Some(value.parse::<u32>().is_ok_and(|bits| bits > 0)),
-        // Ours, which is a number or a word for the default.
+        // CairnDB's option: a number, or a word for the default.
         "filter_bits" => Some(value != "0"),
         "filter_policy" => Some(value != "nullptr"),
         _ => None,
@@ -57,7 +58,7 @@ fn has_filters(row: &Row) -> Option<bool> {
     row.first(builds_filters)
 }
 
-/// Whether filters spare a row work: it looks for keys.
+/// Returns whether filters save work in a row, because it looks up keys.
 const fn looks_up(workload: &Workload) -> bool {
     match workload.action {
         Action::Get(_)
@@ -71,7 +72,8 @@ const fn looks_up(workload: &Workload) -> bool {
     }
 }
 
-/// The peers that could have filters and have none in any variant of a row in which ours are there.
+/// Returns the peers that could have filters but have none in any variant of a row in which CairnDB
+/// has them.
 fn without(table: &Table) -> Vec<&str> {
     let ours = table
         .row(engine_style::OURS)
@@ -92,7 +94,8 @@ fn without(table: &Table) -> Vec<&str> {
     engines
 }
 
-/// In which rows CairnDB has filters and which others have none, with and without a variant.
+/// Returns the rows in which CairnDB has filters, and the stores that have none there in any
+/// variant.
 fn lacking(run: &Run) -> Option<String> {
     let mut titles: Vec<String> = Vec::new();
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
@@ -137,8 +140,8 @@ fn lacking(run: &Run) -> Option<String> {
     });
     let verb = if titles.len() == 1 { "does" } else { "do" };
     Some(format!(
-        "In these rows that look for keys CairnDB has filters and {} {verb} not, and no variant of \
-         them has: {}.",
+        "In the following rows that look up keys, CairnDB has filters, {} {verb} not, and no \
+         variant of theirs has: {}.",
         verdict::list(&titles),
         rows.collect::<Vec<_>>().join("; ")
     ))

@@ -1,7 +1,7 @@
 //! Bars, latencies and strips as vector graphics: shapes print in every browser, backgrounds do
 //! not.
 //!
-//! Lengths are percentages of the page's width, so the same drawing fits a desk and a phone.
+//! Lengths are percentages of the page's width, so the same drawing fits a desktop and a phone.
 
 use std::fmt::Write as _;
 
@@ -10,24 +10,24 @@ use maud::{Markup, html};
 use crate::document::{Bar, Bars, Latency, Measured, Name, PERCENTILES, Percentiles, Strip, Value};
 use crate::number;
 
-/// Further than this part beyond the fastest bar a spread is cut off and left open.
+/// Fraction of the fastest bar beyond which a spread is cut off and left open.
 const OVERHANG: f64 = 1.06;
 
-/// A small square in an engine's colour and pattern.
+/// Returns a small square in an engine's colour and pattern.
 pub(super) fn swatch(style: usize) -> Markup {
     html! {
         svg.swatch width="12" height="12" aria-hidden="true" { (ground(style, "100%", 12)) }
     }
 }
 
-/// A thin bar under a number.
+/// Returns a thin bar under a number.
 pub(super) fn small_bar(style: usize, share: f64) -> Markup {
     html! {
         svg.small height="8" aria-hidden="true" { (ground(style, &percent(share), 8)) }
     }
 }
 
-/// A rectangle in an engine's colour and pattern.
+/// Returns a rectangle in an engine's colour and pattern.
 fn ground(style: usize, width: &str, height: u32) -> Markup {
     html! {
         svg.ground width=(width) height=(height) {
@@ -37,7 +37,7 @@ fn ground(style: usize, width: &str, height: u32) -> Markup {
     }
 }
 
-/// An engine's title, followed by its variant.
+/// Returns an engine's title, followed by its variant.
 pub(super) fn title(name: &Name) -> Markup {
     html! {
         (name.marked())
@@ -54,7 +54,7 @@ fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
-/// The rows of one workload.
+/// Returns the rows of one workload.
 pub(super) fn bars(bars: &Bars) -> Markup {
     let measured = || {
         bars.rows.iter().filter_map(|bar| match &bar.value {
@@ -62,7 +62,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
             Value::Missing(..) => None,
         })
     };
-    // Columns that would be empty are not there.
+    // Empty columns are omitted.
     let shown = Columns {
         baseline: measured().any(|measured| measured.times_baseline.is_some()),
         reference: measured().any(|measured| measured.times_reference.is_some()),
@@ -76,7 +76,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     }
 }
 
-/// Which columns follow the bars.
+/// The columns that follow the bars.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a list of independent columns, not a state"
@@ -122,7 +122,7 @@ fn row(bar: &Bar, shown: Columns) -> Markup {
     }
 }
 
-/// The bar with its spread across the end.
+/// Returns the bar with its spread across the end.
 fn drawn(style: usize, measured: &Measured) -> Markup {
     let open = measured.high > OVERHANG;
     let (low, high) = (percent(measured.low), percent(measured.high));
@@ -144,7 +144,7 @@ fn drawn(style: usize, measured: &Measured) -> Markup {
     }
 }
 
-/// Percentiles on a logarithmic axis, followed by the numbers.
+/// Returns percentiles on a logarithmic axis, followed by the numbers.
 pub(super) fn latency(latency: &Latency) -> Markup {
     html! {
         table.latency {
@@ -173,7 +173,7 @@ fn decades(latency: &Latency) -> Vec<(f64, String)> {
 fn axis(latency: &Latency) -> Markup {
     let marks = decades(latency);
     let last = marks.len() - 1;
-    // Labels of a long axis would touch each other: every second one is left out.
+    // Labels of a long axis would overlap, so every second one is omitted.
     let step = if marks.len() > 6 { 2 } else { 1 };
     html! {
         svg.drawn height="16" aria-hidden="true" {
@@ -228,7 +228,7 @@ fn shown(point: Option<u64>) -> String {
     point.map_or_else(|| "-".into(), |time| number::time(number::float(time)))
 }
 
-/// Rates second by second, a strip for each engine.
+/// Returns rates second by second, a strip for each engine.
 pub(super) fn timeline(strips: &[Strip]) -> Markup {
     html! {
         table.strips {
@@ -246,11 +246,11 @@ pub(super) fn timeline(strips: &[Strip]) -> Markup {
 }
 
 const STRIP_HEIGHT: f64 = 36.0;
-/// More points than this are put together, each with the lowest of its seconds, so that no stall is
-/// lost.
+/// Maximum number of points; beyond it, seconds are grouped and each group shows its lowest, so
+/// that no stall is lost.
 const STRIP_POINTS: usize = 600;
 
-/// A stepped area from zero to the strip's own highest second.
+/// Returns a stepped area from zero to the strip's own highest second.
 fn area(strip: &Strip) -> Markup {
     let whole = strip.values.len().saturating_sub(1).max(1);
     let step = whole.div_ceil(STRIP_POINTS);

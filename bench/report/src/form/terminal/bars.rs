@@ -1,4 +1,4 @@
-//! Every table of a run as bars, in the columns of a terminal.
+//! Every table of a run as bars, fitted to the width of a terminal.
 
 use std::fmt::Write as _;
 
@@ -15,16 +15,16 @@ use crate::table::{Row, Table, standing, verdict};
 
 const NAME: usize = 24;
 const FIGURE: usize = 22;
-/// Columns of `writer 48.6k`.
+/// Width of `writer 48.6k`.
 const WRITER: usize = 12;
 const BAR_MIN: usize = 8;
 const BAR_MAX: usize = 40;
 const WIDTH_MIN: usize = 40;
-/// Most tables of a run for which the bars of every store are shown. A suite has many more: then
-/// the terminal shows the ones that a reader looks for, and the report has all.
+/// Maximum number of tables for which the bars of every store are shown. A suite has many more
+/// tables: the terminal then shows the most relevant bars, and the report has all.
 const TABLES_WHOLE: usize = 12;
 
-/// The whole text.
+/// Returns the whole text.
 pub(crate) fn bars(run: &Run, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let mut text = String::new();
@@ -35,7 +35,7 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
     }
     let whole = run.tables.len() <= TABLES_WHOLE;
     if !whole {
-        let reported = "Shown are CairnDB, the best other ranked store, a store that is ahead of CairnDB, LevelDB, and failures; the report has the bars of all.";
+        let reported = "Only CairnDB, the best other ranked store, a store ahead of CairnDB, LevelDB, and failures are shown; the report has all bars.";
         text.push_str(&wrapped(reported, width));
     }
     for table in &run.tables {
@@ -77,8 +77,8 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
     text
 }
 
-/// Ours, the best other ranked store, the one that ours is behind if that is another, and the one
-/// that ratios refer to.
+/// Returns whether a bar is ours, the best other ranked store, another store that ours is behind,
+/// or the store that ratios refer to.
 fn principal(table: &Table) -> Vec<Name> {
     let ours = table.row(engine_style::OURS);
     let standing = ours.and_then(|ours| standing::among_ranked(table, ours));

@@ -1,4 +1,4 @@
-//! The summary at the end of a run: what fits a screen of 120 columns and 60 lines.
+//! The summary at the end of a run, which fits a screen of 120 columns and 60 lines.
 
 use bench_core::result::standing::Standing;
 
@@ -13,16 +13,17 @@ use crate::table::{Outcome, Row, Table, standing};
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;
-/// Lines of the whole text. The caller adds a few: where the report is, how long the run took.
+/// Maximum number of lines of the summary. The caller adds a few: the path of the report and the
+/// duration of the run.
 const LINES_MAX: usize = 56;
-/// Lines of rows with figures of their own; the other sections share what is left of these.
+/// Maximum number of rows with their own figures; the other sections share the remaining lines.
 const ROWS_MAX: usize = 36;
 const NOTES_MAX: usize = 8;
 const FAILED_MAX: usize = 6;
 const TALLY_MAX: usize = 6;
-/// Sections whose rows each have a line.
+/// Sections whose rows have a line each.
 const DETAILED: [&str; 4] = ["1A", "1B", "1C", "1D"];
-/// Columns of a figure.
+/// Width of a figure.
 const FIGURE: usize = 10;
 
 /// Tables under one heading.
@@ -32,7 +33,7 @@ struct Section<'r> {
     tables: Vec<&'r Table>,
 }
 
-/// The whole text, at most 120 columns wide.
+/// Returns the whole text, at most 120 columns wide.
 pub(crate) fn summary(run: &Run, width: usize) -> String {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let sections = sections(run);
@@ -52,7 +53,7 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
     text
 }
 
-/// A line that fits the terminal.
+/// Returns a line cut to fit the terminal.
 fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
@@ -73,14 +74,14 @@ fn head(run: &Run) -> Vec<String> {
         let entries = number::thousands(outline.num);
         lines.push(String::new());
         lines.push(format!(
-            "{}: {entries} entries, {how} of {rounds} round{plural}; operations a second",
+            "{}: {entries} entries, {how} of {rounds} round{plural}; operations per second",
             outline.name
         ));
     }
     lines
 }
 
-/// Every table with a store in it, by the headings of its suite.
+/// Returns the tables with at least one store, by the headings of their suites.
 fn sections(run: &Run) -> Vec<Section<'_>> {
     let mut sections = Vec::new();
     for suite in run.suites() {
@@ -98,7 +99,7 @@ fn sections(run: &Run) -> Vec<Section<'_>> {
     sections
 }
 
-/// `2C Synchronous Writes`.
+/// Returns a title such as `2C Synchronous Writes`.
 fn title(group: &Group<'_>, chapter: &str) -> String {
     let place = group
         .tables
@@ -112,7 +113,7 @@ fn title(group: &Group<'_>, chapter: &str) -> String {
     let Some(place) = place else {
         return heading.to_owned();
     };
-    // The page's heading begins with the letter that the place ends with.
+    // The page's heading starts with the letter that the place ends with.
     let words = heading.split_once(". ").map_or(heading, |(_, words)| words);
     format!("{place} {words}")
 }
@@ -121,8 +122,8 @@ fn has_store(table: &Table) -> bool {
     table.engines().next().is_some() && table.compares()
 }
 
-/// Sections whose rows are shown, and sections of which only means are shown. Without a section 1
-/// of the page of 2011, the first sections are shown in full while there is room.
+/// Returns the sections whose rows are shown, and those of which only means are shown. Without a
+/// section 1 of the page of 2011, the first sections are shown in full while they fit.
 fn divide<'s, 'r>(sections: &'s [Section<'r>]) -> (Vec<&'s Section<'r>>, Vec<&'s Section<'r>>) {
     let is_detailed = |section: &&Section<'_>| {
         let place = section
@@ -144,7 +145,7 @@ fn divide<'s, 'r>(sections: &'s [Section<'r>]) -> (Vec<&'s Section<'r>>, Vec<&'s
     (detailed, others)
 }
 
-/// A line for each row: CairnDB, LevelDB, the best other store and the ratio to it.
+/// Returns a line for each row: CairnDB, LevelDB, the best other store and the ratio to it.
 fn rows(lines: &mut Vec<String>, sections: &[&Section<'_>], width: usize) {
     if sections.is_empty() {
         return;
@@ -193,7 +194,7 @@ fn row(table: &Table, label: usize) -> String {
     )
 }
 
-/// A line for each section: geometric means of CairnDB's ratios.
+/// Returns a line for each section: geometric means of CairnDB's ratios.
 fn others_by_mean(lines: &mut Vec<String>, sections: &[&Section<'_>], width: usize, room: usize) {
     let label = label_width(width) + 8;
     let measured = sections
@@ -214,7 +215,7 @@ fn others_by_mean(lines: &mut Vec<String>, sections: &[&Section<'_>], width: usi
         "tie",
         "behind"
     ));
-    // The last line is kept for what does not fit.
+    // The last line is reserved for a count of the sections that do not fit.
     let fitting = room.saturating_sub(lines.len() + 1);
     for (section, means) in measured.iter().take(fitting) {
         let title: String = section.title.chars().take(label).collect();
@@ -232,16 +233,16 @@ fn others_by_mean(lines: &mut Vec<String>, sections: &[&Section<'_>], width: usi
     }
     if measured.len() > fitting {
         lines.push(format!(
-            "and {} sections more, in the report",
+            "and {} more sections, in the report",
             measured.len() - fitting
         ));
     }
 }
 
-/// How CairnDB stands in several tables.
+/// Standing of CairnDB in several tables.
 #[derive(Debug, Default, PartialEq)]
 struct Means {
-    /// Tables with a figure of CairnDB's and of another store.
+    /// Number of tables with a figure of CairnDB and of another store.
     rows: usize,
     to_reference: Option<f64>,
     to_best: Option<f64>,
@@ -279,7 +280,7 @@ fn means(tables: &[&Table]) -> Means {
     means
 }
 
-/// The geometric mean of ratios; `None` without one that is above zero.
+/// Returns the geometric mean of ratios; `None` if no ratio is above zero.
 fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let positive: Vec<f64> = ratios
         .iter()
@@ -314,7 +315,7 @@ fn end(run: &Run, width: usize) -> Vec<String> {
     lines
 }
 
-/// As many texts as there is room for, and the number of the others.
+/// Appends as many texts as fit, and the number of the others.
 fn limited(lines: &mut Vec<String>, texts: &[String], most: usize, word: &str) {
     lines.extend(
         texts
@@ -328,7 +329,8 @@ fn limited(lines: &mut Vec<String>, texts: &[String], most: usize, word: &str) {
     }
 }
 
-/// Failed rows with the reason. Rows of one engine and reason are reported together.
+/// Returns the failed rows with the reason. Rows of one engine with one reason are reported
+/// together.
 fn failed(run: &Run) -> Vec<String> {
     let mut kinds: Vec<(&str, &str, String, usize)> = Vec::new();
     for table in &run.tables {
@@ -347,7 +349,7 @@ fn failed(run: &Run) -> Vec<String> {
     }
     let text = |(engine, reason, label, more): &(&str, &str, String, usize)| {
         let more = if *more > 0 {
-            format!(" and {more} rows more")
+            format!(" and {more} more rows")
         } else {
             String::new()
         };
@@ -356,7 +358,7 @@ fn failed(run: &Run) -> Vec<String> {
     kinds.iter().map(text).collect()
 }
 
-/// What must be known before a figure is believed, one text each.
+/// Returns the warnings that the reader needs before trusting a figure.
 fn notes(run: &Run) -> Vec<String> {
     let counts_failures = |note: &String| note.ends_with(chapter::FAILURES_NOTE);
     chapter::notes(run)

@@ -1,6 +1,6 @@
-//! Texts for a terminal: without control characters, and wrapped.
+//! Text for a terminal: without control characters, and wrapped.
 
-/// A text without characters that a terminal would act upon.
+/// Returns a string without characters that a terminal interprets.
 pub(super) fn plain(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })

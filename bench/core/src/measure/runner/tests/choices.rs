@@ -1,9 +1,9 @@
-//! Choices by flags: data sets, keys, draws, batches, formats.
+//! Tests of flags: data sets, keys, draws, batches, formats.
 
 use super::*;
 use crate::workload::plan::{Data, Distribution, Format, Keys};
 
-/// Runs a list under a changed plan over an honest engine; every row must be right.
+/// Runs a list with a modified plan over a correct engine; every row must succeed.
 fn rows_with(num: u64, list: &[&str], change: impl FnOnce(&mut Plan)) -> (Vec<Record>, String) {
     let home = tempfile::tempdir().expect("a directory");
     let mut plan = plan(&home.path().join("db"), num, list);
@@ -58,7 +58,7 @@ fn a_limited_writer_rests_until_the_readers_have_ended() {
     let (rows, _) = rows_with(3000, &["readwhilewriting"], |plan| {
         plan.write_rate_limit = 116;
     });
-    // An entry of 116 bytes, and the next a second later.
+    // One entry of 116 bytes, and the next one second later.
     let seconds = rows[0].wall_ns.expect("measured") / 1_000_000_000;
     let written = rows[0].writer_ops.expect("a writer");
     assert!(written <= seconds + 2, "{written} in {seconds} s");
@@ -155,7 +155,7 @@ fn inserted_records_stay_and_are_judged_by_later_rows() {
     assert_eq!(rows[7].found, Some(1000), "a fresh store has no added keys");
 }
 
-/// The concurrent writer used to continue until the row's time limit.
+/// Regression: the concurrent writer continued until the row's time limit.
 #[test]
 fn a_reader_that_panics_ends_its_row() {
     let home = tempfile::tempdir().expect("a directory");
@@ -221,7 +221,7 @@ fn seek_nexts_reads_on_and_judges_what_it_reads() {
     assert_eq!(
         rows[1].status,
         Status::Ok,
-        "a defect every ten thousandth step of a cursor"
+        "a defect in every ten-thousandth step of a cursor"
     );
     let (rows, _) = rows_of(
         &FaultyEngine::new(Defect::SwapsValues),
