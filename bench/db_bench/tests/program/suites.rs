@@ -230,10 +230,10 @@ fn a_file_that_is_wrong_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn flags_that_a_suite_says_itself_are_refused() {
+fn flags_that_a_suite_sets_itself_are_refused() {
     let output = run(&["--suite=quick", "--memory=8M"]);
     assert!(
-        stderr(&output).starts_with("--memory: a suite says this"),
+        stderr(&output).starts_with("--memory: a suite sets this"),
         "{}",
         stderr(&output)
     );
@@ -295,7 +295,7 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(
-        said.starts_with("--allocator=libnowhere.so.1: the loader does not"),
+        said.starts_with("--allocator=libnowhere.so.1: the loader cannot find or load"),
         "{said}"
     );
     let output = run(&["--allocator=/nowhere/x.so", "--benchmarks=fillseq"]);

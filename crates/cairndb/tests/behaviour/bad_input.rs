@@ -82,7 +82,7 @@ fn a_directory_of_something_else_is_left_alone() {
         dir.path(),
         &create,
         ErrorKind::InvalidArgument,
-        "something else",
+        "something other than a database",
     );
     let file = dir.path().join("thesis.tex");
     let error = create.open(&file).unwrap_err();
