@@ -2,7 +2,7 @@
 //!
 //! The measured loops call [`Meter::wants`] and [`Meter::op`]: two comparisons. All less frequent
 //! work (the progress line, the clock of a histogram, the end of a duration, the operations of each
-//! second) is behind one threshold.
+//! second) is guarded by one threshold.
 
 mod mode;
 mod progress;

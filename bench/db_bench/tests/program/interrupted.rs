@@ -14,7 +14,7 @@ const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 /// Starts a run that works in `db` and would take long.
 fn at_work(db: &Path) -> Child {
     let words = ["--benchmarks=fillrandom", "--num=100000000"];
-    let reported = db.with_extension("told");
+    let reported = db.with_extension("reported");
     let mut program = command(db, &words)
         .stdout(Stdio::null())
         .stderr(std::fs::File::create(&reported).expect("created"))
