@@ -57,8 +57,9 @@ impl House {
     ) -> Result<House, String> {
         let mut sources = Sources::new();
         for (path, text) in tree.with_suffix(".rs") {
-            let source = Source::parse(text)
-                .map_err(|(line, message)| format!("{path}:{line}: is no Rust file: {message}"))?;
+            let source = Source::parse(text).map_err(|(line, message)| {
+                format!("{path}:{line}: is not a valid Rust file: {message}")
+            })?;
             sources.insert(path.to_owned(), Rc::new(source));
         }
         let traits = sources.values().flat_map(|source| &source.outline.traits);

@@ -108,7 +108,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "counts below 2^53, and figures for the eye"
+    reason = "counts are below 2^53, and the figures are only displayed"
 )]
 const fn float(number: u64) -> f64 {
     number as f64

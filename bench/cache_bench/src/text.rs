@@ -206,7 +206,7 @@ pub(crate) fn whole(rate: f64) -> String {
     format!("{:.0}", rate.floor())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "figures for the eye")]
+#[expect(clippy::cast_precision_loss, reason = "the figures are only displayed")]
 const fn float(number: u64) -> f64 {
     number as f64
 }

@@ -93,8 +93,8 @@ pub(crate) fn loaded(engine: &str, library: Option<&Path>) -> Option<(String, Op
 
 /// Runs the plan from stdin, or reports on the named engine.
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    // A killed parent takes its child with it, so that no child works in a directory that another
-    // run uses. If the kernel lacks the feature, the child ends at its next line of output.
+    // A killed parent takes its child with it, so that no child keeps using a directory that
+    // another run uses. If the kernel lacks the feature, the child ends at its next line of output.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if words.first().is_some_and(|word| word == MAPS) {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();

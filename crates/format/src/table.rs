@@ -70,9 +70,10 @@ pub struct TableOptions {
     pub filter_bits_per_key: u32,
     /// The number of the file, which every checksum binds.
     pub file: FileNumber,
-    /// Dictionary to use if the values benefit from one and this one suits them, unless they come
-    /// with another that also suits them. Tables with the same dictionary are compacted without
-    /// decoding their values. If neither suits, the table makes one of its own.
+    /// Dictionary for the values, used if they benefit from one and it suits them. A suitable
+    /// dictionary with which the values already arrive takes precedence. If neither suits, the
+    /// table makes one of its own. Tables with the same dictionary are compacted without decoding
+    /// their values.
     pub dictionary: Option<Arc<Dictionary>>,
 }
 

@@ -78,7 +78,7 @@ impl<'a> WriteBatch<'a> {
             .filter(|end| *end <= SEQ_MAX);
         if last.is_none() {
             return Err(
-                Error::corruption("a batch has sequence numbers that do not exist")
+                Error::corruption("a batch's sequence numbers exceed the maximum")
                     .expected(format_args!("at most {SEQ_MAX}"))
                     .found(format_args!("{count} from {seq}")),
             );

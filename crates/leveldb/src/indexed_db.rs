@@ -5,9 +5,9 @@
 //! a store, two such keys for those of an index. Ids are ordered by number, names by UTF-16 code
 //! unit, script keys by type first: numbers, dates, strings, binary keys, arrays.
 //!
-//! Keys are compared field by field. Bytes that are no such key get a place too, so that the order
-//! is total over all byte strings: a field that cannot be read is greater than all that can, and of
-//! two such fields the remaining bytes decide. Nested arrays are compared without recursion.
+//! Keys are compared field by field. Bytes that do not form such a key get a place too, so that the
+//! order is total over all byte strings: a field that cannot be read is greater than all that can,
+//! and of two such fields the remaining bytes decide. Nested arrays are compared without recursion.
 
 #![cfg_attr(
     not(test),
@@ -130,7 +130,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A number of a script key: equal zeros, and a place for what is no number.
+/// A number of a script key: equal zeros, and a place for what is not a number.
 #[derive(Clone, Copy)]
 struct Double(f64);
 

@@ -223,7 +223,7 @@ fn write_round(library: &LevelDb, noise: &mut Noise) {
         let found = session.get(key, <[u8]>::to_vec).unwrap();
         assert_eq!(found.as_ref(), Some(value));
     }
-    // LevelDB goes on with it, and the result is read here.
+    // LevelDB continues with the database, and the result is read here.
     drop(session);
     history.write(&store, &shape, noise);
     store.close().unwrap();

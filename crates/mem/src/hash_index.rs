@@ -85,7 +85,8 @@ pub(crate) enum Looked<N> {
 struct Line {
     /// Tags of slots 0 to 7, and of slots 8 to 11 with [`WENT_ON`]. A free slot's tag is zero.
     tags: [AtomicU64; 2],
-    /// Places, each with another byte of the hash above it.
+    /// Each slot's place in the arena in the low bits, and a second byte of the key's hash in the
+    /// high bits.
     places: [AtomicU32; SLOTS],
 }
 

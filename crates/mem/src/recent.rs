@@ -60,8 +60,8 @@ impl Recent {
         self.count.store(count + 1, Ordering::Release);
     }
 
-    /// Announces entries whose sequence numbers, up to `seq`, may be as small as previous ones.
-    /// Only the writer calls this.
+    /// Announces that the next entries may be out of order: their sequence numbers may be as small
+    /// as earlier ones, up to `seq`. Only the writer calls this.
     #[cold]
     pub(crate) fn forget(&self, seq: SeqNo) {
         self.floor.store(seq, Ordering::Release);

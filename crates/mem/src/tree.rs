@@ -397,7 +397,8 @@ impl Tree {
         unreachable!("a tree has at most LEVELS_MAX levels");
     }
 
-    /// Adds a level above the old root, which was split, and the block after it.
+    /// Adds a new root above the two halves of the old one, which was split: the old root and its
+    /// new right sibling.
     fn grow(
         &self,
         path: &mut Path,

@@ -408,7 +408,7 @@ impl Disk {
 /// The remains of a crash: the parts of a disk in which visible and durable are equal.
 #[derive(Debug)]
 pub(crate) struct Remains {
-    /// Paths and names, in the order of the original directories.
+    /// Each directory's path and entries, in the order of the original directories.
     pub(crate) dirs: Vec<(PathBuf, BTreeMap<String, InodeId>)>,
     pub(crate) contents: BTreeMap<InodeId, Content>,
 }

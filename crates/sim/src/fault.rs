@@ -60,7 +60,7 @@ pub enum Short {
 }
 
 impl Short {
-    /// Returns the number of bytes done of `len`.
+    /// Returns how many of `len` bytes are transferred.
     pub(crate) const fn of(self, len: usize) -> usize {
         match self {
             Short::OneByte => {

@@ -96,8 +96,8 @@ impl Iterator for CrashStates {
     }
 }
 
-/// Returns all subsets, the empty and the full one first, each with every fill if there may be
-/// gaps.
+/// Returns all subsets, starting with the empty and the full one; with `fills`, each subset is
+/// returned with every kind of fill.
 fn subsets(count: usize, fills: bool) -> Vec<CrashChoice> {
     let full = (1u64 << count) - 1;
     let middle = 1..full;

@@ -66,9 +66,9 @@ pub struct Mark {
     begun: usize,
     /// Number of commits with a known outcome: all started commits, or all but the last.
     decided: usize,
-    /// Of the first commits, up to this number, the logged ones survive a power loss.
+    /// Of the first `synced` commits, all logged ones survive a power loss.
     synced: usize,
-    /// Of the first commits, up to this number, the logged ones survive the death of the process.
+    /// Of the first `handed_over` commits, all logged ones survive the death of the process.
     handed_over: usize,
     /// Number of first commits that survive any crash, including unlogged ones.
     flushed: usize,

@@ -21,8 +21,9 @@ pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
     let tree = Tree::read(root)?;
     let mut changed = Vec::new();
     for (path, text) in tree.with_suffix(".rs") {
-        let source = Source::parse(text)
-            .map_err(|(line, message)| format!("{path}:{line}: is no Rust file: {message}"))?;
+        let source = Source::parse(text).map_err(|(line, message)| {
+            format!("{path}:{line}: is not a valid Rust file: {message}")
+        })?;
         let wrapped = wrap(text, &source);
         if wrapped != text {
             std::fs::write(root.join(path), wrapped).map_err(|e| format!("{path}: {e}"))?;

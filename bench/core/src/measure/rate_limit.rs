@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Maximum unused time that a thread may catch up on after a delay.
+/// Maximum unused time that a thread may make up for after a delay.
 const CREDIT: Duration = Duration::from_millis(100);
 
 /// Maximum length of one piece of a pause.

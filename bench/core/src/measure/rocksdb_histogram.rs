@@ -131,7 +131,7 @@ impl RocksdbHistogram {
     }
 
     /// Returns the mean of all values.
-    #[expect(clippy::cast_precision_loss, reason = "a mean for the eye")]
+    #[expect(clippy::cast_precision_loss, reason = "the mean is only displayed")]
     pub fn average(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -139,7 +139,10 @@ impl RocksdbHistogram {
         self.sum as f64 / float(self.count)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a deviation for the eye")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the deviation is only displayed"
+    )]
     fn deviation(&self) -> f64 {
         let (count, sum) = (float(self.count), self.sum as f64);
         if self.count == 0 {
@@ -195,7 +198,7 @@ impl RocksdbHistogram {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "counts and times far below 2^53, and figures for the eye"
+    reason = "counts and times are far below 2^53, and the figures are only displayed"
 )]
 const fn float(number: u64) -> f64 {
     number as f64

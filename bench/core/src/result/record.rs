@@ -162,7 +162,7 @@ pub struct Record {
     /// compactions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
-    /// The base to which the running thread count is added.
+    /// Base of the random seeds: a thread's seed is this plus its number in the run, from 1 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
     /// The engine's settings in effect.

@@ -85,7 +85,7 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "",
-        "null is the cost of the harness itself; disk is no store but a bare loop, in rows that the disk may limit: one pwrite a",
+        "null is the cost of the harness itself; disk is not a store but a bare loop, in rows that the disk may limit: one pwrite a",
     ),
     (
         "",

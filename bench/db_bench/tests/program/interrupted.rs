@@ -11,7 +11,7 @@ const LATER: Duration = Duration::from_secs(4);
 
 const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 
-/// Starts a run that works in `db` and would take long.
+/// Starts a run that uses `db` and would take long.
 fn at_work(db: &Path) -> Child {
     let words = ["--benchmarks=fillrandom", "--num=100000000"];
     let reported = db.with_extension("reported");
@@ -145,10 +145,10 @@ fn two_runs_do_not_share_a_directory() {
     let second = again(&db);
     assert_eq!(second.status.code(), Some(1));
     assert!(
-        stderr(&second).contains("another db_bench works in "),
+        stderr(&second).contains("another db_bench is using "),
         "{}",
         stderr(&second)
     );
-    assert!(first.try_wait().expect("asked").is_none(), "it goes on");
+    assert!(first.try_wait().expect("asked").is_none(), "still running");
     end(first, "-KILL");
 }

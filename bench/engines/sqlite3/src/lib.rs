@@ -22,8 +22,8 @@
 //! Exclusive locking allows one connection, which all threads use in turn if any of them writes: a
 //! cursor sees concurrent writes of other threads, so there are no snapshots. Separate connections
 //! were slower there, because each write invalidates the caches of all others. If no thread writes,
-//! each has its own connection with a share of the page cache and the log's index in process
-//! memory, which is faster. The ledger has the figures.
+//! each has its own connection and a share of the page cache, which is faster; the connections
+//! share a WAL index in process memory. The ledger has the figures.
 
 mod access;
 mod connection;

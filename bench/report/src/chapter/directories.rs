@@ -9,7 +9,7 @@ use crate::number;
 /// Field of a machine's line that lists the directories.
 pub(crate) const FACT: &str = "directories";
 
-/// Facts about each directory, in columns.
+/// Columns of the table of directories: each fact's field and heading.
 const COLUMNS: [(&str, &str); 6] = [
     ("path", "Databases in"),
     ("file_system", "File system"),

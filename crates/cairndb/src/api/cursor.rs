@@ -157,7 +157,7 @@ impl Cursor {
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "not an iterator: key and value are borrowed until the next move"
+        reason = "not an `Iterator`: key and value are borrowed until the next move"
     )]
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;

@@ -14,7 +14,7 @@ use crate::read::presence::Presence;
 
 /// The state of the database when the snapshot was taken. Later writes are not visible through it.
 ///
-/// **Cost.** A snapshot is a single sequence number: taking and dropping it does no I/O. While it
+/// **Cost.** A snapshot is a single sequence number: taking and dropping it do no I/O. While it
 /// lives, flushes and compactions keep every version that it sees, so a long-lived snapshot costs
 /// disk space.
 ///

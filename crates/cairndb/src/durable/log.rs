@@ -74,7 +74,7 @@ impl Log {
         self.committed.wait(commit);
     }
 
-    /// Wakes the writers that wait for the end of a sync pass.
+    /// Wakes the writers waiting for a sync pass to end.
     pub(crate) fn notify(&self) {
         self.committed.notify_all();
     }

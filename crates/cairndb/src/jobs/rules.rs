@@ -186,8 +186,8 @@ impl Rules {
     ) -> Result<()> {
         let first = progress.kept == 0;
         progress.kept += 1;
-        // Used by reference, where it was written: loading a complete copy right after its parts
-        // were stored would wait for every earlier store.
+        // Borrow the entry in place instead of copying it: a wide load right after the narrow
+        // stores of its fields would wait for every earlier store.
         match &inputs.entry() {
             Ok(entry) => output.add(first, &progress.key, seq, kind, &entry.value),
             Err(error) => Err(error.clone()),

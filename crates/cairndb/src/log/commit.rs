@@ -202,8 +202,8 @@ pub(crate) fn closing() -> Error {
 }
 
 impl Commit {
-    /// Returns the state before the first write of a handle. `memtable_logged_max` limits the
-    /// number of log bytes in which a memtable leaves values.
+    /// Returns the state before the first write of a handle. `memtable_logged_max` limits how many
+    /// bytes of the log a memtable may pin by leaving its values there.
     pub(crate) fn new(
         (mutable, writer): (Arc<Memtable>, MemWriter),
         last_seq: SeqNo,

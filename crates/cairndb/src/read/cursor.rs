@@ -370,8 +370,8 @@ impl ViewCursor {
         self.show_forward()
     }
 
-    /// Finds the next visible entry; the merging iterator goes forward and is on the newest version
-    /// not yet considered.
+    /// Finds the next visible entry. The merging iterator must be moving forward and be positioned
+    /// at the newest version not yet considered.
     #[inline]
     fn show_forward(&mut self) -> Result<()> {
         while self.merger.valid() {

@@ -409,7 +409,7 @@ fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) 
         Some(stored) if stored == order => {}
         Some(stored) => {
             return Err(Error::invalid(
-                "the database has another comparator; open it with the one it was created with",
+                "the database was created with a different comparator; open it with that one",
             )
             .file(manifest)
             .expected(stored)

@@ -3,9 +3,9 @@
 //! The operating system may continue to return a value that it will never write: a failed sync
 //! leaves such pages in its cache, and syncing the file again proves nothing. Therefore recovery
 //! trusts only values that it has synced itself. It copies the values of replayed pointers into new
-//! files, just as it turns replayed records into new tables. Only if the disk has twice had no room
-//! for the copies are they removed and the old files synced in place, because that is better than
-//! not opening at all.
+//! files, just as it turns replayed records into new tables. If the disk has run out of room for
+//! the copies twice, recovery removes them and syncs the old files in place, because that is better
+//! than not opening at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -65,7 +65,7 @@ fn hidden_by(
     while cursor.valid() {
         key.clear();
         key.extend_from_slice(cursor.key());
-        // The version that hides those after it: the oldest so far, except operands.
+        // The last version visited that is not an operand; it hides the older versions that follow.
         let mut hider: Option<SeqNo> = None;
         while cursor.valid() && context.order.compare(cursor.key(), &key).is_eq() {
             let (seq, kind) = (cursor.seq(), cursor.kind());

@@ -166,8 +166,8 @@ impl Manual {
     }
 
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
-        // Taken here, because otherwise the worker would take the flushed runs for an idle
-        // compaction and do alone the work that two threads do here.
+        // Taken here, because otherwise the worker would start an idle compaction of the flushed
+        // runs and do alone the work that two threads do here.
         let turn = Turn::wait_for(&self.versions);
         self.writer.flush_memtables()?;
         let plan = {

@@ -35,7 +35,7 @@ const IDLE: Duration = Duration::from_millis(50);
 /// Time after which an idle database unlinks a file that readers have released.
 const REAP_AFTER: Duration = Duration::from_secs(1);
 
-/// The last write that the worker noticed, and the time at which it did.
+/// The last write that the worker noticed, and when.
 #[derive(Debug, Default)]
 struct Seen {
     published: u64,

@@ -122,8 +122,8 @@ impl DeadFiles {
             return None;
         }
         if self.manifests.is_broken() {
-            // The files are dropped after the next manifest is started. Otherwise closing would
-            // fail because of them now.
+            // The files are dropped after the next manifest is started. Dropping them now would
+            // make closing fail.
             return None;
         }
         let gone = self.dead_values(commit, &state);

@@ -314,7 +314,7 @@ fn space_left_by_a_close_is_reclaimed_after_the_next_opening() {
     }
 }
 
-/// The worker sleeps when there is nothing to do, and no full memtable wakes it.
+/// An idle worker sleeps, and no memtable fills up here, so only the deletions can wake it.
 #[test]
 fn deletions_wake_an_idle_worker() {
     let env = MemEnv::new(Background::Threads);

@@ -60,7 +60,8 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
     };
     let keyspace = input.varint("a keyspace")?;
     if keyspace != KEYSPACE {
-        let message = "database has keyspaces, which this version lacks; open it with a newer one";
+        let message = "database has keyspaces, which this version does not support; \
+                       open it with a newer version";
         return Err(Error::new(ErrorKind::FormatTooNew, message)
             .expected(KEYSPACE)
             .found(keyspace));

@@ -243,7 +243,7 @@ unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
 /// processor has the instructions of `R`.
 #[expect(
     clippy::inline_always,
-    reason = "one loop decodes a page's values; a call would take a tenth of its time"
+    reason = "inlined into the loop over a page's values; a call would add a tenth to its time"
 )]
 #[inline(always)]
 unsafe fn decode_raw<R: Runs, const PART: bool>(

@@ -119,7 +119,7 @@ impl Cursor {
     /// As [`Cursor::seek_to_first`].
     #[expect(
         clippy::should_implement_trait,
-        reason = "no iterator: key and value are borrowed until the next step"
+        reason = "not an `Iterator`: key and value are borrowed until the next step"
     )]
     pub fn next(&mut self) -> Result<()> {
         let stand = std::mem::replace(&mut self.stand, Stand::Nowhere);
@@ -294,7 +294,7 @@ impl EntryCursor {
     /// As [`Cursor::seek_to_first`].
     #[expect(
         clippy::should_implement_trait,
-        reason = "no iterator: key and value are borrowed until the next step"
+        reason = "not an `Iterator`: key and value are borrowed until the next step"
     )]
     pub fn next(&mut self) -> Result<()> {
         self.entries.next()

@@ -1,6 +1,6 @@
 //! Log reader: the records of a log or a manifest, one after the other.
 //!
-//! After damage the reader goes on with the next block, as LevelDB does, so that a caller can
+//! After damage the reader continues with the next block, as LevelDB does, so that a caller can
 //! choose between refusing the file and keeping what is left. [`LogReader::resumes`] distinguishes
 //! the torn end that a crash leaves from damage within: after a torn end there is no intact piece.
 
@@ -27,7 +27,7 @@ pub enum LogStep {
         /// Where its first piece begins.
         offset: u64,
     },
-    /// Bytes that are no record. The next step goes on after them.
+    /// Bytes that are not a record. The next step continues after them.
     Damage {
         /// Where they begin.
         offset: u64,

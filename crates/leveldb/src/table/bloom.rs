@@ -12,7 +12,8 @@
 /// The name of the filter in a table's metaindex.
 pub(crate) const NAME: &str = "leveldb.BuiltinBloomFilter2";
 
-/// More probes than this are reserved for other filters, which every key may match.
+/// Larger probe counts are reserved for other filter encodings; such a filter is treated as
+/// matching every key.
 const PROBES_MAX: u8 = 30;
 const BITS_MIN: u64 = 64;
 

@@ -3,7 +3,7 @@
 //! The byte after the contents names the codec. LevelDB has 0 (none), 1 (Snappy) and, since 2023, 2
 //! (Zstandard). Minecraft's LevelDB has 2 for zlib, 3 for Zstandard and 4 for deflate without a
 //! zlib header. What follows a 2 is therefore recognised by its first bytes: Zstandard's magic
-//! number is no zlib header.
+//! number is not a zlib header.
 //!
 //! Memory: Snappy states the decoded length, at most 22 times the stored one. The other codecs have
 //! no useful bound of their own, so that [`decode`] is given one.
@@ -73,7 +73,7 @@ pub(crate) fn decode(id: u8, stored: Vec<u8>, bytes_max: usize) -> Result<Vec<u8
 
 fn snappy(stored: &[u8]) -> Result<Vec<u8>> {
     let malformed = |cause: snap::Error| {
-        Error::corruption("a block is not what Snappy writes").source_error(cause)
+        Error::corruption("a block is not valid Snappy data").source_error(cause)
     };
     let len = snap::raw::decompress_len(stored).map_err(malformed)?;
     let most = stored.len().saturating_mul(SNAPPY_RATIO_MAX);

@@ -146,7 +146,7 @@ impl TableCursor {
     /// As [`TableCursor::seek_to_first`].
     #[expect(
         clippy::should_implement_trait,
-        reason = "no iterator: key and value are borrowed until the next step"
+        reason = "not an `Iterator`: key and value are borrowed until the next step"
     )]
     pub fn next(&mut self) -> Result<()> {
         if self.current.take().is_none() {

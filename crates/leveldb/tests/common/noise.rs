@@ -39,6 +39,6 @@ pub(crate) fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
     )
 }

@@ -82,7 +82,7 @@ fn wait(db: &Path, worker: Option<&Owner>, limit: Duration) -> Result<(), Fault>
     while worker.lives() {
         if begun.elapsed() >= limit {
             return Err(Fault::new(format!(
-                "another db_bench works in {} (process {}): wait until it ends or name another directory with --db",
+                "another db_bench is using {} (process {}): wait until it ends or name another directory with --db",
                 db.display(),
                 worker.process
             )));

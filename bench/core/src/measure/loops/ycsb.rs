@@ -105,7 +105,8 @@ impl<S: Session> Worker<'_, S> {
         let task = self.task;
         let index = self.draw();
         if task.distribution() == Distribution::Latest {
-            // Relaxed: a record that is just being added may be missed or found; both are correct.
+            // Relaxed: a record that is currently being added may be missed or found; both are
+            // correct.
             let newest = task.next_record.load(Ordering::Relaxed);
             let added = newest.min(task.model.keys() as u64) - task.records;
             return index + added;

@@ -104,7 +104,7 @@ impl Progress {
     }
 
     /// Returns the share of the row that is done, by operations or by time.
-    #[expect(clippy::cast_precision_loss, reason = "a share for the eye")]
+    #[expect(clippy::cast_precision_loss, reason = "the share is only displayed")]
     fn share(&self, done: u64, elapsed: Duration) -> f64 {
         if self.duration.is_zero() {
             done as f64 / self.ops.max(1) as f64
@@ -124,7 +124,7 @@ const BAR_ERASED: &str = "\x1b[K";
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "cells and rates for the eye"
+    reason = "cells and rates are only displayed"
 )]
 fn bar(share: f64, done: u64, elapsed: Duration) -> String {
     let share = share.clamp(0.0, 1.0);

@@ -49,7 +49,7 @@ impl Run<'_> {
         true
     }
 
-    /// Returns whether the pass that times each operation remains to be run, as far as known.
+    /// Returns whether the pass that times each operation has yet to run, according to the journal.
     fn is_timed(&self) -> bool {
         !self.journal.facts().any(|fact| *fact == Fact::Latency)
     }

@@ -29,8 +29,8 @@ impl ViewCursor {
         self.show_backward()
     }
 
-    /// Finds the previous visible entry; the merging iterator goes backward and is on the oldest
-    /// version of a key not yet considered.
+    /// Finds the previous visible entry. The merging iterator must be moving backward and be
+    /// positioned at the oldest version of a key not yet considered.
     #[inline]
     pub(super) fn show_backward(&mut self) -> Result<()> {
         while self.merger.valid() {

@@ -140,10 +140,10 @@ impl ViewCursor {
         self.other.extend_from_slice(self.merger.key());
     }
 
-    /// Skips versions of `self.key`. The merging iterator goes backward and is on one of them. It
-    /// moves to the newest visible version in the same source, or past the versions that are not
-    /// visible. If the newest is an operand, it moves back to its position, because the older
-    /// versions are needed.
+    /// Skips versions of `self.key`. The merging iterator must be moving backward and be positioned
+    /// at one of them. It moves to the newest visible version in the same source, or past the
+    /// versions that are not visible. If that version is an operand, the iterator returns to where
+    /// it started, because the older versions are needed.
     #[cold]
     pub(super) fn skip_older(&mut self) -> Result<()> {
         if !self.may_search() {

@@ -187,9 +187,9 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     assert_eq!(core.versions.lock().durable.seq, 0);
 }
 
-/// Regression: a relocation synced its copies between two steps, because they were in too many
-/// files, and had claimed them. The pass that makes tables durable found none: the manifest named
-/// tables whose values were not on disk, and the originals were removed.
+/// Regression: with too many unsynced files, a relocation claimed its copies and synced them
+/// between two steps. A concurrent pass that makes tables durable found none to sync: the manifest
+/// named tables whose values were not on disk, and the originals were removed.
 #[test]
 fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let env = SimEnv::new(1);
