@@ -129,7 +129,7 @@ impl Answers {
         self.first = self.first.take().or_else(|| tally.first_wrong.clone());
     }
 
-    /// Fails a run that returned a wrong answer or exceeds its capacity.
+    /// Fails a run that returned a wrong answer or exceeded its capacity.
     fn verdict(self, outcome: Outcome, plan: &Plan) -> Outcome {
         if self.wrong > 0 {
             let first = self.first.unwrap_or_default();

@@ -33,7 +33,7 @@ pub(crate) fn turns(engines: &[String], start: usize, round: u32) -> Vec<String>
 }
 
 /// Returns the symbol at a place of the first order: 0, the last, 1, the last but one and so on, so
-/// that no two neighbours are the same distance apart.
+/// that the distance between neighbours differs from pair to pair.
 const fn symbol(place: usize, count: usize) -> usize {
     if place.is_multiple_of(2) {
         place / 2

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::number;
 
-/// Width of the fastest bar of the page of 2011, in pixels.
+/// Width of the fastest store's bar on the page of 2011, in pixels.
 pub(crate) const BAR_PX: f64 = 350.0;
 
 /// Figures by engine.

@@ -147,7 +147,7 @@ fn torn(path: &Path, history: &History, noise: &mut Noise) {
     let end = copies::cut_newest_log(copy.path(), noise);
     let seq = end.map_or(history.writes.len() as u64, |end| end - 1);
     let database = open(copy.path());
-    // The manifest may know of later writes than the log still has.
+    // The manifest may state a later sequence number than the last one left in the log.
     assert!(database.last_seq() >= seq);
     assert!(
         history.is_batch_end(seq),

@@ -1,7 +1,7 @@
 //! A campaign, which crashes workloads at every operation and runs the oracle on every state.
 //!
-//! Each state is counted only once, by a hash of the whole disk. A state that recurs is checked
-//! again only if the history then allows other contents.
+//! Each state is counted only once, identified by a hash of the whole disk. A state that recurs is
+//! checked again only if the history then allows other contents.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -184,7 +184,7 @@ pub struct KillLoop<'a> {
     /// The name of the test that calls [`live_as_child`].
     child_test: &'a str,
     random: Random,
-    /// The contents of all threads at the start of the round.
+    /// The contents of the database at the start of the round, with the keys of all threads.
     base: Contents,
     totals: Totals,
     env: std::sync::Arc<RealEnv>,

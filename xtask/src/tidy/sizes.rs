@@ -1,8 +1,7 @@
 //! A file has at most 500 lines, and a function at most 60.
 //!
-//! Test code is exempt. An exception states the size that it grants: above it the entry no longer
-//! covers the file or function, and once it is no longer needed the entry must be removed (a
-//! ratchet).
+//! Test code is exempt. An exception states the size that it grants: a larger file or function is
+//! not covered, and an exception that is no longer needed must be removed (a ratchet).
 
 use crate::finding::Finding;
 use crate::house::House;

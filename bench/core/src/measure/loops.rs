@@ -346,7 +346,7 @@ impl<S: Session> Worker<'_, S> {
         self.noted = noted;
     }
 
-    /// Compares the fold of an answer with the model's word before the read.
+    /// Compares the fold of an answer with the word that the model held before the read.
     #[inline]
     fn judge(&mut self, index: u64, before: Word, answer: Option<u64>) {
         let task = self.task;

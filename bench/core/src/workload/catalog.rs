@@ -285,7 +285,7 @@ pub const CATALOG: &[Workload] = &[
     Workload::new(
         "levelstats",
         Action::Property("rocksdb.levelstats"),
-        "print files and bytes of each level; of a store without RocksDB's text for it what stats prints, which has them too",
+        "print files and bytes of each level; a store without RocksDB's property for this prints its stats, which include them",
     ),
     Workload::new(
         "resetstats",

@@ -1,4 +1,5 @@
-//! Progress of a suite: a status line on a terminal, one line per section elsewhere, or every row.
+//! Progress of a suite: a status line on a terminal, a line per section and round elsewhere, or a
+//! line per row with `--verbose`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -75,7 +75,7 @@ fn where_a_round_of_a_row_is_calibrated_another_run_may_tell() {
     let home = tempfile::tempdir().expect("a directory");
     let theirs = program(home.path(), "theirs", "0.100", "  same=1");
     let reported = "single rounds are within 10 %";
-    // Each row is reported twice in the first round, and is slower in the later ones.
+    // Both scan rows of the first round are as fast as theirs; those of later rounds are slower.
     let reported_rows = home.path().join("rows");
     let rows = reported_rows.display();
     let scan = format!("$(echo >>{rows}; [ $(wc -l <{rows}) -gt 2 ] && echo 0.150 || echo 0.100)");

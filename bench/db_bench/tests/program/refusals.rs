@@ -94,7 +94,8 @@ fn another_library_is_refused_by_the_symbol_it_lacks() {
     }
 }
 
-/// It used to create a directory whose name ends with the comma, and others below it.
+/// Regression: without `--suite`, `db_bench` took the list for one path. For `--db=a,/mnt/b` it
+/// created the directory `a,` and others below it.
 #[test]
 fn several_directories_without_a_suite_are_refused() {
     let home = tempfile::tempdir().expect("a directory");

@@ -29,8 +29,8 @@ pub unsafe fn symbol<T: Copy>(library: &Library, title: &str, name: &str) -> Res
     found.map(|found| *found).map_err(|_| lacks())
 }
 
-/// Declares `struct Functions`: the functions that an adapter calls, by their C names without the
-/// prefix, and their lookup in the library with a title.
+/// Declares `struct Functions`, with a field for each C function that an adapter calls, named
+/// without the prefix. `Functions::find` looks them up in the library; its errors name the title.
 ///
 /// The declarations must be those of the library's header.
 #[macro_export]

@@ -1,8 +1,8 @@
 //! The engine that does nothing: it shows the cost of the harness itself.
 //!
-//! The null engine stores nothing, answers every read with one value held in memory and a scan with
-//! as many entries as the store would contain. Its answers are not verified, but the checks run and
-//! their cost is included.
+//! The null engine stores nothing. It answers every read with one value held in memory, and a scan
+//! with as many entries as the store would contain. Its answers are not verified, but the checks
+//! run and their cost is included.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -218,7 +218,7 @@ mod tests {
             }
             comparisons(&engine.api)
         };
-        // The level is per thread, so another thread is tested than the one that opened the store.
+        // The level is per thread, so this tests a thread other than the one that opened the store.
         let counted = std::thread::scope(|scope| scope.spawn(write).join().expect("ended"));
         assert_eq!(counted, 0);
         store.close().expect("closes");

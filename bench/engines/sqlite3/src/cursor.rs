@@ -200,7 +200,7 @@ impl Cursor for SqliteCursor<'_, '_> {
     #[inline]
     fn key(&self) -> &[u8] {
         assert!(self.valid, "a key without an entry");
-        // SAFETY: valid, so the statement is still positioned on the row of these bytes.
+        // SAFETY: the cursor is valid, so the statement is still at the row that holds the bytes.
         unsafe { self.key.bytes() }
     }
 

@@ -127,7 +127,7 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
             }
         }
         if let Some(seconds) = machine.number("started_at") {
-            let text = format!("{} ({seconds} seconds after 1970)", number::day(seconds));
+            let text = format!("{} ({seconds} seconds since 1970)", number::day(seconds));
             lines.push(Line::Cells(vec![Cell::plain("Started"), Cell::plain(text)]));
         }
         blocks.push(Block::Grid(Grid {

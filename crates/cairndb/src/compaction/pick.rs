@@ -174,7 +174,7 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
 }
 
 /// Returns all runs, once the upper runs together are larger than twice the last: space and reads
-/// would grow with every overwrite. There must be many upper runs, or two that are larger than
+/// would grow with every overwrite. This takes many upper runs, or two that are larger than
 /// flushes: overwrites in key order leave one run per pass. Without this rule, merge operands piled
 /// up above a small last run, because only the last run ends them; but a load without readers took
 /// longer with it.

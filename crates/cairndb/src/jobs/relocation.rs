@@ -34,7 +34,7 @@ pub(crate) struct ValueGcState {
     /// Files with a value that could not be read, or to which a damaged table points. This handle
     /// does not try them again.
     pub(crate) unmovable: BTreeSet<u64>,
-    /// Number from which on no file may be considered dead during a relocation.
+    /// During a relocation, no file with this number or a higher one may be considered dead.
     pub(crate) first_copies: Option<u64>,
     /// Total length of all value files when they were last examined under load.
     pub(crate) looked_at: u64,

@@ -286,7 +286,7 @@ impl Source {
         }
     }
 
-    /// Returns whether no other entry of this source has the current key.
+    /// Returns whether the current entry is known to be the only one of this source with its key.
     #[inline]
     pub(crate) fn unique(&self) -> bool {
         match self {

@@ -157,7 +157,7 @@ impl IdleSpace {
     fn keeps_space(&self) -> bool {
         let (view, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.log.lock();
-            // Entries that wait for a sync are not published and not examined.
+            // Entries that wait for a sync are not published yet, so they are not examined now.
             commit.look_again |= !commit.awaiting_sync.is_empty();
             if commit.mutable.is_empty() {
                 commit.wakes_worker = self.value_gc.may_hide_much(&self.versions.lock().version);

@@ -6,7 +6,7 @@
 //! become *victims*: the tables that point to them are rewritten in place, a few at a time, and
 //! each live value is copied to another file ([`Relocation`]). Once all of these tables are
 //! durable, the victims have no live value and are dropped like any dead file. After a crash before
-//! that, the old files and tables are in use.
+//! that, the old files and tables are still in use.
 //!
 //! * **When idle**, dead bytes may amount to a fifth of the live bytes, or to 8 MB, including log
 //!   and manifest ([`Allowance`]). Random overwrites make the oldest files the emptiest, so these
@@ -82,8 +82,8 @@ pub(crate) enum Moment {
     Load,
     /// While the database is idle.
     Idle,
-    /// By a caller that waits for it, for the value files below a number. It does not wait for
-    /// later files.
+    /// When a caller requests it and waits, for the value files with numbers less than `below`. The
+    /// caller does not wait for later files.
     Asked { below: u64 },
 }
 

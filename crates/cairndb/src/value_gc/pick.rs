@@ -15,9 +15,9 @@ use crate::state::version::{TableHandle, Version};
 /// Minimum ratio of live to dead bytes in an idle database, unless [`SLACK_BYTES`] allows more dead
 /// bytes.
 const ALIVE_SHARE: u64 = 5;
-/// Number of dead bytes allowed regardless of the live bytes. Log and manifest count as dead, and
-/// half a million bytes of 8 MB are left for tables. For value files shorter than the default
-/// length it is one [`SLACK_SHARE`]th of that length.
+/// Number of dead bytes allowed regardless of the live bytes, including log and manifest. An idle
+/// database may have 8 MB; half a million bytes of these are left for tables. For value files
+/// shorter than the default length it is one [`SLACK_SHARE`]th of that length.
 const SLACK_BYTES: u64 = 7_500_000;
 const SLACK_SHARE: u64 = 32;
 /// Minimum fraction of a value file to free: freeing less costs more than it is worth.

@@ -74,7 +74,8 @@ impl Installer {
             // May call a custom comparator, which may panic. In that case the memtables are kept.
             added = self.place_flushed(state, &mut version, outcome.tables);
         }
-        // The memtables are kept: without them and without tables, readers would miss entries.
+        // If the version is out of order, the memtables are kept: with neither them nor the tables,
+        // readers would miss entries.
         if !self.is_in_order(state, &version) {
             return;
         }

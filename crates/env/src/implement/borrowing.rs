@@ -29,7 +29,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 pub struct OneRegion(Weak<()>);
 
 impl OneRegion {
-    /// Returns a token that the file's region holds for as long as it lives.
+    /// Returns a token, which the file's region must hold for its whole lifetime.
     ///
     /// # Errors
     /// `Locked` while another token exists; the caller adds the file name.

@@ -1,10 +1,10 @@
 //! Builder: writes a table from entries in order.
 //!
 //! Flow: flush and compaction call [`TableBuilder::add`] once per entry and
-//! [`TableBuilder::finish`] once. The first entries are held back until their values have decided
-//! how values are stored. Entries are collected in a page writer until the next one would not fit
-//! into 4 KiB when encoded. Pages are collected in a buffer that is written to the file 64 KiB at a
-//! time. Filter, fence index and meta block follow.
+//! [`TableBuilder::finish`] once. The first entries are held back until their values have
+//! determined how values are stored. Entries are collected in a page writer until the next one
+//! would not fit into 4 KiB when encoded. Pages are collected in a buffer that is written to the
+//! file 64 KiB at a time. Filter, fence index and meta block follow.
 //!
 //! 1. `choice.rs`, `pending.rs`, `sample.rs`, `dictionary.rs`: how values are stored, chosen from
 //!    the first ones.
@@ -56,7 +56,7 @@ pub struct TableBuilder {
     options: TableOptions,
     encoder: ValueEncoder,
     page: PageWriter,
-    /// Set until the first values have decided how values are stored.
+    /// Set until the first values have determined how values are stored.
     pending: Option<PendingEntries>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,

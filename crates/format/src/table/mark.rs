@@ -1,8 +1,9 @@
 //! Recognises a table of this format: by the mark at its end, or by its first page.
 //!
-//! A finished table ends with the mark. If its writer died, it has no end, but it has a first page
-//! whose checksum binds the file's number, which nothing else has by chance. Without the second
-//! test, every process killed during a flush would leave a file that no process may remove.
+//! A finished table ends with the mark. A table whose writer died does not, but the checksum of its
+//! first page binds the file's number, so that no other file passes this test by chance. Without
+//! the second test, every process killed during a flush would leave a file that no process may
+//! remove.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{FileNumber, Result};

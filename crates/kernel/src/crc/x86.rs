@@ -5,8 +5,8 @@
 //! words. Carry-less multiplication by x^(bits) modulo the polynomial moves the states of the first
 //! two past the bytes that follow them; a table holds the multiplier for each w. (Gopal et al.,
 //! "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011. The table
-//! replaces their fixed block sizes, so any length from 96 bytes on is faster, records and pages
-//! alike.)
+//! replaces their fixed block sizes, so any length of 96 bytes or more is faster, for records and
+//! pages alike.)
 
 #![allow(
     unsafe_code,
@@ -31,8 +31,8 @@ const STREAM_WORDS_MAX: usize = 170;
 /// multiplications.
 const STREAM_WORDS_MIN: usize = 4;
 
-/// Minimum run length worth folding: below it, three chains are as fast as the setup, the reduction
-/// and the remainder after whole rounds.
+/// Minimum run length worth folding: below it, three chains are as fast as folding with its setup,
+/// its reduction and the remainder after whole rounds.
 const FOLD_BYTES_MIN: usize = 512;
 const _: () = assert!(CHECK_BYTES.end == FOLD_BYTES_MIN);
 

@@ -6,12 +6,12 @@ use super::merge::MergingCursor;
 use super::source::Source;
 use crate::internal_key::{TAG_MAX, kind_of, seq_of, tag};
 
-/// Where the entries stand in relation to the current key.
+/// Where the cursor over the entries is in relation to the current key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
-    /// The entries stand on the one that is visible.
+    /// At the entry that is visible.
     On,
-    /// The entries stand before all of the current key.
+    /// Before all entries of the current key.
     Before,
     /// There is no current key.
     Nowhere,
@@ -19,9 +19,9 @@ enum Stand {
 
 /// A position in the keys that are visible at one sequence number, movable both ways.
 ///
-/// Deleted keys are left out, and of each key only the newest visible value is seen. A step from no
-/// entry leads to none; after an error the cursor stands on no entry and may be placed again. Cost:
-/// a step passes every older or invisible entry of the key.
+/// Deleted keys are left out, and of each key only the newest visible value is seen. A step of a
+/// cursor without a position leaves it without one; after an error it has none and may be
+/// positioned again. Cost: a step passes every older or invisible entry of the key.
 ///
 /// The head of this crate has an example.
 #[derive(Debug)]
@@ -47,22 +47,22 @@ impl Cursor {
         }
     }
 
-    /// The sequence number at which it reads.
+    /// The sequence number at which the cursor reads.
     pub fn seq(&self) -> SeqNo {
         self.seq
     }
 
-    /// Whether the cursor stands on a key.
+    /// Whether the cursor is at a key.
     pub fn valid(&self) -> bool {
         self.stand != Stand::Nowhere
     }
 
-    /// The current key; nothing where the cursor stands on none.
+    /// The current key; empty if the cursor is not at a key.
     pub fn key(&self) -> &[u8] {
         if self.valid() { &self.key } else { &[] }
     }
 
-    /// The value of the current key; nothing where the cursor stands on none.
+    /// The value of the current key; empty if the cursor is not at a key.
     pub fn value(&self) -> &[u8] {
         if self.valid() { &self.value } else { &[] }
     }
@@ -113,7 +113,7 @@ impl Cursor {
         }
     }
 
-    /// Goes to the next key; to none after the last one.
+    /// Goes to the next key; after the last one, the cursor has no position.
     ///
     /// # Errors
     /// As [`Cursor::seek_to_first`].
@@ -133,7 +133,7 @@ impl Cursor {
         self.find_forwards(Some(passed))
     }
 
-    /// Goes to the previous key; to none before the first one.
+    /// Goes to the previous key; before the first one, the cursor has no position.
     ///
     /// # Errors
     /// As [`Cursor::seek_to_first`].
@@ -153,7 +153,7 @@ impl Cursor {
         self.find_backwards()
     }
 
-    /// Whether the entry that the entries stand on may be seen.
+    /// Whether the current entry is visible at the sequence number of the cursor.
     fn is_visible(&self) -> bool {
         seq_of(self.entries.tag()) <= self.seq
     }
@@ -239,17 +239,17 @@ impl EntryCursor {
         EntryCursor { entries }
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     pub fn valid(&self) -> bool {
         self.entries.valid()
     }
 
-    /// The key of the current entry; nothing on none.
+    /// The key of the current entry; empty if there is none.
     pub fn key(&self) -> &[u8] {
         self.entries.key()
     }
 
-    /// The sequence number of the current entry; 0 on none.
+    /// The sequence number of the current entry; 0 if there is none.
     pub fn seq(&self) -> SeqNo {
         seq_of(self.entries.tag())
     }
@@ -259,7 +259,7 @@ impl EntryCursor {
         kind_of(self.entries.tag()).unwrap_or(Kind::Delete)
     }
 
-    /// The value of the current entry; nothing for a delete.
+    /// The value of the current entry; empty for a delete.
     pub fn value(&self) -> &[u8] {
         self.entries.value()
     }
@@ -288,7 +288,7 @@ impl EntryCursor {
         self.entries.seek(key, TAG_MAX)
     }
 
-    /// Goes to the next entry; to none after the last one.
+    /// Goes to the next entry; after the last one, the cursor has no position.
     ///
     /// # Errors
     /// As [`Cursor::seek_to_first`].
@@ -300,7 +300,7 @@ impl EntryCursor {
         self.entries.next()
     }
 
-    /// Goes to the previous entry; to none before the first one.
+    /// Goes to the previous entry; before the first one, the cursor has no position.
     ///
     /// # Errors
     /// As [`Cursor::seek_to_first`].

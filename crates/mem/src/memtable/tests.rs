@@ -19,7 +19,8 @@ pub(crate) fn ordered(number: u64) -> [u8; 8] {
     number.swap_bytes().to_le_bytes()
 }
 
-/// Returns one of few, short keys that have long common parts before and after the hint.
+/// Returns a key from a small set, in which many keys have long parts in common, up to the end of
+/// the hint and after it.
 fn draw_key(random: &mut Random, hint: &[u8]) -> Vec<u8> {
     let mut key = match random.below(8) {
         0 => Vec::new(),

@@ -69,7 +69,7 @@ impl Run<'_> {
                     format!("rounds {round} to {rounds} were")
                 };
                 let text = format!(
-                    "{which} left out after {} s: there was not enough time to finish it",
+                    "{which} left out after {} s: there was not enough time for another round",
                     began.as_secs()
                 );
                 self.note(text, Some(Fact::Rounds(round)))?;

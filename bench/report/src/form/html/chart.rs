@@ -250,7 +250,7 @@ const STRIP_HEIGHT: f64 = 36.0;
 /// that no stall is lost.
 const STRIP_POINTS: usize = 600;
 
-/// Returns a stepped area from zero to the strip's own highest second.
+/// Returns a stepped area, scaled from zero to the strip's own maximum.
 fn area(strip: &Strip) -> Markup {
     let whole = strip.values.len().saturating_sub(1).max(1);
     let step = whole.div_ceil(STRIP_POINTS);

@@ -1,5 +1,5 @@
-//! Chooses how a table stores its values: the first entries wait until their values have decided,
-//! so that all values are stored in the same way.
+//! Chooses how a table stores its values: the first entries wait until their values have determined
+//! the choice, so that all values are stored in the same way.
 //!
 //! A waiting value is held twice, raw and as it would be stored alone. Values too large to take
 //! part do not wait: entries pending before such a value are stored alone, and collection for the

@@ -1,4 +1,4 @@
-//! Pending entries: those held back until their values have decided how a table stores values.
+//! Pending entries: those held back until their values have determined how the table stores values.
 
 use cairndb_base::{Kind, SeqNo};
 

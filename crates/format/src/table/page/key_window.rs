@@ -36,7 +36,7 @@ pub(crate) struct KeyWindow {
     /// The keys, followed by spare room.
     bytes: Vec<u8>,
     lengths: Lengths,
-    /// Start of the first key and end of each key, unless all have one length.
+    /// Start of the first key and end of each key, unless all keys have the same length.
     ends: Vec<u32>,
     /// The entries whose keys are decoded.
     decoded: EntryRange,

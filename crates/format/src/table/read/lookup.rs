@@ -166,9 +166,9 @@ impl<'t> Lookup<'t> {
         Ok((low32(first + found), last, next))
     }
 
-    /// Fetches a unit whose keys are to be searched. In an order that is not bytewise whole keys
-    /// are compared, wherever in the columns they are, so all lines of the columns are prefetched:
-    /// loading them one by one took half of a get's time.
+    /// Fetches a unit whose keys are to be searched. In an order that is not bytewise, whole keys
+    /// are compared, and these may be anywhere in the columns. All lines of the columns are
+    /// therefore prefetched: loading them one by one took half of a get's time.
     fn unit_to_search(&self, unit: u32) -> Result<Unit<'t>> {
         let number = self.reader.number_of(unit)?;
         let table = self.table();

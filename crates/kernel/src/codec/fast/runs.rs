@@ -27,7 +27,7 @@ pub(in crate::codec) trait Copies {
 pub(in crate::codec) trait Runs: Copies {
     /// Whether the type is meant for long values.
     const LONG: bool;
-    /// Whether values are so long that the source is prefetched.
+    /// Whether values are long enough for the source to be prefetched.
     const AHEAD: bool;
     /// Whether AVX2 is used.
     const VECTORS: bool;
