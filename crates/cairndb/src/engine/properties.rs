@@ -275,6 +275,10 @@ impl Properties {
             ("pending_versions", pending),
             ("snapshots", self.shared.snapshots.count() as u64),
             ("last_seq", self.versions.published()),
+            (
+                "seek_tombstones",
+                self.versions.view().readers.spans.passed(),
+            ),
         ];
         let mut out = String::from("{");
         for (index, (name, value)) in numbers.iter().enumerate() {

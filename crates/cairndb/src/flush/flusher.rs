@@ -213,6 +213,14 @@ impl Flusher {
         result
     }
 
+    /// Extends the tombstone spans over the memtables that were flushed.
+    fn extend_spans(&self, taken: &Taken) {
+        let (view, order) = (self.versions.view(), &self.shared.context.order);
+        for immutable in &taken.immutables {
+            view.readers.spans.absorb(&immutable.mem, order);
+        }
+    }
+
     /// Takes the oldest waiting memtables that are adjacent.
     fn take_memtables(&self, bytes_max: usize) -> Option<Taken> {
         let mut guard = self.versions.lock();
@@ -276,6 +284,7 @@ impl Flusher {
         let mut outcome =
             Job::chained(inputs, rules, output).run(&*self.shared.dir, &self.shared.next_file)?;
         self.installer.open_for_readers(&mut outcome);
+        self.extend_spans(taken);
         Ok(outcome)
     }
 

@@ -16,7 +16,7 @@
 //!   is read from its page or memtable, and no cursor over either is created before the first move.
 //! - A dropped cursor leaves its sources to the thread's next cursor
 //!   ([`thread_cache`](crate::read::hints::thread_cache)).
-//! - Ranges of tombstones that the thread has encountered before are skipped in one step
+//! - Ranges of tombstones that a seek has encountered before are skipped in one step
 //!   ([`tombstone_spans`](crate::read::hints::tombstone_spans)), as are many versions of a key,
 //!   unless they are operands.
 //!

@@ -332,15 +332,15 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Positions each source at its first entry at or after `start(source)` that is visible at
-    /// `seq`; continues forward.
+    /// Positions each source at its first entry at or after `start(source, older)` that is visible
+    /// at `seq`, where `older` is the number of older sources; continues forward.
     pub(crate) fn start_forward<'a>(
         &mut self,
         seq: SeqNo,
-        start: impl Fn(&Source) -> KeyBound<'a>,
+        start: impl Fn(&Source, usize) -> KeyBound<'a>,
     ) -> Result<()> {
-        for source in &mut self.sources {
-            match start(source) {
+        for (older, source) in self.sources.iter_mut().rev().enumerate() {
+            match start(source, older) {
                 KeyBound::First => source.first()?,
                 KeyBound::At(key) => source.seek(key, seq)?,
                 KeyBound::End => source.leave(),
@@ -350,13 +350,14 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Positions each source at its last entry at or before `start(source)`; continues backward.
+    /// Positions each source at its last entry at or before `start(source, older)`; continues
+    /// backward.
     pub(crate) fn start_backward<'a>(
         &mut self,
-        start: impl Fn(&Source) -> KeyBound<'a>,
+        start: impl Fn(&Source, usize) -> KeyBound<'a>,
     ) -> Result<()> {
-        for source in &mut self.sources {
-            match start(source) {
+        for (older, source) in self.sources.iter_mut().rev().enumerate() {
+            match start(source, older) {
                 KeyBound::First => source.leave(),
                 KeyBound::At(key) => source.seek_for_prev(key, 0)?,
                 KeyBound::End => source.last()?,

@@ -15,6 +15,7 @@ use cairndb_mem::Memtable;
 
 use crate::read::hints::read_cost::{CompactionTrigger, ReadCost};
 use crate::read::hints::thread_cache::ThreadCaches;
+use crate::read::hints::tombstone_spans::TombstoneSpans;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
@@ -50,6 +51,7 @@ pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
     pub(crate) thread_caches: Arc<ThreadCaches>,
+    pub(crate) spans: Arc<TombstoneSpans>,
     /// Trigger of the compaction that starts once reads of several runs have paid for it.
     pub(crate) compaction_trigger: Arc<CompactionTrigger>,
 }
@@ -61,6 +63,7 @@ impl Readers {
             health: Arc::new(Health::new(Arc::clone(&context.path))),
             context: Arc::new(context),
             thread_caches: Arc::new(ThreadCaches::new(view)),
+            spans: Arc::default(),
             compaction_trigger: Arc::default(),
         }
     }
@@ -120,18 +123,16 @@ impl View {
         1 + self.immutables.len()
     }
 
-    /// Returns the largest sequence number in immutable memtables and tables. Numbers that a
-    /// compaction rewrote to 0 are visible to every cursor over the view and do not count.
+    /// Returns the largest sequence number of everything in immutable memtables and tables that was
+    /// written since the database was opened. A compaction may have rewritten the number to 0.
     pub(crate) fn settled_seq(&self) -> SeqNo {
         // Relaxed: a thread that does not see the value computes it again.
         let known = self.settled.load(Ordering::Relaxed);
         if known > 0 {
             return known;
         }
-        let parts = self.immutables.iter().map(|part| part.seq_max());
-        let runs = self.version.runs.iter().flat_map(|run| run.tables());
-        let tables = runs.map(|table| table.record.seq_max);
-        let settled = parts.chain(tables).max().unwrap_or(0);
+        let immutables = self.immutables.iter().map(|immutable| immutable.seq_max());
+        let settled = immutables.chain([self.version.newest()]).max().unwrap_or(0);
         self.settled.store(settled, Ordering::Relaxed);
         settled
     }

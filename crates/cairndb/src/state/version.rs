@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cairndb_base::head::{HEAD_BYTES, behind_prefix, head_behind};
-use cairndb_base::{Error, FileNumber, Order, Result};
+use cairndb_base::{Error, FileNumber, Order, Result, SeqNo};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::Table;
@@ -28,6 +28,10 @@ use crate::state::files::value_handle::ValueHandle;
 #[derive(Debug)]
 pub(crate) struct TableHandle {
     pub(crate) record: TableRecord,
+    /// Largest sequence number that its entries had when they were written; 0 for entries from
+    /// before the database was opened. The record's number may be smaller, because compactions
+    /// rewrite numbers to 0.
+    newest: SeqNo,
     file: Arc<TableFile>,
 }
 
@@ -51,7 +55,16 @@ impl TableHandle {
             open: OnceLock::new(),
             obsolete: AtomicBool::new(false),
         });
-        TableHandle { record, file }
+        TableHandle {
+            record,
+            newest: 0,
+            file,
+        }
+    }
+
+    /// Returns this handle with the largest sequence number of its entries.
+    pub(crate) fn with_newest(self, newest: SeqNo) -> TableHandle {
+        TableHandle { newest, ..self }
     }
 
     /// Returns a handle to the same file with a changed record.
@@ -60,8 +73,11 @@ impl TableHandle {
             record.file, self.file.number,
             "a moved table keeps its file number"
         );
-        let file = Arc::clone(&self.file);
-        TableHandle { record, file }
+        TableHandle {
+            record,
+            newest: self.newest,
+            file: Arc::clone(&self.file),
+        }
     }
 
     /// Returns the open table, opening it first if necessary.
@@ -151,6 +167,9 @@ pub(crate) struct Run {
     bytes: u64,
     /// Bytes of the tables whose values are to be encoded later.
     deferred: u64,
+    /// Largest sequence number of the tables' entries, as they were written since the database was
+    /// opened.
+    newest: SeqNo,
     /// Number of leading tables that were already in the run that this one continues.
     continued: usize,
 }
@@ -178,6 +197,7 @@ impl Run {
             id,
             bytes: tables.iter().map(|table| table.record.bytes).sum(),
             deferred: tables.iter().map(|table| table.deferred_bytes()).sum(),
+            newest: tables.iter().map(|table| table.newest).max().unwrap_or(0),
             tables,
             prefix,
             heads,
@@ -208,6 +228,7 @@ impl Run {
                 run.heads.push(head_of_last(&table, &run.prefix));
             }
             run.bytes += table.record.bytes;
+            run.newest = run.newest.max(table.newest);
             run.deferred += table.deferred_bytes();
             run.tables.push(table);
         }
@@ -244,6 +265,12 @@ impl Run {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Returns the largest sequence number of its tables' entries, as they were written since the
+    /// database was opened.
+    pub(crate) fn newest(&self) -> SeqNo {
+        self.newest
     }
 
     /// Bytes of the tables whose values are to be encoded later.
@@ -309,6 +336,12 @@ impl Version {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.runs.iter().map(|run| run.bytes()).sum()
+    }
+
+    /// Returns the largest sequence number of its entries, as they were written since the database
+    /// was opened.
+    pub(crate) fn newest(&self) -> SeqNo {
+        self.runs.iter().map(|run| run.newest()).max().unwrap_or(0)
     }
 
     /// Returns the total size of the tables whose values will be encoded later.

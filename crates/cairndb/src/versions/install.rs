@@ -72,7 +72,10 @@ impl Installer {
         Self::count_dead(&version, &outcome);
         if !outcome.tables.is_empty() {
             // May call a custom comparator, which may panic. In that case the memtables are kept.
-            added = self.place_flushed(state, &mut version, outcome.tables);
+            let taken = state.immutables.iter().take(immutables);
+            let newest = taken.map(|immutable| immutable.mem.seq_max()).max();
+            let newest = newest.unwrap_or(0);
+            added = self.place_flushed(state, &mut version, outcome.tables, newest);
         }
         // If the version is out of order, the memtables are kept: with neither them nor the tables,
         // readers would miss entries.
@@ -103,6 +106,7 @@ impl Installer {
         state: &mut State,
         version: &mut Version,
         tables: Vec<Written>,
+        newest: SeqNo,
     ) -> Vec<Added> {
         let order = &self.shared.context.order;
         let alone = tables.iter().all(|table| {
@@ -126,22 +130,22 @@ impl Installer {
             && safe
             && let Some(last) = version.runs.last_mut()
         {
-            let added = self.handles(last.id, tables);
+            let added = self.handles(last.id, tables, newest);
             *last = Arc::new(self.extended(last, &added));
             Stats::add(&self.shared.stats.moves, 1);
             return added;
         }
-        if let Some(newest) = version.runs.first_mut()
-            && self.may_continue(state, newest, &tables)
+        if let Some(first) = version.runs.first_mut()
+            && self.may_continue(state, first, &tables)
         {
             // The tables are newer than all others, so they may join the newest run or form a run
             // above it.
-            let added = self.handles(newest.id, tables);
-            *newest = Arc::new(self.extended(newest, &added));
+            let added = self.handles(first.id, tables, newest);
+            *first = Arc::new(self.extended(first, &added));
             Stats::add(&self.shared.stats.moves, 1);
             return added;
         }
-        let added = self.handles(state.next_run, tables);
+        let added = self.handles(state.next_run, tables, newest);
         let run = self.with_tables(state.next_run, Vec::new(), &added);
         state.next_run += 1;
         version.runs.insert(0, Arc::new(run));
@@ -201,8 +205,9 @@ impl Installer {
         (opened, checked)
     }
 
-    /// Returns handles of newly written tables, as members of run `id`.
-    fn handles(&self, id: u64, written: Vec<Written>) -> Vec<Added> {
+    /// Returns handles of newly written tables, as members of run `id`. `newest` is the largest
+    /// sequence number of what they were written from.
+    fn handles(&self, id: u64, written: Vec<Written>, newest: SeqNo) -> Vec<Added> {
         let handle = |written: Written| {
             let record = TableRecord {
                 run: id,
@@ -213,7 +218,7 @@ impl Installer {
                 None => TableHandle::new(record, &self.shared.opener),
             };
             Added {
-                table: Arc::new(table),
+                table: Arc::new(table.with_newest(newest)),
                 sync: Some(written.sync),
             }
         };
@@ -253,7 +258,8 @@ impl Installer {
             values: Arc::clone(&state.version.values),
         };
         Self::count_dead(&version, &outcome);
-        let mut added = self.handles(plan.target, outcome.tables);
+        let newest = plan.inputs.iter().map(Run::newest).max();
+        let mut added = self.handles(plan.target, outcome.tables, newest.unwrap_or(0));
         let mut moved = Vec::new();
         for run in &state.version.runs {
             if run.id != oldest && !plan.inputs.iter().any(|input| input.id == run.id) {

@@ -11,7 +11,7 @@ use cairndb::env::random::Random;
 use cairndb::{Append, Comparator, Cursor, Db, Job, Snapshot};
 
 use crate::counting::Counting;
-use crate::{mem_db, stepped, threaded};
+use crate::{mem_db, stat, stepped, threaded};
 
 fn key(n: u64) -> Vec<u8> {
     format!("queue {n:08}").into_bytes()
@@ -374,4 +374,109 @@ fn urgent_jobs_are_taken_first() {
         }
     });
     assert_eq!(first(&db, None), None);
+}
+
+/// Regression (case 5): each thread, and each seek after a flush, stepped over the tombstones
+/// again, and so did every seek under a held snapshot.
+#[test]
+fn seeks_together_step_over_a_stretch_of_tombstones_no_more_than_twice() {
+    const STRETCH: u64 = 50_000;
+    const THREADS: u64 = 4;
+    for held in [false, true] {
+        let db = stepped().open("/db").unwrap();
+        let put = |n: u64| db.put(&key(n), b"job").unwrap();
+        (0..STRETCH).for_each(put);
+        put(STRETCH);
+        let before = held.then(|| db.snapshot());
+        for n in 0..STRETCH {
+            db.delete(&key(n)).unwrap();
+        }
+        let passed = || stat(&db, "seek_tombstones");
+        let seek_all = || {
+            assert_eq!(first(&db, None), Some(key(STRETCH)));
+            thread::scope(|scope| {
+                for _ in 0..THREADS {
+                    scope.spawn(|| assert_eq!(first(&db, None), Some(key(STRETCH))));
+                }
+            });
+            let mut cursor = db.cursor();
+            cursor.seek_for_prev(&key(STRETCH - 1)).unwrap();
+            assert!(!cursor.valid());
+        };
+        for turn in 0..20u64 {
+            seek_all();
+            // Other keys, before and after the stretch.
+            for n in 0..2_000 {
+                let other = format!("{} {turn} {n}", if n % 2 == 0 { "other" } else { "zoo" });
+                db.delete(other.as_bytes()).unwrap();
+            }
+            match turn % 4 {
+                0 => db.flush().unwrap(),
+                1 => drop(db.step_background(Job::Compact).unwrap()),
+                2 if turn == 10 => db.compact_range(..).unwrap(),
+                _ => {}
+            }
+        }
+        // The tombstones before the stretch are new at every turn.
+        let others = 20 * 1_000;
+        let all = passed();
+        assert!(
+            all <= 2 * STRETCH + 3 * others,
+            "{all} tombstones passed, held: {held}"
+        );
+        seek_all();
+        let last = passed();
+        seek_all();
+        let seeks = THREADS + 2;
+        let allowed = seeks * (64 + stat(&db, "tables"));
+        assert!(
+            passed() - last <= allowed,
+            "{} of {allowed}",
+            passed() - last
+        );
+        if let Some(before) = before {
+            let mut cursor = before.cursor();
+            cursor.seek_to_first().unwrap();
+            assert_eq!(
+                cursor.key(),
+                key(0),
+                "the snapshot sees the deleted entries"
+            );
+        }
+    }
+}
+
+/// A snapshot has spans of its own beside those of newer reads.
+#[test]
+fn a_snapshot_steps_over_its_tombstones_once() {
+    const STRETCH: u64 = 20_000;
+    let db = stepped().open("/db").unwrap();
+    for n in 0..=STRETCH {
+        db.put(&key(n), b"job").unwrap();
+    }
+    for n in 0..STRETCH {
+        db.delete(&key(n)).unwrap();
+    }
+    let snapshot = db.snapshot();
+    for n in 0..STRETCH / 2 {
+        db.put(&key(n), b"again").unwrap();
+    }
+    for n in 0..STRETCH / 2 {
+        db.delete(&key(n)).unwrap();
+    }
+    db.flush().unwrap();
+    let passed = || stat(&db, "seek_tombstones");
+    let seek = || {
+        let mut cursor = snapshot.cursor();
+        cursor.seek_to_first().unwrap();
+        assert_eq!(cursor.key(), key(STRETCH));
+        assert_eq!(first(&db, None), Some(key(STRETCH)));
+    };
+    (0..4).for_each(|_| seek());
+    let begun = passed();
+    for _ in 0..50 {
+        seek();
+        db.put(b"zoo", b"other").unwrap();
+    }
+    assert!(passed() - begun <= 64 * 100, "{}", passed() - begun);
 }

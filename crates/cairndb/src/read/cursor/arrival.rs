@@ -14,9 +14,11 @@ impl ViewCursor {
     /// Returns the known tombstone span from `place` on.
     #[inline]
     pub(super) fn span_from(&self, place: KeyBound<'_>, forward: bool) -> Option<SpanUse> {
-        let now = read_point(&self.view, self.seq);
-        let spans = &self.view.readers.thread_caches.mine().spans;
-        spans.take(now, place, forward)
+        let spans = &self.view.readers.spans;
+        if !spans.any() {
+            return None;
+        }
+        spans.find(read_point(&self.view, self.seq), place, forward)
     }
 
     /// Moves to the first entry at or after `place`; `used` is the known tombstone span there.
@@ -29,7 +31,7 @@ impl ViewCursor {
         match (&used, place) {
             (Some(used), _) => {
                 let now = read_point(&self.view, self.seq);
-                let start = |source: &Source| used.start(now, source);
+                let start = |source: &Source, older| used.start(now, place, source, older);
                 self.merger.start_forward(self.seq, start)?;
             }
             (None, KeyBound::At(key)) => self.merger.seek(key, self.seq)?,
@@ -37,8 +39,9 @@ impl ViewCursor {
         }
         self.passed = 0;
         self.show_forward()?;
-        if self.passed >= SPAN_TOMBSTONES_MIN || used.is_some() {
-            self.note_span(place, true, used);
+        self.view.readers.spans.note_passed(self.passed);
+        if self.passed >= SPAN_TOMBSTONES_MIN || used.as_ref().is_some_and(|used| used.partial) {
+            self.note_span(place, true, used.as_ref());
         }
         Ok(())
     }
@@ -50,7 +53,7 @@ impl ViewCursor {
         match (&used, place) {
             (Some(used), _) => {
                 let now = read_point(&self.view, self.seq);
-                let start = |source: &Source| used.start(now, source);
+                let start = |source: &Source, older| used.start(now, place, source, older);
                 self.merger.start_backward(start)?;
             }
             (None, KeyBound::At(key)) => self.merger.seek_for_prev(key, 0)?,
@@ -58,39 +61,26 @@ impl ViewCursor {
         }
         self.passed = 0;
         self.show_backward()?;
-        if self.passed >= SPAN_TOMBSTONES_MIN || used.is_some() {
-            self.note_span(place, false, used);
+        self.view.readers.spans.note_passed(self.passed);
+        if self.passed >= SPAN_TOMBSTONES_MIN || used.as_ref().is_some_and(|used| used.partial) {
+            self.note_span(place, false, used.as_ref());
         }
         Ok(())
     }
 
-    /// Keeps the span that was used, and records another if the seek passed many tombstones
-    /// nevertheless.
+    /// Records the span that the seek has found.
     #[cold]
-    fn note_span(&self, place: KeyBound<'_>, forward: bool, used: Option<SpanUse>) {
-        let (spans, order) = (
-            &self.view.readers.thread_caches.mine().spans,
-            &self.view.context().order,
-        );
-        let used = used.map(|used| used.span);
-        let mut noted = None;
-        if self.passed >= SPAN_TOMBSTONES_MIN {
-            let now = read_point(&self.view, self.seq);
-            let end = if forward {
-                KeyBound::End
-            } else {
-                KeyBound::First
-            };
-            let ends = (place, self.place().map_or(end, KeyBound::At));
-            let settled = self.view.settled_seq();
-            noted = TombstoneSpan::new(now, settled, ends, forward, used.as_ref());
-        }
-        let used = used.filter(|used| {
-            let whole = noted.as_ref();
-            !whole.is_some_and(|noted| noted.contains(used, order))
-        });
-        for span in used.into_iter().chain(noted) {
-            spans.keep(span, order);
+    fn note_span(&self, place: KeyBound<'_>, forward: bool, used: Option<&SpanUse>) {
+        let now = read_point(&self.view, self.seq);
+        let end = if forward {
+            KeyBound::End
+        } else {
+            KeyBound::First
+        };
+        let ends = (place, self.place().map_or(end, KeyBound::At));
+        let used = used.map(|used| &*used.span);
+        if let Some(span) = TombstoneSpan::new(now, ends, forward, used) {
+            self.view.readers.spans.keep(span, now.order);
         }
     }
 
@@ -108,8 +98,10 @@ impl ViewCursor {
 /// Returns the parts of a view and sequence number that tombstone spans need.
 fn read_point(view: &View, seq: SeqNo) -> ReadPoint<'_> {
     ReadPoint {
-        view: view.number,
         mutable: &view.mutable,
+        immutables: &view.immutables,
+        version: &view.version,
+        settled: view.settled_seq(),
         order: &view.context().order,
         seq,
     }

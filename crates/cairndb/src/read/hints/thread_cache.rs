@@ -1,5 +1,4 @@
-//! State that the cursors of one thread pass on to the next: the seek predictor, tombstone spans
-//! ([`tombstone_spans`](crate::read::hints::tombstone_spans)), and sources.
+//! State that the cursors of one thread pass on to the next: the seek predictor and sources.
 //!
 //! Many cursors live for one seek or a short scan. Creating and dropping a cursor's sources takes
 //! half a dozen allocations and reference counts, and, once the cursor is moved, the buffers of a
@@ -28,7 +27,6 @@ use cairndb_env::sync::Mutex;
 
 use crate::read::hints::read_cost::ReadCounter;
 use crate::read::hints::seek_predictor::SeekPredictor;
-use crate::read::hints::tombstone_spans::TombstoneSpans;
 use crate::read::merging_iter::MergingIter;
 
 /// Number of slots. The thread count never decreases: two threads may share a slot once there are,
@@ -44,7 +42,6 @@ const SPARE_BYTES_MAX: usize = 16 << 10;
 #[repr(align(128))]
 pub(crate) struct ThreadCache {
     pub(crate) seeks: SeekPredictor,
-    pub(crate) spans: TombstoneSpans,
     pub(crate) reads: ReadCounter,
     spare: Mutex<Spare>,
 }
