@@ -9,7 +9,7 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use crate::batch::{self, BatchWriter, Entry};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
-    self, CleanClose, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail, VersionEdit,
+    self, CleanClose, Manifest, ManifestWriter, SegmentRecord, HiddenVersions, TableRecord, Tail, VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
 use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
@@ -137,6 +137,7 @@ fn edits() -> [VersionEdit; 3] {
                 value_refs: vec![],
                 deferred: false,
                 large_encoded: false,
+                hidden: HiddenVersions::default(),
             },
             TableRecord {
                 file: 17,
@@ -153,6 +154,10 @@ fn edits() -> [VersionEdit; 3] {
                 value_refs: vec![(12, 33)],
                 deferred: true,
                 large_encoded: true,
+                hidden: HiddenVersions {
+                    entries: 40,
+                    bytes: 20_000,
+                },
             },
         ],
         runs: Some(vec![3, 1]),

@@ -22,7 +22,7 @@ mod writer;
 
 pub(crate) use current::parse as parse_current;
 pub use current::{install_current, prepare_current, read_current};
-pub use edit::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
+pub use edit::{CleanClose, HiddenVersions, SegmentRecord, TableRecord, VersionEdit};
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};
 pub use reader::{EDITS_MAX, Manifest, ManifestReader, TABLES_MAX, Tail, read_manifest};

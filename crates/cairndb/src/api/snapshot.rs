@@ -114,7 +114,9 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.core.shared.snapshots.release(self.seq);
+        if self.core.shared.snapshots.release(self.seq) && self.core.shared.origin.is_here() {
+            self.core.versions.wake_idle_worker();
+        }
     }
 }
 

@@ -29,6 +29,10 @@ pub(crate) struct RunSize {
     /// Number of entries, and of tombstones among them.
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
+    /// Number of entries that newer ones of the same table hide, and whether they take more than a
+    /// sixth of its bytes.
+    pub(crate) hidden: u64,
+    pub(crate) hides_much: bool,
     /// Whether one of its tables cannot be read. Such a run is left unchanged, and compactions do
     /// not extend over it.
     pub(crate) damaged: bool,
@@ -221,10 +225,12 @@ fn pick_idle_among(runs: &[RunSize], bottom: bool) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let total: u64 = runs.iter().map(|run| run.bytes).sum();
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();
-    let dead = bottom && last.deletes.saturating_mul(10) > last.entries;
+    let deletes = if bottom { last.deletes } else { 0 };
+    let dead = deletes.saturating_add(last.hidden);
     let several = runs.len() > 1;
     let pays = several && (total < IDLE_BYTES_MAX || upper.saturating_mul(10) > total)
-        || dead && last.deletes > 0;
+        || dead.saturating_mul(10) > last.entries
+        || last.hides_much;
     pays.then_some(Group {
         first: 0,
         last: runs.len() - 1,
@@ -243,6 +249,8 @@ mod tests {
             bytes,
             entries: bytes / 60,
             deletes: 0,
+            hidden: 0,
+            hides_much: false,
             damaged: false,
         }
     }
@@ -492,8 +500,19 @@ mod tests {
             bytes: 1000,
             entries: 100,
             deletes: 50,
-            damaged: false,
+            ..run(1000)
         };
-        assert_eq!(pick_idle(&[dead]), Some(Group { first: 0, last: 0 }));
+        let alone = Some(Group { first: 0, last: 0 });
+        assert_eq!(pick_idle(&[dead]), alone);
+        // Versions that a snapshot kept.
+        let kept = |hidden, hides_much| RunSize {
+            entries: 100,
+            hidden,
+            hides_much,
+            ..run(1000)
+        };
+        assert_eq!(pick_idle(&[kept(50, false)]), alone);
+        assert_eq!(pick_idle(&[kept(1, true)]), alone);
+        assert_eq!(pick_idle(&[kept(10, false)]), None);
     }
 }

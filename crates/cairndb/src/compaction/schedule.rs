@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use cairndb_base::{Error, Order};
+use cairndb_format::manifest::TableRecord;
 
 use crate::compaction::pick::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
 use crate::jobs::plan::CompactionPlan;
@@ -19,14 +20,29 @@ pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
     let size = |run: &Arc<Run>| {
         let mut tables = run.tables().iter();
+        let records = || run.tables().iter().map(|table| &table.record);
         RunSize {
             bytes: run.bytes(),
-            entries: run.tables().iter().map(|table| table.record.entries).sum(),
-            deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
+            entries: records().map(|record| record.entries).sum(),
+            deletes: records().map(|record| record.deletes).sum(),
+            hidden: records().map(|record| record.hidden.entries).sum(),
+            hides_much: hides_much(records()),
             damaged: !damaged.is_empty() && tables.any(|t| damaged.contains_key(&t.record.file)),
         }
     };
     version.runs.iter().map(size).collect()
+}
+
+/// Returns whether entries that newer ones hide take more than a sixth of the bytes of these
+/// tables, with the values that they point to.
+fn hides_much<'r>(records: impl Iterator<Item = &'r TableRecord>) -> bool {
+    let (mut hidden, mut all) = (0u64, 0u64);
+    for record in records {
+        let pointed = record.value_refs.iter().map(|(_, bytes)| *bytes);
+        hidden = hidden.saturating_add(record.hidden.bytes);
+        all = pointed.fold(all.saturating_add(record.raw_bytes), u64::saturating_add);
+    }
+    hidden.saturating_mul(6) > all
 }
 
 /// Returns the bounds of the range as keys, replacing open bounds with the version's. Returns
@@ -125,7 +141,7 @@ impl Schedule {
         let sizes = sizes(&state.version, &state.compactions.damaged);
         pick(&sizes, self.flush_unit(), self.runs_max()).or_else(|| {
             let group = pick_idle(&sizes).filter(|_| idle)?;
-            (group.first < group.last || self.sheds_tombstones(state, group.last)).then_some(group)
+            (group.first < group.last || self.sheds_entries(state, group.last)).then_some(group)
         })
     }
 
@@ -139,7 +155,7 @@ impl Schedule {
             .collect();
         let old_sizes: Vec<RunSize> = old.iter().map(|at| sizes[*at]).collect();
         pick_idle(&old_sizes).is_some_and(|group| {
-            group.first < group.last || self.sheds_tombstones(state, old[group.last])
+            group.first < group.last || self.sheds_entries(state, old[group.last])
         })
     }
 
@@ -175,12 +191,19 @@ impl Schedule {
         self.shared.settings.budget.run as u64 / 2
     }
 
-    /// Returns whether compacting a run alone would drop its tombstones. A snapshot that may still
-    /// read below them prevents this; the run would then be compacted forever.
-    fn sheds_tombstones(&self, state: &State, run: usize) -> bool {
-        let tables = state.version.runs[run].tables();
-        let newest = tables.iter().map(|table| table.record.seq_max).max();
-        self.versions.readable_at().first() >= newest.as_ref()
+    /// Returns whether compacting a run alone would drop tombstones or hidden versions. Snapshots
+    /// that may still read them prevent this. At least half of those that there were when the run
+    /// was written must be gone; otherwise the run would be compacted forever. If too few are gone,
+    /// the next release wakes the worker.
+    fn sheds_entries(&self, state: &State, run: usize) -> bool {
+        // Before the snapshots are listed: a release in between must wake the worker.
+        self.shared.snapshots.wake_on_release();
+        let run = &state.version.runs[run];
+        let tables = run.tables().iter();
+        let newest = tables.map(|table| table.record.seq_max).max().unwrap_or(0);
+        let readable = self.versions.readable_at();
+        let left = readable.partition_point(|seq| *seq < newest);
+        left == 0 || 2 * (left + 1) <= run.read_points().saturating_add(1)
     }
 
     /// Returns a plan for the tables of every run that overlap `range`, closed under overlap.

@@ -21,6 +21,8 @@ pub(crate) struct Outcome {
     pub(crate) tables: Vec<Written>,
     /// Number of bytes of value files that became dead, by file.
     pub(crate) dead: BTreeMap<u64, u64>,
+    /// Number of sequence numbers that reads could use when the job began.
+    pub(crate) read_points: usize,
 }
 
 impl Outcome {
@@ -153,6 +155,7 @@ impl Job {
             Ok(tables) => Ok(Outcome {
                 tables,
                 dead: self.progress.dead,
+                read_points: self.rules.snapshots.len(),
             }
             .with_dead(copied)),
             Err(error) => {

@@ -175,6 +175,7 @@ impl<'a> Output<'a> {
         };
         let made = open.builder.trained().cloned();
         let deferred = open.builder.is_deferred();
+        let hidden = open.builder.hidden();
         // The comparator runs here; a custom one may panic.
         let summary = guarded(|| open.builder.finish()).inspect_err(|_| {
             // This file has no record, so it is no longer among the files that are removed after a
@@ -199,6 +200,7 @@ impl<'a> Output<'a> {
             value_refs: summary.value_refs,
             deferred,
             large_encoded: open.large_encoded,
+            hidden,
         };
         assert!(record.entries > 0, "a table holds at least one entry");
         if self.settings.begin_syncs {

@@ -5,7 +5,7 @@
 //! them, so it sees only the newest version of each key, which is always kept.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
@@ -13,6 +13,8 @@ use cairndb_env::sync::Mutex;
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     open: Mutex<BTreeMap<SeqNo, usize>>,
+    /// Whether the worker waits for a release, after which a compaction may drop entries.
+    wakes: AtomicBool,
 }
 
 impl Snapshots {
@@ -25,16 +27,25 @@ impl Snapshots {
         seq
     }
 
-    /// Releases one registration of `seq`.
-    pub(crate) fn release(&self, seq: SeqNo) {
+    /// Makes the next release of a sequence number return `true`.
+    pub(crate) fn wake_on_release(&self) {
+        self.wakes.store(true, Ordering::Relaxed);
+    }
+
+    /// Releases one registration of `seq`. Returns whether the worker waits for this.
+    #[must_use]
+    pub(crate) fn release(&self, seq: SeqNo) -> bool {
         let mut open = self.open.lock();
         let count = open
             .get_mut(&seq)
             .expect("released snapshots were acquired");
         *count -= 1;
-        if *count == 0 {
-            open.remove(&seq);
+        if *count > 0 {
+            return false;
         }
+        open.remove(&seq);
+        // Under the lock: the worker sets the flag before it lists the snapshots.
+        self.wakes.swap(false, Ordering::Relaxed)
     }
 
     /// Returns all pinned sequence numbers, ascending.

@@ -13,12 +13,16 @@ pub(crate) enum StallReason {
     Log = 1,
     /// Too many runs: compactions do not keep up.
     Runs = 2,
+    /// Too many value files without a live value: syncing the tables that replaced their pointers
+    /// does not keep up.
+    Space = 3,
 }
 
-pub(crate) const STALL_REASONS: [(&str, StallReason); 3] = [
+pub(crate) const STALL_REASONS: [(&str, StallReason); 4] = [
     ("memtable", StallReason::Memtable),
     ("log", StallReason::Log),
     ("runs", StallReason::Runs),
+    ("space", StallReason::Space),
 ];
 
 #[derive(Debug, Default)]
@@ -31,7 +35,7 @@ struct Stall {
 /// Counters of one open database, all totals since it was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
-    stalls: [Stall; 3],
+    stalls: [Stall; 4],
     pub(crate) log_syncs: AtomicU64,
     pub(crate) flushes: AtomicU64,
     pub(crate) flush_bytes: AtomicU64,

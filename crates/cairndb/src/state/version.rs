@@ -32,6 +32,9 @@ pub(crate) struct TableHandle {
     /// before the database was opened. The record's number may be smaller, because compactions
     /// rewrite numbers to 0.
     newest: SeqNo,
+    /// Number of sequence numbers that reads could use when the table was written; `usize::MAX` if
+    /// that was before the database was opened.
+    read_points: usize,
     file: Arc<TableFile>,
 }
 
@@ -58,13 +61,19 @@ impl TableHandle {
         TableHandle {
             record,
             newest: 0,
+            read_points: usize::MAX,
             file,
         }
     }
 
-    /// Returns this handle with the largest sequence number of its entries.
-    pub(crate) fn with_newest(self, newest: SeqNo) -> TableHandle {
-        TableHandle { newest, ..self }
+    /// Returns this handle with what is known of a table just written: the largest sequence number
+    /// of its entries, and the number of sequence numbers that reads could use.
+    pub(crate) fn written(self, newest: SeqNo, read_points: usize) -> TableHandle {
+        TableHandle {
+            newest,
+            read_points,
+            ..self
+        }
     }
 
     /// Returns a handle to the same file with a changed record.
@@ -76,6 +85,7 @@ impl TableHandle {
         TableHandle {
             record,
             newest: self.newest,
+            read_points: self.read_points,
             file: Arc::clone(&self.file),
         }
     }
@@ -170,6 +180,8 @@ pub(crate) struct Run {
     /// Largest sequence number of the tables' entries, as they were written since the database was
     /// opened.
     newest: SeqNo,
+    /// Largest number of sequence numbers that reads could use when a table was written.
+    read_points: usize,
     /// Number of leading tables that were already in the run that this one continues.
     continued: usize,
 }
@@ -198,6 +210,7 @@ impl Run {
             bytes: tables.iter().map(|table| table.record.bytes).sum(),
             deferred: tables.iter().map(|table| table.deferred_bytes()).sum(),
             newest: tables.iter().map(|table| table.newest).max().unwrap_or(0),
+            read_points: tables.iter().map(|it| it.read_points).max().unwrap_or(0),
             tables,
             prefix,
             heads,
@@ -229,6 +242,7 @@ impl Run {
             }
             run.bytes += table.record.bytes;
             run.newest = run.newest.max(table.newest);
+            run.read_points = run.read_points.max(table.read_points);
             run.deferred += table.deferred_bytes();
             run.tables.push(table);
         }
@@ -271,6 +285,12 @@ impl Run {
     /// database was opened.
     pub(crate) fn newest(&self) -> SeqNo {
         self.newest
+    }
+
+    /// Returns the largest number of sequence numbers that reads could use when one of its tables
+    /// was written.
+    pub(crate) fn read_points(&self) -> usize {
+        self.read_points
     }
 
     /// Bytes of the tables whose values are to be encoded later.

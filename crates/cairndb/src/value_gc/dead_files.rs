@@ -1,7 +1,8 @@
 //! `DeadFiles`: drops value files without a live value.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cairndb_base::Result;
 use cairndb_format::manifest::VersionEdit;
@@ -14,8 +15,11 @@ use crate::log::commit::Commit;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Version;
 use crate::versions::shared::Shared;
-use crate::versions::state::State;
+use crate::versions::state::{ImmutableMemtable, State};
 use crate::versions::version_set::VersionSet;
+
+/// Value used instead of a smaller memory budget for the limit on files without a live value.
+const DEAD_BYTES_MIN: u64 = 64 << 20;
 
 pub(crate) struct DeadFiles {
     shared: Arc<Shared>,
@@ -129,6 +133,41 @@ impl DeadFiles {
         let gone = self.dead_values(commit, &state);
         state.durable.persisting = !gone.is_empty();
         (!gone.is_empty()).then_some(gone)
+    }
+
+    /// Returns whether a writer of large values should wait until files without a live value are
+    /// dropped: they, or the values of immutable memtables, take more than the memory budget. Their tables have to be synced first,
+    /// and a writer that overwrites one value can fill files several times as fast.
+    pub(crate) fn hold_up(&self, commit: &Commit) -> bool {
+        let budget = self.shared.settings.budget.total as u64;
+        let max = budget.max(DEAD_BYTES_MIN);
+        let state = self.versions.lock();
+        let bytes = |file: &Arc<ValueHandle>| file.bytes.load(Ordering::Relaxed);
+        let mut files: BTreeMap<u64, u64> = state
+            .version
+            .values
+            .iter()
+            .map(|(number, file)| (*number, bytes(file)))
+            .collect();
+        if state.closing || files.values().sum::<u64>() <= max {
+            return false;
+        }
+        // Until these are flushed, nothing is known to be dead.
+        let waiting = state.immutables.iter().map(|part| part.values.bytes);
+        if waiting.sum::<u64>() > max {
+            return true;
+        }
+        let first_values = |immutable: &ImmutableMemtable| immutable.values.first;
+        let immutables = state.immutables.iter().filter_map(first_values);
+        let written = immutables.chain(commit.first_values());
+        let moving = written.chain(state.value_gc.first_copies).min();
+        files.retain(|file, _| moving.is_none_or(|first| *file < first));
+        for table in state.version.tables() {
+            for (file, _) in &table.record.value_refs {
+                files.remove(file);
+            }
+        }
+        files.values().sum::<u64>() > max
     }
 
     /// Returns the files that no table, installed or durable, and no pointer in memory refers to.

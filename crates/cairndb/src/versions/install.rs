@@ -29,6 +29,16 @@ struct Flushed {
     first_values: Option<u64>,
 }
 
+/// What is known of the inputs of a job when its output is installed.
+#[derive(Clone, Copy)]
+struct JobInputs {
+    /// Largest sequence number of their entries, as they were written since the database was
+    /// opened.
+    newest: SeqNo,
+    /// Number of sequence numbers that reads could use.
+    read_points: usize,
+}
+
 /// Returns `table` as a member of `run`.
 fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
     let record = TableRecord {
@@ -74,8 +84,11 @@ impl Installer {
             // May call a custom comparator, which may panic. In that case the memtables are kept.
             let taken = state.immutables.iter().take(immutables);
             let newest = taken.map(|immutable| immutable.mem.seq_max()).max();
-            let newest = newest.unwrap_or(0);
-            added = self.place_flushed(state, &mut version, outcome.tables, newest);
+            let inputs = JobInputs {
+                newest: newest.unwrap_or(0),
+                read_points: outcome.read_points,
+            };
+            added = self.place_flushed(state, &mut version, outcome.tables, inputs);
         }
         // If the version is out of order, the memtables are kept: with neither them nor the tables,
         // readers would miss entries.
@@ -106,7 +119,7 @@ impl Installer {
         state: &mut State,
         version: &mut Version,
         tables: Vec<Written>,
-        newest: SeqNo,
+        inputs: JobInputs,
     ) -> Vec<Added> {
         let order = &self.shared.context.order;
         let alone = tables.iter().all(|table| {
@@ -130,7 +143,7 @@ impl Installer {
             && safe
             && let Some(last) = version.runs.last_mut()
         {
-            let added = self.handles(last.id, tables, newest);
+            let added = self.handles(last.id, tables, inputs);
             *last = Arc::new(self.extended(last, &added));
             Stats::add(&self.shared.stats.moves, 1);
             return added;
@@ -140,12 +153,12 @@ impl Installer {
         {
             // The tables are newer than all others, so they may join the newest run or form a run
             // above it.
-            let added = self.handles(first.id, tables, newest);
+            let added = self.handles(first.id, tables, inputs);
             *first = Arc::new(self.extended(first, &added));
             Stats::add(&self.shared.stats.moves, 1);
             return added;
         }
-        let added = self.handles(state.next_run, tables, newest);
+        let added = self.handles(state.next_run, tables, inputs);
         let run = self.with_tables(state.next_run, Vec::new(), &added);
         state.next_run += 1;
         version.runs.insert(0, Arc::new(run));
@@ -205,9 +218,8 @@ impl Installer {
         (opened, checked)
     }
 
-    /// Returns handles of newly written tables, as members of run `id`. `newest` is the largest
-    /// sequence number of what they were written from.
-    fn handles(&self, id: u64, written: Vec<Written>, newest: SeqNo) -> Vec<Added> {
+    /// Returns handles of newly written tables, as members of run `id`.
+    fn handles(&self, id: u64, tables: Vec<Written>, inputs: JobInputs) -> Vec<Added> {
         let handle = |written: Written| {
             let record = TableRecord {
                 run: id,
@@ -218,11 +230,11 @@ impl Installer {
                 None => TableHandle::new(record, &self.shared.opener),
             };
             Added {
-                table: Arc::new(table.with_newest(newest)),
+                table: Arc::new(table.written(inputs.newest, inputs.read_points)),
                 sync: Some(written.sync),
             }
         };
-        written.into_iter().map(handle).collect()
+        tables.into_iter().map(handle).collect()
     }
 
     /// Returns `run` with the tables `added`, which share no key with it.
@@ -259,7 +271,11 @@ impl Installer {
         };
         Self::count_dead(&version, &outcome);
         let newest = plan.inputs.iter().map(Run::newest).max();
-        let mut added = self.handles(plan.target, outcome.tables, newest.unwrap_or(0));
+        let inputs = JobInputs {
+            newest: newest.unwrap_or(0),
+            read_points: outcome.read_points,
+        };
+        let mut added = self.handles(plan.target, outcome.tables, inputs);
         let mut moved = Vec::new();
         for run in &state.version.runs {
             if run.id != oldest && !plan.inputs.iter().any(|input| input.id == run.id) {

@@ -156,4 +156,4 @@ impl Settings {
 
 /// Bounds of [`Settings::memtable_values_max`], for short and for long value files.
 const MEMTABLE_VALUES_MIN: u64 = 1 << 20;
-const MEMTABLE_VALUES_MAX: u64 = 64 << 20;
+const MEMTABLE_VALUES_MAX: u64 = 32 << 20;

@@ -32,6 +32,7 @@ use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
 use crate::versions::shared::Shared;
+use crate::value_gc::dead_files::DeadFiles;
 use crate::versions::version_set::VersionSet;
 use crate::write::seal::Sealer;
 
@@ -76,6 +77,7 @@ pub(crate) struct Writer {
     compactor: Arc<Compactor>,
     space: Arc<SpaceMaker>,
     sealer: Arc<Sealer>,
+    dead_files: Arc<DeadFiles>,
 }
 
 impl Writer {
@@ -98,6 +100,7 @@ impl Writer {
         compactor: Arc<Compactor>,
         space: Arc<SpaceMaker>,
         sealer: Arc<Sealer>,
+        dead_files: Arc<DeadFiles>,
     ) -> Writer {
         Writer {
             shared,
@@ -114,6 +117,7 @@ impl Writer {
             compactor,
             space,
             sealer,
+            dead_files,
         }
     }
 
@@ -222,6 +226,7 @@ impl Writer {
         durability: Durability,
     ) -> Result<MutexGuard<'_, Commit>> {
         let logged = durability != Durability::None;
+        let mut waited_for_space = false;
         loop {
             let mut commit = self.log.lock();
             self.shared.check_writable()?;
@@ -236,6 +241,13 @@ impl Writer {
             let rotates = logged && !commit.segment_has_room(payload.record_bytes());
             if full || rotates {
                 self.space.check_may_grow(payload)?;
+            }
+            if enough_values && !waited_for_space && self.dead_files.hold_up(&commit) {
+                drop(commit);
+                self.make_room(StallReason::Space)?;
+                // Once for each write: files that cannot be dropped now hold up nothing else.
+                waited_for_space = true;
+                continue;
             }
             if full {
                 if !commit.awaiting_sync.is_empty() {

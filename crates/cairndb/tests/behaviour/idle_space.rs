@@ -328,3 +328,65 @@ fn deletions_wake_an_idle_worker() {
     assert_eq!(db.iter().filter_map(Result::ok).count(), 0);
     db.close().unwrap();
 }
+
+/// Regression (case 2): versions kept for snapshots stayed until some later flush.
+#[test]
+fn versions_kept_for_snapshots_are_freed_after_the_last_release() {
+    const KEYS: u64 = 500;
+    const ROUNDS: u64 = 200;
+    for reopened in [false, true] {
+        let options = options(MemEnv::new(Background::Threads));
+        let mut db = options.open("/db").unwrap();
+        let mut snapshots = Vec::new();
+        for round in 0..ROUNDS {
+            for n in 0..KEYS {
+                db.put(&key(n), &round.to_le_bytes()).unwrap();
+            }
+            snapshots.push(db.snapshot());
+        }
+        db.flush().unwrap();
+        db.wait_idle().unwrap();
+        assert_eq!(stat(&db, "entries"), KEYS * ROUNDS, "all are held");
+        // The oldest one keeps a version of each key.
+        snapshots.truncate(1);
+        if reopened {
+            drop(snapshots.pop());
+            db.close().unwrap();
+            db = options.open("/db").unwrap();
+            // An idle worker starts with the first write.
+            db.put(b"other", b"").unwrap();
+        }
+        db.wait_idle().unwrap();
+        assert_eq!(stat(&db, "entries"), KEYS * (1 + snapshots.len() as u64));
+        for snapshot in snapshots {
+            assert_eq!(snapshot.get(&key(7)).unwrap().unwrap(), 0u64.to_le_bytes());
+            drop(snapshot);
+            db.wait_idle().unwrap();
+            assert_eq!(stat(&db, "entries"), KEYS);
+        }
+    }
+}
+
+/// A snapshot that stays does not make an idle database compact again and again.
+#[test]
+fn a_held_snapshot_makes_no_work() {
+    let db = options(MemEnv::new(Background::Stepped))
+        .open("/db")
+        .unwrap();
+    for n in 0..1_000 {
+        db.put(&key(n), b"old").unwrap();
+    }
+    let snapshot = db.snapshot();
+    for n in 0..1_000 {
+        db.put(&key(n), b"new").unwrap();
+    }
+    db.flush().unwrap();
+    db.wait_idle().unwrap();
+    let merges = stat(&db, "merges");
+    for _ in 0..10 {
+        drop(db.snapshot());
+        db.wait_idle().unwrap();
+    }
+    assert_eq!(stat(&db, "merges"), merges);
+    assert_eq!(snapshot.get(&key(3)).unwrap().as_deref(), Some(&b"old"[..]));
+}

@@ -22,6 +22,7 @@ mod handles;
 mod hot_keys;
 mod idle_space;
 mod json;
+mod loaded_space;
 mod logged_values;
 mod missing_files;
 mod operators;

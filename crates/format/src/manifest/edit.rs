@@ -105,6 +105,24 @@ pub struct TableRecord {
     pub deferred: bool,
     /// At least one large value that the table points to is stored in a codec other than the first.
     pub large_encoded: bool,
+    /// Entries that newer entries of the table hide, and that only snapshots can see.
+    pub hidden: HiddenVersions,
+}
+
+/// Entries of a table that a newer value or tombstone in the same table hides.
+///
+/// ```
+/// use cairndb_format::manifest::HiddenVersions;
+///
+/// let hidden = HiddenVersions { entries: 2, bytes: 48 };
+/// assert_ne!(hidden, HiddenVersions::default());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HiddenVersions {
+    /// Number of these entries.
+    pub entries: u64,
+    /// Bytes of their keys and values before compression, and of the records that they point to.
+    pub bytes: u64,
 }
 
 impl TableRecord {

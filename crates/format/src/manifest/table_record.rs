@@ -7,7 +7,7 @@ use cairndb_base::limits::KEY_BYTES_MAX;
 use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX};
 
 use crate::input::Input;
-use crate::manifest::edit::TableRecord;
+use crate::manifest::edit::{HiddenVersions, TableRecord};
 use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
 
 /// The only keyspace of this version.
@@ -18,6 +18,9 @@ const DEFERRED: u64 = 2;
 /// Field: some large values that the table points to are encoded. The tag is odd: a reader that
 /// does not know it cannot read them.
 const LARGE_ENCODED: u64 = 3;
+/// Field: versions that newer ones in the table hide. The tag is even: a reader that does not know
+/// it frees them later.
+const HIDDEN: u64 = 4;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
@@ -48,6 +51,10 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     }
     if record.large_encoded {
         FieldWriter::new(out).field(LARGE_ENCODED, |_| {});
+    }
+    if record.hidden != HiddenVersions::default() {
+        let HiddenVersions { entries, bytes } = record.hidden;
+        FieldWriter::new(out).varints(HIDDEN, [entries, bytes]);
     }
 }
 
@@ -91,18 +98,31 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
                 end(&Input::new(body))?;
                 record.large_encoded = true;
             }
+            HIDDEN => {
+                let mut body = Input::new(body);
+                record.hidden = HiddenVersions {
+                    entries: body.varint("a table's number of hidden versions")?,
+                    bytes: body.varint("the length of a table's hidden versions")?,
+                };
+                end(&body)?;
+            }
             _ => unknown(tag)?,
         }
     }
     let ordered = record.seq_min <= record.seq_max && record.seq_max <= SEQ_MAX;
-    if ordered && record.deletes <= record.entries {
+    let counted = record.deletes.max(record.hidden.entries) <= record.entries;
+    if ordered && counted {
         return Ok(record);
     }
     Err(Error::corruption("table record is inconsistent")
-        .expected("ordered sequence numbers and no more deletions than entries")
+        .expected("ordered sequence numbers, no more deletions or hidden versions than entries")
         .found(format_args!(
-            "sequence numbers {} to {}, {} deletions of {}",
-            record.seq_min, record.seq_max, record.deletes, record.entries
+            "sequence numbers {} to {}, {} deletions and {} hidden versions of {}",
+            record.seq_min,
+            record.seq_max,
+            record.deletes,
+            record.hidden.entries,
+            record.entries
         )))
 }
 

@@ -37,6 +37,7 @@ use cairndb_kernel::codec::Dictionary;
 use self::shared::Shared;
 use self::value::{ValueEncoder, refuse};
 use self::written::WrittenPages;
+use crate::manifest::HiddenVersions;
 use crate::table::build::groups::GroupPacker;
 use crate::table::build::pending::PendingEntries;
 use crate::table::index::filter::{Hashes, fold};
@@ -62,6 +63,9 @@ pub struct TableBuilder {
     groups: Option<GroupPacker>,
     hashes: Hashes,
     summary: TableSummary,
+    hidden: HiddenVersions,
+    /// Whether the last key has a value or tombstone, which hides its older versions.
+    ended: bool,
 }
 
 impl std::fmt::Debug for TableBuilder {
@@ -100,6 +104,8 @@ impl TableBuilder {
                 checksum: 0,
                 value_refs: Vec::new(),
             },
+            hidden: HiddenVersions::default(),
+            ended: false,
             options,
         }
     }
@@ -122,9 +128,10 @@ impl TableBuilder {
         };
         // A head above the last one implies a larger key.
         let same_key = head.is_none() && self.check_order(key, seq)?;
-        if kind == Kind::Pointer {
-            self.note_pointer(value.bytes())?;
-        }
+        let pointed = match kind {
+            Kind::Pointer => self.note_pointer(value.bytes())?,
+            _ => 0,
+        };
         if !same_key {
             self.note_key(key);
         }
@@ -142,7 +149,17 @@ impl TableBuilder {
         summary.raw_bytes += (key.len() + raw_len) as u64;
         summary.seq_min = summary.seq_min.min(seq);
         summary.seq_max = summary.seq_max.max(seq);
+        if same_key && self.ended {
+            self.hidden.entries += 1;
+            self.hidden.bytes += (key.len() + raw_len) as u64 + pointed;
+        }
+        self.ended = (same_key && self.ended) || kind != Kind::Merge;
         Ok(())
+    }
+
+    /// Returns the entries added so far that a newer value or tombstone of the table hides.
+    pub fn hidden(&self) -> HiddenVersions {
+        self.hidden
     }
 
     /// Stores an entry in the way chosen for the table. `head` is the key's head if it is above all
@@ -305,7 +322,8 @@ impl TableBuilder {
     }
 
     /// Counts the bytes of a value file that a pointer refers to.
-    fn note_pointer(&mut self, stored: &[u8]) -> Result<()> {
+    /// Counts a value in a value file, and returns the length of its record.
+    fn note_pointer(&mut self, stored: &[u8]) -> Result<u64> {
         let pointer = Pointer::decode(stored)?;
         let (file, bytes) = (pointer.file.0, record_bytes(pointer.len));
         let refs = &mut self.summary.value_refs;
@@ -313,7 +331,7 @@ impl TableBuilder {
             Ok(index) => refs[index].1 += bytes,
             Err(index) => refs.insert(index, (file, bytes)),
         }
-        Ok(())
+        Ok(bytes)
     }
 
     #[expect(

@@ -12,7 +12,8 @@
 //!                                      at most `readers` runs; prints the cost
 //! ```
 //!
-//! A line of input is `COUNT x BYTES [entries=N] [deletes=N] [damaged]`. A compacted run is as
+//! A line of input is `COUNT x BYTES [entries=N] [deletes=N] [hidden=N] [hides-much]
+//! [damaged]`. A compacted run is as
 //! large as its inputs: nothing was overwritten. No tombstones remain in the last run.
 
 use std::fmt::Write;
@@ -67,6 +68,8 @@ fn parse(line: &str) -> Result<Vec<RunSize>, String> {
         bytes,
         entries: line.value("entries")?.unwrap_or(bytes / 60),
         deletes: line.value("deletes")?.unwrap_or(0),
+        hidden: line.value("hidden")?.unwrap_or(0),
+        hides_much: line.flag("hides-much"),
         damaged,
     };
     line.finish()?;
@@ -132,6 +135,8 @@ impl Picker {
             bytes: sum(|run| run.bytes),
             entries: sum(|run| run.entries) - dropped,
             deletes: deletes - dropped,
+            hidden: 0,
+            hides_much: false,
             damaged: inputs.iter().any(|run| run.damaged),
         };
         self.runs.splice(group.first..=group.last, [output]);

@@ -91,7 +91,7 @@ fn squeezing_changes_nothing_that_anybody_reads() {
                 _ => {
                     if let Some((seq, seen)) = pinned.pop() {
                         check(&core, Some(seq), &seen, seed);
-                        core.shared.snapshots.release(seq);
+                        let _ = core.shared.snapshots.release(seq);
                     }
                 }
             }
@@ -101,7 +101,7 @@ fn squeezing_changes_nothing_that_anybody_reads() {
             }
         }
         for (seq, _) in pinned.drain(..) {
-            core.shared.snapshots.release(seq);
+            let _ = core.shared.snapshots.release(seq);
         }
         core.close().unwrap();
         let core = Core::open(&options, Path::new("/db")).unwrap();
@@ -138,7 +138,7 @@ fn rewriting_ends_while_a_snapshot_is_held() {
         rounds += 1;
         assert!(rounds < 100, "each round has to free something");
     }
-    core.shared.snapshots.release(snapshot);
+    let _ = core.shared.snapshots.release(snapshot);
     let entries = |core: &Core| -> u64 {
         let state = core.versions.lock();
         state.version.tables().map(|it| it.record.entries).sum()

@@ -1,6 +1,7 @@
 use std::sync::atomic::AtomicU64;
 
 use cairndb_env::{Background, Env, MemEnv};
+use cairndb_format::manifest::HiddenVersions;
 use cairndb_mem::ClockCache;
 
 use super::*;
@@ -42,6 +43,7 @@ fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
         value_refs: Vec::new(),
         deferred: false,
         large_encoded: false,
+        hidden: HiddenVersions::default(),
     };
     Arc::new(TableHandle::new(record, &opener()))
 }

@@ -4,6 +4,8 @@
 //! Room for the pointers in memtable and log is made first. Otherwise each attempt on a full disk
 //! would append the values again.
 
+use std::sync::atomic::Ordering;
+
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_base::{ErrorKind, Kind, Result};
 use cairndb_format::batch::{BatchWriter, Entry};
@@ -39,6 +41,9 @@ impl Drop for InFlight<'_> {
         }
     }
 }
+
+/// Length of value files in a small database.
+const SHORT_FILE_BYTES: u64 = 64 << 20;
 
 /// A key and its value.
 type LargeValue<'b> = (&'b [u8], &'b [u8]);
@@ -121,6 +126,20 @@ impl Writer {
         self.write_in_room(commit, &Payload::Many(&pointed), durability)
     }
 
+    /// Returns the length at which the file for values is closed: a quarter of the bytes in value
+    /// files, but at least 64 MiB and at most the length that was set. A file is dropped only as a
+    /// whole, so longer files would keep more dead bytes in a small database.
+    fn value_file_bytes(&self) -> u64 {
+        let most = self.shared.settings.value_file;
+        if most <= SHORT_FILE_BYTES || !self.value_files.values().needs_file(SHORT_FILE_BYTES) {
+            return most;
+        }
+        let view = self.versions.view();
+        let files = view.version.values.values();
+        let bytes: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
+        most.min((bytes / 4).max(SHORT_FILE_BYTES))
+    }
+
     /// Appends large values and returns their pointers, in order. Values for one file are appended
     /// together: if there is no room for the last value of a batch, a new file with the others is
     /// never named.
@@ -134,7 +153,7 @@ impl Writer {
         if commit.closing {
             return Err(closing());
         }
-        let bytes_max = self.shared.settings.value_file;
+        let bytes_max = self.value_file_bytes();
         let mut pointers: Vec<Pointer> = Vec::with_capacity(values.len());
         while pointers.len() < values.len() {
             let before = pointers.len();

@@ -15,6 +15,7 @@ impl Writer {
             StallReason::Memtable => self.help_flush(),
             StallReason::Log => self.help_persist(),
             StallReason::Runs => self.help_compact(),
+            StallReason::Space => self.help_drop_files(),
         };
         self.shared
             .stats
@@ -47,6 +48,13 @@ impl Writer {
             !state.flushing() && !state.durable.persisting
         }));
         self.shared.health.check_write()
+    }
+
+    /// Drops value files without a live value. Tables that no longer point to them must be durable
+    /// first.
+    fn help_drop_files(&self) -> Result<()> {
+        self.help_persist()?;
+        self.dead_files.drop_all_dead_values()
     }
 
     /// Compacts the fewest bytes that make room, or waits for a running compaction. Damage found by

@@ -29,6 +29,7 @@ pub(super) fn full() -> VersionEdit {
                 value_refs: vec![(20, 90_000), (21, 8192)],
                 deferred: false,
                 large_encoded: false,
+                hidden: HiddenVersions::default(),
             },
             TableRecord::default(),
         ],
@@ -101,7 +102,7 @@ fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
 fn table_records_grow_at_their_end() {
     let mut plain = Vec::new();
     table_record::encode(&full().added_tables[0], &mut plain);
-    for (tag, kind) in [(4, None), (5, Some(ErrorKind::FormatTooNew))] {
+    for (tag, kind) in [(6, None), (7, Some(ErrorKind::FormatTooNew))] {
         let body = [&plain[..], &field(tag, b"later")].concat();
         let result = VersionEdit::decode(&field(9, &body));
         assert_eq!(result.as_ref().err().map(cairndb_base::Error::kind), kind);
@@ -115,6 +116,17 @@ fn table_records_grow_at_their_end() {
     let encoded = [&deferred[..], &field(3, b"")].concat();
     let edit = VersionEdit::decode(&field(9, &encoded)).unwrap();
     assert!(edit.added_tables[0].deferred && edit.added_tables[0].large_encoded);
+    let hidden = [&plain[..], &field(4, &[3, 90])].concat();
+    let edit = VersionEdit::decode(&field(9, &hidden)).unwrap();
+    let counted = HiddenVersions {
+        entries: 3,
+        bytes: 90,
+    };
+    assert_eq!(edit.added_tables[0].hidden, counted);
+    // More of them than entries.
+    let more = [&plain[..], &field(4, &[0xff, 0x7f, 90])].concat();
+    let error = VersionEdit::decode(&field(9, &more)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
     let with_more = [&plain[..], &field(2, b"1")].concat();
     let error = VersionEdit::decode(&field(9, &with_more)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
@@ -226,6 +238,10 @@ fn table() -> impl Strategy<Value = TableRecord> {
             value_refs,
             deferred: rest.1[0],
             large_encoded: rest.1[1],
+            hidden: HiddenVersions {
+                entries: counts.0.min(counts.1),
+                bytes: numbers[2],
+            },
         },
     )
 }

@@ -203,7 +203,7 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
             assert!(!inputs.valid(), "seed {seed}");
         }
         for seq in pinned {
-            core.shared.snapshots.release(seq);
+            let _ = core.shared.snapshots.release(seq);
         }
     }
     println!("{sure} sure, {same} same, {tables} tables");
