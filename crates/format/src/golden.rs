@@ -9,7 +9,8 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use crate::batch::{self, BatchWriter, Entry};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
-    self, CleanClose, Manifest, ManifestWriter, SegmentRecord, HiddenVersions, TableRecord, Tail, VersionEdit,
+    self, CleanClose, HiddenVersions, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail,
+    VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
 use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
@@ -157,6 +158,7 @@ fn edits() -> [VersionEdit; 3] {
                 hidden: HiddenVersions {
                     entries: 40,
                     bytes: 20_000,
+                    value_bytes: 33,
                 },
             },
         ],

@@ -40,6 +40,7 @@ fn hides_much<'r>(records: impl Iterator<Item = &'r TableRecord>) -> bool {
     for record in records {
         let pointed = record.value_refs.iter().map(|(_, bytes)| *bytes);
         hidden = hidden.saturating_add(record.hidden.bytes);
+        hidden = hidden.saturating_add(record.hidden.value_bytes);
         all = pointed.fold(all.saturating_add(record.raw_bytes), u64::saturating_add);
     }
     hidden.saturating_mul(6) > all
@@ -203,7 +204,7 @@ impl Schedule {
         let newest = tables.map(|table| table.record.seq_max).max().unwrap_or(0);
         let readable = self.versions.readable_at();
         let left = readable.partition_point(|seq| *seq < newest);
-        left == 0 || 2 * (left + 1) <= run.read_points().saturating_add(1)
+        left == 0 || 2 * left <= run.snapshots()
     }
 
     /// Returns a plan for the tables of every run that overlap `range`, closed under overlap.

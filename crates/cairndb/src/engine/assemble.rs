@@ -129,6 +129,7 @@ fn core(
             share(&base.versions),
             share(&durable.sweeper),
             share(&durable.log),
+            share(&durable.manifests),
             cache,
             share(pool),
         ),

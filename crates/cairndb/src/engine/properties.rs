@@ -7,12 +7,16 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{PageCache, Result};
 use cairndb_mem::ChunkPool;
 
+use self::space::{Beside, space_json};
 use crate::durable::log::Log;
+use crate::durable::manifests::Manifests;
 use crate::durable::sweeper::Sweeper;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
+
+mod space;
 
 /// Returns `amount` in units of `per`, rounded: LevelDB prints these columns without fractions.
 fn rounded(amount: u64, per: u64) -> u64 {
@@ -27,16 +31,22 @@ pub(crate) struct Properties {
     versions: Arc<VersionSet>,
     sweeper: Arc<Sweeper>,
     log: Arc<Log>,
+    manifests: Arc<Manifests>,
     cache: Arc<dyn PageCache>,
     pool: Arc<ChunkPool>,
 }
 
 impl Properties {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each parameter is a separate component"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,
         sweeper: Arc<Sweeper>,
         log: Arc<Log>,
+        manifests: Arc<Manifests>,
         cache: Arc<dyn PageCache>,
         pool: Arc<ChunkPool>,
     ) -> Properties {
@@ -45,6 +55,7 @@ impl Properties {
             versions,
             sweeper,
             log,
+            manifests,
             cache,
             pool,
         }
@@ -60,6 +71,7 @@ impl Properties {
             "leveldb.sstables" => Some(self.sstables()),
             "leveldb.approximate-memory-usage" => Some(self.memory_total().to_string()),
             "cairndb.memory" => Some(self.memory_json()),
+            "cairndb.space" => Some(self.space_json()),
             "cairndb.stalls" => Some(self.stalls_json()),
             "cairndb.stats" => Some(self.stats_json()),
             _ => None,
@@ -199,6 +211,29 @@ impl Properties {
             ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log},\"mapped_values\":{values}}}"
         );
         out
+    }
+
+    fn space_json(&self) -> String {
+        let (version, unflushed_values) = {
+            // Both locks are held, so that a pointer is in a memtable or in a table.
+            let commit = self.log.lock();
+            let state = self.versions.lock();
+            let sealed = state.immutables.iter().map(|part| part.values.bytes);
+            let values = commit.value_bytes() + sealed.sum::<u64>();
+            (Arc::clone(&state.version), values)
+        };
+        let (reaper, segments) = (self.sweeper.reaper(), self.log.segments());
+        let oldest = self.versions.readable_at().first().copied();
+        let beside = Beside {
+            unflushed_values,
+            held_tables: reaper.held_bytes(),
+            held_values: reaper.held_value_bytes(),
+            log: segments.retained_bytes(),
+            spare_log: segments.spare_bytes(),
+            manifest: self.manifests.bytes(),
+            oldest: oldest.unwrap_or(0),
+        };
+        space_json(&version, &self.shared.context.order, beside)
     }
 
     fn stalls_json(&self) -> String {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{FileNumber, Result, SEQ_MAX};
+use cairndb_base::{FileNumber, Result, SEQ_MAX, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::name;
 
@@ -21,8 +21,8 @@ pub(crate) struct Outcome {
     pub(crate) tables: Vec<Written>,
     /// Number of bytes of value files that became dead, by file.
     pub(crate) dead: BTreeMap<u64, u64>,
-    /// Number of sequence numbers that reads could use when the job began.
-    pub(crate) read_points: usize,
+    /// Number of snapshots older than the newest entry.
+    pub(crate) snapshots: usize,
 }
 
 impl Outcome {
@@ -152,12 +152,16 @@ impl Job {
         let output = Output::from_parts(dir, next_file, self.settings, self.parts);
         let names = output.names();
         match output.finish() {
-            Ok(tables) => Ok(Outcome {
-                tables,
-                dead: self.progress.dead,
-                read_points: self.rules.snapshots.len(),
+            Ok(tables) => {
+                let newest = tables.iter().map(|table| table.record.seq_max).max();
+                let older = |seq: &SeqNo| newest.is_some_and(|newest| *seq < newest);
+                Ok(Outcome {
+                    tables,
+                    dead: self.progress.dead,
+                    snapshots: self.rules.snapshots.partition_point(older),
+                }
+                .with_dead(copied))
             }
-            .with_dead(copied)),
             Err(error) => {
                 remove_all(dir, &names);
                 Err(error)

@@ -32,9 +32,9 @@ pub(crate) struct TableHandle {
     /// before the database was opened. The record's number may be smaller, because compactions
     /// rewrite numbers to 0.
     newest: SeqNo,
-    /// Number of sequence numbers that reads could use when the table was written; `usize::MAX` if
+    /// Number of snapshots older than its newest entry when the table was written; `usize::MAX` if
     /// that was before the database was opened.
-    read_points: usize,
+    snapshots: usize,
     file: Arc<TableFile>,
 }
 
@@ -61,17 +61,17 @@ impl TableHandle {
         TableHandle {
             record,
             newest: 0,
-            read_points: usize::MAX,
+            snapshots: usize::MAX,
             file,
         }
     }
 
     /// Returns this handle with what is known of a table just written: the largest sequence number
-    /// of its entries, and the number of sequence numbers that reads could use.
-    pub(crate) fn written(self, newest: SeqNo, read_points: usize) -> TableHandle {
+    /// of its entries, and the number of older snapshots.
+    pub(crate) fn written(self, newest: SeqNo, snapshots: usize) -> TableHandle {
         TableHandle {
             newest,
-            read_points,
+            snapshots,
             ..self
         }
     }
@@ -85,7 +85,7 @@ impl TableHandle {
         TableHandle {
             record,
             newest: self.newest,
-            read_points: self.read_points,
+            snapshots: self.snapshots,
             file: Arc::clone(&self.file),
         }
     }
@@ -180,8 +180,8 @@ pub(crate) struct Run {
     /// Largest sequence number of the tables' entries, as they were written since the database was
     /// opened.
     newest: SeqNo,
-    /// Largest number of sequence numbers that reads could use when a table was written.
-    read_points: usize,
+    /// Largest number of snapshots older than a table's newest entry when that was written.
+    snapshots: usize,
     /// Number of leading tables that were already in the run that this one continues.
     continued: usize,
 }
@@ -210,7 +210,7 @@ impl Run {
             bytes: tables.iter().map(|table| table.record.bytes).sum(),
             deferred: tables.iter().map(|table| table.deferred_bytes()).sum(),
             newest: tables.iter().map(|table| table.newest).max().unwrap_or(0),
-            read_points: tables.iter().map(|it| it.read_points).max().unwrap_or(0),
+            snapshots: tables.iter().map(|it| it.snapshots).max().unwrap_or(0),
             tables,
             prefix,
             heads,
@@ -242,7 +242,7 @@ impl Run {
             }
             run.bytes += table.record.bytes;
             run.newest = run.newest.max(table.newest);
-            run.read_points = run.read_points.max(table.read_points);
+            run.snapshots = run.snapshots.max(table.snapshots);
             run.deferred += table.deferred_bytes();
             run.tables.push(table);
         }
@@ -287,10 +287,10 @@ impl Run {
         self.newest
     }
 
-    /// Returns the largest number of sequence numbers that reads could use when one of its tables
-    /// was written.
-    pub(crate) fn read_points(&self) -> usize {
-        self.read_points
+    /// Returns the largest number of snapshots that there were older than the newest entry of one
+    /// of its tables when that was written.
+    pub(crate) fn snapshots(&self) -> usize {
+        self.snapshots
     }
 
     /// Bytes of the tables whose values are to be encoded later.

@@ -136,8 +136,9 @@ impl DeadFiles {
     }
 
     /// Returns whether a writer of large values should wait until files without a live value are
-    /// dropped: they, or the values of immutable memtables, take more than the memory budget. Their tables have to be synced first,
-    /// and a writer that overwrites one value can fill files several times as fast.
+    /// dropped: they, or the values of immutable memtables, take more than the memory budget. Their
+    /// tables have to be synced first, and a writer that overwrites one value can fill files
+    /// several times as fast.
     pub(crate) fn hold_up(&self, commit: &Commit) -> bool {
         let budget = self.shared.settings.budget.total as u64;
         let max = budget.max(DEAD_BYTES_MIN);

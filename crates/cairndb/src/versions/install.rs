@@ -35,8 +35,18 @@ struct JobInputs {
     /// Largest sequence number of their entries, as they were written since the database was
     /// opened.
     newest: SeqNo,
-    /// Number of sequence numbers that reads could use.
-    read_points: usize,
+    /// Number of snapshots older than the newest of them.
+    snapshots: usize,
+}
+
+impl JobInputs {
+    fn of(plan: &CompactionPlan, outcome: &Outcome) -> JobInputs {
+        let newest = plan.inputs.iter().map(Run::newest).max();
+        JobInputs {
+            newest: newest.unwrap_or(0),
+            snapshots: outcome.snapshots,
+        }
+    }
 }
 
 /// Returns `table` as a member of `run`.
@@ -86,7 +96,7 @@ impl Installer {
             let newest = taken.map(|immutable| immutable.mem.seq_max()).max();
             let inputs = JobInputs {
                 newest: newest.unwrap_or(0),
-                read_points: outcome.read_points,
+                snapshots: outcome.snapshots,
             };
             added = self.place_flushed(state, &mut version, outcome.tables, inputs);
         }
@@ -230,7 +240,7 @@ impl Installer {
                 None => TableHandle::new(record, &self.shared.opener),
             };
             Added {
-                table: Arc::new(table.written(inputs.newest, inputs.read_points)),
+                table: Arc::new(table.written(inputs.newest, inputs.snapshots)),
                 sync: Some(written.sync),
             }
         };
@@ -270,11 +280,7 @@ impl Installer {
             values: Arc::clone(&state.version.values),
         };
         Self::count_dead(&version, &outcome);
-        let newest = plan.inputs.iter().map(Run::newest).max();
-        let inputs = JobInputs {
-            newest: newest.unwrap_or(0),
-            read_points: outcome.read_points,
-        };
+        let inputs = JobInputs::of(plan, &outcome);
         let mut added = self.handles(plan.target, outcome.tables, inputs);
         let mut moved = Vec::new();
         for run in &state.version.runs {

@@ -31,8 +31,8 @@ use crate::space::make_room::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
-use crate::versions::shared::Shared;
 use crate::value_gc::dead_files::DeadFiles;
+use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 use crate::write::seal::Sealer;
 
@@ -264,11 +264,7 @@ impl Writer {
                 }
             }
             if rotates {
-                if self.log.segments().retained_bytes() + self.shared.settings.budget.segment
-                    > self.shared.settings.budget.retained_log
-                    && self.log.segments().live().len() > 1
-                    && self.log.can_shrink(&commit)
-                {
+                if self.log_holds_up(&commit) {
                     if !commit.awaiting_sync.is_empty() {
                         let last = commit.last_seq;
                         self.group_sync.wait_published(commit, last)?;
@@ -283,6 +279,15 @@ impl Writer {
             }
             return Ok(commit);
         }
+    }
+
+    /// Returns whether another segment would exceed the limit of the log, and flushing the oldest
+    /// entries makes room.
+    fn log_holds_up(&self, commit: &Commit) -> bool {
+        let (segments, budget) = (self.log.segments(), &self.shared.settings.budget);
+        segments.retained_bytes() + budget.segment > budget.retained_log
+            && segments.live().len() > 1
+            && self.log.can_shrink(commit)
     }
 
     /// Appends `payload`, for which there is room, to the log and applies it.

@@ -22,7 +22,12 @@ fn documented(property: &str) -> BTreeSet<&'static str> {
 #[test]
 fn the_guide_documents_exactly_the_fields() {
     let (db, _) = mem_db();
-    for property in ["cairndb.memory", "cairndb.stalls", "cairndb.stats"] {
+    for property in [
+        "cairndb.memory",
+        "cairndb.space",
+        "cairndb.stalls",
+        "cairndb.stats",
+    ] {
         let json = db.property(property).unwrap();
         assert_eq!(names(&json), documented(property), "{property}");
     }

@@ -72,6 +72,7 @@ impl Runner<'_> {
             "leveldb.approximate-memory-usage",
             "leveldb.num-files-at-level0",
             "cairndb.memory",
+            "cairndb.space",
             "cairndb.stalls",
             "cairndb.stats",
         ];

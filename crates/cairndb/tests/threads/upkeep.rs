@@ -7,13 +7,14 @@ use crate::json;
 use crate::readers::state_of;
 use crate::round::{Ended, Shared, ended};
 
-const PROPERTIES: [&str; 8] = [
+const PROPERTIES: [&str; 9] = [
     "leveldb.num-files-at-level0",
     "leveldb.num-files-at-level1",
     "leveldb.stats",
     "leveldb.sstables",
     "leveldb.approximate-memory-usage",
     "cairndb.memory",
+    "cairndb.space",
     "cairndb.stalls",
     "cairndb.stats",
 ];

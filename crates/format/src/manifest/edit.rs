@@ -114,15 +114,17 @@ pub struct TableRecord {
 /// ```
 /// use cairndb_format::manifest::HiddenVersions;
 ///
-/// let hidden = HiddenVersions { entries: 2, bytes: 48 };
+/// let hidden = HiddenVersions { entries: 2, bytes: 48, value_bytes: 0 };
 /// assert_ne!(hidden, HiddenVersions::default());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenVersions {
     /// Number of these entries.
     pub entries: u64,
-    /// Bytes of their keys and values before compression, and of the records that they point to.
+    /// Bytes of their keys and values before compression.
     pub bytes: u64,
+    /// Bytes of the records of value files that they point to.
+    pub value_bytes: u64,
 }
 
 impl TableRecord {

@@ -53,8 +53,12 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
         FieldWriter::new(out).field(LARGE_ENCODED, |_| {});
     }
     if record.hidden != HiddenVersions::default() {
-        let HiddenVersions { entries, bytes } = record.hidden;
-        FieldWriter::new(out).varints(HIDDEN, [entries, bytes]);
+        let HiddenVersions {
+            entries,
+            bytes,
+            value_bytes,
+        } = record.hidden;
+        FieldWriter::new(out).varints(HIDDEN, [entries, bytes, value_bytes]);
     }
 }
 
@@ -98,14 +102,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
                 end(&Input::new(body))?;
                 record.large_encoded = true;
             }
-            HIDDEN => {
-                let mut body = Input::new(body);
-                record.hidden = HiddenVersions {
-                    entries: body.varint("a table's number of hidden versions")?,
-                    bytes: body.varint("the length of a table's hidden versions")?,
-                };
-                end(&body)?;
-            }
+            HIDDEN => record.hidden = hidden_versions(body)?,
             _ => unknown(tag)?,
         }
     }
@@ -118,12 +115,19 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
         .expected("ordered sequence numbers, no more deletions or hidden versions than entries")
         .found(format_args!(
             "sequence numbers {} to {}, {} deletions and {} hidden versions of {}",
-            record.seq_min,
-            record.seq_max,
-            record.deletes,
-            record.hidden.entries,
-            record.entries
+            record.seq_min, record.seq_max, record.deletes, record.hidden.entries, record.entries
         )))
+}
+
+fn hidden_versions(body: &[u8]) -> Result<HiddenVersions> {
+    let mut input = Input::new(body);
+    let hidden = HiddenVersions {
+        entries: input.varint("a table's number of hidden versions")?,
+        bytes: input.varint("the length of a table's hidden versions")?,
+        value_bytes: input.varint("the length of a table's hidden values")?,
+    };
+    end(&input)?;
+    Ok(hidden)
 }
 
 fn key(input: &mut Input<'_>, what: &'static str) -> Result<Vec<u8>> {

@@ -151,7 +151,8 @@ impl TableBuilder {
         summary.seq_max = summary.seq_max.max(seq);
         if same_key && self.ended {
             self.hidden.entries += 1;
-            self.hidden.bytes += (key.len() + raw_len) as u64 + pointed;
+            self.hidden.bytes += (key.len() + raw_len) as u64;
+            self.hidden.value_bytes += pointed;
         }
         self.ended = (same_key && self.ended) || kind != Kind::Merge;
         Ok(())

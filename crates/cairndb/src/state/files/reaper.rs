@@ -14,6 +14,8 @@ pub(crate) struct Reaper {
     turn: Mutex<()>,
     /// Total size of the tables that the manifest no longer names but readers keep. A statistic.
     held_bytes: AtomicU64,
+    /// The same for value files.
+    held_value_bytes: AtomicU64,
     /// Number of tables and value files that only readers keep.
     held_files: AtomicU64,
     /// Number of files unlinked so far.
@@ -26,15 +28,31 @@ impl Reaper {
         self.names.lock().push(name);
     }
 
-    /// Records that a table of `bytes`, or a value file (0), is kept only for its readers.
+    /// Records that a table of `bytes` is kept only for its readers.
     pub(crate) fn pin(&self, bytes: u64) {
         self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.held_files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes over a held file after its last reader has been dropped.
+    /// Records that a value file of `bytes` is kept only for its readers.
+    pub(crate) fn pin_value(&self, bytes: u64) {
+        self.held_value_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.held_files.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes over a held table after its last reader has been dropped.
     pub(crate) fn release(&self, name: String, bytes: u64) {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.take_over(name);
+    }
+
+    /// Takes over a held value file after its last reader has been dropped.
+    pub(crate) fn release_value(&self, name: String, bytes: u64) {
+        self.held_value_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.take_over(name);
+    }
+
+    fn take_over(&self, name: String) {
         self.add(name);
         // Release ordering, and after `add`: a thread that sees no held file also sees the name.
         let before = self.held_files.fetch_sub(1, Ordering::Release);
@@ -44,6 +62,11 @@ impl Reaper {
     /// Returns the total size of the tables that are kept only for their readers.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the total size of the value files that are kept only for their readers.
+    pub(crate) fn held_value_bytes(&self) -> u64 {
+        self.held_value_bytes.load(Ordering::Relaxed)
     }
 
     /// Returns whether there is a file to unlink, or a held file that may become one at any moment.
@@ -84,10 +107,11 @@ mod tests {
         let reaper = Reaper::default();
         assert!(!reaper.has_pending());
         reaper.pin(4096);
-        reaper.pin(0);
+        reaper.pin_value(8192);
         assert!(reaper.has_pending() && reaper.held_bytes() == 4096);
+        assert_eq!(reaper.held_value_bytes(), 8192);
         reaper.release("1.tbl".to_owned(), 4096);
-        reaper.release("2.val".to_owned(), 0);
+        reaper.release_value("2.val".to_owned(), 8192);
         assert!(reaper.has_pending() && reaper.held_bytes() == 0);
         assert!(reaper.reap(Vec::new, |name| name == "1.tbl"));
         assert!(!reaper.has_pending());

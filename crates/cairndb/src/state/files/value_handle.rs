@@ -194,7 +194,8 @@ impl ValueHandle {
     /// Marks the file as no longer named by the durable manifest: its last reader deletes it.
     pub(crate) fn mark_obsolete(&self) {
         if !self.obsolete.swap(true, Ordering::AcqRel) {
-            self.opener.reaper.pin(0);
+            let bytes = self.bytes.load(Ordering::Relaxed);
+            self.opener.reaper.pin_value(bytes);
         }
     }
 }
@@ -203,7 +204,8 @@ impl Drop for ValueHandle {
     fn drop(&mut self) {
         if self.obsolete.load(Ordering::Acquire) {
             let name = name::value(FileNumber(self.number));
-            self.opener.reaper.release(name, 0);
+            let bytes = self.bytes.load(Ordering::Relaxed);
+            self.opener.reaper.release_value(name, bytes);
         }
     }
 }

@@ -116,15 +116,16 @@ fn table_records_grow_at_their_end() {
     let encoded = [&deferred[..], &field(3, b"")].concat();
     let edit = VersionEdit::decode(&field(9, &encoded)).unwrap();
     assert!(edit.added_tables[0].deferred && edit.added_tables[0].large_encoded);
-    let hidden = [&plain[..], &field(4, &[3, 90])].concat();
+    let hidden = [&plain[..], &field(4, &[3, 90, 7])].concat();
     let edit = VersionEdit::decode(&field(9, &hidden)).unwrap();
     let counted = HiddenVersions {
         entries: 3,
         bytes: 90,
+        value_bytes: 7,
     };
     assert_eq!(edit.added_tables[0].hidden, counted);
     // More of them than entries.
-    let more = [&plain[..], &field(4, &[0xff, 0x7f, 90])].concat();
+    let more = [&plain[..], &field(4, &[0xff, 0x7f, 90, 7])].concat();
     let error = VersionEdit::decode(&field(9, &more)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
     let with_more = [&plain[..], &field(2, b"1")].concat();
@@ -241,6 +242,7 @@ fn table() -> impl Strategy<Value = TableRecord> {
             hidden: HiddenVersions {
                 entries: counts.0.min(counts.1),
                 bytes: numbers[2],
+                value_bytes: numbers[3],
             },
         },
     )

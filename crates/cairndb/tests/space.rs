@@ -1,0 +1,230 @@
+//! The bounds on disk space, over random histories.
+//!
+//! `CAIRN_SPACE_SEEDS=FIRST..LAST` runs these histories instead of the first thousand; a failure
+//! prints its seed. Each history mixes puts, overwrites, deletes, merges, snapshots, cursors,
+//! flushes and reopenings, with incompressible values of 1 byte to 4 MB. The directory is measured
+//! by its files, not by what the database reports.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cairndb::env::random::Random;
+use cairndb::env::{Background, Env, MemEnv};
+use cairndb::{Append, Cursor, Db, Job, Options, Snapshot};
+
+const HISTORIES: std::ops::Range<u64> = 0..1_000;
+const BUDGET: usize = 1 << 20;
+const VALUE_BYTES_MAX: u64 = 4_000_000;
+const MB: u64 = 1_000_000;
+/// Budget that the bound under load assumes if the memory budget is smaller.
+const BUDGET_MIN: u64 = 64 << 20;
+
+fn seeds() -> std::ops::Range<u64> {
+    let Ok(text) = std::env::var("CAIRN_SPACE_SEEDS") else {
+        return HISTORIES;
+    };
+    let (first, last) = text.split_once("..").expect("FIRST..LAST");
+    let number = |text: &str| text.parse().expect("a number");
+    number(first)..number(last)
+}
+
+/// A database in memory, and what it should contain.
+struct History {
+    env: Arc<MemEnv>,
+    random: Random,
+    db: Option<Db>,
+    alive: BTreeMap<Vec<u8>, u64>,
+    snapshots: Vec<Snapshot>,
+    cursors: Vec<Cursor>,
+    /// Number of keys that the history uses, and base-2 logarithm of its longest value.
+    keys: u64,
+    value_bits: u64,
+    steps: u64,
+}
+
+impl History {
+    fn new(seed: u64) -> History {
+        let mut random = Random::new(seed);
+        let keys = 1 << random.below(7);
+        let value_bits = 3 + random.below(20);
+        let steps = 50 + random.below(350);
+        let mut history = History {
+            env: MemEnv::new(Background::Stepped),
+            random,
+            db: None,
+            alive: BTreeMap::new(),
+            snapshots: Vec::new(),
+            cursors: Vec::new(),
+            keys,
+            value_bits,
+            steps,
+        };
+        history.open();
+        history
+    }
+
+    fn open(&mut self) {
+        let options = Options::new()
+            .create_if_missing(true)
+            .memory_budget(BUDGET)
+            .merge_operator(Arc::new(Append))
+            .env(Arc::clone(&self.env) as Arc<dyn Env>);
+        self.db = Some(options.open("/db").unwrap());
+    }
+
+    fn db(&self) -> &Db {
+        self.db.as_ref().expect("the database is open")
+    }
+
+    /// Returns the total length of all files.
+    fn on_disk(&self) -> u64 {
+        let dir = self.env.open_dir("/db".as_ref(), false).unwrap();
+        let names = dir.list().unwrap();
+        let sizes = names.iter().filter_map(|name| dir.size_of(name).unwrap());
+        sizes.sum()
+    }
+
+    fn alive_bytes(&self) -> u64 {
+        let entries = self.alive.iter();
+        entries.map(|(key, value)| key.len() as u64 + value).sum()
+    }
+
+    /// Returns the number `name` of `cairndb.space`.
+    fn space(&self, name: &str) -> u64 {
+        let json = self.db().property("cairndb.space").unwrap();
+        let (_, rest) = json.split_once(&format!("\"{name}\":")).unwrap();
+        let digits = rest.split([',', '}']).next().unwrap();
+        digits.parse().unwrap()
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        // A third of the values are about as long as the longest.
+        let bits = match self.random.below(3) {
+            0 => self.value_bits,
+            _ => self.random.below(self.value_bits),
+        };
+        let len = (1 + self.random.below(1 << bits)).min(VALUE_BYTES_MAX);
+        let words = std::iter::repeat_with(|| self.random.next_u64().to_le_bytes());
+        words
+            .flatten()
+            .take(usize::try_from(len).unwrap())
+            .collect()
+    }
+
+    fn step(&mut self) {
+        let key = format!("{:08}", self.random.below(self.keys)).into_bytes();
+        match self.random.below(100) {
+            0..50 => {
+                let value = self.value();
+                self.db().put(&key, &value).unwrap();
+                self.alive.insert(key, value.len() as u64);
+            }
+            50..65 => {
+                self.db().delete(&key).unwrap();
+                self.alive.remove(&key);
+            }
+            65..72 => {
+                let value = self.value();
+                // Longer values than this are refused after many operands.
+                if self
+                    .alive
+                    .get(&key)
+                    .is_none_or(|len| *len < VALUE_BYTES_MAX)
+                {
+                    self.db().merge(&key, &value).unwrap();
+                    *self.alive.entry(key).or_insert(0) += value.len() as u64;
+                }
+            }
+            72..77 => self.snapshots.push(self.db().snapshot()),
+            77..82 => {
+                let mut cursor = self.db().cursor();
+                cursor.seek(&key).unwrap();
+                self.cursors.push(cursor);
+            }
+            82..86 => self.db().flush().unwrap(),
+            86..90 => drop(self.db().step_background(Job::Compact).unwrap()),
+            90..94 => self.release(),
+            94..97 => self.reopen(),
+            _ => {
+                self.db().wait_idle().unwrap();
+                self.check_idle();
+            }
+        }
+    }
+
+    /// Drops some of the snapshots and cursors.
+    fn release(&mut self) {
+        let left = usize::try_from(self.random.below(3)).unwrap();
+        self.snapshots.truncate(left);
+        self.cursors.truncate(left);
+    }
+
+    fn reopen(&mut self) {
+        self.snapshots.clear();
+        self.cursors.clear();
+        let db = self.db.take().expect("the database is open");
+        db.close().unwrap();
+        drop(db);
+        self.open();
+    }
+
+    /// Checks the bound of an idle database. What snapshots and cursors keep comes on top.
+    fn check_idle(&self) {
+        let (alive, held) = (self.alive_bytes(), self.space("held_bytes"));
+        let bound = (alive + alive / 5).max(alive + 8 * MB);
+        let bytes = self.on_disk();
+        assert!(
+            bytes <= bound + held,
+            "idle: {bytes} bytes on disk, {alive} live, {held} held: {}",
+            self.db().property("cairndb.space").unwrap()
+        );
+    }
+
+    /// Checks the bound under load, and that the property adds up to the files.
+    fn check_loaded(&self) {
+        let (alive, held) = (self.alive_bytes(), self.space("held_bytes"));
+        let bytes = self.on_disk();
+        let bound = 2 * alive + 8 * BUDGET_MIN.max(BUDGET as u64);
+        assert!(bytes <= bound + held, "loaded: {bytes} bytes, {alive} live");
+        let reported = self.space("total_bytes");
+        // Obsolete files that wait to be unlinked, and a table that is being written.
+        assert!(
+            reported <= bytes + 2 * BUDGET as u64,
+            "{reported} of {bytes}"
+        );
+    }
+
+    fn run(mut self) {
+        for _ in 0..self.steps {
+            self.step();
+        }
+        self.check_loaded();
+        self.db().wait_idle().unwrap();
+        self.check_idle();
+        self.snapshots.clear();
+        self.cursors.clear();
+        self.db().wait_idle().unwrap();
+        assert_eq!(self.space("held_bytes"), 0);
+        self.check_idle();
+        self.reopen();
+        self.db().wait_idle().unwrap();
+        self.check_idle();
+        let found: BTreeMap<Vec<u8>, u64> = self
+            .db()
+            .iter()
+            .map(|entry| entry.map(|(key, value)| (key.to_vec(), value.len() as u64)))
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert_eq!(found, self.alive);
+    }
+}
+
+#[test]
+fn both_bounds_hold_in_every_history() {
+    for seed in seeds() {
+        println!("seed {seed}");
+        History::new(seed).run();
+    }
+}
