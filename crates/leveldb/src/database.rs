@@ -21,7 +21,7 @@ pub use options::{ReadOptions, Recovery, Report, UnknownOrder};
 pub use tables::TableInfo;
 
 use crate::internal_key::{self, kind_of};
-use crate::table::TableSummary;
+use crate::table::{Table, TableSummary};
 use memory::{Memory, MemoryCursor};
 use merge::MergingCursor;
 use source::Source;
@@ -138,6 +138,15 @@ impl Database {
     /// What the opening met.
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// Opens one of the tables.
+    ///
+    /// # Errors
+    /// `Corruption` if its footer or index are damaged; `NotSupported` if the index is stored by an
+    /// unknown codec; `Io`.
+    pub fn table(&self, info: &TableInfo) -> Result<Arc<Table>> {
+        self.tables.open(info)
     }
 
     /// Reads all of one table and checks it, also against the manifest: see

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo};
-use cairndb_env::Dir;
+use cairndb_env::{Dir, DirLock};
 
 use super::memory::MemoryBuilder;
 use super::tables::{TableInfo, Tables};
@@ -21,13 +21,28 @@ impl Database {
     /// if manifest or logs are damaged or a table is missing; `InvalidArgument` if the comparator
     /// is unknown; `NotSupported` if the logs need more memory than the options allow; `Io`.
     pub fn open(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
-        let opened = open(dir, options);
+        let opened = dir
+            .lock_shared(LOCK)
+            .and_then(|lock| open(dir, options, lock));
+        opened.map_err(|error| error.directory(dir.path()))
+    }
+
+    /// Like [`Database::open`], but takes no lock: for a caller that holds the lock exclusively, as
+    /// a conversion does. Without the lock, LevelDB may remove files while they are read.
+    ///
+    /// # Errors
+    /// As [`Database::open`], except `Locked`.
+    pub fn open_unlocked(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
+        let opened = open(dir, options, None);
         opened.map_err(|error| error.directory(dir.path()))
     }
 }
 
-fn open(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
-    let lock = dir.lock_shared(LOCK)?;
+fn open(
+    dir: &Arc<dyn Dir>,
+    options: &ReadOptions,
+    lock: Option<Box<dyn DirLock>>,
+) -> Result<Database> {
     let manifest = read_current(&**dir)?;
     let version = read_version(&**dir, manifest)?;
     let manifest = FileName::Manifest(manifest).to_string();
@@ -85,7 +100,9 @@ fn open(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
 
 #[cold]
 fn unknown_order(version: &Version, manifest: &str) -> Error {
-    Error::invalid("the database is ordered by a comparator that is not known; register it")
+    let message = "the LevelDB database is ordered by a comparator that is not known; supply one \
+        of that name and order";
+    Error::invalid(message)
         .file(manifest)
         .found(format_args!("\"{}\"", version.comparator.escape_debug()))
 }

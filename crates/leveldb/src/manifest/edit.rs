@@ -6,7 +6,7 @@
 )]
 
 use cairndb_base::coding::{put_bytes, put_varint};
-use cairndb_base::{Error, Result, SEQ_MAX, SeqNo};
+use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX, SeqNo};
 
 use crate::input::Input;
 use crate::internal_key::TAG_BYTES;
@@ -89,7 +89,8 @@ impl VersionEdit {
     /// Decodes a record.
     ///
     /// # Errors
-    /// `Corruption` if a tag is unknown, a field is malformed, or a level does not exist.
+    /// `FormatTooNew` if a tag is unknown; `Corruption` if a field is malformed or a level does not
+    /// exist.
     pub fn decode(bytes: &[u8]) -> Result<VersionEdit> {
         let mut input = Input::new(bytes);
         let mut edit = VersionEdit::default();
@@ -110,11 +111,11 @@ impl VersionEdit {
                 }
                 tags::NEW_TABLE => edit.added.push(new_table(&mut input)?),
                 tag => {
-                    return Err(Error::corruption(
-                        "a version edit has a field that LevelDB does not write",
-                    )
-                    .expected("a tag of 1 to 7, or 9")
-                    .found(tag));
+                    let message = "a version edit has a field that LevelDB does not write; \
+                        another store or a newer version wrote it";
+                    return Err(Error::new(ErrorKind::FormatTooNew, message)
+                        .expected("a tag of 1 to 7, or 9")
+                        .found(tag));
                 }
             }
         }

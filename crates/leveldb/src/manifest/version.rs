@@ -96,6 +96,7 @@ pub(crate) fn read_version(dir: &dyn Dir, number: u64) -> Result<Version> {
         }
         _ => error,
     })?;
+    let size = file.size();
     let mut reader = LogReader::new(file, &*name);
     let (mut fields, mut torn_at) = (Fields::default(), None);
     loop {
@@ -115,7 +116,9 @@ pub(crate) fn read_version(dir: &dyn Dir, number: u64) -> Result<Version> {
             LogStep::End => break,
         }
     }
-    fields.complete(torn_at).map_err(|error| error.file(name))
+    let end = torn_at.unwrap_or(size);
+    let complete = fields.complete(torn_at);
+    complete.map_err(|error| error.file(name).offset(end))
 }
 
 #[cfg(test)]

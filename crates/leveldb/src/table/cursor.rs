@@ -76,8 +76,8 @@ impl TableCursor {
         self.current.map_or(0, |(_, tag)| tag)
     }
 
-    /// The offset of the current block.
-    pub(crate) fn block_offset(&self) -> u64 {
+    /// The offset of the current block in the file; 0 before the cursor was placed.
+    pub fn block_offset(&self) -> u64 {
         self.data.as_ref().map_or(0, |(handle, _)| handle.offset)
     }
 
