@@ -63,18 +63,55 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
     })
 }
 
-/// Returns whether manifest `number` belongs to LevelDB or RocksDB with their bytewise order: its
-/// first edit starts with the comparator's name, after the seven-byte record header, the tag and
-/// the length. Our manifests contain that name, too, but elsewhere.
-pub fn is_leveldb(dir: &dyn Dir, number: FileNumber) -> bool {
-    const EDIT: &[u8] = b"\x01\x1aleveldb.BytewiseComparator";
+/// Another store that names its files as this format does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherStore {
+    /// LevelDB or a fork with the same format.
+    LevelDb,
+    /// RocksDB or a fork with the same format.
+    RocksDb,
+}
+
+/// Returns the store that wrote manifest `number`, if the manifest is another store's.
+///
+/// Both stores' manifests are logs in LevelDB's format. The first record starts with the
+/// comparator's name or, in a manifest of newer versions of RocksDB, with the database's identity.
+/// RocksDB also keeps `IDENTITY` and `OPTIONS-NNNNNN`. Our manifests contain a comparator's name,
+/// too, but start with a mark. A file that cannot be read belongs to no store.
+pub fn other_store(dir: &dyn Dir, number: FileNumber) -> Option<OtherStore> {
+    let file = dir.open_read(&name::manifest(number)).ok()?;
+    let len = usize::try_from(file.size()).map_or(HEAD_BYTES, |size| size.min(HEAD_BYTES));
+    let mut head = [0; HEAD_BYTES];
+    let (head, _) = head.split_at_mut(len);
+    file.read_at(0, head).ok()?;
+    let store = store_of(head)?;
+    let is_rocksdb = |name: &String| name == "IDENTITY" || name.starts_with("OPTIONS-");
+    let names = dir.list().unwrap_or_default();
+    if names.iter().any(is_rocksdb) {
+        return Some(OtherStore::RocksDb);
+    }
+    Some(store)
+}
+
+/// Returns the store whose manifest starts with `head`, judged by its first record alone.
+fn store_of(head: &[u8]) -> Option<OtherStore> {
+    /// Checksum, length and type of a record.
     const RECORD_HEADER: usize = 7;
-    let Ok(file) = dir.open_read(&name::manifest(number)) else {
-        return false;
-    };
-    let mut bytes = [0; RECORD_HEADER + EDIT.len()];
-    let whole = file.size() >= bytes.len() as u64 && file.read_at(0, &mut bytes).is_ok();
-    whole && bytes.ends_with(EDIT)
+    /// A record that is complete, and the first part of a longer one.
+    const TYPES: [u8; 2] = [1, 2];
+    const COMPARATOR: u8 = 1;
+    const IDENTITY: &[u8] = &[0x81, 0x40];
+    let (header, edit) = head.split_at_checked(RECORD_HEADER)?;
+    if manifest::is_marked(head) || !TYPES.contains(header.last()?) {
+        return None;
+    }
+    if edit.starts_with(IDENTITY) {
+        return Some(OtherStore::RocksDb);
+    }
+    let (&[tag, len], name) = edit.split_first_chunk()?;
+    let name = name.get(..usize::from(len)).unwrap_or(name);
+    let is_name = !name.is_empty() && len < 0x80 && name.iter().all(u8::is_ascii_graphic);
+    (tag == COMPARATOR && is_name).then_some(OtherStore::LevelDb)
 }
 
 #[cfg(test)]
@@ -157,7 +194,17 @@ mod tests {
         for (name, evidence) in expected {
             assert_eq!(super::evidence(&*dir, name).unwrap(), evidence, "{name}");
         }
-        assert!(!is_leveldb(&*dir, FileNumber(4)));
-        assert!(is_leveldb(&*dir, FileNumber(5)));
+        let store = |number| other_store(&*dir, FileNumber(number));
+        write("MANIFEST-000015", b"V\xf9g\xe0\x0a\0\x01\x01\x08idb_cmp1");
+        write(
+            "MANIFEST-000016",
+            b"V\xf9g\xe0\x10\0\x01\x81\x40\x24c4b9b1f0-8f8c",
+        );
+        write("MANIFEST-000017", b"begun");
+        let found = [4, 5, 15, 16, 17, 18].map(store);
+        let (leveldb, rocksdb) = (Some(OtherStore::LevelDb), Some(OtherStore::RocksDb));
+        assert_eq!(found, [None, leveldb, leveldb, rocksdb, None, None]);
+        write("OPTIONS-000007", b"");
+        assert_eq!((store(5), store(4)), (rocksdb, None));
     }
 }

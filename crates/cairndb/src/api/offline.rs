@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
 use cairndb_env::{Dir, Env, RealEnv};
-use cairndb_format::evidence::Evidence;
+use cairndb_format::evidence::{Evidence, other_store};
+use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
@@ -68,16 +69,18 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
 /// file of this format, then the directory, if that leaves it empty. A missing database is not an
 /// error. Only the environment of `options` is used.
 ///
-/// Other files stay, even if their names follow this format: links, pipes, directories, foreign
-/// files, and files that a crash left without contents. In that case the directory stays as well.
-/// It also stays, empty, if `path` is a symbolic link to it, a mount point or `.`, or if its parent
-/// is not writable.
+/// Other files stay, even if their names follow this format: links, pipes, directories (such as
+/// `leveldb-original/` of a converted database), foreign files, and files that a crash left without
+/// contents. In that case the directory stays as well. It also stays, empty, if `path` is a
+/// symbolic link to it, a mount point or `.`, or if its parent is not writable.
 ///
 /// # Errors
 /// With these errors, nothing is removed:
 /// - `Locked` while a handle has the database open.
-/// - `InvalidArgument` if the directory holds no file of this format, but holds more than `LOCK`
-///   and files without contents. Names alone are not enough, because LevelDB uses the same names.
+/// - `InvalidArgument` if the directory is LevelDB's or RocksDB's, even if an interrupted
+///   conversion has left files of this format in it; or if it holds no file of this format, but
+///   holds more than `LOCK` and files without contents. Names alone are not enough, because LevelDB
+///   uses the same names.
 /// - `Io` if a file cannot be examined, or `CURRENT` is not a regular file.
 ///
 /// If removing a file fails with `Io`, the remaining files are left; the call can be repeated.
@@ -152,9 +155,9 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
 /// Returns the files among `names` that belong to this format, without `LOCK` and `CURRENT`.
 ///
 /// # Errors
-/// `InvalidArgument` if there is no such file and the directory holds more than an interrupted
-/// creation or removal leaves: `LOCK`, and files that are empty or hold zeros. Errors of examining
-/// a file.
+/// `InvalidArgument` if the database is another store's, or if there is no such file and the
+/// directory holds more than an interrupted creation or removal leaves: `LOCK`, and files that are
+/// empty or hold zeros. Errors of examining a file.
 fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     // Fails if `CURRENT` is not a regular file, because its meaning is then unknown.
     let mut foreign = dir.size_of(name::CURRENT)?.is_some();
@@ -172,7 +175,10 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
         }
     }
     let begun = names.is_empty() || names.iter().any(|found| found == name::LOCK);
-    if ours.is_empty() && (foreign || !begun) {
+    // A conversion that was interrupted leaves files of ours in another store's database.
+    let others =
+        matches!(read_current(dir), Ok(Some(number)) if other_store(dir, number).is_some());
+    if others || ours.is_empty() && (foreign || !begun) {
         return Err(Error::invalid(
             "the directory holds no database of this kind; nothing was removed",
         )

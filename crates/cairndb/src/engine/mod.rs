@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod checkpoint;
 pub(crate) mod close;
+mod configure;
 pub(crate) mod core;
 mod first_state;
 pub(crate) mod open;

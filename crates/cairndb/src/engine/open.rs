@@ -9,11 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
 use cairndb_env::{Dir, Env, RealEnv};
-use cairndb_format::evidence::{Evidence, is_leveldb};
+use cairndb_format::evidence::{Evidence, other_store};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name;
 use cairndb_format::name::FileKind;
@@ -21,22 +20,19 @@ use cairndb_mem::ClockCache;
 
 use crate::durable::sweeper::Sweeper;
 use crate::engine::assemble::{Opened, assemble};
+use crate::engine::configure::{context, opener, settings, validate};
 use crate::engine::core::Core;
-use crate::jobs::output::OutputSettings;
 use crate::recovery::leftovers::{Ownership, ownership, unlisted_files};
+use crate::recovery::other_stores::refusal;
 use crate::recovery::recover::{Recovery, remove_unused_logs, unused_file};
 use crate::recovery::recovered::Recovered;
 use crate::recovery::report::OpenReport;
 use crate::recovery::value_copier::LargeValues;
 use crate::state::budget::Budget;
-use crate::state::context::ReadContext;
-use crate::state::files::open_files::OpenFiles;
-use crate::state::files::opener::{Mapping, TableOpener};
 use crate::state::files::reaper::Reaper;
-use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
+use crate::state::options::Options;
 use crate::state::version::Version;
 use crate::value_gc::collect::ValueGc;
-use crate::versions::shared::Settings;
 
 /// Number of attempts that copy the large values of the log before an attempt leaves them in place.
 /// There are two, because room may have been made in the meantime, and values left in place have a
@@ -51,90 +47,14 @@ enum Found {
     Database(FileNumber),
 }
 
-fn validate(options: &Options) -> Result<()> {
-    if options.memory_budget < MEMORY_BUDGET_MIN {
-        return Err(Error::invalid("the memory budget must be at least 256 KiB")
-            .found(options.memory_budget));
-    }
-    if options.order.name().len() > 255 {
-        return Err(Error::invalid(
-            "the comparator's name is longer than 255 bytes",
-        ));
-    }
-    if options.filter_bits_per_key > FILTER_BITS_MAX {
-        return Err(Error::invalid("too many filter bits per key")
-            .expected(format_args!("at most {FILTER_BITS_MAX}"))
-            .found(options.filter_bits_per_key));
-    }
-    let operator = options.merge_operator.as_ref();
-    if operator.is_some_and(|operator| operator.name().len() > 255) {
-        return Err(Error::invalid(
-            "the merge operator's name is longer than 255 bytes",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn context(options: &Options, path: &Path) -> ReadContext {
-    ReadContext {
-        path: path.into(),
-        order: options.order.clone(),
-        merge_operator: options.merge_operator.clone(),
-        fold_limits: options.fold_limits,
-    }
-}
-
-pub(super) fn opener(
-    options: &Options,
-    env: &dyn Env,
-    dir: &Arc<dyn Dir>,
-    cache: &Arc<dyn PageCache>,
-    reaper: &Arc<Reaper>,
-) -> Arc<TableOpener> {
-    Arc::new(TableOpener {
-        files: OpenFiles::new(Arc::clone(dir), env.open_files_max()),
-        order: options.order.clone(),
-        cache: Arc::clone(cache),
-        mapping: Mapping {
-            forced: options.mapped,
-            local: dir.prefers_mapping(),
-            bytes_max: env.memory_bytes() / 2,
-            bytes: AtomicU64::new(0),
-            value_bytes: Arc::default(),
-        },
-        verify_always: options.verify_always,
-        reaper: Arc::clone(reaper),
-        dictionaries: Arc::default(),
-    })
-}
-
-pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings {
-    Settings {
-        budget,
-        durability: options.durability,
-        output: OutputSettings {
-            order: options.order.clone(),
-            compression: options.compression.table(),
-            filter_bits_per_key: options.filter_bits_per_key,
-            table_bytes: budget.table,
-            dictionaries: Arc::clone(&opener.dictionaries),
-            begin_syncs: false,
-            relocation: None,
-        },
-        read_only: options.read_only,
-        value_file: options.value_file_bytes,
-    }
-}
-
 /// Replaces the error of reading manifest `number` with a clearer one if another store wrote the
 /// manifest.
 #[cold]
 fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
-    if error.kind() != ErrorKind::Corruption || !is_leveldb(dir, number) {
-        return error;
+    match other_store(dir, number) {
+        Some(store) if error.kind() == ErrorKind::Corruption => refusal(store, number),
+        _ => error,
     }
-    Error::invalid("the directory holds a database of LevelDB or RocksDB; choose another directory")
-        .file(name::manifest(number))
 }
 
 /// Opens the directory, or creates it if allowed. Refuses a directory whose contents cannot be
@@ -163,7 +83,7 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
 /// Returns whether an interrupted creation may have left the file.
 fn is_begun(dir: &dyn Dir, name: &str) -> bool {
     match FileKind::parse(name) {
-        Some(FileKind::Manifest(number)) => !is_leveldb(dir, number),
+        Some(FileKind::Manifest(number)) => other_store(dir, number).is_none(),
         Some(FileKind::Temp(_)) => true,
         _ => false,
     }

@@ -6,6 +6,7 @@ pub(crate) mod live_log;
 pub(crate) mod log_end;
 pub(crate) mod numbers;
 pub(crate) mod orphans;
+pub(crate) mod other_stores;
 pub(crate) mod recover;
 pub(crate) mod recovered;
 pub(crate) mod replay;

@@ -8,7 +8,7 @@ use cairndb_format::manifest::VersionEdit;
 use cairndb_mem::ClockCache;
 
 use super::*;
-use crate::engine::open::{context, opener, settings};
+use crate::engine::configure::{context, opener, settings};
 use crate::log::commit::Payload;
 use crate::read::get;
 use crate::state::budget::Budget;

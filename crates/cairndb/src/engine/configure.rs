@@ -1,0 +1,96 @@
+//! From the options of an open to what its components need.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use cairndb_base::{Error, PageCache, Result};
+use cairndb_env::{Dir, Env};
+
+use crate::jobs::output::OutputSettings;
+use crate::state::budget::Budget;
+use crate::state::context::ReadContext;
+use crate::state::files::open_files::OpenFiles;
+use crate::state::files::opener::{Mapping, TableOpener};
+use crate::state::files::reaper::Reaper;
+use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
+use crate::versions::shared::Settings;
+
+/// Checks the options by themselves.
+///
+/// # Errors
+/// `InvalidArgument` if one of them is out of range.
+pub(super) fn validate(options: &Options) -> Result<()> {
+    if options.memory_budget < MEMORY_BUDGET_MIN {
+        return Err(Error::invalid("the memory budget must be at least 256 KiB")
+            .found(options.memory_budget));
+    }
+    if options.order.name().len() > 255 {
+        return Err(Error::invalid(
+            "the comparator's name is longer than 255 bytes",
+        ));
+    }
+    if options.filter_bits_per_key > FILTER_BITS_MAX {
+        return Err(Error::invalid("too many filter bits per key")
+            .expected(format_args!("at most {FILTER_BITS_MAX}"))
+            .found(options.filter_bits_per_key));
+    }
+    let operator = options.merge_operator.as_ref();
+    if operator.is_some_and(|operator| operator.name().len() > 255) {
+        return Err(Error::invalid(
+            "the merge operator's name is longer than 255 bytes",
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn context(options: &Options, path: &Path) -> ReadContext {
+    ReadContext {
+        path: path.into(),
+        order: options.order.clone(),
+        merge_operator: options.merge_operator.clone(),
+        fold_limits: options.fold_limits,
+    }
+}
+
+pub(super) fn opener(
+    options: &Options,
+    env: &dyn Env,
+    dir: &Arc<dyn Dir>,
+    cache: &Arc<dyn PageCache>,
+    reaper: &Arc<Reaper>,
+) -> Arc<TableOpener> {
+    Arc::new(TableOpener {
+        files: OpenFiles::new(Arc::clone(dir), env.open_files_max()),
+        order: options.order.clone(),
+        cache: Arc::clone(cache),
+        mapping: Mapping {
+            forced: options.mapped,
+            local: dir.prefers_mapping(),
+            bytes_max: env.memory_bytes() / 2,
+            bytes: AtomicU64::new(0),
+            value_bytes: Arc::default(),
+        },
+        verify_always: options.verify_always,
+        reaper: Arc::clone(reaper),
+        dictionaries: Arc::default(),
+    })
+}
+
+pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings {
+    Settings {
+        budget,
+        durability: options.durability,
+        output: OutputSettings {
+            order: options.order.clone(),
+            compression: options.compression.table(),
+            filter_bits_per_key: options.filter_bits_per_key,
+            table_bytes: budget.table,
+            dictionaries: Arc::clone(&opener.dictionaries),
+            begin_syncs: false,
+            relocation: None,
+        },
+        read_only: options.read_only,
+        value_file: options.value_file_bytes,
+    }
+}
