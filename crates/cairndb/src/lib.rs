@@ -40,6 +40,8 @@ mod recovery;
 mod scheduler;
 mod space;
 mod state;
+#[cfg(feature = "leveldb")]
+mod upgrade;
 mod value_gc;
 mod versions;
 mod write;
@@ -62,6 +64,22 @@ pub use state::options::{
     Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,
     MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT, WriteOptions,
 };
+
+/// LevelDB's databases, converted in place. Needs the feature `leveldb`.
+///
+/// [`Options::upgrade_leveldb`] converts a database when it is opened. The functions here do the
+/// same with a plan beforehand and progress reports. Comparators that LevelDB's users have, for
+/// [`Options::comparator`]: [`IndexedDbOrder`](leveldb::IndexedDbOrder) and
+/// [`ReverseOrder`](leveldb::ReverseOrder).
+#[cfg(feature = "leveldb")]
+pub mod leveldb {
+    pub use crate::api::leveldb::{UpgradeOptions, plan, upgrade};
+    pub use crate::upgrade::report::{
+        UpgradeOutcome, UpgradePlan, UpgradeProgress, UpgradeReport, UpgradeStep,
+    };
+    pub use cairndb_base::Order;
+    pub use cairndb_leveldb::{IndexedDbOrder, ReverseOrder};
+}
 
 /// Compiles and runs the code of the user documents as tests.
 #[cfg(doctest)]

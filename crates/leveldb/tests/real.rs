@@ -27,6 +27,8 @@ mod locks;
 mod noise;
 #[path = "real/peer.rs"]
 mod peer;
+#[path = "real/upgrade.rs"]
+mod upgrade;
 
 use std::path::Path;
 
@@ -96,6 +98,9 @@ fn read_round(library: &LevelDb, noise: &mut Noise) -> usize {
                 copies::copy(home.path(), copy.path());
                 println!("life {life}, step {step}: {} writes", history.writes.len());
                 check(library, copy.path(), &settings, &history, noise);
+                if step % 2 == 0 {
+                    upgrade::check(library, copy.path(), &settings, &history);
+                }
                 torn(home.path(), &history, noise);
                 checked += 2;
             }
@@ -103,6 +108,7 @@ fn read_round(library: &LevelDb, noise: &mut Noise) -> usize {
         store.close().unwrap();
     }
     check(library, home.path(), &settings, &history, noise);
+    upgrade::check(library, home.path(), &settings, &history);
     checked + 1
 }
 

@@ -4,6 +4,8 @@ pub(crate) mod access;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod iter;
+#[cfg(feature = "leveldb")]
+pub(crate) mod leveldb;
 pub(crate) mod offline;
 pub(crate) mod range;
 pub(crate) mod snapshot;

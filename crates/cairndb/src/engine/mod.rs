@@ -9,3 +9,5 @@ mod first_state;
 pub(crate) mod open;
 pub(crate) mod properties;
 mod stages;
+#[cfg(feature = "leveldb")]
+pub(crate) mod upgrade;

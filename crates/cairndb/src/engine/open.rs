@@ -169,6 +169,8 @@ impl Core {
 
     fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
         validate(options)?;
+        #[cfg(feature = "leveldb")]
+        crate::engine::upgrade::before_open(options, path)?;
         let mut tries = 0;
         loop {
             let copies = tries < COPYING_TRIES;

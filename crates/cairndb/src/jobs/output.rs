@@ -214,7 +214,20 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Finishes the last table, and returns all tables in key order.
+    /// Returns whether tables were finished since the last call of `take_finished`.
+    #[cfg(feature = "leveldb")]
+    #[inline]
+    pub(crate) fn has_finished(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// Takes the tables finished so far, in key order, so that their descriptors can be closed.
+    #[cfg(feature = "leveldb")]
+    pub(crate) fn take_finished(&mut self) -> Vec<Written> {
+        std::mem::take(&mut self.written)
+    }
+
+    /// Finishes the last table, and returns all tables in key order that were not taken.
     pub(crate) fn finish(mut self) -> Result<Vec<Written>> {
         self.finish_table()?;
         Ok(std::mem::take(&mut self.written))

@@ -98,6 +98,8 @@ pub struct Options {
     pub(crate) filter_bits_per_key: u32,
     pub(crate) value_file_bytes: u64,
     pub(crate) fold_limits: FoldLimits,
+    #[cfg(feature = "leveldb")]
+    pub(crate) upgrade_leveldb: bool,
 }
 
 /// Length at which a value file is closed: large enough to keep the number of files low, small
@@ -133,6 +135,8 @@ impl Default for Options {
             filter_bits_per_key: FILTER_BITS_DEFAULT,
             value_file_bytes: VALUE_FILE_BYTES_DEFAULT,
             fold_limits: FoldLimits::default(),
+            #[cfg(feature = "leveldb")]
+            upgrade_leveldb: false,
         }
     }
 }
@@ -267,6 +271,16 @@ impl Options {
     /// ([`VALUE_FILE_BYTES_DEFAULT`]). Any length is allowed; 0 creates a file for each value.
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;
+        self
+    }
+
+    /// Converts a LevelDB database in place before it is opened. LevelDB's files stay in
+    /// `leveldb-original/`; see [`crate::leveldb::upgrade`], which also reports progress. Has no
+    /// effect on other directories. `false` by default: a conversion takes time and space, and
+    /// LevelDB cannot read its result. Needs the feature `leveldb`.
+    #[cfg(feature = "leveldb")]
+    pub fn upgrade_leveldb(mut self, upgrade: bool) -> Options {
+        self.upgrade_leveldb = upgrade;
         self
     }
 

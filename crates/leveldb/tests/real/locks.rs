@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use bench_core::engine::{Engine as _, Session as _, Store as _};
+use cairndb::leveldb::{UpgradeOptions, upgrade};
 use cairndb_env::{Env as _, RealEnv};
 use cairndb_leveldb::{Database, ErrorKind, ReadOptions};
 
@@ -62,6 +63,10 @@ fn a_database_that_leveldb_has_open_is_refused_with_the_process() {
             .contains(&format!("found process {}", child.id())),
         "{error}"
     );
+    let options = UpgradeOptions::new(cairndb::Options::new());
+    let error = upgrade(home.path(), options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+    assert!(error.to_string().contains("found process"), "{error}");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     let database = Database::open(&dir, &ReadOptions::default()).unwrap();
