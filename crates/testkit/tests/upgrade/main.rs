@@ -12,4 +12,5 @@ mod bad_input;
 mod crashes;
 mod faults;
 mod fixture;
+mod kill;
 mod plain;
