@@ -108,6 +108,7 @@ nightly: toolchain tools ## run the tests at twenty times the size with new seed
 	@xtask/check.sh loom
 	@xtask/check.sh miri
 	@CAIRN_SEED=$(SEED) xtask/check.sh tsan
+	@xtask/check.sh compat
 	@xtask/check.sh advisories
 	@xtask/skips.sh
 
@@ -124,6 +125,12 @@ soak: toolchain ## run model and crash tests with new seeds for HOURS=8 hours
 .PHONY: drill
 drill: toolchain ## check that the crash tests detect disks that lie about syncs
 	cargo test --locked --package cairndb-testkit --test drill -- --nocapture
+
+.PHONY: compat
+compat: toolchain ## check LevelDB's format against goleveldb, in both directions (needs Go)
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@xtask/check.sh compat
+	@xtask/skips.sh
 
 .PHONY: fuzz
 fuzz: toolchain ## run every fuzz target for FUZZ_SECONDS=60 (needs nightly Rust and cargo-fuzz)

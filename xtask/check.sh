@@ -55,6 +55,19 @@ tests)
         exit 1
     }
     ;;
+compat)
+    if ! command -v go >/dev/null; then
+        skip "goleveldb: install Go"
+        exit 0
+    fi
+    program=$(realpath -m "${CARGO_TARGET_DIR:-target}")/goleveldb
+    if ! (cd crates/leveldb/tests/goleveldb && go build -o "$program" .); then
+        skip "goleveldb: the program does not build; it needs the Go module proxy once"
+        exit 0
+    fi
+    echo "cargo test --package cairndb-leveldb --test goleveldb"
+    CAIRN_GOLEVELDB=$program cargo test --package cairndb-leveldb --test goleveldb --locked -- --ignored
+    ;;
 loom)
     # Another configuration is another build, so it gets its own target folder.
     target=${CARGO_TARGET_DIR:-target}/loom
