@@ -37,6 +37,7 @@ mod jobs;
 mod log;
 mod read;
 mod recovery;
+mod repair;
 mod scheduler;
 mod space;
 mod state;
@@ -57,6 +58,11 @@ pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use recovery::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
+pub use repair::options::RepairOptions;
+pub use repair::repair;
+pub use repair::report::{
+    Doubt, DoubtKind, HarmlessDamage, Kept, KeySpan, Loss, RepairReport, Unnamed,
+};
 pub use scheduler::steps::Job;
 pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
@@ -88,6 +94,8 @@ mod documents {
     mod readme {}
     #[doc = include_str!("../../../docs/guide/durability.md")]
     mod durability {}
+    #[doc = include_str!("../../../docs/guide/after-damage.md")]
+    mod after_damage {}
     #[doc = include_str!("../../../docs/guide/from-leveldb.md")]
     mod from_leveldb {}
 }

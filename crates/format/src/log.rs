@@ -17,6 +17,7 @@ mod header;
 mod reader;
 mod record;
 mod resync;
+mod salvage;
 
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, SegmentHeader};
@@ -26,6 +27,7 @@ pub use record::{
     encode_record, record_bytes,
 };
 pub use resync::find_later_synced;
+pub use salvage::{Found, SegmentEnd, SegmentSalvage, header_of_damaged};
 
 #[cfg(test)]
 mod tests;

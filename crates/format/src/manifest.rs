@@ -17,6 +17,7 @@ mod fields;
 mod frame;
 mod header;
 mod reader;
+mod salvage;
 mod table_record;
 mod writer;
 
@@ -26,6 +27,7 @@ pub use edit::{CleanClose, HiddenVersions, SegmentRecord, TableRecord, VersionEd
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};
 pub use reader::{EDITS_MAX, Manifest, ManifestReader, TABLES_MAX, Tail, read_manifest};
+pub use salvage::{FoundEdit, ManifestSalvage};
 pub use writer::{ManifestSyncer, ManifestWriter};
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ mod scan;
 mod writer;
 
 pub use blocks::{ValueEncoder, saves};
-pub use header::HEADER_BYTES;
 pub(crate) use header::is_marked;
+pub use header::{HEADER_BYTES, number_of};
 pub use pointer::{
     CODEC_BLOCKS, CODEC_RAW, POINTER_BYTES, Pointer, RECORD_HEADER_BYTES, record_bytes,
 };

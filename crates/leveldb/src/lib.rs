@@ -2,8 +2,9 @@
 //!
 //! Floor 4. [`Database`] opens a directory that LevelDB 1.18 to 1.23 or one of its forks has
 //! written, after a clean close or a crash, and reads it without changing it. [`NewDatabase`]
-//! writes a directory that LevelDB opens. Below them are the parts for tools: [`Table`],
-//! [`LogReader`], [`WriteBatch`], [`VersionEdit`]. `docs/format/leveldb.md` describes the bytes.
+//! writes a directory that LevelDB opens. [`TableSalvage`] and [`ManifestSalvage`] read what is
+//! intact of damaged files. Below them are the parts for tools: [`Table`], [`LogReader`],
+//! [`WriteBatch`], [`VersionEdit`]. `docs/format/leveldb.md` describes the bytes.
 //!
 //! 1. Hostile bytes give an [`Error`] that names the file and the offset,
 //!    never a panic. A length read from a file is compared with the remaining bytes before it is
@@ -53,6 +54,7 @@ mod manifest;
 mod name;
 mod new_database;
 mod orders;
+mod salvage;
 mod table;
 
 pub use batch::{BatchIter, BatchWriter, Operation, WriteBatch};
@@ -66,6 +68,7 @@ pub use manifest::{NewTable, VersionEdit, read_current};
 pub use name::FileName;
 pub use new_database::{NewDatabase, Summary, WriteOptions};
 pub use orders::{Orders, ReverseOrder};
+pub use salvage::{ManifestSalvage, SalvagedBlock, TableSalvage, TableStep};
 pub use table::{Codec, Table, TableBuilder, TableCursor, TableOptions, TableSummary};
 
 pub use cairndb_base::{Comparator, Error, ErrorKind, Kind, Order, Result, SEQ_MAX, SeqNo};

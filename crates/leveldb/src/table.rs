@@ -4,14 +4,14 @@
 //! filter, the index block with one entry for each data block, and a footer of 48 bytes that
 //! locates metaindex and index.
 
-mod block;
+pub(crate) mod block;
 mod block_builder;
 mod bloom;
 mod builder;
 mod codec;
 mod cursor;
 mod filter;
-mod footer;
+pub(crate) mod footer;
 mod read;
 mod verify;
 
@@ -22,6 +22,7 @@ pub use builder::{TableBuilder, TableOptions};
 pub use codec::Codec;
 pub use cursor::TableCursor;
 pub use read::Table;
+pub(crate) use read::read_handle;
 pub use verify::TableSummary;
 
 pub(crate) use codec::DECODED_BYTES_MAX;

@@ -35,6 +35,14 @@ impl LevelDb {
             api: Api::load(path)?,
         })
     }
+
+    /// Runs LevelDB's own repair on the directory, in place, with default options.
+    ///
+    /// # Errors
+    /// If LevelDB returns an error.
+    pub fn repair(&self, dir: &Path) -> Result<(), Fault> {
+        store::repair(&self.api, dir)
+    }
 }
 
 impl<'e> Engine for &'e LevelDb {

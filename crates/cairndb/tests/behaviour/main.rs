@@ -31,6 +31,7 @@ mod queues;
 mod reads;
 mod regressions;
 mod relocation;
+mod repairs;
 mod trouble;
 mod waiting;
 mod writes;

@@ -104,6 +104,11 @@ impl<'a> SegmentReader<'a> {
         }
     }
 
+    /// Continues at `offset`, where a search found a record.
+    pub(crate) fn resume_at(&mut self, offset: usize) {
+        self.at = offset;
+    }
+
     /// Returns the next record, or the reason why there is none. After [`Step::End`] or
     /// [`Step::Bad`], returns the same result again.
     pub fn advance(&mut self) -> Step<'a> {

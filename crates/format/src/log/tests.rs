@@ -384,3 +384,66 @@ proptest! {
         prop_assert_eq!(read, written);
     }
 }
+
+/// Returns a segment with `count` records of 40 bytes each, and its header.
+fn filled(count: u64) -> (Vec<u8>, SegmentHeader) {
+    let header = SegmentHeader {
+        segment: 3,
+        salt: 0x1234_5678_9abc_def0,
+        previous_segment: 2,
+        previous_end: 4096,
+        start_seq: 10,
+    };
+    let mut bytes = header.encode().to_vec();
+    for number in 0..count {
+        let head = RecordHead {
+            offset: u32::try_from(bytes.len()).unwrap(),
+            seq: 10 + number,
+            synced: 0,
+            gap: 0,
+        };
+        let mut record = Vec::new();
+        encode_record(header.binding(), &head, &[&[7; 16]], &mut record);
+        bytes.extend_from_slice(&record);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    bytes.resize(4096, 0);
+    (bytes, header)
+}
+
+#[test]
+fn salvage_finds_the_records_after_damage() {
+    let (mut bytes, header) = filled(20);
+    // Two records are hit: the third, and the fifth in its length.
+    bytes[512 + 2 * 40 + 30] ^= 1;
+    bytes[512 + 4 * 40 + 5] = 0xff;
+    let mut salvage = SegmentSalvage::new(&bytes, &header);
+    let (mut seqs, mut gaps) = (Vec::new(), Vec::new());
+    while let Some(found) = salvage.advance() {
+        match found {
+            Found::Record(record) => seqs.push(record.seq),
+            Found::Gap { offset, end, .. } => gaps.push((offset, end)),
+        }
+    }
+    let expected: Vec<u64> = (10..30).filter(|seq| ![12, 14].contains(seq)).collect();
+    assert_eq!(seqs, expected);
+    assert_eq!(gaps, [(592, 632), (672, 712)]);
+    let end = salvage.end().unwrap();
+    assert_eq!((end.offset, end.why), (512 + 20 * 40, Some(Bad::Empty)));
+    assert!(salvage.advance().is_none());
+}
+
+#[test]
+fn a_damaged_header_is_inferred_from_the_first_record() {
+    let (bytes, header) = filled(2);
+    for at in [3, 12, 24, 31, 100] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 4;
+        assert!(SegmentHeader::decode(&damaged).is_err());
+        let found = header_of_damaged(&damaged).unwrap();
+        assert_eq!((found.segment, found.salt), (header.segment, header.salt));
+    }
+    let mut lost = bytes;
+    lost[16..32].fill(0);
+    assert!(header_of_damaged(&lost).is_none());
+}

@@ -33,7 +33,8 @@ pub(crate) fn is_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> 
     begins_as_table(file, number)
 }
 
-fn begins_as_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> {
+/// Returns whether the first page or extent is intact and bound to `number`.
+pub(crate) fn begins_as_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> {
     const PAGE: u64 = PAGE_BYTES as u64;
     if file.size() < PAGE {
         return Ok(false);

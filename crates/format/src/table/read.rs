@@ -7,6 +7,7 @@
 //!    `filter_predictor.rs` decides whether to wait for the filter before fetching the page.
 //! 4. `seek.rs` finds the nearest entry without a cursor; `cursor.rs` is the cursor.
 //! 5. `verify.rs` and `verify_index.rs` read a whole table and check that its parts agree.
+//! 6. `salvage.rs` reads what is intact of a damaged table.
 
 mod check;
 pub(super) mod cursor;
@@ -15,6 +16,7 @@ pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod reader;
+pub(super) mod salvage;
 pub(super) mod seek;
 pub(super) mod source;
 mod verify;

@@ -16,6 +16,7 @@ mod limits;
 mod merged;
 mod model;
 mod read_ahead;
+mod salvage;
 mod scan;
 mod shared;
 mod support;

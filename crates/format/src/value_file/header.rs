@@ -44,6 +44,12 @@ pub(crate) fn is_marked(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
+/// Returns the number of the value file that begins with `bytes`, if its header is intact.
+pub fn number_of(bytes: &[u8]) -> Option<FileNumber> {
+    let number = FileNumber(get_u64(bytes, 16)?);
+    check(bytes, number).ok().map(|()| number)
+}
+
 /// Checks that `header` is that of value file `number`.
 pub(crate) fn check(header: &[u8], number: FileNumber) -> Result<()> {
     let damaged = |what: &'static str| Error::corruption(what).offset(0);

@@ -143,27 +143,8 @@ impl Table {
     }
 
     fn read_contents(&self, handle: Handle, decoded_bytes_max: usize) -> Result<Vec<u8>> {
-        let end = handle.offset.checked_add(handle.len);
-        let end = end.and_then(|end| end.checked_add(TRAILER_BYTES as u64));
         let blocks_end = self.size.saturating_sub(FOOTER_BYTES as u64);
-        let len = usize::try_from(handle.len).ok();
-        let (Some(_), Some(len)) = (end.filter(|end| *end <= blocks_end), len) else {
-            return Err(Error::corruption("a block does not lie within its table")
-                .expected(format_args!("an end before {blocks_end}"))
-                .found(format_args!("{} bytes", handle.len)));
-        };
-        let mut stored = vec![0; len.saturating_add(TRAILER_BYTES)];
-        self.file.read_at(handle.offset, &mut stored)?;
-        let codec = stored.get(len).copied().unwrap_or(0);
-        let checksum = get_u32(&stored, len.saturating_add(1)).unwrap_or(0);
-        stored.truncate(len);
-        let found = masked(&stored, &[codec]);
-        if found != checksum {
-            return Err(Error::corruption("the checksum of a block does not match")
-                .expected(format_args!("{checksum:#010x}"))
-                .found(format_args!("{found:#010x}")));
-        }
-        codec::decode(codec, stored, decoded_bytes_max)
+        read_contents(&*self.file, blocks_end, handle, decoded_bytes_max)
     }
 
     /// Adds the file and the offset of the index to an error.
@@ -177,6 +158,40 @@ impl Table {
     pub(crate) fn placed(&self, error: Error, block: Handle) -> Error {
         error.file(&*self.name).offset(block.offset)
     }
+}
+
+/// Reads, verifies and decodes the contents of a block, which ends before `blocks_end`.
+fn read_contents(
+    file: &dyn ReadFile,
+    blocks_end: u64,
+    handle: Handle,
+    decoded_bytes_max: usize,
+) -> Result<Vec<u8>> {
+    let end = handle.offset.checked_add(handle.len);
+    let end = end.and_then(|end| end.checked_add(TRAILER_BYTES as u64));
+    let len = usize::try_from(handle.len).ok();
+    let (Some(_), Some(len)) = (end.filter(|end| *end <= blocks_end), len) else {
+        return Err(Error::corruption("a block does not lie within its table")
+            .expected(format_args!("an end before {blocks_end}"))
+            .found(format_args!("{} bytes", handle.len)));
+    };
+    let mut stored = vec![0; len.saturating_add(TRAILER_BYTES)];
+    file.read_at(handle.offset, &mut stored)?;
+    let codec = stored.get(len).copied().unwrap_or(0);
+    let checksum = get_u32(&stored, len.saturating_add(1)).unwrap_or(0);
+    stored.truncate(len);
+    let found = masked(&stored, &[codec]);
+    if found != checksum {
+        return Err(Error::corruption("the checksum of a block does not match")
+            .expected(format_args!("{checksum:#010x}"))
+            .found(format_args!("{found:#010x}")));
+    }
+    codec::decode(codec, stored, decoded_bytes_max)
+}
+
+/// Reads, verifies and decodes the contents of a block of a table without a footer.
+pub(crate) fn read_handle(file: &dyn ReadFile, handle: Handle) -> Result<Vec<u8>> {
+    read_contents(file, file.size(), handle, codec::DECODED_BYTES_MAX)
 }
 
 /// The index, unless its blocks are out of order: blocks that overlap could make a small table as

@@ -109,6 +109,11 @@ impl<'a> PageValues<'a, '_> {
         }
     }
 
+    /// Returns whether the value of an entry is encoded against the table's dictionary.
+    pub(crate) fn is_shared(&self, index: usize) -> bool {
+        matches!(self.stored(index), Stored::Shared { .. })
+    }
+
     /// Appends the value of an entry. `dictionary` is the table's.
     pub(crate) fn value_into(
         &self,

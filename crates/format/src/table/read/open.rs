@@ -60,6 +60,32 @@ impl FoundVersion {
     }
 }
 
+/// Reads and checks the meta block, whose end is the end of the file.
+///
+/// # Errors
+/// `Corruption` if the block is damaged, `FormatTooNew` if a later version wrote it; the errors of
+/// the file.
+pub(crate) fn read_meta(pages: &Pages) -> Result<Meta> {
+    let last = pages.read_unchecked(pages.count() - 1, 1)?;
+    let (first, count) =
+        Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
+    // In a small table, the block is the last page.
+    let block = if count == 1 {
+        last
+    } else {
+        // The block's first page also stores its length: a forged trailer alone could claim the
+        // whole file.
+        let head = pages.read_unchecked(first, 1)?;
+        Meta::spans(&head, count).map_err(|flaw| pages.flaw(first, flaw))?;
+        pages.read_unchecked(first, count)?
+    };
+    pages.check(first, &block, |_| Ok(()))?;
+    let checksum = block
+        .first_chunk()
+        .map_or(0, |chunk| u32::from_le_bytes(*chunk));
+    Meta::decode(&block, first, checksum).map_err(|flaw| pages.flaw(first, flaw))
+}
+
 /// A table open for reading.
 #[derive(Debug)]
 pub struct Table {
@@ -87,31 +113,14 @@ impl Table {
         expected: u32,
     ) -> Result<Table> {
         let pages = Pages::open(file, number, access)?;
-        let last = pages.read_unchecked(pages.count() - 1, 1)?;
-        let (first, count) =
-            Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
-        // In a small table, the block is the last page.
-        let block = if count == 1 {
-            last
-        } else {
-            // The block's first page also stores its length: a forged trailer alone could claim the
-            // whole file.
-            let head = pages.read_unchecked(first, 1)?;
-            Meta::spans(&head, count).map_err(|flaw| pages.flaw(first, flaw))?;
-            pages.read_unchecked(first, count)?
-        };
-        pages.check(first, &block, |_| Ok(()))?;
-        let checksum = block
-            .first_chunk()
-            .map_or(0, |chunk| u32::from_le_bytes(*chunk));
+        let mut meta = read_meta(&pages)?;
+        let checksum = meta.summary.checksum;
         if checksum != expected {
             return Err(pages
-                .damage(first, "table is not the one the manifest names")
+                .damage(meta.block_at(), "table is not the one the manifest names")
                 .expected(format_args!("{expected:#010x}"))
                 .found(format_args!("{checksum:#010x}")));
         }
-        let mut meta =
-            Meta::decode(&block, first, checksum).map_err(|flaw| pages.flaw(first, flaw))?;
         if meta.order != order.name() {
             return Err(Error::invalid("table has a different key order")
                 .file(name_of(number))
@@ -119,7 +128,8 @@ impl Table {
                 .found(&meta.order));
         }
         if !meta.fits(order) {
-            return Err(pages.damage(first, "index is not the kind that the table's order has"));
+            let message = "index is not the kind that the table's order has";
+            return Err(pages.damage(meta.block_at(), message));
         }
         meta.summary.bytes = u64::from(pages.count()) * PAGE_BYTES as u64;
         Ok(Table {

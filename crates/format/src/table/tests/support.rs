@@ -101,6 +101,14 @@ impl PageCache for FewPages {
     }
 }
 
+/// Returns a file with these bytes.
+pub(super) fn image(bytes: Vec<u8>) -> Arc<dyn ReadFile> {
+    Arc::new(Image {
+        bytes: Arc::new(Bytes(bytes)),
+        maps: false,
+    })
+}
+
 /// Way in which a test reaches pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {

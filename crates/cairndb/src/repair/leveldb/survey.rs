@@ -1,0 +1,207 @@
+//! Lists a LevelDB directory, and chooses its manifest.
+
+use std::collections::BTreeMap;
+
+use cairndb_base::{ErrorKind, Result, SeqNo};
+use cairndb_env::Dir;
+use cairndb_leveldb::{FileName, InternalKey, ManifestSalvage, NewTable, read_current};
+
+use super::table::LevelTable;
+use crate::repair::findings::Findings;
+use crate::repair::report::{DoubtKind, KeySpan, Loss};
+
+/// The files of a LevelDB directory.
+#[derive(Debug, Default)]
+pub(super) struct LevelSurvey {
+    /// Names of the tables' files, by number.
+    pub(super) tables: BTreeMap<u64, String>,
+    logs: BTreeMap<u64, String>,
+    manifest: Option<ManifestSalvage>,
+    /// Whether a later manifest is not readable.
+    superseded: bool,
+}
+
+impl LevelSurvey {
+    /// Examines all files.
+    ///
+    /// # Errors
+    /// Errors of listing the directory.
+    pub(super) fn new(dir: &dyn Dir, findings: &mut Findings) -> Result<LevelSurvey> {
+        let mut survey = LevelSurvey::default();
+        let mut manifests = Vec::new();
+        for found in dir.list()? {
+            let Some(name) = FileName::parse(&found) else {
+                continue;
+            };
+            if let Err(error) = dir.size_of(&found) {
+                findings.note(found, 0, error.message());
+                continue;
+            }
+            match name {
+                FileName::Table(number) | FileName::OldTable(number) => {
+                    survey.tables.insert(number, found);
+                }
+                FileName::Log(number) => _ = survey.logs.insert(number, found),
+                FileName::Manifest(number) => manifests.push(number),
+                _ => {}
+            }
+        }
+        survey.choose(dir, manifests, findings);
+        Ok(survey)
+    }
+
+    /// Chooses the manifest that describes the latest state; among equals, the one that `CURRENT`
+    /// names.
+    fn choose(&mut self, dir: &dyn Dir, mut manifests: Vec<u64>, findings: &mut Findings) {
+        let named = read_current(dir).map_err(|error| {
+            let message = match error.kind() {
+                ErrorKind::NotFound => "the file is missing",
+                _ => "the file does not name a manifest",
+            };
+            findings.note("CURRENT".to_owned(), 0, message);
+        });
+        let named = named.ok();
+        manifests.sort_unstable();
+        let mut unreadable = named.filter(|named| !manifests.contains(named));
+        for number in manifests {
+            let read = match ManifestSalvage::read(dir, number) {
+                Ok(read) => read,
+                Err(error) => {
+                    findings.harmless(&error);
+                    unreadable = unreadable.max(Some(number));
+                    continue;
+                }
+            };
+            let progress = |it: &ManifestSalvage| (it.last_seq, it.next_file);
+            let is_better = self.manifest.as_ref().is_none_or(|best| {
+                let compared = progress(&read).cmp(&progress(best));
+                compared.is_gt() || compared.is_eq() && named != Some(best.number)
+            });
+            if is_better {
+                self.manifest = Some(read);
+            }
+        }
+        let Some(manifest) = &self.manifest else {
+            findings.doubt(
+                DoubtKind::Replaced,
+                KeySpan::all(),
+                "no manifest is readable: tables and logs that had been replaced cannot be \
+                 recognised, and keys that had been deleted may be back",
+            );
+            return;
+        };
+        let file = FileName::Manifest(manifest.number).to_string();
+        self.superseded = unreadable.is_some_and(|later| later > manifest.number);
+        for damage in &manifest.damage {
+            findings.lose(Loss {
+                file: file.clone(),
+                offset: damage.file_offset().unwrap_or(0),
+                bytes: 0,
+                keys: KeySpan::all(),
+                older: true,
+                reason: "edits of the manifest are damaged".to_owned(),
+            });
+        }
+        findings.report.manifest = Some(file);
+        if self.is_partial() {
+            findings.doubt(
+                DoubtKind::Manifest,
+                KeySpan::all(),
+                "edits of the manifest are lost: a table or log that is missing, or that had been \
+                 replaced, may not be recognised as such",
+            );
+        }
+    }
+
+    pub(super) fn has_manifest(&self) -> bool {
+        self.manifest.is_some()
+    }
+
+    pub(super) fn comparator(&self) -> Option<&str> {
+        self.manifest.as_ref()?.comparator.as_deref()
+    }
+
+    pub(super) fn last_seq(&self) -> SeqNo {
+        self.manifest
+            .as_ref()
+            .map_or(0, |manifest| manifest.last_seq)
+    }
+
+    /// Returns whether edits of the manifest are lost.
+    fn is_partial(&self) -> bool {
+        let damaged = |manifest: &ManifestSalvage| !manifest.damage.is_empty();
+        self.superseded || self.manifest.as_ref().is_none_or(damaged)
+    }
+
+    fn record(&self, number: u64) -> Option<&NewTable> {
+        self.manifest.as_ref()?.tables.get(&number)
+    }
+
+    /// Returns whether the manifest names the table.
+    pub(super) fn is_named(&self, number: u64) -> bool {
+        self.record(number).is_some()
+    }
+
+    /// Returns whether an unnamed table may be in use: the edit that names it may be lost.
+    pub(super) fn may_be_live(&self, number: u64) -> bool {
+        let Some(manifest) = &self.manifest else {
+            return true;
+        };
+        let is_old = self.missing().next().is_some() || self.missing_log().is_some();
+        let is_old = is_old && number >= manifest.next_file;
+        is_old || self.is_partial() && !manifest.removed.contains(&number)
+    }
+
+    /// Returns the tables that the manifest names and that are not there.
+    pub(super) fn missing(&self) -> impl Iterator<Item = (u64, LevelTable)> + '_ {
+        let named = self.manifest.iter().flat_map(|it| &it.tables);
+        let missing = named.filter(|(number, _)| !self.tables.contains_key(number));
+        missing.map(|(number, record)| {
+            let (smallest, largest) = bounds(record);
+            let table = LevelTable {
+                file: FileName::Table(*number).to_string(),
+                bytes: record.size,
+                smallest,
+                largest,
+            };
+            (*number, table)
+        })
+    }
+
+    /// Returns the name of the log that the manifest names, if it is not there. LevelDB creates it
+    /// before the edit that names it, and removes it after the edit that names the next one.
+    pub(super) fn missing_log(&self) -> Option<String> {
+        let number = self.manifest.as_ref()?.log.filter(|number| *number > 0)?;
+        let missing = !self.logs.contains_key(&number);
+        missing.then(|| FileName::Log(number).to_string())
+    }
+
+    /// Returns how to read a table.
+    pub(super) fn table(&self, dir: &dyn Dir, number: u64, file: &str) -> LevelTable {
+        let (smallest, largest) = self.record(number).map_or((None, None), bounds);
+        LevelTable {
+            file: file.to_owned(),
+            bytes: dir.size_of(file).ok().flatten().unwrap_or(0),
+            smallest,
+            largest,
+        }
+    }
+
+    /// Returns the names of the logs that are needed, oldest first.
+    pub(super) fn logs(&self) -> Vec<String> {
+        let needed = |number: u64| match &self.manifest {
+            Some(manifest) if !self.is_partial() => {
+                number >= manifest.log.unwrap_or(0) || number == manifest.previous_log
+            }
+            _ => true,
+        };
+        let logs = self.logs.iter().filter(|(number, _)| needed(**number));
+        logs.map(|(_, name)| name.clone()).collect()
+    }
+}
+
+/// Returns the first and the last user key of a table.
+fn bounds(record: &NewTable) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let user_key = |bytes: &[u8]| InternalKey::decode(bytes).ok().map(|it| it.key.to_vec());
+    (user_key(&record.smallest), user_key(&record.largest))
+}

@@ -1,0 +1,203 @@
+//! Repair through the public interface: what it refuses, what it keeps, and that a failed or
+//! interrupted one leaves nothing that opens. The test `repair` covers the kinds of damage.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use cairndb::env::Env;
+use cairndb::{Append, Db, ErrorKind, Job, Options, RepairOptions};
+use cairndb_sim::{Profile, SimEnv};
+
+use crate::{Reverse, all, mem_db, real_dir, stepped};
+
+fn repair_to(options: &Options, target: &str) -> cairndb::Result<cairndb::RepairReport> {
+    cairndb::repair("/db", target, &RepairOptions::new(options))
+}
+
+/// Writes a hundred keys in two runs; the second deletes and overwrites some.
+fn fill(db: &Db) {
+    for number in 0..100u32 {
+        db.put(format!("key{number:03}").as_bytes(), &[7; 200])
+            .unwrap();
+    }
+    db.put(b"large", &vec![9; 20_000]).unwrap();
+    db.flush().unwrap();
+    for number in (0..100u32).step_by(10) {
+        db.delete(format!("key{number:03}").as_bytes()).unwrap();
+    }
+    db.put(b"key001", b"new").unwrap();
+    db.merge(b"merged", b"a").unwrap();
+    db.flush().unwrap();
+    db.merge(b"merged", b"b").unwrap();
+}
+
+#[test]
+fn an_intact_database_is_copied_whole() {
+    let options = stepped().merge_operator(Arc::new(Append));
+    let db = options.open("/db").unwrap();
+    fill(&db);
+    let expected = all(&db);
+    db.close().unwrap();
+    let report = repair_to(&options, "/new").unwrap();
+    assert!(report.is_complete(), "{report}");
+    assert_eq!(report.kept.keys, expected.len() as u64);
+    assert_eq!(report.kept.large_values, 1);
+    let again = options.open("/new").unwrap();
+    assert!(again.open_report().clean);
+    assert_eq!(all(&again), expected);
+    assert_eq!(again.get(b"merged").unwrap().as_deref(), Some(&b"ab"[..]));
+    again.merge(b"merged", b"c").unwrap();
+    assert_eq!(again.get(b"merged").unwrap().as_deref(), Some(&b"abc"[..]));
+    again.compact_range(..).unwrap();
+    assert_eq!(again.get(b"merged").unwrap().as_deref(), Some(&b"abc"[..]));
+    again.close().unwrap();
+}
+
+#[test]
+fn what_cannot_be_repaired_is_refused_and_stays() {
+    let (db, options) = mem_db();
+    db.put(b"key", b"value").unwrap();
+    let error = repair_to(&options, "/new").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+    db.close().unwrap();
+    let error = repair_to(&options, "/db").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("not empty"), "{error}");
+    let reverse = options.clone().comparator(Arc::new(Reverse));
+    let error = repair_to(&reverse, "/new").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("test.Reverse"), "{error}");
+    let error = cairndb::repair("/none", "/new", &RepairOptions::new(&options)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let db = options.open("/db").unwrap();
+    assert_eq!(all(&db).len(), 1);
+    db.close().unwrap();
+}
+
+#[test]
+fn a_directory_without_a_database_is_refused() {
+    let dir = real_dir();
+    let source = dir.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    std::fs::write(source.join("notes.txt"), "no database").unwrap();
+    let options = RepairOptions::new(&Options::new());
+    let target = dir.path().join("target");
+    let error = cairndb::repair(&source, &target, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(
+        error.to_string().contains("no file of a database"),
+        "{error}"
+    );
+    assert!(!target.exists());
+}
+
+#[test]
+fn unnamed_tables_are_included_only_on_request() {
+    let dir = real_dir();
+    let (source, table) = (dir.path().join("source"), dir.path().join("table"));
+    let options = Options::new().create_if_missing(true);
+    let db = options.open(&source).unwrap();
+    db.put(b"deleted", b"value").unwrap();
+    db.put(b"kept", b"value").unwrap();
+    db.flush().unwrap();
+    let tables = || {
+        let names = std::fs::read_dir(&source).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().path());
+        names
+            .find(|path| path.extension().is_some_and(|it| it == "tbl"))
+            .unwrap()
+    };
+    let old = tables();
+    std::fs::copy(&old, &table).unwrap();
+    db.delete(b"deleted").unwrap();
+    db.compact_range(..).unwrap();
+    db.close().unwrap();
+    assert_ne!(tables(), old);
+    std::fs::copy(&table, &old).unwrap();
+    let repair = |options: &RepairOptions, target: &str| {
+        let target = dir.path().join(target);
+        let report = cairndb::repair(&source, &target, options).unwrap();
+        let db = Db::open(&target).unwrap();
+        let found = db.get(b"deleted").unwrap().is_some();
+        assert!(db.get(b"kept").unwrap().is_some());
+        db.close().unwrap();
+        (report, found)
+    };
+    let plain = RepairOptions::new(&options);
+    let (report, found) = repair(&plain, "apart");
+    assert!(report.is_complete() && !found, "{report}");
+    assert_eq!(report.unnamed.len(), 1);
+    assert!(report.unnamed[0].entries == 2 && !report.unnamed[0].included);
+    let (report, found) = repair(&plain.include_unnamed(true), "included");
+    assert!(
+        found && report.unnamed[0].included && !report.is_complete(),
+        "{report}"
+    );
+}
+
+/// Returns a simulated environment with a database that was not closed, and options for it.
+fn crashed() -> (Arc<SimEnv>, Options) {
+    let env = SimEnv::new(3);
+    let options = Options::new()
+        .env(env.clone())
+        .merge_operator(Arc::new(Append))
+        .memory_budget(256 << 10)
+        .create_if_missing(true);
+    let db = options.open("/db").unwrap();
+    fill(&db);
+    db.step_background(Job::Persist).unwrap();
+    drop(db);
+    (env, options)
+}
+
+#[test]
+fn an_interrupted_repair_leaves_nothing_or_everything() {
+    let (env, options) = crashed();
+    let (sender, points) = channel();
+    env.watch(move |point| sender.send(point).unwrap());
+    let report = repair_to(&options, "/new").unwrap();
+    env.unwatch();
+    let expected = report.kept.keys;
+    let (mut opened, mut refused) = (0, 0);
+    for point in points {
+        for state in point.states(Profile::Weak, 5, 6) {
+            let options = options
+                .clone()
+                .env(state.image.clone())
+                .create_if_missing(false);
+            match options.open("/new") {
+                Ok(db) => {
+                    assert_eq!(all(&db).len() as u64, expected, "{:?}", point.op());
+                    db.close().unwrap();
+                    opened += 1;
+                }
+                Err(error) => {
+                    let kinds = [ErrorKind::Corruption, ErrorKind::NotFound];
+                    assert!(kinds.contains(&error.kind()), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 0, "no crash before the end was tried");
+    assert!(opened > 0, "no crash after the end was tried");
+}
+
+#[test]
+fn a_repair_without_room_removes_what_it_wrote() {
+    for capacity in (200_000..1_200_000).step_by(100_000) {
+        let (env, options) = crashed();
+        let used = env.open_dir(Path::new("/db"), false).unwrap();
+        env.set_capacity(capacity);
+        match repair_to(&options, "/new") {
+            Ok(report) => assert!(report.kept.keys > 0),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+                let left = env.open_dir(Path::new("/new"), false);
+                assert!(left.is_err() || left.unwrap().list().unwrap().is_empty());
+            }
+        }
+        assert!(!used.list().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,109 @@
+//! What a manifest describes, as far as its edits are intact.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairndb_base::{Error, Result, SeqNo};
+use cairndb_env::Dir;
+
+use crate::log::{LogReader, LogStep};
+use crate::manifest::{NewTable, VersionEdit};
+use crate::name::FileName;
+
+/// The intact edits of a manifest, applied in order. Edits that contradict each other are accepted:
+/// one between them may be lost.
+///
+/// ```
+/// # use std::path::Path;
+/// # use cairndb_env::{Background, Env, MemEnv};
+/// # use cairndb_leveldb::{ManifestSalvage, NewDatabase, WriteOptions};
+/// # let dir = MemEnv::new(Background::Stepped).open_dir(Path::new("db"), true)?;
+/// # let mut new = NewDatabase::create(&dir, WriteOptions::default())?;
+/// # new.put(b"plum", b"blue")?;
+/// # new.finish()?;
+/// let number = cairndb_leveldb::read_current(&*dir)?;
+/// let manifest = ManifestSalvage::read(&*dir, number)?;
+/// assert_eq!(manifest.tables.len(), 1);
+/// assert!(manifest.damage.is_empty());
+/// # Ok::<(), cairndb_leveldb::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ManifestSalvage {
+    /// Number of the manifest.
+    pub number: u64,
+    /// Name of the comparator.
+    pub comparator: Option<String>,
+    /// Logs with smaller numbers are not needed, except `previous_log`.
+    pub log: Option<u64>,
+    /// A log that is needed, too, or 0.
+    pub previous_log: u64,
+    /// Every number from here on was unused when the last edit was written.
+    pub next_file: u64,
+    /// Sequence number of the last write in a table.
+    pub last_seq: SeqNo,
+    /// Tables in use, by number.
+    pub tables: BTreeMap<u64, NewTable>,
+    /// Tables that an edit removed.
+    pub removed: BTreeSet<u64>,
+    /// Damage before an intact edit: edits are lost there.
+    pub damage: Vec<Error>,
+    /// Where a crash cut the manifest.
+    pub torn: Option<Error>,
+}
+
+impl ManifestSalvage {
+    /// Reads manifest `number`.
+    ///
+    /// # Errors
+    /// `Corruption` if no edit is intact; `NotFound`; `Io`.
+    pub fn read(dir: &dyn Dir, number: u64) -> Result<ManifestSalvage> {
+        let name = FileName::Manifest(number).to_string();
+        let mut reader = LogReader::new(dir.open_read(&name)?, &*name);
+        let mut salvage = ManifestSalvage {
+            number,
+            ..ManifestSalvage::default()
+        };
+        let mut edits = 0u64;
+        loop {
+            match reader.advance()? {
+                LogStep::Record { offset } => match VersionEdit::decode(reader.payload()) {
+                    Ok(edit) => {
+                        salvage.apply(edit);
+                        edits += 1;
+                    }
+                    Err(error) => salvage.damage.push(error.file(&*name).offset(offset)),
+                },
+                LogStep::Damage { offset, what } => {
+                    let error = Error::corruption(what).file(&*name).offset(offset);
+                    if reader.resumes()? {
+                        salvage.damage.push(error);
+                    } else {
+                        salvage.torn = Some(error);
+                        break;
+                    }
+                }
+                LogStep::End => break,
+            }
+        }
+        if edits == 0 {
+            let nothing = Error::corruption("no edit of the manifest is intact");
+            return Err(nothing.file(&*name).offset(0));
+        }
+        Ok(salvage)
+    }
+
+    fn apply(&mut self, edit: VersionEdit) {
+        self.comparator = edit.comparator.or(self.comparator.take());
+        self.log = edit.log.or(self.log);
+        self.previous_log = edit.previous_log.unwrap_or(self.previous_log);
+        self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
+        self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
+        for (_, number) in edit.removed {
+            self.tables.remove(&number);
+            self.removed.insert(number);
+        }
+        for table in edit.added {
+            self.removed.remove(&table.number);
+            self.tables.insert(table.number, table);
+        }
+    }
+}
