@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairndb_base::{Error, Order};
+use cairndb_base::{Error, Order, SeqNo};
 use cairndb_format::manifest::TableRecord;
 
 use crate::compaction::pick::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
@@ -141,23 +141,17 @@ impl Schedule {
         }
         let sizes = sizes(&state.version, &state.compactions.damaged);
         pick(&sizes, self.flush_unit(), self.runs_max()).or_else(|| {
-            let group = pick_idle(&sizes).filter(|_| idle)?;
-            (group.first < group.last || self.sheds_entries(state, group.last)).then_some(group)
+            idle.then(|| pick_idle(&self.idle_sizes(state, sizes)))
+                .flatten()
         })
     }
 
     /// Returns whether an idle database would compact runs numbered below `below` with each other.
     pub(crate) fn compaction_left(&self, state: &State, below: u64) -> bool {
-        let sizes = sizes(&state.version, &state.compactions.damaged);
-        let runs = state.version.runs.iter().enumerate();
-        let old: Vec<usize> = runs
-            .filter(|(_, run)| run.id < below)
-            .map(|(at, _)| at)
-            .collect();
-        let old_sizes: Vec<RunSize> = old.iter().map(|at| sizes[*at]).collect();
-        pick_idle(&old_sizes).is_some_and(|group| {
-            group.first < group.last || self.sheds_entries(state, old[group.last])
-        })
+        let sizes = self.idle_sizes(state, sizes(&state.version, &state.compactions.damaged));
+        let runs = state.version.runs.iter().zip(sizes);
+        let old = runs.filter(|(run, _)| run.id < below);
+        pick_idle(&old.map(|(_, size)| size).collect::<Vec<_>>()).is_some()
     }
 
     /// Returns whether a writer has to stall on too many runs. For the sake of readers the writer
@@ -192,19 +186,29 @@ impl Schedule {
         self.shared.settings.budget.run as u64 / 2
     }
 
-    /// Returns whether compacting a run alone would drop tombstones or hidden versions. Snapshots
-    /// that may still read them prevent this. At least half of those that there were when the run
-    /// was written must be gone; otherwise the run would be compacted forever. If too few are gone,
-    /// the next release wakes the worker.
-    fn sheds_entries(&self, state: &State, run: usize) -> bool {
+    /// Returns `sizes` for an idle compaction: without the tombstones and hidden versions of runs
+    /// whose compaction would keep them for snapshots. At least half of the snapshots that there
+    /// were when a run was written must be gone; otherwise it would be compacted forever. The next
+    /// release of a snapshot that keeps such entries wakes the worker.
+    fn idle_sizes(&self, state: &State, mut sizes: Vec<RunSize>) -> Vec<RunSize> {
+        let seq_max = |run: &Run| run.tables().iter().map(|table| table.record.seq_max).max();
+        let runs = state.version.runs.iter();
+        let newest: Vec<SeqNo> = runs.map(|run| seq_max(run).unwrap_or(0)).collect();
+        let dead = |size: &RunSize| size.deletes > 0 || size.hidden > 0;
+        let awaited = sizes.iter().zip(&newest).filter(|(size, _)| dead(size));
+        let Some(awaited) = awaited.map(|(_, newest)| *newest).max() else {
+            return sizes;
+        };
         // Before the snapshots are listed: a release in between must wake the worker.
-        self.shared.snapshots.wake_on_release();
-        let run = &state.version.runs[run];
-        let tables = run.tables().iter();
-        let newest = tables.map(|table| table.record.seq_max).max().unwrap_or(0);
+        self.shared.snapshots.wake_on_release(awaited);
         let readable = self.versions.readable_at();
-        let left = readable.partition_point(|seq| *seq < newest);
-        left == 0 || 2 * left <= run.snapshots()
+        for ((size, newest), run) in sizes.iter_mut().zip(newest).zip(&state.version.runs) {
+            let left = readable.partition_point(|seq| *seq < newest);
+            if left > 0 && 2 * left > run.snapshots() {
+                (size.deletes, size.hidden, size.hides_much) = (0, 0, false);
+            }
+        }
+        sizes
     }
 
     /// Returns a plan for the tables of every run that overlap `range`, closed under overlap.

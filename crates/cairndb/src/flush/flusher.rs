@@ -284,7 +284,11 @@ impl Flusher {
         let mut outcome =
             Job::chained(inputs, rules, output).run(&*self.shared.dir, &self.shared.next_file)?;
         self.installer.open_for_readers(&mut outcome);
-        self.extend_spans(taken);
+        // Only a hint: if the comparator panics, the flush is complete nevertheless.
+        let _ = guarded(|| {
+            self.extend_spans(taken);
+            Ok(())
+        });
         Ok(outcome)
     }
 

@@ -29,6 +29,7 @@ impl Outcome {
     /// Adds the outcome of a job over the keys after these.
     pub(crate) fn and(mut self, next: Outcome) -> Outcome {
         self.tables.extend(next.tables);
+        self.snapshots = self.snapshots.max(next.snapshots);
         self.with_dead(next.dead)
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct ValueLog {
     /// Number of the file being filled, or 0. Stored separately from `active`: a caller that reads
     /// it may hold locks and must not wait for an append.
     number: AtomicU64,
+    /// Length at which the file for writers is closed; changed under the commit lock.
+    bytes_max: AtomicU64,
     dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
     /// Locked during a sync; contains the first sync error. A caller that finds no file to sync
     /// must not treat as durable a file that another thread is still syncing or failed to sync.
@@ -76,6 +78,16 @@ impl ValueLog {
             .lock()
             .as_ref()
             .is_none_or(|active| active.writer.bytes() >= bytes_max.max(FILLED_BYTES_MIN))
+    }
+
+    /// Returns the length at which the file being filled is closed, as last set.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// Sets the length at which the next file is closed.
+    pub(crate) fn set_bytes_max(&self, bytes_max: u64) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
     }
 
     /// Returns the number of files with appends since their last sync.

@@ -165,7 +165,9 @@ fn is_leveldb(from: &dyn Dir) -> Result<bool> {
     use cairndb_format::{evidence, name::FileKind};
     let names = from.list()?;
     let is_other = |found: &String| match FileKind::parse(found) {
-        Some(FileKind::Manifest(number)) => evidence::is_leveldb(from, number),
+        Some(FileKind::Manifest(number)) => {
+            evidence::other_store(from, number) == Some(evidence::OtherStore::LevelDb)
+        }
         _ => found
             .rsplit_once('.')
             .is_some_and(|(_, ending)| ending == "ldb"),

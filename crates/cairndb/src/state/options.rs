@@ -102,8 +102,9 @@ pub struct Options {
     pub(crate) upgrade_leveldb: bool,
 }
 
-/// Length at which a value file is closed: large enough to keep the number of files low, small
-/// enough that a file occasionally becomes entirely dead.
+/// Maximum length at which a value file is closed: large enough to keep the number of files low,
+/// small enough that a file occasionally becomes entirely dead. While there are few value files,
+/// they are closed at 64 MiB.
 pub const VALUE_FILE_BYTES_DEFAULT: u64 = 256 << 20;
 /// Filter bits per key: about one absent key in a hundred passes the filter.
 pub const FILTER_BITS_DEFAULT: u32 = 10;
@@ -260,11 +261,12 @@ impl Options {
         self
     }
 
-    /// Sets the length of value files, which hold the values of 8 KiB or more. A file that has
-    /// reached `bytes` is closed, and the next value starts another. A closed file is removed once
-    /// none of its values is live. When the database is idle and more than a sixth of the bytes in
-    /// value files are dead, the live values of the files with the most dead bytes are copied
-    /// elsewhere; so are values that compression shrinks.
+    /// Sets the maximum length of value files, which hold the values of 8 KiB or more. A file that
+    /// has reached `bytes`, or a quarter of the bytes in value files but at least 64 MiB, is
+    /// closed, and the next value starts another. A closed file is removed once none of its values
+    /// is live. When the database is idle and more than a sixth of the bytes in value files are
+    /// dead, the live values of the files with the most dead bytes are copied elsewhere; so are
+    /// values that compression shrinks.
     ///
     /// With shorter files, less is copied at a time, but there are more files. Each file costs an
     /// edit of the manifest and slows down every later edit. 256 MiB by default

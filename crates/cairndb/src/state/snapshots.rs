@@ -5,7 +5,7 @@
 //! them, so it sees only the newest version of each key, which is always kept.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
@@ -13,8 +13,9 @@ use cairndb_env::sync::Mutex;
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     open: Mutex<BTreeMap<SeqNo, usize>>,
-    /// Whether the worker waits for a release, after which a compaction may drop entries.
-    wakes: AtomicBool,
+    /// Number below which the worker waits for a release, after which a compaction may drop
+    /// entries; 0 if it does not wait.
+    awaited: AtomicU64,
 }
 
 impl Snapshots {
@@ -27,9 +28,9 @@ impl Snapshots {
         seq
     }
 
-    /// Makes the next release of a sequence number return `true`.
-    pub(crate) fn wake_on_release(&self) {
-        self.wakes.store(true, Ordering::Relaxed);
+    /// Makes the next release of a sequence number below `seq` return `true`.
+    pub(crate) fn wake_on_release(&self, seq: SeqNo) {
+        self.awaited.fetch_max(seq, Ordering::Relaxed);
     }
 
     /// Releases one registration of `seq`. Returns whether the worker waits for this.
@@ -44,8 +45,12 @@ impl Snapshots {
             return false;
         }
         open.remove(&seq);
-        // Under the lock: the worker sets the flag before it lists the snapshots.
-        self.wakes.swap(false, Ordering::Relaxed)
+        // Under the lock: the worker stores the number before it lists the snapshots.
+        let awaited = self.awaited.load(Ordering::Relaxed) > seq;
+        if awaited {
+            self.awaited.store(0, Ordering::Relaxed);
+        }
+        awaited
     }
 
     /// Returns all pinned sequence numbers, ascending.

@@ -13,10 +13,11 @@
 //!   are chosen first. If little is dead, files of uncompressed values that would shrink become
 //!   victims, each once.
 //! * **Under load**, dead bytes may amount to the live bytes plus two files: a lower bound would
-//!   cost bandwidth that writers need.
+//!   cost bandwidth that writers need. Files without a live value are limited by a write stall
+//!   ([`DeadFiles::hold_up`]).
 //! * **Values that memtables point to do not count as dead.** Therefore a memtable is sealed and
-//!   flushed when it points to a quarter of a value file ([`Settings::memtable_values_max`]), and
-//!   earlier in an idle database (`idle_space`).
+//!   flushed when it points to a quarter of a value file, or 32 MiB
+//!   ([`Settings::memtable_values_max`]), and earlier in an idle database (`idle_space`).
 //! * **A round frees at least** an eighth of the tables that it rewrites, and a 1024th of a value
 //!   file.
 //! * **A round copies at most** the length of a value file or the bytes of all tables with

@@ -13,6 +13,7 @@ use crate::durable::sweeper::Sweeper;
 use crate::durable::value_files::ValueFiles;
 use crate::log::commit::Commit;
 use crate::state::files::value_handle::ValueHandle;
+use crate::state::stats::StallReason;
 use crate::state::version::Version;
 use crate::versions::shared::Shared;
 use crate::versions::state::{ImmutableMemtable, State};
@@ -135,11 +136,11 @@ impl DeadFiles {
         (!gone.is_empty()).then_some(gone)
     }
 
-    /// Returns whether a writer of large values should wait until files without a live value are
-    /// dropped: they, or the values of immutable memtables, take more than the memory budget. Their
-    /// tables have to be synced first, and a writer that overwrites one value can fill files
-    /// several times as fast.
-    pub(crate) fn hold_up(&self, commit: &Commit) -> bool {
+    /// Returns the stall reason if a writer of large values should wait: files without a live value
+    /// take more than the memory budget, or so many values wait for a flush that it is not known
+    /// which are live. Files are dropped only after the tables that replaced their pointers are
+    /// synced, and a writer that overwrites one value can fill files several times as fast.
+    pub(crate) fn hold_up(&self, commit: &Commit) -> Option<StallReason> {
         let budget = self.shared.settings.budget.total as u64;
         let max = budget.max(DEAD_BYTES_MIN);
         let state = self.versions.lock();
@@ -151,24 +152,26 @@ impl DeadFiles {
             .map(|(number, file)| (*number, bytes(file)))
             .collect();
         if state.closing || files.values().sum::<u64>() <= max {
-            return false;
+            return None;
         }
         // Until these are flushed, nothing is known to be dead.
         let waiting = state.immutables.iter().map(|part| part.values.bytes);
         if waiting.sum::<u64>() > max {
-            return true;
+            return Some(StallReason::Memtable);
         }
         let first_values = |immutable: &ImmutableMemtable| immutable.values.first;
         let immutables = state.immutables.iter().filter_map(first_values);
         let written = immutables.chain(commit.first_values());
         let moving = written.chain(state.value_gc.first_copies).min();
-        files.retain(|file, _| moving.is_none_or(|first| *file < first));
+        files.retain(|file, _| {
+            moving.is_none_or(|first| *file < first) && !self.value_files.is_filled(*file)
+        });
         for table in state.version.tables() {
             for (file, _) in &table.record.value_refs {
                 files.remove(file);
             }
         }
-        files.values().sum::<u64>() > max
+        (files.values().sum::<u64>() > max).then_some(StallReason::Space)
     }
 
     /// Returns the files that no table, installed or durable, and no pointer in memory refers to.

@@ -242,10 +242,13 @@ impl Writer {
             if full || rotates {
                 self.space.check_may_grow(payload)?;
             }
-            if enough_values && !waited_for_space && self.dead_files.hold_up(&commit) {
+            if enough_values
+                && !waited_for_space
+                && let Some(reason) = self.dead_files.hold_up(&commit)
+            {
                 drop(commit);
-                self.make_room(StallReason::Space)?;
-                // Once for each write: files that cannot be dropped now hold up nothing else.
+                // Once for each write, which fails only if it has no room itself.
+                let _ = self.make_room(reason);
                 waited_for_space = true;
                 continue;
             }

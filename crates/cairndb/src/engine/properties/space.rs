@@ -29,6 +29,8 @@ struct TableSpace {
     /// Values of such versions in value files.
     snapshot_values: u64,
     hidden_values: u64,
+    /// Values in value files that newer runs may hide.
+    overwritten_values: u64,
     /// Entries that newer runs may hide.
     overwritten: u64,
 }
@@ -68,9 +70,17 @@ impl TableSpace {
                 }
                 let hiders = hiders(&version.runs[..at], table, order);
                 space.overwritten += part(record.bytes, hiders, record.entries);
+                let pointed = record.value_refs.iter().map(|(_, bytes)| *bytes);
+                let pointed = pointed.fold(0, u64::saturating_add);
+                space.overwritten_values += if hiders > 0 { pointed } else { 0 };
             }
         }
         space
+    }
+
+    /// Returns an upper bound on the bytes of value files that tables point to in vain.
+    fn dead_values(self) -> u64 {
+        self.hidden_values.saturating_add(self.overwritten_values)
     }
 
     fn dead(self) -> u64 {
@@ -113,7 +123,7 @@ pub(super) fn space_json(version: &Version, order: &Order, beside: Beside) -> St
         ("total_bytes", used + held),
         (
             "dead_bytes_max",
-            tables.dead() + tables.hidden_values + dead_values,
+            tables.dead() + dead_values.saturating_add(tables.dead_values().min(live)),
         ),
         (
             "held_bytes",
@@ -127,6 +137,7 @@ pub(super) fn space_json(version: &Version, order: &Order, beside: Beside) -> St
         ("held_table_bytes", beside.held_tables),
         ("value_file_bytes", values),
         ("live_value_bytes", live),
+        ("overwritten_value_bytes_max", tables.overwritten_values),
         ("hidden_value_bytes", tables.hidden_values),
         ("snapshot_value_bytes", tables.snapshot_values),
         ("unflushed_value_bytes", unflushed),

@@ -126,17 +126,14 @@ impl Writer {
         self.write_in_room(commit, &Payload::Many(&pointed), durability)
     }
 
-    /// Returns the length at which the file for values is closed: a quarter of the bytes in value
+    /// Returns the length at which a new file for values is closed: a quarter of the bytes in value
     /// files, but at least 64 MiB and at most the length that was set. A file is dropped only as a
     /// whole, so longer files would keep more dead bytes in a small database.
     fn value_file_bytes(&self) -> u64 {
-        let most = self.shared.settings.value_file;
-        if most <= SHORT_FILE_BYTES || !self.value_files.values().needs_file(SHORT_FILE_BYTES) {
-            return most;
-        }
         let view = self.versions.view();
         let files = view.version.values.values();
         let bytes: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
+        let most = self.shared.settings.value_file;
         most.min((bytes / 4).max(SHORT_FILE_BYTES))
     }
 
@@ -153,10 +150,15 @@ impl Writer {
         if commit.closing {
             return Err(closing());
         }
-        let bytes_max = self.value_file_bytes();
         let mut pointers: Vec<Pointer> = Vec::with_capacity(values.len());
         while pointers.len() < values.len() {
             let before = pointers.len();
+            let mut bytes_max = self.value_files.values().bytes_max();
+            let starts = self.value_files.values().needs_file(bytes_max);
+            if starts {
+                bytes_max = self.value_file_bytes();
+                self.value_files.values().set_bytes_max(bytes_max);
+            }
             let fill = |file: &mut ValueWriter| {
                 for (key, value) in &values[before..] {
                     let hash = self.shared.context.order.hash(key);
@@ -167,7 +169,7 @@ impl Writer {
                 }
                 Ok(())
             };
-            if self.value_files.values().needs_file(bytes_max) {
+            if starts {
                 let (begun, ()) = self.value_files.begin_value_file(commit, false, fill)?;
                 self.value_files.values().begin(begun);
             } else {

@@ -33,7 +33,8 @@ use super::key_bound::{KeyBound, OwnedBound};
 use crate::read::source::Source;
 use crate::state::version::Version;
 
-/// The read point of a cursor: the parts of its view, and its sequence number.
+/// The read point of a cursor: the parts of its view, and its sequence number. The view must show
+/// everything up to that number, as the view that was newest when the number was read does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadPoint<'a> {
     pub(crate) mutable: &'a Arc<Memtable>,
@@ -52,12 +53,6 @@ impl ReadPoint<'_> {
     /// opened.
     fn newest(self) -> SeqNo {
         self.settled.max(self.mutable.seq_max())
-    }
-
-    /// Returns the largest sequence number up to which the read point certainly shows everything. A
-    /// view that is no longer the newest lacks entries that were published after it.
-    fn shown(self) -> SeqNo {
-        self.seq.min(self.newest())
     }
 
     /// Returns the number of sources, counted from the oldest, that have nothing newer than `seq`.
@@ -114,18 +109,17 @@ impl TombstoneSpan {
             .and_then(|used| used.resume.as_ref())
             .map(OwnedBound::place);
         let resume = near_end.or(before).map(|end| end.nearer(high, now.order));
-        let shown = now.shown();
         Some(TombstoneSpan {
             low: OwnedBound::of(low),
             high: OwnedBound::of(high),
             forward,
-            since: shown,
-            until: AtomicU64::new(shown),
+            since: now.seq,
+            until: AtomicU64::new(now.seq),
             mutable: Arc::downgrade(mutable),
             resume: resume
                 .filter(|resume| !resume.is_long())
                 .map(OwnedBound::of),
-            reported: AtomicU64::new(shown),
+            reported: AtomicU64::new(now.seq),
             historic: AtomicBool::new(now.seq < now.newest()),
             last_use: AtomicU64::new(0),
         })
@@ -208,7 +202,6 @@ impl TombstoneSpan {
         let order = now.order;
         let (low, high, resume) = (self.low.place(), self.high.place(), resume.place());
         let ended = mutable.ends_as_at(self.until.load(Memory::Relaxed));
-        let shown = now.shown();
         let mut begin = if forward { resume } else { low };
         let mut inserted = false;
         let all = mutable.inserted_between(self.reported.load(Memory::Relaxed), |key| {
@@ -232,9 +225,9 @@ impl TombstoneSpan {
             begin.nearer(place, order)
         });
         if !inserted {
-            self.reported.fetch_max(shown, Memory::Relaxed);
+            self.reported.fetch_max(now.seq, Memory::Relaxed);
             if ended {
-                self.until.fetch_max(shown, Memory::Relaxed);
+                self.until.fetch_max(now.seq, Memory::Relaxed);
             }
         }
         begin
