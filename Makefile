@@ -158,6 +158,7 @@ docs: toolchain ## build the documentation of the interface
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install
-install: build ## copy db_bench and cache_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+install: build ## copy cairn, db_bench and cache_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+	cargo build --release --locked --package cairndb-tool
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(TARGET)/release/cairn $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin

@@ -1,0 +1,229 @@
+//! The command line: commands, their arguments, and the text of `--help`.
+//!
+//! The comments of the fields are the help texts.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand};
+
+/// What follows the list of commands in `cairn --help`.
+const AFTER_HELP: &str = "\
+Keys and values are printed with the escapes \\\\, \\t, \\n, \\r and \\xNN, and may be written with them.
+
+Exit codes:
+  0  done
+  1  the key was not found
+  2  the command line is wrong
+  3  the database is damaged
+  4  another process has the database open
+  5  any other error, such as a directory without a database";
+
+/// Looks into a CairnDB database and changes it. `get`, `scan` and `count` also read LevelDB
+/// databases.
+#[derive(Debug, Parser)]
+#[command(name = "cairn", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the value of a key.
+    Get(Get),
+    /// Set the value of a key, durably.
+    Put(Put),
+    /// Delete keys, durably. A key that does not exist is not an error.
+    Delete(Delete),
+    /// Print entries in order, one a line: key, tab, value.
+    Scan(Scan),
+    /// Print the number of entries.
+    Count(Count),
+    /// Print what the database takes on disk.
+    Stats(Stats),
+    /// Read the whole database and check it.
+    Verify(Verify),
+    /// Compact the database, or a range of its keys.
+    Compact(Compact),
+    /// Copy the database to a new directory, with hard links where possible.
+    Checkpoint(Checkpoint),
+    /// Remove the database.
+    Destroy(Destroy),
+    /// Convert a LevelDB database in place. LevelDB's files stay in `leveldb-original/`.
+    Upgrade(Upgrade),
+}
+
+/// How keys and values are written.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct CodingArguments {
+    /// Read and print keys and values as hexadecimal digits.
+    #[arg(long)]
+    pub(crate) hex: bool,
+    /// Read and print keys and values as Base64.
+    #[arg(long, conflicts_with = "hex")]
+    pub(crate) base64: bool,
+}
+
+/// A range of keys.
+#[derive(Args, Debug)]
+pub(crate) struct RangeArguments {
+    /// First key of the range.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub(crate) from: Option<OsString>,
+    /// End of the range: the first key that is not in it.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub(crate) to: Option<OsString>,
+    /// Only keys that begin with these bytes.
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, conflicts_with_all = ["from", "to"])]
+    pub(crate) prefix: Option<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Get {
+    /// Directory of the database: CairnDB's or LevelDB's.
+    pub(crate) directory: PathBuf,
+    /// The key. Write `--` before a key that begins with `-`.
+    pub(crate) key: OsString,
+    /// Print the bytes of the value as they are, without a newline.
+    #[arg(long, conflicts_with_all = ["hex", "base64", "json"])]
+    pub(crate) raw: bool,
+    /// Print the entry as a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("source").required(true).args(["value", "file"]))]
+pub(crate) struct Put {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// The key. Write `--` before a key that begins with `-`.
+    pub(crate) key: OsString,
+    /// The value; `-` reads its bytes from stdin. The value `-` itself is written `\x2d`.
+    pub(crate) value: Option<OsString>,
+    /// Read the bytes of the value from a file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
+    /// Create the database if there is none.
+    #[arg(long)]
+    pub(crate) create: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Delete {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// The keys, deleted together or not at all. Write `--` before one that begins with `-`.
+    #[arg(required = true)]
+    pub(crate) keys: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Scan {
+    /// Directory of the database: CairnDB's or LevelDB's.
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+    /// Begin with the last key.
+    #[arg(long)]
+    pub(crate) reverse: bool,
+    /// Print at most this many entries.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<u64>,
+    /// Print no values.
+    #[arg(long)]
+    pub(crate) keys_only: bool,
+    /// Print a JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Count {
+    /// Directory of the database: CairnDB's or LevelDB's.
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+    /// Print a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Print a JSON object, with the properties of the database unabridged.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Print a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compact {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Checkpoint {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Directory of the copy, which must be missing or empty.
+    pub(crate) target: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Destroy {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Confirm that the database is to be removed.
+    #[arg(long, required = true)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Upgrade {
+    /// Directory of the LevelDB database.
+    pub(crate) directory: PathBuf,
+    /// Print what the conversion would take, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+        let help = Arguments::command().render_long_help().to_string();
+        assert!(help.contains("Exit codes:"), "{help}");
+    }
+}

@@ -1,0 +1,101 @@
+//! The three ways to write keys and values on the command line and in the output.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use data_encoding::{BASE64, HEXLOWER, HEXLOWER_PERMISSIVE};
+
+use crate::arguments::CodingArguments;
+use crate::escape;
+use crate::failure::Failure;
+use crate::json;
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// Text with escapes; in JSON, a string or an object with Base64.
+    Text,
+    /// Hexadecimal digits.
+    Hex,
+    /// Base64, with padding.
+    Base64,
+}
+
+impl From<CodingArguments> for Coding {
+    fn from(arguments: CodingArguments) -> Coding {
+        match (arguments.hex, arguments.base64) {
+            (true, _) => Coding::Hex,
+            (_, true) => Coding::Base64,
+            _ => Coding::Text,
+        }
+    }
+}
+
+impl Coding {
+    /// Returns the bytes that `argument` stands for. `name` is what the message calls it.
+    pub(crate) fn decode(self, name: &str, argument: &OsStr) -> Result<Vec<u8>, Failure> {
+        let text = argument.as_bytes();
+        let decoded = match self {
+            Coding::Text => escape::unescape(text),
+            Coding::Hex => {
+                let decoded = HEXLOWER_PERMISSIVE.decode(text);
+                decoded.map_err(|error| format!("not hexadecimal digits in pairs: {error}"))
+            }
+            Coding::Base64 => {
+                let decoded = BASE64.decode(text);
+                decoded.map_err(|error| format!("not Base64 with padding: {error}"))
+            }
+        };
+        decoded.map_err(|reason| {
+            let shown = escape::escaped(text);
+            Failure::Usage(format!("the {name} `{shown}` cannot be read: {reason}"))
+        })
+    }
+
+    /// Appends `bytes` to a line of text.
+    pub(crate) fn append(self, bytes: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Coding::Text => escape::escape(bytes, out),
+            Coding::Hex => append_hex(bytes, out),
+            Coding::Base64 => json::append_base64(bytes, out),
+        }
+    }
+
+    /// Appends `bytes` as a JSON value.
+    pub(crate) fn append_json(self, bytes: &[u8], out: &mut Vec<u8>) {
+        if self == Coding::Text {
+            return json::write_bytes(bytes, out);
+        }
+        out.push(b'"');
+        self.append(bytes, out);
+        out.push(b'"');
+    }
+}
+
+fn append_hex(bytes: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + HEXLOWER.encode_len(bytes.len()), 0);
+    let (_, target) = out.split_at_mut(start);
+    HEXLOWER.encode_mut(bytes, target);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        let all: Vec<u8> = (0..=255).collect();
+        for coding in [Coding::Text, Coding::Hex, Coding::Base64] {
+            for len in [0, 1, 2, 3, 256] {
+                let mut text = b"before".to_vec();
+                coding.append(&all[..len], &mut text);
+                let (_, text) = text.split_at(b"before".len());
+                let back = coding.decode("key", OsStr::from_bytes(text)).unwrap();
+                assert_eq!(back, all[..len], "{coding:?}");
+            }
+        }
+        assert!(Coding::Hex.decode("key", OsStr::new("abc")).is_err());
+        assert!(Coding::Base64.decode("key", OsStr::new("abc")).is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! The commands, one function each.
+
+mod read;
+mod stats;
+mod upgrade;
+mod whole;
+mod write;
+
+use crate::arguments::Command;
+use crate::failure::Failure;
+
+/// Carries out a command.
+pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Get(arguments) => read::get(arguments),
+        Command::Scan(arguments) => read::scan(arguments),
+        Command::Count(arguments) => read::count(arguments),
+        Command::Put(arguments) => write::put(arguments),
+        Command::Delete(arguments) => write::delete(arguments),
+        Command::Stats(arguments) => stats::stats(arguments),
+        Command::Verify(arguments) => whole::verify(arguments),
+        Command::Compact(arguments) => whole::compact(arguments),
+        Command::Checkpoint(arguments) => whole::checkpoint(arguments),
+        Command::Destroy(arguments) => whole::destroy(arguments),
+        Command::Upgrade(arguments) => upgrade::upgrade(arguments),
+    }
+}

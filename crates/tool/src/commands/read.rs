@@ -1,0 +1,131 @@
+//! `get`, `scan` and `count`, over the databases of both stores.
+
+use crate::arguments::{Count, Get, Scan};
+use crate::coding::Coding;
+use crate::database::{Reader, Visitor};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::range::{Direction, Range};
+
+/// Prints the value of a key.
+pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
+    let coding = Coding::from(arguments.coding);
+    let directory = &arguments.directory;
+    let key = coding.decode("key", &arguments.key)?;
+    let found = Reader::open(directory)?.get(&key);
+    let Some(value) = found.map_err(Failure::of(directory))? else {
+        return Err(Failure::KeyNotFound {
+            key,
+            directory: directory.clone(),
+        });
+    };
+    let mut output = Output::stdout()?;
+    if arguments.raw {
+        output.buffer().extend_from_slice(&value);
+    } else if arguments.json {
+        append_json(coding, &key, Some(&value), output.buffer());
+        output.end_line()?;
+    } else {
+        coding.append(&value, output.buffer());
+        output.end_line()?;
+    }
+    output.finish()
+}
+
+/// Appends an entry as a JSON object.
+fn append_json(coding: Coding, key: &[u8], value: Option<&[u8]>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"key\":");
+    coding.append_json(key, out);
+    if let Some(value) = value {
+        out.extend_from_slice(b",\"value\":");
+        coding.append_json(value, out);
+    }
+    out.push(b'}');
+}
+
+/// Prints entries, until the limit.
+struct Printer {
+    output: Output,
+    coding: Coding,
+    json: bool,
+    keys_only: bool,
+    left: u64,
+}
+
+impl Visitor for Printer {
+    #[inline]
+    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+        if self.left == 0 {
+            return Ok(false);
+        }
+        self.left -= 1;
+        let out = self.output.buffer();
+        let value = (!self.keys_only).then_some(value);
+        if self.json {
+            append_json(self.coding, key, value, out);
+        } else {
+            self.coding.append(key, out);
+            if let Some(value) = value {
+                out.push(b'\t');
+                self.coding.append(value, out);
+            }
+        }
+        self.output.end_line()?;
+        Ok(self.left > 0)
+    }
+}
+
+/// Prints the entries of a range. Those before a damaged place are printed.
+pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
+    let coding = Coding::from(arguments.coding);
+    let range = Range::read(&arguments.range, coding)?;
+    let direction = if arguments.reverse {
+        Direction::Backward
+    } else {
+        Direction::Forward
+    };
+    let reader = Reader::open(&arguments.directory)?;
+    let mut printer = Printer {
+        output: Output::stdout()?,
+        coding,
+        json: arguments.json,
+        keys_only: arguments.keys_only,
+        left: arguments.limit.unwrap_or(u64::MAX),
+    };
+    let walked = reader.walk(&arguments.directory, &range, direction, &mut printer);
+    if let Err(Failure::OutputClosed) = walked {
+        return walked;
+    }
+    printer.output.finish().and(walked)
+}
+
+/// Counts entries.
+struct Counter(u64);
+
+impl Visitor for Counter {
+    fn visit(&mut self, _: &[u8], _: &[u8]) -> Result<bool, Failure> {
+        self.0 += 1;
+        Ok(true)
+    }
+}
+
+/// Prints the number of entries in a range.
+pub(super) fn count(arguments: &Count) -> Result<(), Failure> {
+    let range = Range::read(&arguments.range, arguments.coding.into())?;
+    let reader = Reader::open(&arguments.directory)?;
+    let mut counter = Counter(0);
+    reader.walk(
+        &arguments.directory,
+        &range,
+        Direction::Forward,
+        &mut counter,
+    )?;
+    let mut output = Output::stdout()?;
+    let count = counter.0;
+    if arguments.json {
+        output.line(&format!("{{\"count\":{count}}}"))?;
+    } else {
+        output.line(&count.to_string())?;
+    }
+    output.finish()
+}

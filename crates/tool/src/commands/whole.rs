@@ -1,0 +1,70 @@
+//! Commands on a whole database: `verify`, `compact`, `checkpoint`, `destroy`.
+
+use cairndb::ErrorKind;
+
+use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
+use crate::database::{open_to_write, options, refuse_other_stores};
+use crate::failure::Failure;
+use crate::output::{Output, counted};
+use crate::range::Range;
+
+/// Reads and checks everything.
+pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
+    let path = &arguments.directory;
+    refuse_other_stores(path)?;
+    let report = cairndb::verify(path, &options()).map_err(Failure::of(path))?;
+    let mut output = Output::stdout()?;
+    let (tables, entries, bytes) = (report.tables, report.entries, report.bytes);
+    let (values, log_entries) = (report.values, report.log_entries);
+    output.line(&if arguments.json {
+        format!(
+            "{{\"tables\":{tables},\"entries\":{entries},\"bytes\":{bytes},\
+             \"values\":{values},\"log_entries\":{log_entries}}}"
+        )
+    } else {
+        format!(
+            "intact: {} in {}, {} in value files, {} in the log",
+            counted(entries, "entry", "entries"),
+            counted(tables, "table", "tables"),
+            counted(values, "value", "values"),
+            counted(log_entries, "entry", "entries"),
+        )
+    })?;
+    output.finish()
+}
+
+/// Compacts a range.
+pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
+    let path = &arguments.directory;
+    let range = Range::read(&arguments.range, arguments.coding.into())?;
+    let db = open_to_write(path, &options())?;
+    let compacted = db.compact_range(range.bounds()).and_then(|()| db.close());
+    compacted.map_err(Failure::of(path))
+}
+
+/// Copies the database.
+pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
+    let path = &arguments.directory;
+    let db = open_to_write(path, &options())?;
+    let copied = db.checkpoint(&arguments.target);
+    // An error of the target must not be reported as one of the database.
+    copied.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::Other(format!(
+            "the checkpoint {} cannot be created: {error}",
+            arguments.target.display()
+        )),
+        _ => Failure::of(path)(error),
+    })?;
+    db.close().map_err(Failure::of(path))
+}
+
+/// Removes the database.
+pub(super) fn destroy(arguments: &Destroy) -> Result<(), Failure> {
+    let path = &arguments.directory;
+    refuse_other_stores(path)?;
+    if !path.is_dir() {
+        let error = cairndb::Error::new(ErrorKind::NotFound, "the directory does not exist");
+        return Err(Failure::of(path)(error));
+    }
+    cairndb::destroy(path, &options()).map_err(Failure::of(path))
+}

@@ -1,0 +1,71 @@
+//! `put` and `delete`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use cairndb::{Durability, WriteBatch, WriteOptions};
+
+use crate::arguments::{Delete, Put};
+use crate::coding::Coding;
+use crate::database::{open_to_write, options};
+use crate::failure::Failure;
+
+/// Limit of a value: the database's own.
+const VALUE_BYTES_MAX: u64 = 1 << 30;
+
+/// Sets the value of a key.
+pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
+    let coding = Coding::from(arguments.coding);
+    let key = coding.decode("key", &arguments.key)?;
+    let value = match (&arguments.value, &arguments.file) {
+        (_, Some(path)) => {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+            read_value(file, &name)?
+        }
+        (Some(value), None) if value == "-" => read_value(io::stdin().lock(), "stdin")?,
+        (Some(value), None) => coding.decode("value", value)?,
+        (None, None) => return Err(Failure::Usage("a value is needed".to_owned())),
+    };
+    let mut batch = WriteBatch::new();
+    batch.put(&key, &value);
+    let options = options().create_if_missing(arguments.create);
+    write(&arguments.directory, &options, &batch)
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Failure {
+    Failure::Other(format!("the value cannot be read from {name}: {error}"))
+}
+
+/// Reads a value, as it is. Memory is bounded by the longest value.
+fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut value = Vec::new();
+    let mut source = source.take(VALUE_BYTES_MAX + 1);
+    let read = source.read_to_end(&mut value);
+    read.map_err(|error| unreadable(name, &error))?;
+    if value.len() as u64 > VALUE_BYTES_MAX {
+        return Err(Failure::Other(format!(
+            "the value in {name} is longer than 1 GiB, the limit of a value"
+        )));
+    }
+    Ok(value)
+}
+
+/// Deletes keys.
+pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
+    let coding = Coding::from(arguments.coding);
+    let mut batch = WriteBatch::new();
+    for key in &arguments.keys {
+        batch.delete(&coding.decode("key", key)?);
+    }
+    write(&arguments.directory, &options(), &batch)
+}
+
+/// Writes a batch, which survives power loss once the command has ended.
+fn write(path: &Path, options: &cairndb::Options, batch: &WriteBatch) -> Result<(), Failure> {
+    let db = open_to_write(path, options)?;
+    let durable = WriteOptions::new().durability(Durability::Sync);
+    let written = db.write_with(batch, &durable).and_then(|()| db.close());
+    written.map_err(Failure::of(path))
+}

@@ -1,0 +1,126 @@
+//! Opening: a CairnDB database to read or to write, or a LevelDB database to read.
+//!
+//! No file is mapped, so that a file that shrinks cannot kill the process, and every page is
+//! verified at every access.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb::env::{Dir, Env, RealEnv};
+use cairndb::leveldb::Order;
+use cairndb::{Db, Options};
+use cairndb_format::evidence::{OtherStore, other_store};
+use cairndb_format::manifest::read_current;
+use cairndb_leveldb::{Database, ReadOptions};
+
+use crate::failure::Failure;
+use crate::range::{Cursor, Direction, Range, Walk};
+
+/// Returns the options that every command opens with.
+pub(crate) fn options() -> Options {
+    Options::new().mapped(false).verify_always(true)
+}
+
+/// Opens a CairnDB database for reading.
+pub(crate) fn open_to_read(path: &Path) -> Result<Db, Failure> {
+    refuse_other_stores(path)?;
+    let opened = options().read_only(true).open(path);
+    opened.map_err(Failure::of(path))
+}
+
+/// Opens a CairnDB database for writing.
+pub(crate) fn open_to_write(path: &Path, options: &Options) -> Result<Db, Failure> {
+    refuse_other_stores(path)?;
+    options.open(path).map_err(Failure::of(path))
+}
+
+/// Fails if the database at `path` is LevelDB's. RocksDB's are refused by the open itself.
+pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
+    if leveldb_at(path).is_none() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::Other(format!(
+        "{path} holds a LevelDB database, which only `get`, `scan` and `count` can read; \
+         `cairn upgrade {path}` converts it in place"
+    )))
+}
+
+/// Returns the directory if its database is LevelDB's.
+pub(crate) fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
+    // Errors here are met again, and reported, when the directory is opened as CairnDB's.
+    let dir = RealEnv::new().open_dir(path, false).ok()?;
+    let manifest = read_current(&*dir).ok()??;
+    let store = other_store(&*dir, manifest)?;
+    (store == OtherStore::LevelDb).then_some(dir)
+}
+
+/// A database of either store, open for reading.
+#[derive(Debug)]
+pub(crate) enum Reader {
+    Cairn(Db),
+    LevelDb(Box<Database>),
+}
+
+/// Work on each entry of a walk: returns whether to go on.
+pub(crate) trait Visitor {
+    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure>;
+}
+
+impl Reader {
+    /// Opens the database at `path`, of whichever store.
+    pub(crate) fn open(path: &Path) -> Result<Reader, Failure> {
+        match leveldb_at(path) {
+            None => open_to_read(path).map(Reader::Cairn),
+            Some(dir) => {
+                let opened = Database::open(&dir, &ReadOptions::default());
+                let database = opened.map_err(Failure::of(path))?;
+                Ok(Reader::LevelDb(Box::new(database)))
+            }
+        }
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> cairndb::Result<Option<Vec<u8>>> {
+        match self {
+            Reader::Cairn(db) => Ok(db.get(key)?.map(|value| value.to_vec())),
+            Reader::LevelDb(database) => database.get(key),
+        }
+    }
+
+    /// Visits the entries of a range.
+    pub(crate) fn walk(
+        &self,
+        path: &Path,
+        range: &Range,
+        direction: Direction,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), Failure> {
+        match self {
+            Reader::Cairn(db) => {
+                let walk = Walk::begin(db.cursor(), Order::Bytewise, range, direction);
+                visit_all(path, walk.map_err(Failure::of(path))?, visitor)
+            }
+            Reader::LevelDb(database) => {
+                let order = database.order().clone();
+                range.check(&order)?;
+                let walk = Walk::begin(database.cursor(), order, range, direction);
+                visit_all(path, walk.map_err(Failure::of(path))?, visitor)
+            }
+        }
+    }
+}
+
+fn visit_all<C: Cursor>(
+    path: &Path,
+    mut walk: Walk<'_, C>,
+    visitor: &mut impl Visitor,
+) -> Result<(), Failure> {
+    while let Some((key, value)) = walk.entry() {
+        if !visitor.visit(key, value)? {
+            break;
+        }
+        walk.advance().map_err(Failure::of(path))?;
+    }
+    Ok(())
+}

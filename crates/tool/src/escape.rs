@@ -1,0 +1,151 @@
+//! Text with escapes: any bytes, as one line that is safe to print on a terminal.
+//!
+//! Printable characters stand for themselves, in ASCII and beyond. A backslash, a tab, a newline
+//! and a carriage return are `\\`, `\t`, `\n` and `\r`; every other byte is `\xNN`. Decoding
+//! accepts these escapes and takes everything else literally, so it undoes encoding exactly.
+
+/// The digits of `\xNN`.
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Bytes that are tested together: as many as two vectors of the oldest x86-64 processors hold.
+const BLOCK: usize = 32;
+
+/// Returns whether the byte stands for itself, whatever follows it.
+fn is_plain(byte: u8) -> bool {
+    (b' '..0x7f).contains(&byte) && byte != b'\\'
+}
+
+/// Appends `bytes` to `out` with escapes.
+pub(crate) fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut rest = bytes;
+    loop {
+        let plain = plain_len(rest, is_plain);
+        let (head, tail) = rest.split_at(plain);
+        out.extend_from_slice(head);
+        let Some(&byte) = tail.first() else { break };
+        let len = if byte < 0x80 { 1 } else { character(tail) };
+        let (head, tail) = tail.split_at(len.max(1));
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            _ if len > 1 => out.extend_from_slice(head),
+            _ => escape_byte(byte, out),
+        }
+        rest = tail;
+    }
+}
+
+/// Returns the number of bytes at the start for which `plain` holds. Whole blocks are tested
+/// without a branch for each byte.
+pub(crate) fn plain_len(bytes: &[u8], plain: impl Fn(u8) -> bool) -> usize {
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let whole = |block: &&[u8; BLOCK]| block.iter().fold(true, |all, byte| all & plain(*byte));
+    let skipped = blocks.iter().take_while(whole).count() * BLOCK;
+    let (_, rest) = bytes.split_at(skipped);
+    skipped + rest.iter().take_while(|byte| plain(**byte)).count()
+}
+
+/// Returns the number of bytes of the printable character at the start; 0 if there is none.
+fn character(bytes: &[u8]) -> usize {
+    /// Length of the longest character in UTF-8.
+    const BYTES_MAX: usize = 4;
+    let head = bytes.get(..BYTES_MAX).unwrap_or(bytes);
+    let valid = head.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    match valid.chars().next() {
+        // A printable character is its own escape. That leaves out controls, among them the
+        // 8-bit ones, and characters that change the direction of text.
+        Some(char) if char.escape_debug().eq([char]) => char.len_utf8(),
+        _ => 0,
+    }
+}
+
+fn escape_byte(byte: u8, out: &mut Vec<u8>) {
+    let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or(b'0');
+    out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
+}
+
+/// Returns `bytes` with escapes, for a message.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    let mut out = Vec::new();
+    escape(bytes, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Returns the bytes that `text` stands for, or what is wrong with it.
+pub(crate) fn unescape(text: &[u8]) -> Result<Vec<u8>, String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.iter();
+    while let Some(&byte) = rest.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        out.push(match rest.next() {
+            Some(b'\\') => b'\\',
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b'x') => {
+                let mut digit = || char::from(*rest.next()?).to_digit(16);
+                let pair = digit().zip(digit());
+                let byte = pair.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+                byte.ok_or("`\\x` must be followed by two hexadecimal digits")?
+            }
+            _ => return Err(
+                "a backslash begins one of the escapes `\\\\`, `\\t`, `\\n`, `\\r` and `\\xNN`; \
+                 write `\\\\` for a backslash"
+                    .to_owned(),
+            ),
+        });
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_and_pair_of_bytes_comes_back() {
+        for high in 0..=255 {
+            for low in 0..=255 {
+                let bytes = [high, low];
+                let text = escaped(&bytes);
+                assert_eq!(unescape(text.as_bytes()), Ok(bytes.to_vec()), "{text}");
+                assert!(!text.chars().any(char::is_control), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_are_found_at_every_position() {
+        for len in 0..100 {
+            for at in 0..len {
+                let mut bytes = vec![b'a'; len];
+                bytes[at] = b'\n';
+                let text = escaped(&bytes);
+                assert_eq!(text.find("\\n"), Some(at));
+                assert_eq!(unescape(text.as_bytes()), Ok(bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn printable_text_stays_and_everything_else_is_escaped() {
+        assert_eq!(escaped("Grüße, 石".as_bytes()), "Grüße, 石");
+        assert_eq!(escaped(b"a\tb\\\0\x1b[2J"), "a\\tb\\\\\\x00\\x1b[2J");
+        // A right-to-left override, an 8-bit control, a character that was cut off.
+        assert_eq!(escaped("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
+        assert_eq!(escaped("\u{9b}".as_bytes()), "\\xc2\\x9b");
+        assert_eq!(escaped(b"\xe7\x9f"), "\\xe7\\x9f");
+    }
+
+    #[test]
+    fn wrong_escapes_are_refused() {
+        for text in ["\\", "\\q", "\\x", "\\x4", "\\xzz", "\\x4g"] {
+            assert!(unescape(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Failures of a command: the exit code and the message of each.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cairndb::{Error, ErrorKind};
+
+use crate::escape::escaped;
+
+/// The exit codes. `cairn --help` and `docs/guide/cairn.md` list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    Done = 0,
+    KeyNotFound = 1,
+    Usage = 2,
+    Damaged = 3,
+    Locked = 4,
+    Other = 5,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> ExitCode {
+        ExitCode::from(code as u8)
+    }
+}
+
+/// Why a command did not finish.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The database has no such key.
+    KeyNotFound { key: Vec<u8>, directory: PathBuf },
+    /// An argument cannot be used.
+    Usage(String),
+    /// The database in the directory reported an error.
+    Database { error: Error, directory: PathBuf },
+    /// Nobody reads the output any more, which is no error of the reader's.
+    OutputClosed,
+    /// Anything else, as a sentence that says what to do.
+    Other(String),
+}
+
+impl Failure {
+    /// Returns a function that turns an error of the database in `directory` into a failure.
+    pub(crate) fn of(directory: &Path) -> impl Fn(Error) -> Failure + '_ {
+        |error| Failure::Database {
+            error,
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Returns the failure of a write to stdout.
+    pub(crate) fn output(error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::OutputClosed,
+            _ => Failure::Other(format!(
+                "the output cannot be written: {error}; what was printed is incomplete"
+            )),
+        }
+    }
+
+    /// Returns the exit code.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Failure::KeyNotFound { .. } => Code::KeyNotFound,
+            Failure::Usage(_) => Code::Usage,
+            Failure::OutputClosed => Code::Done,
+            Failure::Other(_) => Code::Other,
+            Failure::Database { error, .. } => match error.kind() {
+                ErrorKind::Corruption => Code::Damaged,
+                ErrorKind::Locked => Code::Locked,
+                _ => Code::Other,
+            },
+        }
+    }
+
+    /// Prints the message to stderr.
+    pub(crate) fn report(&self) {
+        if let Some(message) = self.message() {
+            eprintln!("cairn: {message}");
+        }
+    }
+
+    fn message(&self) -> Option<String> {
+        Some(match self {
+            Failure::OutputClosed => return None,
+            Failure::Usage(message) | Failure::Other(message) => message.clone(),
+            Failure::KeyNotFound { key, directory } => {
+                let (key, directory) = (escaped(key), directory.display());
+                format!("the key \"{key}\" is not in {directory}")
+            }
+            Failure::Database { error, directory } => {
+                let path = directory.display();
+                match (error.kind(), advice(error.kind(), directory)) {
+                    (ErrorKind::NotFound, Some(advice)) => {
+                        format!("{path} holds no database; {advice}")
+                    }
+                    (_, Some(advice)) => format!("{path}: {error}\ncairn: {advice}"),
+                    (_, None) => format!("{path}: {error}"),
+                }
+            }
+        })
+    }
+}
+
+/// What the user can do after an error, unless its message says it.
+fn advice(kind: ErrorKind, directory: &Path) -> Option<String> {
+    let path = directory.display();
+    Some(match kind {
+        ErrorKind::Corruption => format!(
+            "`cairn verify {path}` checks the whole database; restore a damaged one from a \
+             checkpoint or another copy"
+        ),
+        ErrorKind::Locked => "close the database in that process, or read a checkpoint".to_owned(),
+        ErrorKind::NotFound => {
+            "check the path, or create a database with `cairn put --create`".to_owned()
+        }
+        ErrorKind::NoSpace => "free some space on the file system and try again".to_owned(),
+        ErrorKind::FormatTooNew => {
+            "use the version of cairn that wrote it, or a newer one".to_owned()
+        }
+        _ => return None,
+    })
+}

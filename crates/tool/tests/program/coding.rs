@@ -1,0 +1,138 @@
+//! Keys and values of any bytes, in every notation.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::Value;
+
+use crate::{cairn, cairn_with, write_cairn};
+
+#[test]
+fn every_byte_is_printed_and_read_back() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("bytes");
+    write_cairn(
+        &path,
+        (0..=255u8).map(|byte| ([byte], vec![byte, 255 - byte])),
+    );
+    let text = cairn("scan", &path, &[] as &[&str]).done();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 256);
+    for (byte, line) in (0..=255u8).zip(&lines) {
+        let (key, value) = line.split_once('\t').expect("a tab follows the key");
+        assert!(!key.contains('\t') && !value.contains('\t'), "{line}");
+        let raw = cairn("get", &path, &["--raw", "--", key]);
+        assert_eq!(
+            (raw.code, &*raw.stdout),
+            (0, &[byte, 255 - byte][..]),
+            "{key}"
+        );
+        assert_eq!(
+            cairn("get", &path, &["--", key]).done(),
+            format!("{value}\n")
+        );
+    }
+    let hex = cairn("scan", &path, &["--hex"]).done();
+    for (byte, line) in (0..=255u8).zip(hex.lines()) {
+        assert_eq!(line, format!("{byte:02x}\t{byte:02x}{:02x}", 255 - byte));
+    }
+}
+
+#[test]
+fn every_byte_is_written_through_arguments() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("bytes");
+    let all: Vec<u8> = (0..=255).collect();
+    let hex = data_encoding::HEXLOWER.encode(&all);
+    let base64 = data_encoding::BASE64.encode(&all);
+    let escapes: Vec<String> = all.iter().map(|byte| format!("\\x{byte:02X}")).collect();
+    cairn("put", &path, &["--create", "--hex", "00", &hex]).done();
+    cairn("put", &path, &["--base64", "AQ==", &base64]).done();
+    cairn("put", &path, &["\\x02", &escapes.concat()]).done();
+    // The bytes themselves; an argument cannot hold a zero byte, and a backslash is doubled.
+    let mut literal = Vec::new();
+    for byte in all.iter().skip(1) {
+        literal.extend_from_slice(if *byte == b'\\' {
+            b"\\\\"
+        } else {
+            std::slice::from_ref(byte)
+        });
+    }
+    let arguments = [
+        OsStr::new("--"),
+        OsStr::new("\\x03"),
+        OsStr::from_bytes(&literal),
+    ];
+    cairn("put", &path, &arguments).done();
+    for (key, expected) in [
+        ("00", &all[..]),
+        ("01", &all),
+        ("02", &all),
+        ("03", &all[1..]),
+    ] {
+        let raw = cairn("get", &path, &["--raw", &format!("\\x{key}")]);
+        assert_eq!((raw.code, &*raw.stdout), (0, expected), "{key}");
+        let expected = data_encoding::HEXLOWER.encode(expected) + "\n";
+        assert_eq!(cairn("get", &path, &["--hex", key]).done(), expected);
+    }
+}
+
+#[test]
+fn values_come_from_stdin_and_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("values");
+    let value: Vec<u8> = (0..300_000u32).map(|n| n.to_le_bytes()[1]).collect();
+    cairn_with("put", &path, &["--create", "stdin", "-"], &value).done();
+    let file = parent.path().join("value");
+    std::fs::write(&file, &value).unwrap();
+    let file = file.to_str().unwrap();
+    cairn("put", &path, &["file", "--file", file]).done();
+    cairn("put", &path, &["dash", "\\x2d"]).done();
+    for key in ["stdin", "file"] {
+        assert_eq!(cairn("get", &path, &["--raw", key]).stdout, value, "{key}");
+    }
+    assert_eq!(cairn("get", &path, &["dash"]).done(), "-\n");
+    cairn("put", &path, &["file", "--file", "/no/such/file"]).failed(5, &["/no/such/file"]);
+    cairn("put", &path, &["key"]).failed(2, &["--file"]);
+    cairn("put", &path, &["key", "value", "--file", file]).failed(2, &["--file"]);
+}
+
+#[test]
+fn empty_keys_and_values_are_entries() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("empty");
+    cairn("put", &path, &["--create", "", "nothing"]).done();
+    cairn("put", &path, &["key", ""]).done();
+    assert_eq!(
+        cairn("scan", &path, &[] as &[&str]).done(),
+        "\tnothing\nkey\t\n"
+    );
+    assert_eq!(cairn("get", &path, &[""]).done(), "nothing\n");
+    assert_eq!(cairn("get", &path, &["key"]).done(), "\n");
+    assert_eq!(cairn("get", &path, &["--raw", "key"]).done(), "");
+    assert_eq!(cairn("scan", &path, &["--keys-only"]).done(), "\nkey\n");
+    cairn("delete", &path, &["", "key"]).done();
+    assert_eq!(cairn("count", &path, &[] as &[&str]).done(), "0\n");
+}
+
+#[test]
+fn json_lines_are_json() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("json");
+    let entries = [
+        (&b"\"quoted\"\n"[..], "é\u{0}\u{7f}".as_bytes().to_vec()),
+        (b"plain", b"\xff\xfe".to_vec()),
+    ];
+    write_cairn(&path, entries);
+    let text = cairn("scan", &path, &["--json"]).done();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["key"], "\"quoted\"\n");
+    assert_eq!(lines[0]["value"], "é\u{0}\u{7f}");
+    assert_eq!(lines[1]["value"]["base64"], "//4=");
+    let hex = cairn("get", &path, &["--json", "--hex", "706c61696e"]).done();
+    assert_eq!(hex, "{\"key\":\"706c61696e\",\"value\":\"fffe\"}\n");
+    assert_eq!(cairn("count", &path, &["--json"]).done(), "{\"count\":2}\n");
+}
