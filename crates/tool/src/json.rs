@@ -25,13 +25,21 @@ pub(crate) fn append_base64(bytes: &[u8], out: &mut Vec<u8>) {
     BASE64.encode_mut(bytes, target);
 }
 
+/// Returns whether the byte stands for itself.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "with short circuits, a block of bytes is not tested with vectors"
+)]
+fn is_plain(byte: u8) -> bool {
+    (byte >= b' ') & (byte != b'"') & (byte != b'\\') & (byte != 0x7f)
+}
+
 /// Appends `text` as a JSON string.
 pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
-    let stays = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte != 0x7f;
     out.push(b'"');
     let mut rest = text.as_bytes();
     loop {
-        let (head, tail) = rest.split_at(plain_len(rest, stays));
+        let (head, tail) = rest.split_at(plain_len(rest, is_plain));
         out.extend_from_slice(head);
         let Some((&byte, tail)) = tail.split_first() else {
             break;
