@@ -47,7 +47,7 @@ pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the directory if its database is LevelDB's.
-pub(crate) fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
+fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
     // Errors here are met again, and reported, when the directory is opened as CairnDB's.
     let dir = RealEnv::new().open_dir(path, false).ok()?;
     let manifest = read_current(&*dir).ok()??;

@@ -3,7 +3,7 @@
 use cairndb::leveldb::{self, UpgradeOptions, UpgradeOutcome, UpgradePlan};
 
 use crate::arguments::Upgrade;
-use crate::database::{leveldb_at, options};
+use crate::database::options;
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 
@@ -15,11 +15,6 @@ pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
         let plan = leveldb::plan(path, &options()).map_err(Failure::of(path))?;
         print_plan(&plan, &mut output)?;
         return output.finish();
-    }
-    // A directory that is CairnDB's already is left to the conversion, which may have to finish.
-    if leveldb_at(path).is_some() {
-        let plan = leveldb::plan(path, &options()).map_err(Failure::of(path))?;
-        refuse_without_space(&plan)?;
     }
     let report = leveldb::upgrade(path, UpgradeOptions::new(options()));
     let report = report.map_err(Failure::of(path))?;
@@ -53,15 +48,4 @@ fn print_plan(plan: &UpgradePlan, output: &mut Output) -> Result<(), Failure> {
     }
     let seconds = plan.duration.as_secs_f64();
     output.line(&format!("duration         about {seconds:.1} s"))
-}
-
-fn refuse_without_space(plan: &UpgradePlan) -> Result<(), Failure> {
-    if plan.fits() {
-        return Ok(());
-    }
-    let (needed, free) = (plan.target_bytes, plan.free_bytes.unwrap_or(0));
-    Err(Failure::Other(format!(
-        "the conversion needs about {needed} bytes, but the file system has {free} free; free some \
-         space and try again. Nothing was changed"
-    )))
 }
