@@ -154,3 +154,22 @@ fn a_wrong_command_line_is_2() {
     }
     assert_eq!(files(parent.path()), before);
 }
+
+#[test]
+fn a_database_of_another_order_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path();
+    let order = std::sync::Arc::new(cairndb::leveldb::IndexedDbOrder);
+    let options = cairndb::Options::new()
+        .create_if_missing(true)
+        .comparator(order);
+    options.open(path).unwrap().close().unwrap();
+    let before = files(path);
+    for (command, arguments) in COMMANDS {
+        if !["destroy", "upgrade"].contains(&command) {
+            let name = path.to_str().unwrap();
+            cairn(command, path, arguments).failed(5, &[name, "comparator"]);
+        }
+    }
+    assert_eq!(files(path), before);
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{cairn, files, write_cairn, write_leveldb};
+use crate::{cairn, cairn_with, files, write_cairn, write_leveldb};
 
 const NONE: &[&str] = &[];
 
@@ -131,4 +131,24 @@ fn upgrade_plans_then_converts_once() {
     assert!(stats.contains("leveldb-original/"), "{stats}");
     cairn("put", path, &["new", "value"]).done();
     cairn("verify", path, NONE).done();
+}
+
+#[test]
+fn a_large_value_is_in_a_value_file() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("large");
+    let value: Vec<u8> = (0..4_000_000u32)
+        .map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[3])
+        .collect();
+    cairn_with("put", &path, &["--create", "large", "-"], &value).done();
+    assert_eq!(cairn("get", &path, &["--raw", "large"]).stdout, value);
+    let text = cairn("scan", &path, &["--hex"]).done();
+    assert_eq!(text.len(), "6c61726765".len() + 2 + 2 * value.len());
+    let text = cairn("verify", &path, NONE).done();
+    assert!(text.contains("1 value in value files"), "{text}");
+    let json: Value = serde_json::from_str(&cairn("stats", &path, &["--json"]).done()).unwrap();
+    assert!(
+        json["file_bytes"]["value_files"].as_u64() >= Some(4_000_000),
+        "{json}"
+    );
 }
