@@ -96,7 +96,11 @@ pub(crate) struct Get {
 }
 
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("source").required(true).args(["value", "file"]))]
+#[command(
+    group = ArgGroup::new("source").required(true).args(["value", "file"]),
+    override_usage = "cairn put [OPTIONS] <DIRECTORY> <KEY> <VALUE>\n       \
+                      cairn put [OPTIONS] <DIRECTORY> <KEY> --file <PATH>",
+)]
 pub(crate) struct Put {
     /// Directory of the database.
     pub(crate) directory: PathBuf,

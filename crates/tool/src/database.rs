@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cairndb::env::{Dir, Env, RealEnv};
 use cairndb::leveldb::Order;
-use cairndb::{Db, Options};
+use cairndb::{Db, Error, Options};
 use cairndb_format::evidence::{OtherStore, other_store};
 use cairndb_format::manifest::read_current;
 use cairndb_leveldb::{Database, ReadOptions};
@@ -74,17 +74,20 @@ impl Reader {
             None => open_to_read(path).map(Reader::Cairn),
             Some(dir) => {
                 let opened = Database::open(&dir, &ReadOptions::default());
-                let database = opened.map_err(Failure::of(path))?;
+                let database = opened.map_err(Failure::of_leveldb(path))?;
                 Ok(Reader::LevelDb(Box::new(database)))
             }
         }
     }
 
     /// Returns the value of a key.
-    pub(crate) fn get(&self, key: &[u8]) -> cairndb::Result<Option<Vec<u8>>> {
+    pub(crate) fn get(&self, path: &Path, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         match self {
-            Reader::Cairn(db) => Ok(db.get(key)?.map(|value| value.to_vec())),
-            Reader::LevelDb(database) => database.get(key),
+            Reader::Cairn(db) => {
+                let found = db.get(key).map_err(Failure::of(path))?;
+                Ok(found.map(|value| value.to_vec()))
+            }
+            Reader::LevelDb(database) => database.get(key).map_err(Failure::of_leveldb(path)),
         }
     }
 
@@ -99,28 +102,29 @@ impl Reader {
         match self {
             Reader::Cairn(db) => {
                 let walk = Walk::begin(db.cursor(), Order::Bytewise, range, direction);
-                visit_all(path, walk.map_err(Failure::of(path))?, visitor)
+                visit_all(walk, Failure::of(path), visitor)
             }
             Reader::LevelDb(database) => {
                 let order = database.order().clone();
                 range.check(&order)?;
                 let walk = Walk::begin(database.cursor(), order, range, direction);
-                visit_all(path, walk.map_err(Failure::of(path))?, visitor)
+                visit_all(walk, Failure::of_leveldb(path), visitor)
             }
         }
     }
 }
 
 fn visit_all<C: Cursor>(
-    path: &Path,
-    mut walk: Walk<'_, C>,
+    walk: cairndb::Result<Walk<'_, C>>,
+    failure: impl Fn(Error) -> Failure,
     visitor: &mut impl Visitor,
 ) -> Result<(), Failure> {
+    let mut walk = walk.map_err(&failure)?;
     while let Some((key, value)) = walk.entry() {
         if !visitor.visit(key, value)? {
             break;
         }
-        walk.advance().map_err(Failure::of(path))?;
+        walk.advance().map_err(&failure)?;
     }
     Ok(())
 }

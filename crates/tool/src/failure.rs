@@ -25,6 +25,13 @@ impl From<Code> for ExitCode {
     }
 }
 
+/// The store whose files an error is about, which determines what its user can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Cairn,
+    LevelDb,
+}
+
 /// Why a command did not finish.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -33,7 +40,11 @@ pub(crate) enum Failure {
     /// An argument cannot be used.
     Usage(String),
     /// The database in the directory reported an error.
-    Database { error: Error, directory: PathBuf },
+    Database {
+        error: Error,
+        directory: PathBuf,
+        store: Store,
+    },
     /// Nobody reads the output any more, which is no error of the reader's.
     OutputClosed,
     /// Anything else, as a sentence that says what to do.
@@ -41,11 +52,23 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns a function that turns an error of the database in `directory` into a failure.
+    /// Returns a function that turns an error of the CairnDB database in `directory` into a
+    /// failure.
     pub(crate) fn of(directory: &Path) -> impl Fn(Error) -> Failure + '_ {
-        |error| Failure::Database {
+        Failure::of_store(Store::Cairn, directory)
+    }
+
+    /// Returns a function that turns an error of the LevelDB database in `directory` into a
+    /// failure.
+    pub(crate) fn of_leveldb(directory: &Path) -> impl Fn(Error) -> Failure + '_ {
+        Failure::of_store(Store::LevelDb, directory)
+    }
+
+    fn of_store(store: Store, directory: &Path) -> impl Fn(Error) -> Failure + '_ {
+        move |error| Failure::Database {
             error,
             directory: directory.to_owned(),
+            store,
         }
     }
 
@@ -89,9 +112,13 @@ impl Failure {
                 let (key, directory) = (escaped(key), directory.display());
                 format!("the key \"{key}\" is not in {directory}")
             }
-            Failure::Database { error, directory } => {
+            Failure::Database {
+                error,
+                directory,
+                store,
+            } => {
                 let path = directory.display();
-                match (error.kind(), advice(error.kind(), directory)) {
+                match (error.kind(), advice(error.kind(), *store, directory)) {
                     (ErrorKind::NotFound, Some(advice)) => {
                         format!("{path} holds no database; {advice}")
                     }
@@ -104,19 +131,25 @@ impl Failure {
 }
 
 /// What the user can do after an error, unless its message says it.
-fn advice(kind: ErrorKind, directory: &Path) -> Option<String> {
+fn advice(kind: ErrorKind, store: Store, directory: &Path) -> Option<String> {
     let path = directory.display();
-    Some(match kind {
-        ErrorKind::Corruption => format!(
+    Some(match (kind, store) {
+        (ErrorKind::Corruption, Store::Cairn) => format!(
             "`cairn verify {path}` checks the whole database; restore a damaged one from a \
              checkpoint or another copy"
         ),
-        ErrorKind::Locked => "close the database in that process, or read a checkpoint".to_owned(),
-        ErrorKind::NotFound => {
+        (ErrorKind::Corruption, Store::LevelDb) => {
+            "restore the directory from a copy, or repair it with LevelDB's `RepairDB`".to_owned()
+        }
+        (ErrorKind::Locked, Store::Cairn) => {
+            "close the database in that process, or read a checkpoint".to_owned()
+        }
+        (ErrorKind::Locked, Store::LevelDb) => "close the database in that process".to_owned(),
+        (ErrorKind::NotFound, _) => {
             "check the path, or create a database with `cairn put --create`".to_owned()
         }
-        ErrorKind::NoSpace => "free some space on the file system and try again".to_owned(),
-        ErrorKind::FormatTooNew => {
+        (ErrorKind::NoSpace, _) => "free some space on the file system and try again".to_owned(),
+        (ErrorKind::FormatTooNew, _) => {
             "use the version of cairn that wrote it, or a newer one".to_owned()
         }
         _ => return None,

@@ -12,8 +12,7 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
     let directory = &arguments.directory;
     let key = coding.decode("key", &arguments.key)?;
-    let found = Reader::open(directory)?.get(&key);
-    let Some(value) = found.map_err(Failure::of(directory))? else {
+    let Some(value) = Reader::open(directory)?.get(directory, &key)? else {
         return Err(Failure::KeyNotFound {
             key,
             directory: directory.clone(),

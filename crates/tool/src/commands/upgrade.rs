@@ -12,12 +12,12 @@ pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
     let path = &arguments.directory;
     let mut output = Output::stdout()?;
     if arguments.dry_run {
-        let plan = leveldb::plan(path, &options()).map_err(Failure::of(path))?;
+        let plan = leveldb::plan(path, &options()).map_err(Failure::of_leveldb(path))?;
         print_plan(&plan, &mut output)?;
         return output.finish();
     }
     let report = leveldb::upgrade(path, UpgradeOptions::new(options()));
-    let report = report.map_err(Failure::of(path))?;
+    let report = report.map_err(Failure::of_leveldb(path))?;
     let path = path.display();
     let line = match report.outcome {
         UpgradeOutcome::Converted => format!(
