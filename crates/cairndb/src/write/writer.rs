@@ -226,7 +226,6 @@ impl Writer {
         durability: Durability,
     ) -> Result<MutexGuard<'_, Commit>> {
         let logged = durability != Durability::None;
-        let mut waited_for_space = false;
         loop {
             let mut commit = self.log.lock();
             self.shared.check_writable()?;
@@ -241,16 +240,6 @@ impl Writer {
             let rotates = logged && !commit.segment_has_room(payload.record_bytes());
             if full || rotates {
                 self.space.check_may_grow(payload)?;
-            }
-            if enough_values
-                && !waited_for_space
-                && let Some(reason) = self.dead_files.hold_up(&commit)
-            {
-                drop(commit);
-                // Once for each write, which fails only if it has no room itself.
-                let _ = self.make_room(reason);
-                waited_for_space = true;
-                continue;
             }
             if full {
                 if !commit.awaiting_sync.is_empty() {

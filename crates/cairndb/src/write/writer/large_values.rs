@@ -104,6 +104,7 @@ impl Writer {
             key,
             value: pointer,
         };
+        self.wait_for_space();
         let mut commit = self.room_for(&entry(&[0; POINTER_BYTES]), durability)?;
         let pointers = self.append_values(&mut commit, &mut in_flight, &[(key, value)])?;
         self.write_in_room(commit, &entry(&pointers[0].encode()), durability)
@@ -116,6 +117,7 @@ impl Writer {
             large.push(value);
             [0; POINTER_BYTES]
         })?;
+        self.wait_for_space();
         let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
         let pointers = self.append_values(&mut commit, &mut in_flight, &large)?;
         let mut pointers = pointers.iter();
@@ -124,6 +126,23 @@ impl Writer {
             pointer.encode()
         })?;
         self.write_in_room(commit, &Payload::Many(&pointed), durability)
+    }
+
+    /// Waits or helps if too many value files are dead, once for each memtable that is full of
+    /// pointers. The write fails only if it has no room itself.
+    fn wait_for_space(&self) {
+        if self.shared.check_writable().is_err() {
+            return;
+        }
+        let commit = self.log.lock();
+        if commit.closing || commit.value_bytes() < self.shared.settings.memtable_values_max() {
+            return;
+        }
+        let reason = self.dead_files.hold_up(&commit);
+        drop(commit);
+        if let Some(reason) = reason {
+            let _ = self.make_room(reason);
+        }
     }
 
     /// Returns the length at which a new file for values is closed: a quarter of the bytes in value
