@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{PageCache, Result};
 use cairndb_mem::ChunkPool;
 
-use self::space::{Beside, space_json};
+use self::space::{Beside, space_fields};
 use crate::durable::log::Log;
 use crate::durable::manifests::Manifests;
 use crate::durable::sweeper::Sweeper;
@@ -17,6 +17,17 @@ use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
 mod space;
+
+/// Returns a JSON object of numbers.
+fn json(numbers: &[(&str, u64)]) -> String {
+    let mut out = String::from("{");
+    for (index, (name, value)) in numbers.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}\"{name}\":{value}");
+    }
+    out.push('}');
+    out
+}
 
 /// Returns `amount` in units of `per`, rounded: LevelDB prints these columns without fractions.
 fn rounded(amount: u64, per: u64) -> u64 {
@@ -233,7 +244,7 @@ impl Properties {
             manifest: self.manifests.bytes(),
             oldest: oldest.unwrap_or(0),
         };
-        space_json(&version, &self.shared.context.order, beside)
+        json(&space_fields(&version, &self.shared.context.order, beside))
     }
 
     fn stalls_json(&self) -> String {
@@ -315,13 +326,7 @@ impl Properties {
                 self.versions.view().readers.spans.passed(),
             ),
         ];
-        let mut out = String::from("{");
-        for (index, (name, value)) in numbers.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            let _ = write!(out, "{comma}\"{name}\":{value}");
-        }
-        out.push('}');
-        out
+        json(&numbers)
     }
 
     /// Returns the number of bytes on disk that hold keys in `[from, to)`, accurate to about a page

@@ -6,7 +6,6 @@
 //! one key of an older run. After a compaction of everything, only entries that snapshots keep are
 //! left.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -106,8 +105,12 @@ pub(super) struct Beside {
     pub(super) oldest: SeqNo,
 }
 
-/// Returns the property as JSON.
-pub(super) fn space_json(version: &Version, order: &Order, beside: Beside) -> String {
+/// Returns the fields of the property.
+pub(super) fn space_fields(
+    version: &Version,
+    order: &Order,
+    beside: Beside,
+) -> Vec<(&'static str, u64)> {
     let tables = TableSpace::of(version, order, beside.oldest);
     let census = Census::of(version);
     let files = version.values.values();
@@ -119,7 +122,7 @@ pub(super) fn space_json(version: &Version, order: &Order, beside: Beside) -> St
     let dead_values = values.saturating_sub(live + unflushed + headers);
     let held = beside.held_tables + beside.held_values;
     let used = tables.bytes + values + beside.log + beside.spare_log + beside.manifest;
-    let numbers = [
+    vec![
         ("total_bytes", used + held),
         (
             "dead_bytes_max",
@@ -146,14 +149,7 @@ pub(super) fn space_json(version: &Version, order: &Order, beside: Beside) -> St
         ("log_bytes", beside.log),
         ("spare_log_bytes", beside.spare_log),
         ("manifest_bytes", beside.manifest),
-    ];
-    let mut out = String::from("{");
-    for (index, (name, value)) in numbers.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let _ = write!(out, "{comma}\"{name}\":{value}");
-    }
-    out.push('}');
-    out
+    ]
 }
 
 #[cfg(test)]
