@@ -12,7 +12,8 @@ use cairndb_base::head::head_behind;
 use cairndb_base::{FileNumber, Kind, Order, SEQ_MAX, hash64};
 use cairndb_env::{Dir, Env, RealEnv};
 use cairndb_format::table::{
-    Compression, GetHints, PageAccess, Table, TableBuilder, TableCursor, TableOptions, ValueIn,
+    BoundLimits, Compression, GetHints, PageAccess, Table, TableBuilder, TableCursor, TableOptions,
+    ValueIn,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -86,7 +87,7 @@ fn build(
             .add(&key, 0, Kind::Put, ValueIn::Raw(values.get(number)))
             .expect("entries are in order");
     }
-    let summary = builder.finish().expect("room");
+    let summary = builder.finish(&BoundLimits::default()).expect("room");
     eprintln!("{name}: {} bytes for {}", summary.bytes, summary.entries);
     summary.checksum
 }
@@ -259,7 +260,7 @@ fn builds(c: &mut Criterion, dir: &dyn Dir) {
                         .add(&key, 0, Kind::Put, ValueIn::Raw(values.get(number)))
                         .expect("entries are in order");
                 }
-                let summary = builder.finish().expect("room");
+                let summary = builder.finish(&BoundLimits::default()).expect("room");
                 dir.unlink(name).expect("just written");
                 black_box(summary.checksum)
             });
@@ -303,7 +304,7 @@ fn merges(c: &mut Criterion, dir: &dyn Dir) {
                     .expect("entries are in order");
                 cursor.next().expect("an intact table");
             }
-            let summary = builder.finish().expect("room");
+            let summary = builder.finish(&BoundLimits::default()).expect("room");
             dir.unlink(name).expect("just written");
             assert_eq!(summary.entries, count);
         });

@@ -140,7 +140,7 @@ mod tests {
                 .add(&[key], 1, Kind::Put, ValueIn::Raw(&[7; 30]))
                 .unwrap();
         }
-        builder.finish().unwrap();
+        builder.finish(&table::BoundLimits::default()).unwrap();
         let file = dir.open_read("whole").unwrap();
         let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
         file.read_at(0, &mut bytes).unwrap();

@@ -135,10 +135,7 @@ fn edits() -> [VersionEdit; 3] {
                 bytes: 16_384,
                 raw_bytes: 900,
                 checksum: 0xfeed_f00d,
-                value_refs: vec![],
-                deferred: false,
-                large_encoded: false,
-                hidden: HiddenVersions::default(),
+                ..TableRecord::default()
             },
             TableRecord {
                 file: 17,
@@ -160,6 +157,7 @@ fn edits() -> [VersionEdit; 3] {
                     bytes: 20_000,
                     value_bytes: 33,
                 },
+                loose_bounds: true,
             },
         ],
         runs: Some(vec![3, 1]),

@@ -7,7 +7,8 @@
 //! `filter.md` describe the bytes.
 //!
 //! Folders: `page` is one data page, `index` maps a key to a page, `build` writes tables, `read`
-//! reads them. `meta.rs` is the meta block, `mark.rs` recognises a table file.
+//! reads them. `meta.rs` is the meta block, `bounds.rs` chooses the bounds there, `mark.rs`
+//! recognises a table file.
 //!
 //! Invariants:
 //! 1. Entries are ordered by (key, sequence descending), and no two are equal in both.
@@ -18,6 +19,7 @@
 //!
 //! Threads: a [`Table`] is shared freely and takes no lock; builders and cursors have one owner.
 
+mod bounds;
 mod build;
 mod index;
 mod mark;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 pub use cairndb_kernel::codec::Dictionary;
 
+pub use bounds::{BOUND_BYTES, BoundLimits, may_end_between};
 pub use build::TableBuilder;
 pub(crate) use mark::is_table;
 pub use read::cursor::{CursorPage, PageWindow, TableCursor};
@@ -157,9 +160,9 @@ impl Default for EntryIn<'_> {
 /// Contents of a finished table, for the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSummary {
-    /// The first key.
+    /// The first key, or a shorter one before it.
     pub smallest: Vec<u8>,
-    /// The last key.
+    /// The last key, or a shorter one after it.
     pub largest: Vec<u8>,
     /// The smallest sequence number written.
     pub seq_min: SeqNo,
@@ -178,6 +181,8 @@ pub struct TableSummary {
     /// Value files that pointers in this table refer to, each with the bytes of the records,
     /// ordered by file.
     pub value_refs: Vec<(u64, u64)>,
+    /// Whether `smallest` or `largest` is not a key of the table.
+    pub loose_bounds: bool,
 }
 
 /// Sequence number and kind of an entry.

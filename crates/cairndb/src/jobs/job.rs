@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use cairndb_base::{FileNumber, Result, SEQ_MAX, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::name;
+use cairndb_format::table::BoundLimits;
 
 use crate::jobs::inputs::Inputs;
 use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
@@ -68,6 +69,13 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn new(inputs: Inputs, rules: Rules, settings: OutputSettings) -> Job {
         Job::chained(VecDeque::from([inputs]), rules, settings)
+    }
+
+    /// Restricts the bounds of the output's tables.
+    pub(crate) fn within(mut self, limits: BoundLimits) -> Job {
+        assert!(!self.begun, "limits are set before a job starts");
+        self.parts = OutputParts::within(limits);
+        self
     }
 
     /// Restricts the job to keys from `key` on.

@@ -11,7 +11,9 @@ use cairndb_base::{FileNumber, Kind, Order, Result, SeqNo};
 use cairndb_env::{Dir, FileSync};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
-use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
+use cairndb_format::table::{
+    BoundLimits, Compression, TableBuilder, TableOptions, ValueIn, may_end_between,
+};
 use cairndb_format::value_file::{CODEC_RAW, Pointer};
 
 use crate::jobs::relocation::Relocation;
@@ -41,9 +43,14 @@ pub(crate) struct OutputSettings {
 const ENTRY_BYTES_MIN: u64 = 32;
 
 impl OutputSettings {
-    fn is_full(&self, builder: &TableBuilder) -> bool {
-        builder.bytes_estimate() >= self.table_bytes
-            || builder.entries() >= self.table_bytes / ENTRY_BYTES_MIN
+    /// Returns whether the table ends before `next`. A table that is full continues if its bounds
+    /// would be too long.
+    fn ends_before(&self, builder: &TableBuilder, next: &[u8]) -> bool {
+        let bytes = builder.bytes_estimate();
+        let full =
+            bytes >= self.table_bytes || builder.entries() >= self.table_bytes / ENTRY_BYTES_MIN;
+        let may_end = |last| !self.order.is_bytewise() || may_end_between(last, next, bytes);
+        full && builder.last_key().is_some_and(may_end)
     }
 }
 
@@ -103,6 +110,7 @@ pub(crate) struct Output<'a> {
     settings: OutputSettings,
     open: Option<Open>,
     written: Vec<Written>,
+    limits: BoundLimits,
 }
 
 impl<'a> Output<'a> {
@@ -120,9 +128,9 @@ impl<'a> Output<'a> {
         if new_key
             && let Some(open) = &mut self.open
             && open.has_grown()
-            && self.settings.is_full(&open.builder)
+            && self.settings.ends_before(&open.builder, key)
         {
-            self.finish_table()?;
+            self.cut_before(key)?;
         }
         if self.open.is_none() {
             self.begin_table()?;
@@ -169,6 +177,15 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// Finishes the table before one that begins with `next`.
+    #[cold]
+    fn cut_before(&mut self, next: &[u8]) -> Result<()> {
+        let end = self.limits.before.replace(next.to_vec());
+        let finished = self.finish_table();
+        self.limits.before = end;
+        finished
+    }
+
     fn finish_table(&mut self) -> Result<()> {
         let Some(open) = self.open.take() else {
             return Ok(());
@@ -177,7 +194,7 @@ impl<'a> Output<'a> {
         let deferred = open.builder.is_deferred();
         let hidden = open.builder.hidden();
         // The comparator runs here; a custom one may panic.
-        let summary = guarded(|| open.builder.finish()).inspect_err(|_| {
+        let summary = guarded(|| open.builder.finish(&self.limits)).inspect_err(|_| {
             // This file has no record, so it is no longer among the files that are removed after a
             // failure.
             let _ = self.dir.unlink(&name::table(FileNumber(open.number)));
@@ -201,7 +218,9 @@ impl<'a> Output<'a> {
             deferred,
             large_encoded: open.large_encoded,
             hidden,
+            loose_bounds: summary.loose_bounds,
         };
+        self.limits.after = Some(record.largest.clone());
         assert!(record.entries > 0, "a table holds at least one entry");
         if self.settings.begin_syncs {
             open.sync.begin();
@@ -248,6 +267,7 @@ impl<'a> Output<'a> {
         OutputParts {
             open: self.open,
             written: self.written,
+            limits: self.limits,
         }
     }
 
@@ -258,13 +278,18 @@ impl<'a> Output<'a> {
         settings: OutputSettings,
         parts: OutputParts,
     ) -> Output<'a> {
-        let OutputParts { open, written } = parts;
+        let OutputParts {
+            open,
+            written,
+            limits,
+        } = parts;
         Output {
             dir,
             next_file,
             settings,
             open,
             written,
+            limits,
         }
     }
 }
@@ -274,4 +299,16 @@ impl<'a> Output<'a> {
 pub(crate) struct OutputParts {
     open: Option<Open>,
     written: Vec<Written>,
+    /// Keys that the bounds of its tables must not pass.
+    limits: BoundLimits,
+}
+
+impl OutputParts {
+    /// Returns an output without tables yet.
+    pub(crate) fn within(limits: BoundLimits) -> OutputParts {
+        OutputParts {
+            limits,
+            ..OutputParts::default()
+        }
+    }
 }

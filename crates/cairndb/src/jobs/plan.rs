@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use cairndb_base::Order;
+use cairndb_format::table::BoundLimits;
+
 use crate::jobs::relocation::Relocation;
 use crate::state::version::Run;
 
@@ -36,6 +39,21 @@ impl CompactionPlan {
         let several = self.inputs.iter().filter(|run| run.tables().len() > 1);
         let tables = several.max_by_key(|run| run.bytes())?.tables();
         Some(tables[tables.len() / 2].record.smallest.clone())
+    }
+
+    /// Returns limits within which the output touches no table that is not an input.
+    pub(crate) fn limits(&self, order: &Order) -> BoundLimits {
+        let records = || {
+            let tables = self.inputs.iter().flat_map(Run::tables);
+            tables.map(|table| &table.record)
+        };
+        let smallest = records().map(|record| &record.smallest);
+        let largest = records().map(|record| &record.largest);
+        BoundLimits {
+            from: smallest.min_by(|a, b| order.compare(a, b)).cloned(),
+            to: largest.max_by(|a, b| order.compare(a, b)).cloned(),
+            ..BoundLimits::default()
+        }
     }
 
     /// Returns the runs of the input tables.

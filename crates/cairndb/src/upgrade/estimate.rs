@@ -7,7 +7,7 @@ use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN};
 use cairndb_base::{FileNumber, Kind, Result};
 use cairndb_env::{Background, Dir, Env, MemEnv};
 use cairndb_format::name;
-use cairndb_format::table::{TableBuilder, TableOptions, ValueIn};
+use cairndb_format::table::{BoundLimits, TableBuilder, TableOptions, ValueIn};
 use cairndb_leveldb::TableInfo;
 
 use crate::upgrade::Target;
@@ -99,7 +99,7 @@ fn sample(target: &Target, source: &Source, info: &TableInfo, sums: &mut Sampled
     };
     sums.raw += raw;
     if builder.entries() > 0 {
-        sums.written += builder.finish()?.bytes;
+        sums.written += builder.finish(&BoundLimits::default())?.bytes;
     }
     sums.ns += target.env.now_ns().saturating_sub(begun);
     Ok(())

@@ -8,7 +8,7 @@ use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, ErrorKind, Job, Options, destroy, verify};
 use cairndb_sim::{Cause, Effect, Fault, SimEnv};
 
-use crate::{all, field, mem_db, real_dir, stat, stepped, threaded};
+use crate::{all, field, mem_db, real_dir, reverse, stat, stepped, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -487,7 +487,8 @@ fn destroying_and_opening_at_once_leaves_one_owner() {
 /// for it while holding the commit lock.
 #[test]
 fn a_whole_manifest_names_new_value_files() {
-    let options = threaded().value_file_bytes(0);
+    // Bounds are whole keys in this order.
+    let options = threaded().comparator(reverse()).value_file_bytes(0);
     let db = options.open("/db").unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -26,9 +26,11 @@ pub(crate) enum KeyShape {
     Edges,
     /// Letters in upper and lower case.
     Letters,
+    /// A few pieces about as long as a table's bound, and a number somewhere between their bytes.
+    Pieces,
 }
 
-const SHAPES: [KeyShape; 11] = [
+const SHAPES: [KeyShape; 12] = [
     KeyShape::Digits,
     KeyShape::Digits,
     KeyShape::Random,
@@ -40,6 +42,7 @@ const SHAPES: [KeyShape; 11] = [
     KeyShape::Nested,
     KeyShape::Edges,
     KeyShape::Letters,
+    KeyShape::Pieces,
 ];
 
 fn mixed(number: u64) -> u64 {
@@ -68,7 +71,7 @@ impl KeyShape {
     /// Returns the maximum number of different keys in a list of this shape.
     pub(crate) fn count_max(self) -> u32 {
         match self {
-            KeyShape::Long | KeyShape::Nested => 300,
+            KeyShape::Long | KeyShape::Nested | KeyShape::Pieces => 300,
             KeyShape::Prefixed(900) => 2_000,
             _ => u32::MAX,
         }
@@ -114,6 +117,18 @@ impl KeyShape {
                 (0..hash % 11)
                     .map(|at| bytes[small(hash >> (8 + 2 * at), 4)])
                     .collect()
+            }
+            KeyShape::Pieces => {
+                let piece = |at: usize| {
+                    let byte = [0x00, b'p', 0xfe, 0xff][small(hash >> (8 * at), 4)];
+                    let len = [1, 255, 511, 512, 513][small(hash >> (8 * at + 2), 5)];
+                    vec![byte; len]
+                };
+                let pieces = (0..=small(hash >> 40, 3)).map(piece);
+                let mut key = pieces.collect::<Vec<_>>().concat();
+                let at = small(hash >> 48, key.len() as u64 + 1);
+                key.splice(at..at, id.to_be_bytes());
+                key
             }
             KeyShape::Letters => {
                 let letters = noise(mixed(number / 2), 1 + small(hash, 5));

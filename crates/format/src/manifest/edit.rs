@@ -80,9 +80,9 @@ pub struct TableRecord {
     pub file: u64,
     /// Run that the table belongs to.
     pub run: u64,
-    /// Smallest key in the table.
+    /// Smallest key in the table, or a shorter one before it.
     pub smallest: Vec<u8>,
-    /// Largest key in the table.
+    /// Largest key in the table, or a shorter one after it.
     pub largest: Vec<u8>,
     /// Smallest sequence number in the table.
     pub seq_min: SeqNo,
@@ -107,6 +107,8 @@ pub struct TableRecord {
     pub large_encoded: bool,
     /// Entries that newer entries of the table hide, and that only snapshots can see.
     pub hidden: HiddenVersions,
+    /// `smallest` or `largest` is not a key of the table.
+    pub loose_bounds: bool,
 }
 
 /// Entries of a table that a newer value or tombstone in the same table hides.

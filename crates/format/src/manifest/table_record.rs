@@ -21,6 +21,9 @@ const LARGE_ENCODED: u64 = 3;
 /// Field: versions that newer ones in the table hide. The tag is even: a reader that does not know
 /// it frees them later.
 const HIDDEN: u64 = 4;
+/// Field: a bound is not a key of the table. The tag is odd: a reader that does not know it would
+/// report the table as damaged.
+const LOOSE_BOUNDS: u64 = 5;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
@@ -59,6 +62,9 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
             value_bytes,
         } = record.hidden;
         FieldWriter::new(out).varints(HIDDEN, [entries, bytes, value_bytes]);
+    }
+    if record.loose_bounds {
+        FieldWriter::new(out).field(LOOSE_BOUNDS, |_| {});
     }
 }
 
@@ -101,6 +107,10 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
             LARGE_ENCODED => {
                 end(&Input::new(body))?;
                 record.large_encoded = true;
+            }
+            LOOSE_BOUNDS => {
+                end(&Input::new(body))?;
+                record.loose_bounds = true;
             }
             HIDDEN => record.hidden = hidden_versions(body)?,
             _ => unknown(tag)?,

@@ -46,7 +46,9 @@ use crate::table::page::bits::{compare_keys, low32};
 use crate::table::page::writer::{NewEntry, PageWriter};
 use crate::value_file::{Pointer, record_bytes};
 
-use crate::table::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary, ValueIn};
+use crate::table::{
+    BoundLimits, Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary, ValueIn,
+};
 
 /// A table under construction.
 ///
@@ -103,6 +105,7 @@ impl TableBuilder {
                 raw_bytes: 0,
                 checksum: 0,
                 value_refs: Vec::new(),
+                loose_bounds: false,
             },
             hidden: HiddenVersions::default(),
             ended: false,
@@ -248,27 +251,37 @@ impl TableBuilder {
         shared.map(Shared::dictionary)
     }
 
+    /// Returns the last key added, or `None` if there is none.
+    pub fn last_key(&self) -> Option<&[u8]> {
+        self.last().map(|(key, _)| key)
+    }
+
     /// Writes the remaining entries, filter, fence index and meta block, and returns the table's
-    /// contents.
+    /// contents. The bounds of a table in bytewise order are within `limits`; in any other order
+    /// they are the first and the last key.
     ///
     /// # Errors
     /// `InvalidArgument` for a table without entries; the errors of the file.
     ///
     /// # Panics
     /// Panics if the file does not hold as many bytes as were appended.
-    pub fn finish(mut self) -> Result<TableSummary> {
+    pub fn finish(mut self, limits: &BoundLimits) -> Result<TableSummary> {
         if self.summary.entries == 0 {
             return Err(Error::invalid("a table needs at least one entry"));
         }
         self.release()?;
         self.pack(true)?;
         self.end_page()?;
+        let (smallest, largest) = self.bounds(limits);
         let data_pages = self.written.count();
         let bits = self.options.filter_bits_per_key;
         let (filter_lines, filter_probes) = self.written.write_filter(self.hashes, bits)?;
-        let fence = self.written.write_fence(data_pages)?;
-        self.summary.smallest = self.written.smallest().to_vec();
-        self.summary.largest = self.written.take_largest();
+        let fence = self
+            .written
+            .write_fence([&smallest, &largest], data_pages)?;
+        self.summary.loose_bounds =
+            smallest != self.written.smallest() || largest != self.written.last_key();
+        (self.summary.smallest, self.summary.largest) = (smallest, largest);
         let shared = self.encoder.shared();
         let meta = Meta {
             order: self.options.order.name().to_owned(),
@@ -289,13 +302,29 @@ impl TableBuilder {
         self.written.write_meta(meta)
     }
 
-    /// Refuses an entry that does not sort after the last one. Returns whether the keys are equal.
+    /// Returns the bounds of the table, all of whose pages are written.
+    fn bounds(&self, limits: &BoundLimits) -> (Vec<u8>, Vec<u8>) {
+        let (first, last) = (self.written.smallest(), self.written.last_key());
+        if self.options.order.is_bytewise() {
+            (limits.lower(first), limits.upper(last))
+        } else {
+            (first.to_vec(), last.to_vec())
+        }
+    }
+
+    /// Returns the last key and sequence number.
     #[inline]
-    fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
+    fn last(&self) -> Option<(&[u8], SeqNo)> {
         let held = self.pending.as_ref().and_then(PendingEntries::last);
         let waiting = held.or_else(|| self.groups.as_ref().and_then(GroupPacker::last));
         let unwritten = waiting.or_else(|| self.page.last());
-        let Some(last) = unwritten.or_else(|| self.written.last()) else {
+        unwritten.or_else(|| self.written.last())
+    }
+
+    /// Refuses an entry that does not sort after the last one. Returns whether the keys are equal.
+    #[inline]
+    fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
+        let Some(last) = self.last() else {
             return self.check_limits(key, seq).map(|()| false);
         };
         let order = match &self.options.order {

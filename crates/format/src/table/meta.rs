@@ -27,6 +27,10 @@ const VERSION: u32 = 1;
 const FEATURE_TIES: u32 = 1;
 /// Bit of the feature word: pages of first keys follow the fence, in an order that is not bytewise.
 const FEATURE_KEYS: u32 = 2;
+/// Bit of the feature word: the bounds are not the first and the last key.
+const FEATURE_LOOSE_BOUNDS: u32 = 4;
+/// All bits of the feature word that this version knows.
+const FEATURES: u32 = FEATURE_TIES | FEATURE_KEYS | FEATURE_LOOSE_BOUNDS;
 /// Length of the block's fixed start.
 const FIXED_BYTES: usize = 32;
 /// Length of the trailer at the end of the file.
@@ -104,7 +108,12 @@ impl Meta {
     fn features(&self) -> u32 {
         let ties = if self.tie_levels > 0 { FEATURE_TIES } else { 0 };
         let keys = if self.key_pages > 0 { FEATURE_KEYS } else { 0 };
-        ties | keys
+        let loose = if self.summary.loose_bounds {
+            FEATURE_LOOSE_BOUNDS
+        } else {
+            0
+        };
+        ties | keys | loose
     }
 
     /// Returns the block, padded to whole pages, with a zero checksum.
@@ -199,7 +208,7 @@ impl Meta {
         // The feature word after the version: a later version sets a bit for each feature that
         // readers must know.
         let features = get_u32(block, 20).unwrap_or(u32::MAX);
-        if get_u32(block, 16) != Some(VERSION) || features & !(FEATURE_TIES | FEATURE_KEYS) != 0 {
+        if get_u32(block, 16) != Some(VERSION) || features & !FEATURES != 0 {
             return Err(Flaw::TooNew("table version"));
         }
         // The keyspace: only the default one, 0, exists yet.
@@ -267,6 +276,7 @@ impl Meta {
                 raw_bytes,
                 checksum,
                 value_refs,
+                loose_bounds: features & FEATURE_LOOSE_BOUNDS != 0,
             },
             top,
             dictionary: Arc::new(dictionary),

@@ -19,5 +19,5 @@ mod read_ahead;
 mod salvage;
 mod scan;
 mod shared;
-mod support;
+pub(super) mod support;
 mod ties;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Join, Priority};
-use cairndb_format::table::Table;
+use cairndb_format::table::{BoundLimits, Table};
 
 use crate::compaction::compactor::Compactor;
 use crate::jobs::inputs::Inputs;
@@ -226,7 +226,11 @@ impl Compactor {
             bottom: plan.bottom,
             context: (*self.shared.context).clone(),
             values: Arc::clone(&self.versions.view().version.values),
-            end: keys.end,
+            end: keys.end.clone(),
+        };
+        let limits = BoundLimits {
+            before: keys.end,
+            ..plan.limits(order)
         };
         let mut inputs = Inputs::new(sources.collect(), order.clone());
         if !plan.hiders.is_empty() {
@@ -236,10 +240,16 @@ impl Compactor {
         output.begin_syncs = plan.waited_for;
         output.table_bytes = self.reserve.table_bytes();
         output.relocation.clone_from(&plan.relocation);
-        let job = Job::new(inputs, rules, output);
         match keys.from {
-            Some(key) => job.beginning_at(key),
-            None => job,
+            Some(key) => {
+                let limits = BoundLimits {
+                    from: Some(key.clone()),
+                    ..limits
+                };
+                let job = Job::new(inputs, rules, output).within(limits);
+                job.beginning_at(key)
+            }
+            None => Job::new(inputs, rules, output).within(limits),
         }
     }
 

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cairndb_base::{FileNumber, Kind, Order, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::name;
-use cairndb_format::table::{Compression, PageAccess, Table, TableBuilder, TableOptions, ValueIn};
+use cairndb_format::table::{
+    BoundLimits, Compression, PageAccess, Table, TableBuilder, TableOptions, ValueIn,
+};
 
 use crate::state::files::new_files::create_unused;
 
@@ -112,7 +114,7 @@ impl Runs {
             let value = ValueIn::Raw(&buffer[entry.key_end..entry.end]);
             builder.add(key(entry), entry.seq, entry.kind, value)?;
         }
-        let checksum = builder.finish()?.checksum;
+        let checksum = builder.finish(&BoundLimits::default())?.checksum;
         self.buffer.clear();
         self.entries.clear();
         let file = self.dir.open_read(&name::table(number))?;

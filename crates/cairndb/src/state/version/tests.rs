@@ -43,6 +43,7 @@ fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
         value_refs: Vec::new(),
         deferred: false,
         large_encoded: false,
+        loose_bounds: false,
         hidden: HiddenVersions::default(),
     };
     Arc::new(TableHandle::new(record, &opener()))

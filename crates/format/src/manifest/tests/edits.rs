@@ -30,6 +30,7 @@ pub(super) fn full() -> VersionEdit {
                 deferred: false,
                 large_encoded: false,
                 hidden: HiddenVersions::default(),
+                loose_bounds: false,
             },
             TableRecord::default(),
         ],
@@ -116,6 +117,9 @@ fn table_records_grow_at_their_end() {
     let encoded = [&deferred[..], &field(3, b"")].concat();
     let edit = VersionEdit::decode(&field(9, &encoded)).unwrap();
     assert!(edit.added_tables[0].deferred && edit.added_tables[0].large_encoded);
+    let loose = [&plain[..], &field(5, b"")].concat();
+    let edit = VersionEdit::decode(&field(9, &loose)).unwrap();
+    assert!(edit.added_tables[0].loose_bounds);
     let hidden = [&plain[..], &field(4, &[3, 90, 7])].concat();
     let edit = VersionEdit::decode(&field(9, &hidden)).unwrap();
     let counted = HiddenVersions {
@@ -222,7 +226,7 @@ fn table() -> impl Strategy<Value = TableRecord> {
     let key = || prop::collection::vec(any::<u8>(), 0..40);
     let seqs = (0..=SEQ_MAX, 0..=SEQ_MAX);
     let counts = (any::<u64>(), any::<u64>());
-    let rest = (any::<u32>(), any::<[bool; 2]>());
+    let rest = (any::<u32>(), any::<[bool; 3]>());
     (any::<[u64; 4]>(), key(), key(), seqs, counts, rest, pairs()).prop_map(
         |(numbers, smallest, largest, seqs, counts, rest, value_refs)| TableRecord {
             file: numbers[0],
@@ -244,6 +248,7 @@ fn table() -> impl Strategy<Value = TableRecord> {
                 bytes: numbers[2],
                 value_bytes: numbers[3],
             },
+            loose_bounds: rest.1[2],
         },
     )
 }

@@ -62,9 +62,9 @@ impl WrittenPages {
         self.last_seq.map(|seq| (&self.last_key[..], seq))
     }
 
-    /// Takes the last key.
-    pub(super) fn take_largest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.last_key)
+    /// Returns the last key; empty before the first data page.
+    pub(super) fn last_key(&self) -> &[u8] {
+        &self.last_key
     }
 
     /// Returns the number of heap bytes held.
@@ -158,9 +158,13 @@ impl WrittenPages {
         Ok((filter.count(), filter.probes))
     }
 
-    /// Writes the pages of the fence over `data_pages`.
-    pub(super) fn write_fence(&mut self, data_pages: u32) -> Result<FinishedFence> {
-        let fence = self.fence.finish(&self.last_key, data_pages);
+    /// Writes the pages of the fence over `data_pages` of a table with these bounds.
+    pub(super) fn write_fence(
+        &mut self,
+        bounds: [&[u8]; 2],
+        data_pages: u32,
+    ) -> Result<FinishedFence> {
+        let fence = self.fence.finish(bounds, data_pages);
         let start = self.output.buffer.len();
         self.output.buffer.extend_from_slice(&fence.pages);
         self.output.seal_pages(start);

@@ -1,7 +1,7 @@
 //! Builds the fence index of a table, and its tie heads or key pages, while data pages are written.
 //!
-//! Invariant: heads are taken from the units' first keys after the prefix common to all keys, which
-//! is only known once the last key is.
+//! Invariant: heads are taken from the units' first keys after the prefix that the table's bounds
+//! share, which is only known once the last key is.
 
 use cairndb_base::limits::PAGE_BYTES;
 
@@ -68,14 +68,14 @@ impl FenceBuilder {
     }
 
     /// Returns the fence pages, followed by those of the tie heads or first keys, if any (with zero
-    /// checksums), the prefix, and the first head of every block. Page numbers are written only if
-    /// units and data pages differ in number.
-    pub(crate) fn finish(&mut self, largest: &[u8], data_pages: u32) -> FinishedFence {
+    /// checksums), the length of the prefix that the bounds share, and the first head of every
+    /// block. Page numbers are written only if units and data pages differ in number.
+    pub(crate) fn finish(&mut self, bounds: [&[u8]; 2], data_pages: u32) -> FinishedFence {
         let numbered = data_pages as usize != self.units();
         let mut heads = vec![0; self.units()];
         let (mut prefix, mut levels) = (0, Vec::new());
         if self.bytewise {
-            prefix = common_prefix(self.keys.smallest(), largest);
+            prefix = common_prefix(bounds[0], bounds[1]);
             let mut slots = heads.iter_mut();
             self.keys.walk(|key| {
                 let slot = slots.next().expect("each unit has a first key");
@@ -162,7 +162,7 @@ mod tests {
             fence.add(key.as_bytes(), low32(page));
         }
         let largest = b"stone/0999999";
-        let finished = fence.finish(largest, 3000);
+        let finished = fence.finish([keys[0].as_bytes(), largest], 3000);
         assert_eq!(finished.prefix, "stone/0".len());
         for (index, key) in keys.iter().enumerate() {
             let (page, slot) = (index / 504, index % 504);
@@ -188,9 +188,9 @@ mod tests {
     fn page_numbers_appear_only_with_gaps() {
         let mut fence = FenceBuilder::new(true);
         fence.add(b"a", 0);
-        assert!(!fence.finish(b"c", 1).numbered);
+        assert!(!fence.finish([b"a", b"c"], 1).numbered);
         fence.add(b"b", 7);
-        let finished = fence.finish(b"c", 9);
+        let finished = fence.finish([b"a", b"c"], 9);
         assert_eq!(number_at(&finished.pages, 0), 0);
         assert_eq!(number_at(&finished.pages, 1), 7);
     }

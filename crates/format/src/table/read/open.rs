@@ -166,12 +166,12 @@ impl Table {
         self.pages.file()
     }
 
-    /// Returns the first key.
+    /// Returns the first key, or a shorter one before it.
     pub fn smallest(&self) -> &[u8] {
         &self.meta.summary.smallest
     }
 
-    /// Returns the last key.
+    /// Returns the last key, or a shorter one after it.
     pub fn largest(&self) -> &[u8] {
         &self.meta.summary.largest
     }

@@ -147,7 +147,7 @@ impl Verification<'_> {
                 if order.is_gt() || (same_key && mark.seq >= *seq) {
                     return damage("entries are out of order");
                 }
-            } else if buffers.key != table.smallest() {
+            } else if !self.begins_with(&buffers.key) {
                 return damage("first key is not the one in the meta block");
             }
             if index == 0 && same_key != view.layout.has(flag::CONTINUED) {
@@ -178,6 +178,20 @@ impl Verification<'_> {
         filter.line_passes(line, hash)
     }
 
+    /// Returns whether the table may begin with `key` according to its bounds.
+    fn begins_with(&self, key: &[u8]) -> bool {
+        let table = self.table;
+        let loose = table.summary().loose_bounds;
+        key == table.smallest() || (loose && table.order.compare(table.smallest(), key).is_lt())
+    }
+
+    /// Returns whether the table may end with `key` according to its bounds.
+    fn ends_with(&self, key: &[u8]) -> bool {
+        let table = self.table;
+        let loose = table.summary().loose_bounds;
+        key == table.largest() || (loose && table.order.compare(key, table.largest()).is_lt())
+    }
+
     fn check_totals(&self, data_pages: u32) -> Result<()> {
         let (table, totals) = (self.table, &self.totals);
         let summary = table.summary();
@@ -188,7 +202,7 @@ impl Verification<'_> {
             || totals.raw_bytes != summary.raw_bytes
             || totals.seq_min != summary.seq_min
             || totals.seq_max != summary.seq_max
-            || largest != Some(table.largest())
+            || !largest.is_some_and(|last| self.ends_with(last))
         {
             let message = "meta block disagrees with the entries";
             return Err(table.pages.damage(table.meta.block_at(), message));

@@ -6,7 +6,7 @@ use cairndb_base::{Kind, Order};
 
 use super::model::{check_scans, copy, options};
 use super::support::*;
-use crate::table::{Compression, Table, TableBuilder, ValueIn};
+use crate::table::{BoundLimits, Compression, Table, TableBuilder, ValueIn};
 
 const ROWS: u32 = 3000;
 
@@ -22,7 +22,7 @@ fn table_of(entries: &[Entry]) -> (Vec<u8>, Table, bool) {
             .unwrap();
     }
     let deferred = builder.is_deferred();
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     let order = Order::Bytewise;
     let table = open_with(bytes.clone(), &order, summary.checksum, Reach::Mapped).unwrap();

@@ -11,6 +11,7 @@ use crate::table::{Compression, TableOptions};
 const CLASSIC: &str = include_str!("../../../../../testdata/golden/table-classic-v1.hex");
 const ENDED: &str = include_str!("../../../../../testdata/golden/table-ended-v1.hex");
 const KEYS: &str = include_str!("../../../../../testdata/golden/table-keys-v1.hex");
+const LONG: &str = include_str!("../../../../../testdata/golden/table-long-v1.hex");
 const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.hex");
 const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
 const TIES: &str = include_str!("../../../../../testdata/golden/table-ties-v1.hex");
@@ -47,6 +48,18 @@ fn ended() -> Vec<Entry> {
             value: classic_value(&mut rng),
         })
         .collect()
+}
+
+/// Returns entries with keys longer than a bound.
+fn long() -> Vec<Entry> {
+    [(b'a', 0), (b'a', 1), (b'k', 9), (0xff, 0)]
+        .map(|(byte, end)| Entry {
+            key: [&[b'k'; 8][..], &[byte; 592], &[end]].concat(),
+            seq: 0,
+            kind: Kind::Put,
+            value: b"long".to_vec(),
+        })
+        .to_vec()
 }
 
 /// Returns entries with keys that begin alike, in two ties of pages.
@@ -163,6 +176,14 @@ fn a_table_of_keys_that_end_alike_is_as_recorded() {
     check(ENDED, &ended(), Compression::Short);
     // The page between has keys of both kinds.
     assert_eq!(endings(&parse(ENDED)), (2, 1));
+}
+
+#[test]
+fn a_table_of_long_keys_is_as_recorded() {
+    check(LONG, &long(), Compression::Short);
+    let bytes = parse(LONG);
+    let meta = bytes.len() - 4096;
+    assert_eq!(bytes[meta + 20], 4, "the feature is not marked");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
 use super::model::options;
 use super::support::*;
-use crate::table::{Compression, GetHints, TableBuilder, TableOptions, ValueIn};
+use crate::table::{BoundLimits, Compression, GetHints, TableBuilder, TableOptions, ValueIn};
 
 fn builder() -> TableBuilder {
     TableBuilder::new(Box::new(Sink::default()), TableOptions::new(FILE))
@@ -30,7 +30,9 @@ fn entries_out_of_order_are_refused() {
 
 #[test]
 fn an_empty_table_is_refused() {
-    let kind = builder().finish().map_err(|error| error.kind());
+    let kind = builder()
+        .finish(&BoundLimits::default())
+        .map_err(|error| error.kind());
     assert_eq!(kind, Err(ErrorKind::InvalidArgument));
 }
 
@@ -130,7 +132,10 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
             most = most.max(builder.memory_bytes().saturating_sub(4 * (n + 1)));
         }
         assert!(most < 400 << 10, "{most} bytes besides the hashes of keys");
-        assert_eq!(builder.finish().unwrap().entries, 150_000);
+        assert_eq!(
+            builder.finish(&BoundLimits::default()).unwrap().entries,
+            150_000
+        );
     }
 }
 
@@ -152,7 +157,7 @@ fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
             .unwrap();
         most = most.max(builder.memory_bytes());
     }
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = sink.bytes.lock().unwrap().clone();
     assert!(modes(&bytes)[2] > 0, "groups were chosen");
     assert!(most < 2 << 20, "{most} bytes");

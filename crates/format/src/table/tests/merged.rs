@@ -6,7 +6,7 @@ use cairndb_base::{Kind, Order};
 
 use super::model::{check_probe, check_scans, check_summary, options};
 use super::support::*;
-use crate::table::{Compression, TableBuilder, TableCursor, TableSummary, ValueIn};
+use crate::table::{BoundLimits, Compression, TableBuilder, TableCursor, TableSummary, ValueIn};
 
 /// Compacts tables stored in different ways, together with entries that are not stored yet.
 fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSummary) {
@@ -62,7 +62,7 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
         );
     }
     let (memory, estimate) = (builder.memory_bytes(), builder.bytes_estimate());
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     assert!(memory < (4 << 20), "{memory} bytes held");
     assert!(
         summary.bytes < estimate + (128 << 10),

@@ -9,7 +9,8 @@ use super::support::*;
 use crate::value_file::{Pointer, record_bytes};
 
 use crate::table::{
-    Compression, GetHints, Table, TableBuilder, TableCursor, TableOptions, TableSummary, ValueIn,
+    BoundLimits, Compression, GetHints, Table, TableBuilder, TableCursor, TableOptions,
+    TableSummary, ValueIn,
 };
 
 pub(super) fn options(order: &Order, compression: Compression) -> TableOptions {
@@ -481,7 +482,7 @@ pub(super) fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, Ta
             .unwrap();
         cursor.next().unwrap();
     }
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     (bytes, summary)
 }

@@ -7,7 +7,9 @@ use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX};
 
 use super::model::{check_scans, copy, options};
 use super::support::*;
-use crate::table::{Compression, Dictionary, Table, TableBuilder, TableOptions, ValueIn};
+use crate::table::{
+    BoundLimits, Compression, Dictionary, Table, TableBuilder, TableOptions, ValueIn,
+};
 
 /// Returns a table of `entries` that was offered a dictionary.
 fn table_of(entries: &[Entry], offered: Option<&Arc<Dictionary>>) -> (Vec<u8>, Arc<Table>) {
@@ -99,7 +101,7 @@ fn values_of_two_dictionaries_meet_in_one_table() {
             one.next().unwrap();
         }
     }
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     let merged = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
     let mut all = [many, few].concat();
@@ -158,7 +160,7 @@ fn merge(old: &Arc<Table>, new: Option<&Arc<Table>>, from: &[u8]) -> (usize, Arc
         }
         old.next().unwrap();
     }
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     let len = bytes.len();
     let merged = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped);

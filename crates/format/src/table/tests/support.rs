@@ -10,7 +10,9 @@ use cairndb_env::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile
 use crate::value_file::{CODEC_RAW, Pointer};
 
 use crate::table::read::source::{file_seed, page_checksum};
-use crate::table::{PageAccess, Table, TableBuilder, TableOptions, TableSummary, ValueIn};
+use crate::table::{
+    BoundLimits, PageAccess, Table, TableBuilder, TableOptions, TableSummary, ValueIn,
+};
 
 pub(super) const FILE: FileNumber = FileNumber(7);
 
@@ -162,7 +164,7 @@ pub(super) fn build(entries: &[Entry], options: TableOptions) -> (Vec<u8>, Table
             .add(&entry.key, entry.seq, entry.kind, value)
             .unwrap();
     }
-    let summary = builder.finish().unwrap();
+    let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     (bytes, summary)
 }
@@ -198,7 +200,7 @@ impl Comparator for NoCase {
 
 /// `SplitMix64`, for tests that print their seed.
 #[derive(Clone, Debug)]
-pub(super) struct Rng(pub(super) u64);
+pub(in crate::table) struct Rng(pub(in crate::table) u64);
 
 impl Rng {
     pub(super) fn next(&mut self) -> u64 {
@@ -209,7 +211,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(in crate::table) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
