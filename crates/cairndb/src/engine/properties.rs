@@ -322,7 +322,7 @@ impl Properties {
             ("snapshots", self.shared.snapshots.count() as u64),
             ("last_seq", self.versions.published()),
             (
-                "seek_tombstones",
+                "dead_entries_passed",
                 self.versions.view().readers.spans.passed(),
             ),
         ];

@@ -25,6 +25,7 @@
 mod arrival;
 mod backward;
 mod entry_value;
+mod passed;
 mod point_seek;
 mod skip;
 mod turn;
@@ -37,6 +38,7 @@ use cairndb_format::table::PageWindow;
 use cairndb_format::value_file::Pointer;
 
 use self::entry_value::EntryValue;
+use self::passed::Passed;
 use crate::read::fold::Fold;
 use crate::read::get::sources;
 use crate::read::hints::buffers::Buffers;
@@ -97,8 +99,8 @@ pub(crate) struct ViewCursor {
     sought: bool,
     /// Whether the cursor was moved since it was positioned.
     moved: bool,
-    /// Number of tombstones passed since it was positioned.
-    passed: usize,
+    /// Dead entries passed.
+    passed: Passed,
     /// Number of times that sources may still be repositioned in this call to skip entries.
     searches_left: u32,
     window: PageWindow,
@@ -140,7 +142,7 @@ impl ViewCursor {
             direction: Direction::Forward,
             sought: false,
             moved: false,
-            passed: 0,
+            passed: Passed::default(),
             searches_left: 0,
             window: PageWindow::default(),
             key,
@@ -259,15 +261,6 @@ impl ViewCursor {
         self.arrive_forward(place, dead)
     }
 
-    /// Ends the last seek: the cursor is dropped or repositioned.
-    fn end_seek(&mut self) {
-        if self.sought && !self.moved {
-            self.view.readers.thread_caches.mine().seeks.note_alone();
-        }
-        self.sought = false;
-        self.moved = false;
-    }
-
     /// Seeks to the last entry whose key is at or before `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
@@ -375,6 +368,9 @@ impl ViewCursor {
     #[inline]
     fn show_forward(&mut self) -> Result<()> {
         while self.merger.valid() {
+            if self.moved && self.passed.are_many() {
+                return self.leap();
+            }
             if self.merger.seq() > self.seq {
                 self.skip_newer()?;
                 continue;
@@ -382,11 +378,11 @@ impl ViewCursor {
             match self.merger.kind() {
                 Kind::Put => return self.show_put(),
                 Kind::Delete => {
-                    self.passed += 1;
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
                     self.merger.step()?;
-                    self.skip_key()?;
+                    let below = self.skip_key()?;
+                    self.passed.add(1 + below);
                 }
                 Kind::Pointer => {
                     self.merger.load_value()?;

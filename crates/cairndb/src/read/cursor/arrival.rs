@@ -4,13 +4,21 @@
 use cairndb_base::{Result, SeqNo};
 
 use super::{Direction, Location, ViewCursor};
-use crate::read::hints::tombstone_spans::{
-    KeyBound, ReadPoint, SPAN_TOMBSTONES_MIN, SpanUse, TombstoneSpan,
-};
+use crate::read::hints::tombstone_spans::{KeyBound, ReadPoint, SpanUse, TombstoneSpan};
 use crate::read::source::Source;
 use crate::read::view::View;
 
 impl ViewCursor {
+    /// Ends the last seek: the cursor is dropped or repositioned.
+    pub(super) fn end_seek(&mut self) {
+        if self.sought && !self.moved {
+            self.view.readers.thread_caches.mine().seeks.note_alone();
+        }
+        self.sought = false;
+        self.moved = false;
+        self.view.readers.spans.note_passed(self.passed.take());
+    }
+
     /// Returns the known tombstone span from `place` on.
     #[inline]
     pub(super) fn span_from(&self, place: KeyBound<'_>, forward: bool) -> Option<SpanUse> {
@@ -37,12 +45,11 @@ impl ViewCursor {
             (None, KeyBound::At(key)) => self.merger.seek(key, self.seq)?,
             (None, KeyBound::First | KeyBound::End) => self.merger.first()?,
         }
-        self.passed = 0;
         self.show_forward()?;
-        self.view.readers.spans.note_passed(self.passed);
-        if self.passed >= SPAN_TOMBSTONES_MIN || used.as_ref().is_some_and(|used| used.partial) {
+        if self.passed.are_many() || used.as_ref().is_some_and(|used| used.partial) {
             self.note_span(place, true, used.as_ref());
         }
+        self.view.readers.spans.note_passed(self.passed.take());
         Ok(())
     }
 
@@ -59,13 +66,28 @@ impl ViewCursor {
             (None, KeyBound::At(key)) => self.merger.seek_for_prev(key, 0)?,
             (None, KeyBound::First | KeyBound::End) => self.merger.last()?,
         }
-        self.passed = 0;
         self.show_backward()?;
-        self.view.readers.spans.note_passed(self.passed);
-        if self.passed >= SPAN_TOMBSTONES_MIN || used.as_ref().is_some_and(|used| used.partial) {
+        if self.passed.are_many() || used.as_ref().is_some_and(|used| used.partial) {
             self.note_span(place, false, used.as_ref());
         }
+        self.view.readers.spans.note_passed(self.passed.take());
         Ok(())
+    }
+
+    /// Continues a step as a seek to the entry of the merging iterator, which has not been
+    /// considered yet: past the tombstone span there, or recording one.
+    #[cold]
+    pub(super) fn leap(&mut self) -> Result<()> {
+        let key = self.merger.key().to_vec();
+        let place = KeyBound::At(&key);
+        // A step that has moved would leap again.
+        self.moved = false;
+        let arrived = match self.direction {
+            Direction::Forward => self.arrive_forward(place, self.span_from(place, true)),
+            Direction::Backward => self.arrive_backward(place),
+        };
+        self.moved = true;
+        arrived
     }
 
     /// Records the span that the seek has found.

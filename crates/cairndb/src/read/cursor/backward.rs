@@ -34,11 +34,14 @@ impl ViewCursor {
     #[inline]
     pub(super) fn show_backward(&mut self) -> Result<()> {
         while self.merger.valid() {
+            if self.moved && self.passed.are_many() {
+                return self.leap();
+            }
             if self.merger.alone() && self.merger.seq() <= self.seq {
                 match self.merger.kind() {
                     Kind::Put => return self.show_put(),
                     Kind::Delete => {
-                        self.passed += 1;
+                        self.passed.add(1);
                         self.merger.step()?;
                         continue;
                     }
@@ -101,7 +104,7 @@ impl ViewCursor {
         let Some(kind) = newest else { return Ok(false) };
         match kind {
             Kind::Delete => {
-                self.passed += 1;
+                self.passed.add(patience.steps());
                 return Ok(false);
             }
             Kind::Put => {}

@@ -31,6 +31,7 @@ pub(super) struct Patience {
     source: Option<usize>,
     left: usize,
     whole: usize,
+    steps: usize,
 }
 
 impl Patience {
@@ -38,6 +39,7 @@ impl Patience {
     /// last step, after which the number doubles and the count restarts.
     #[inline]
     pub(super) fn ends(&mut self, merger: &MergingIter) -> bool {
+        self.steps += 1;
         let source = merger.current_source();
         if source != self.source {
             self.source = source;
@@ -56,6 +58,11 @@ impl Patience {
         }
         ends
     }
+
+    /// Returns the number of steps counted.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
 }
 
 impl ViewCursor {
@@ -64,6 +71,7 @@ impl ViewCursor {
     pub(super) fn begin_call(&mut self) {
         let bytewise = self.view.context().order.is_bytewise();
         self.searches_left = if bytewise { u32::MAX } else { SEARCHES_MAX };
+        self.passed.begin_call();
     }
 
     /// Returns whether a source may be repositioned, and counts it.
@@ -80,18 +88,20 @@ impl ViewCursor {
         self.merger.valid() && order.compare(self.merger.key(), &self.key).is_eq()
     }
 
-    /// Moves the merging iterator past every entry with the key `self.key`.
+    /// Moves the merging iterator past every entry with the key `self.key`. Returns the number of
+    /// entries stepped over, up to the first repositioning.
     #[inline]
-    pub(super) fn skip_key(&mut self) -> Result<()> {
+    pub(super) fn skip_key(&mut self) -> Result<usize> {
         let mut steps = 0;
         while self.is_at_key() {
             if steps == VERSIONS_STEPPED {
-                return self.skip_versions();
+                self.skip_versions()?;
+                break;
             }
             self.merger.step()?;
             steps += 1;
         }
-        Ok(())
+        Ok(steps)
     }
 
     /// Like `skip_key`, but for many versions: each source is repositioned after its last version.

@@ -11,7 +11,8 @@
 //! ([`span`](crate::read::hints::tombstone_spans::span)). That is a property of the contents, not
 //! of the files that hold them, so flushes and compactions do not end a span. When a memtable is
 //! flushed, the spans are extended over its entries ([`TombstoneSpans::absorb`]). Each tombstone is
-//! thus stepped over about twice: by the first seek that meets it, and by the flush.
+//! thus stepped over about twice: by the first seek that meets it, and by the flush. A step that
+//! meets many continues as a seek, so it uses and records spans too.
 //!
 //! The alternative is to record the tombstones of each table in its index. A seek cannot use such a
 //! record while an older run holds the entries that the tombstones hide, because those entries must
@@ -34,9 +35,9 @@ use cairndb_mem::Memtable;
 pub(crate) use self::key_bound::KeyBound;
 pub(crate) use self::span::{ReadPoint, SpanUse, TombstoneSpan};
 
-/// Number of tombstones that a seek has to step over before a span is recorded: stepping over fewer
-/// costs less than finding a span.
-pub(crate) const SPAN_TOMBSTONES_MIN: usize = 32;
+/// Number of tombstones and entries below them that a seek has to step over before a span is
+/// recorded: stepping over fewer costs less than finding a span.
+pub(crate) const SPAN_ENTRIES_MIN: usize = 32;
 /// Maximum number of spans of a handle, and so of queues in which seeks alternate.
 const SPANS: usize = 64;
 /// Number of spans examined, starting with the last that starts before the key of a seek: a longer
@@ -52,20 +53,20 @@ pub(crate) struct TombstoneSpans {
     spans: ArcSwap<Vec<Arc<TombstoneSpan>>>,
     /// Number of uses so far, by which the least recently used span is known.
     uses: AtomicU64,
-    /// Number of tombstones that seeks have stepped over.
+    /// Number of tombstones, and entries below them, that cursors have stepped over.
     passed: AtomicU64,
 }
 
 impl TombstoneSpans {
-    /// Counts the tombstones that a seek has stepped over.
+    /// Counts dead entries that a cursor has stepped over.
     #[inline]
-    pub(crate) fn note_passed(&self, tombstones: usize) {
-        if tombstones > 0 {
-            self.passed.fetch_add(tombstones as u64, Memory::Relaxed);
+    pub(crate) fn note_passed(&self, entries: usize) {
+        if entries > 0 {
+            self.passed.fetch_add(entries as u64, Memory::Relaxed);
         }
     }
 
-    /// Returns the number of tombstones that seeks have stepped over.
+    /// Returns the number of dead entries that cursors have stepped over.
     pub(crate) fn passed(&self) -> u64 {
         self.passed.load(Memory::Relaxed)
     }
@@ -89,9 +90,23 @@ impl TombstoneSpans {
         let end = spans.partition_point(|span| !place.is_before(span.low(), now.order));
         let near = &spans[end.saturating_sub(SPANS_ASKED)..end];
         let covering = near.iter().filter(|span| span.covers(now, place, forward));
-        let farthest = covering.max_by(|a, b| a.compare_reach(b, now.order, forward))?;
-        farthest.note_use(1 + self.uses.fetch_add(1, Memory::Relaxed));
-        SpanUse::new(Arc::clone(farthest), now, place, forward)
+        let mut covering: Vec<_> = covering.collect();
+        covering.sort_by(|a, b| b.compare_reach(a, now.order, forward));
+        // Too much may have been written into the span that reaches farthest.
+        let mut best: Option<SpanUse> = None;
+        for span in covering {
+            let used = SpanUse::new(Arc::clone(span), now, place, forward);
+            if used.as_ref().map(SpanUse::worth) > best.as_ref().map(SpanUse::worth) {
+                best = used;
+            }
+            if best.as_ref().map(SpanUse::worth) == Some(SpanUse::WORTH_MAX) {
+                break;
+            }
+        }
+        let best = best?;
+        best.span
+            .note_use(1 + self.uses.fetch_add(1, Memory::Relaxed));
+        Some(best)
     }
 
     /// Keeps a span in place of those that it makes useless. If there are too many, the least

@@ -15,7 +15,8 @@
 //!    first reported entry before that. If there are too many entries to report, it starts at the
 //!    key of the seek.
 //! 4. Backward, the memtable may start at the lower bound, or at the last reported entry, provided
-//!    that nothing was inserted after all others since `until`.
+//!    that nothing was inserted into the range after all others since `until`: nothing was inserted
+//!    there at all, or `resume` is the upper bound, so that it is not in the range.
 //! 5. Between `until` and `reported`, nothing was inserted into the range, except after all other
 //!    entries of that memtable.
 //!
@@ -201,7 +202,9 @@ impl TombstoneSpan {
         };
         let order = now.order;
         let (low, high, resume) = (self.low.place(), self.high.place(), resume.place());
-        let ended = mutable.ends_as_at(self.until.load(Memory::Relaxed));
+        // An entry after all others is after `resume`, and outside if that is the end of the range.
+        let ended = resume.compare(high, order).is_eq()
+            || mutable.ends_as_at(self.until.load(Memory::Relaxed));
         let mut begin = if forward { resume } else { low };
         let mut inserted = false;
         let all = mutable.inserted_between(self.reported.load(Memory::Relaxed), |key| {
@@ -312,6 +315,8 @@ pub(crate) struct SpanUse {
     forward: bool,
     /// Whether a source other than the mutable memtable has to be read in the span.
     pub(crate) partial: bool,
+    /// Whether the mutable memtable starts at the place of the seek.
+    from_place: bool,
 }
 
 impl SpanUse {
@@ -333,6 +338,7 @@ impl SpanUse {
                 mutable: OwnedBound::End,
                 forward,
                 partial: false,
+                from_place: false,
             });
         }
         let partial = now.settled > until;
@@ -341,13 +347,24 @@ impl SpanUse {
         } else {
             (usize::MAX - 1, span.start_of_mutable(now, place, forward))
         };
+        let from_place = mutable.place() == place;
         (skipped > 0).then_some(SpanUse {
             span,
             skipped,
             mutable,
             forward,
             partial,
+            from_place,
         })
+    }
+
+    /// Worth of a use in which no source is read from the place of the seek.
+    pub(super) const WORTH_MAX: (bool, bool) = (true, true);
+
+    /// Returns what the span saves: whether it skips every source but the mutable memtable, and
+    /// whether it skips that too.
+    pub(super) fn worth(&self) -> (bool, bool) {
+        (!self.partial, !self.from_place)
     }
 
     /// Returns the position at which `source` may start in a seek to `place`. `older` is the number
