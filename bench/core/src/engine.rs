@@ -191,6 +191,16 @@ pub trait Store: Sync + Sized {
         None
     }
 
+    /// Counts, from now on, the dead entries that cursors of new sessions step over.
+    fn count_passed_entries(&self) {}
+
+    /// Returns the number of dead entries (tombstones and what they hide) that cursors have stepped
+    /// over since [`Store::count_passed_entries`], if the engine counts them. Those of a session
+    /// may be added when it ends.
+    fn passed_entries(&self) -> Option<u64> {
+        None
+    }
+
     /// The settings in effect, read back from the engine if it reports them.
     fn options(&self) -> Vec<(String, String)>;
 

@@ -7,6 +7,11 @@
 //! Engines take turns within each round. Dead entries are counted in a run of their own, because
 //! counting costs RocksDB time. Every answer of a cursor is checked.
 
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts and bytes below 2^53 become figures"
+)]
+
 mod cell;
 mod flags;
 mod table;

@@ -60,7 +60,7 @@ impl Workload {
     }
 
     /// Returns whether the deletions are the preparation, so that a turn costs only the search
-    /// behind them.
+    /// past them.
     #[cfg(test)]
     pub(crate) fn deletes_before(self) -> bool {
         matches!(self, Workload::DeleteAll | Workload::DeleteRange)

@@ -115,6 +115,10 @@ impl Store for CairnStore {
         self.number("cairndb.stats", "written_bytes")
     }
 
+    fn passed_entries(&self) -> Option<u64> {
+        self.number("cairndb.stats", "dead_entries_passed")
+    }
+
     /// Returns the budget as reported by the store. The other settings cannot be read back: they
     /// are the requested values or the library's defaults.
     fn options(&self) -> Vec<(String, String)> {

@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
@@ -24,6 +25,10 @@ pub(crate) struct Database<'e> {
     /// Kept for the statistics that belong to it.
     options: *mut c_void,
     statistics: bool,
+    /// Whether new sessions count the dead entries that they step over.
+    counts_passed: AtomicBool,
+    /// Dead entries that sessions which have ended stepped over.
+    passed: AtomicU64,
 }
 
 // SAFETY: RocksDB's database object may be used by any thread; the options are only read.
@@ -45,6 +50,8 @@ impl<'e> Database<'e> {
             read_options: unsafe { (api.readoptions_create)() },
             options: chosen.options(api),
             statistics: chosen.statistics,
+            counts_passed: AtomicBool::new(false),
+            passed: AtomicU64::new(0),
         };
         let mut error = null_mut();
         let names = [c"default".as_ptr()];
@@ -80,6 +87,39 @@ impl<'e> Database<'e> {
         // SAFETY: the database is open; the name is NUL-terminated.
         let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
         self.api.text(text)
+    }
+
+    /// Lets new sessions count the dead entries that they step over.
+    pub(crate) fn count_passed(&self) {
+        // Relaxed, here and below: set before the threads of the sessions start.
+        self.counts_passed.store(true, Ordering::Relaxed);
+    }
+
+    fn counts_passed(&self) -> bool {
+        self.counts_passed.load(Ordering::Relaxed)
+    }
+
+    /// Prepares the counters of the calling thread, whose session begins.
+    pub(crate) fn begin_session(&self) {
+        if self.counts_passed() {
+            self.api.begin_counting();
+        } else {
+            self.api.count_nothing();
+        }
+    }
+
+    /// Adds what the calling thread has counted, whose session ends.
+    pub(crate) fn end_session(&self) {
+        if self.counts_passed() {
+            // Relaxed: a sum that is read after the threads have ended.
+            self.passed.fetch_add(self.api.passed(), Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the number of dead entries that sessions have stepped over, if it is counted.
+    pub(crate) fn passed(&self) -> Option<u64> {
+        self.counts_passed()
+            .then(|| self.passed.load(Ordering::Relaxed))
     }
 
     /// Returns the text of the statistics, if they are kept.

@@ -34,7 +34,7 @@ impl<'s> RocksSession<'s> {
     pub(crate) fn new(database: &'s Database<'s>, role: Role) -> Self {
         let api = database.api;
         // A session is created by the thread that uses it.
-        api.count_nothing();
+        database.begin_session();
         // SAFETY: takes no arguments, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         let sync = role.durability == Durability::Sync;
@@ -53,6 +53,7 @@ impl<'s> RocksSession<'s> {
 impl Drop for RocksSession<'_> {
     fn drop(&mut self) {
         let api = self.database.api;
+        self.database.end_session();
         // SAFETY: created by this session, which alone uses it.
         unsafe { (api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.

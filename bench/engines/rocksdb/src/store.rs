@@ -136,6 +136,14 @@ impl Store for RocksStore<'_> {
         counters::bytes_written(&self.database.statistics()?)
     }
 
+    fn count_passed_entries(&self) {
+        self.database.count_passed();
+    }
+
+    fn passed_entries(&self) -> Option<u64> {
+        self.database.passed()
+    }
+
     fn options(&self) -> Vec<(String, String)> {
         let mut options = effective::options(&self.dir);
         if let Some(bytes) = self.database.number(c"rocksdb.block-cache-capacity") {

@@ -99,11 +99,19 @@ functions! {
     writeoptions_destroy: fn(*mut c_void);
     writeoptions_set_sync: fn(*mut c_void, c_uchar);
     set_perf_level: fn(c_int);
+    perfcontext_create: fn() -> *mut c_void;
+    perfcontext_reset: fn(*mut c_void);
+    perfcontext_metric: fn(*mut c_void, c_int) -> u64;
+    perfcontext_destroy: fn(*mut c_void);
     free: fn(*mut c_void);
 }
 
 /// `PerfLevel::kDisable`.
 const PERF_DISABLE: c_int = 1;
+/// `PerfLevel::kEnableCount`.
+const PERF_COUNT: c_int = 2;
+/// `rocksdb_internal_key_skipped_count` and `rocksdb_internal_delete_skipped_count`.
+const PERF_SKIPPED: [c_int; 2] = [10, 11];
 
 api! {
     SONAMES, "librocksdb7.8", library;
@@ -133,6 +141,37 @@ impl Api {
     pub(crate) fn count_nothing(&self) {
         // SAFETY: takes a number and changes a variable of the calling thread.
         unsafe { (self.set_perf_level)(PERF_DISABLE) };
+    }
+
+    /// Starts to count the entries that cursors of the calling thread step over.
+    pub(crate) fn begin_counting(&self) {
+        // SAFETY: takes a number and changes a variable of the calling thread.
+        unsafe { (self.set_perf_level)(PERF_COUNT) };
+        self.with_counters(|counters| {
+            // SAFETY: live, and of the calling thread.
+            unsafe { (self.perfcontext_reset)(counters) };
+        });
+    }
+
+    /// Returns the number of dead entries that cursors of the calling thread have stepped over.
+    pub(crate) fn passed(&self) -> u64 {
+        self.with_counters(|counters| {
+            let metric = |metric| {
+                // SAFETY: live, and of the calling thread; the metric is one of the header's.
+                unsafe { (self.perfcontext_metric)(counters, metric) }
+            };
+            PERF_SKIPPED.into_iter().map(metric).sum()
+        })
+    }
+
+    fn with_counters<R>(&self, body: impl FnOnce(*mut c_void) -> R) -> R {
+        // SAFETY: takes no arguments, returns an owned object that refers to the calling thread's
+        // counters.
+        let counters = unsafe { (self.perfcontext_create)() };
+        let result = body(counters);
+        // SAFETY: created above, and not used again. The counters themselves stay.
+        unsafe { (self.perfcontext_destroy)(counters) };
+        result
     }
 
     /// Turns the error string of a call into a result and frees the string.
