@@ -2,8 +2,8 @@
 //!
 //! [`TableSalvage`] reads the blocks of a table, with its index or without. [`ManifestSalvage`] is
 //! what a manifest describes as far as its edits are intact. Logs need no more than
-//! [`LogReader`](crate::LogReader), which goes on after damage. Sequence numbers order all entries
-//! of a database, so a table can be read without knowing its level.
+//! [`LogReader::salvaging`](crate::LogReader::salvaging), which goes on after damage. Sequence
+//! numbers order all entries of a database, so a table can be read without knowing its level.
 
 mod blocks;
 mod manifest;

@@ -17,6 +17,8 @@
     reason = "tests fail by panicking, and damage real directories"
 )]
 
+#[path = "leveldb_repair/fixed.rs"]
+mod fixed;
 #[path = "leveldb_repair/images.rs"]
 mod images;
 #[path = "leveldb_repair/judge.rs"]

@@ -6,6 +6,7 @@
 //! therefore set apart, as in our own directories.
 
 mod chain;
+mod log;
 mod survey;
 mod table;
 
@@ -17,6 +18,7 @@ use cairndb_env::Dir;
 use cairndb_leveldb::{FileName, LogReader, LogStep, TableSalvage, TableStep, WriteBatch};
 
 use self::chain::LevelChain;
+use self::log::LevelLogs;
 use self::survey::LevelSurvey;
 use self::table::LevelTable;
 use crate::repair::findings::{Findings, include};
@@ -73,14 +75,16 @@ impl<'a> LevelSource<'a> {
         sources: &mut Vec<Source>,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
-        let mut last_seq = self.survey.last_seq();
-        if let Some(log) = self.survey.missing_log() {
-            let reason = "the log that the manifest names is missing, or the manifest is old";
-            lose_records(findings, &log, 0, reason);
+        let known = self.survey.last_seq();
+        let first = (!self.survey.is_partial()).then_some(known);
+        let mut logs = LevelLogs::new(&**self.dir, first, runs, findings);
+        for log in self.survey.missing_logs() {
+            logs.miss(&log);
         }
         for log in self.survey.logs() {
-            last_seq = last_seq.max(self.read_log(&log, runs, findings)?);
+            logs.read(&log)?;
         }
+        let last_seq = known.max(logs.finish());
         for run in runs.finish()? {
             sources.push(Source::log(run)?);
         }
@@ -167,47 +171,6 @@ impl<'a> LevelSource<'a> {
         }
         chains
     }
-
-    /// Reads a log. Returns the last sequence number in it.
-    fn read_log(&self, name: &str, runs: &mut Runs, findings: &mut Findings) -> Result<SeqNo> {
-        let file = match self.dir.open_read(name) {
-            Ok(file) => file,
-            Err(error) => {
-                lose_records(findings, name, 0, error.message());
-                return Ok(0);
-            }
-        };
-        let mut reader = LogReader::new(file, name);
-        let mut last_seq = 0;
-        loop {
-            let step = match reader.advance() {
-                Ok(step) => step,
-                Err(error) => {
-                    let offset = error.file_offset().unwrap_or(0);
-                    lose_records(findings, name, offset, error.message());
-                    return Ok(last_seq);
-                }
-            };
-            match step {
-                LogStep::Record { offset } => {
-                    let payload = reader.payload();
-                    last_seq = last_seq.max(take_batch(payload, name, offset, runs, findings)?);
-                }
-                LogStep::Damage { offset, what } if reader.resumes().unwrap_or(false) => {
-                    lose_records(findings, name, offset, what);
-                }
-                LogStep::Damage { offset, what } => {
-                    let reason = format!(
-                        "{name} ends at offset {offset} ({what}): whether it was longer cannot be \
-                         determined"
-                    );
-                    findings.doubt(DoubtKind::LogEnd, KeySpan::all(), reason);
-                    return Ok(last_seq);
-                }
-                LogStep::End => return Ok(last_seq),
-            }
-        }
-    }
 }
 
 /// Reports a table that the manifest does not name.
@@ -235,49 +198,6 @@ fn report_unnamed(
     });
 }
 
-/// Takes the entries of a batch. Returns the last sequence number in it.
-fn take_batch(
-    payload: &[u8],
-    name: &str,
-    offset: u64,
-    runs: &mut Runs,
-    findings: &mut Findings,
-) -> Result<SeqNo> {
-    const MALFORMED: &str = "the batch is malformed";
-    let Ok(batch) = WriteBatch::decode(payload) else {
-        lose_records(findings, name, offset, MALFORMED);
-        return Ok(0);
-    };
-    findings.report.kept.log_records += 1;
-    let mut last_seq = 0;
-    for operation in batch.iter() {
-        let Ok(operation) = operation else {
-            lose_records(findings, name, offset, MALFORMED);
-            break;
-        };
-        runs.add(
-            operation.key,
-            operation.seq,
-            operation.kind,
-            operation.value,
-        )?;
-        findings.report.kept.log_entries += 1;
-        last_seq = last_seq.max(operation.seq);
-    }
-    Ok(last_seq)
-}
-
-fn lose_records(findings: &mut Findings, file: &str, offset: u64, reason: &str) {
-    findings.lose(Loss {
-        file: file.to_owned(),
-        offset,
-        bytes: 0,
-        keys: KeySpan::all(),
-        older: true,
-        reason: format!("log records are damaged ({reason})"),
-    });
-}
-
 /// Returns whether `order` is the one that LevelDB calls `stored`.
 fn is_same_order(stored: &str, order: &Order) -> bool {
     match order {
@@ -286,17 +206,42 @@ fn is_same_order(stored: &str, order: &Order) -> bool {
     }
 }
 
-/// Returns whether the directory holds LevelDB's files.
+/// Returns whether the directory holds LevelDB's files: a table, a readable manifest, or a readable
+/// log.
 ///
 /// # Errors
 /// Errors of listing the directory.
 pub(super) fn is_leveldb(dir: &dyn Dir) -> Result<bool> {
     let names = dir.list()?;
-    let known = names.iter().filter_map(|name| FileName::parse(name));
-    let mut known = known.filter(|name| match name {
-        FileName::Table(_) | FileName::OldTable(_) => true,
-        FileName::Manifest(number) => cairndb_leveldb::ManifestSalvage::read(dir, *number).is_ok(),
+    let mut known = names.iter().filter(|found| match FileName::parse(found) {
+        Some(FileName::Table(_) | FileName::OldTable(_)) => true,
+        Some(FileName::Manifest(number)) => {
+            cairndb_leveldb::ManifestSalvage::read(dir, number).is_ok()
+        }
+        Some(FileName::Log(_)) => has_batch(dir, found),
         _ => false,
     });
     Ok(known.next().is_some())
+}
+
+/// Returns whether the file holds an intact batch.
+fn has_batch(dir: &dyn Dir, found: &str) -> bool {
+    if !matches!(dir.size_of(found), Ok(Some(_))) {
+        return false;
+    }
+    let Ok(file) = dir.open_read(found) else {
+        return false;
+    };
+    let mut reader = LogReader::new(file, found);
+    loop {
+        match reader.advance() {
+            Ok(LogStep::Record { .. }) => {
+                if WriteBatch::decode(reader.payload()).is_ok() {
+                    return true;
+                }
+            }
+            Ok(LogStep::Damage { .. }) => {}
+            Ok(LogStep::End) | Err(_) => return false,
+        }
+    }
 }

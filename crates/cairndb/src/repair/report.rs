@@ -77,6 +77,8 @@ pub struct Loss {
 #[non_exhaustive]
 pub enum DoubtKind {
     /// The database was not closed, and nothing shows whether the end of its log was longer.
+    /// LevelDB never records that a database was closed, so every report of a LevelDB directory has
+    /// this doubt.
     LogEnd,
     /// The order of versions of these keys is not known: an older version may be in the new
     /// database, or a deleted key.

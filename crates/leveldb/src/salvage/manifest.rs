@@ -44,6 +44,9 @@ pub struct ManifestSalvage {
     pub tables: BTreeMap<u64, NewTable>,
     /// Tables that an edit removed.
     pub removed: BTreeSet<u64>,
+    /// Whether the first edit is intact: the list of all tables that were in use when the manifest
+    /// was begun.
+    pub begins_whole: bool,
     /// Damage before an intact edit: edits are lost there.
     pub damage: Vec<Error>,
     /// Where a crash cut the manifest.
@@ -57,7 +60,7 @@ impl ManifestSalvage {
     /// `Corruption` if no edit is intact; `NotFound`; `Io`.
     pub fn read(dir: &dyn Dir, number: u64) -> Result<ManifestSalvage> {
         let name = FileName::Manifest(number).to_string();
-        let mut reader = LogReader::new(dir.open_read(&name)?, &*name);
+        let mut reader = LogReader::salvaging(dir.open_read(&name)?, &*name);
         let mut salvage = ManifestSalvage {
             number,
             ..ManifestSalvage::default()
@@ -65,21 +68,21 @@ impl ManifestSalvage {
         let mut edits = 0u64;
         loop {
             match reader.advance()? {
-                LogStep::Record { offset } => match VersionEdit::decode(reader.payload()) {
-                    Ok(edit) => {
-                        salvage.apply(edit);
-                        edits += 1;
+                LogStep::Record { offset } => {
+                    // An intact edit follows, so this was no torn end.
+                    salvage.damage.extend(salvage.torn.take());
+                    match VersionEdit::decode(reader.payload()) {
+                        Ok(edit) => {
+                            salvage.begins_whole |= offset == 0;
+                            salvage.apply(edit);
+                            edits = edits.saturating_add(1);
+                        }
+                        Err(error) => salvage.damage.push(error.file(&*name).offset(offset)),
                     }
-                    Err(error) => salvage.damage.push(error.file(&*name).offset(offset)),
-                },
+                }
                 LogStep::Damage { offset, what } => {
-                    let error = Error::corruption(what).file(&*name).offset(offset);
-                    if reader.resumes()? {
-                        salvage.damage.push(error);
-                    } else {
-                        salvage.torn = Some(error);
-                        break;
-                    }
+                    let error = || Error::corruption(what).file(&*name).offset(offset);
+                    salvage.torn.get_or_insert_with(error);
                 }
                 LogStep::End => break,
             }

@@ -16,8 +16,8 @@ use crate::mutants::Mutant;
 
 /// More than a block of a table, which is cut at 4 KiB.
 const TABLE_REACH: usize = 5_000;
-/// A block of a log.
-const LOG_BLOCK: usize = 32 << 10;
+/// More than the bytes of a batch before its value, and those after.
+const LOG_REACH: usize = 300;
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -184,13 +184,22 @@ impl Case<'_> {
         let places = self.image.places.get(key)?;
         Some(places.iter().all(|(name, at)| {
             let range = if name.ends_with(".log") {
-                let start = at.saturating_sub(100) / LOG_BLOCK * LOG_BLOCK;
-                start..(at + len + 1).next_multiple_of(LOG_BLOCK)
+                at.saturating_sub(100)..at + len + 20
             } else {
                 at.saturating_sub(TABLE_REACH)..at + TABLE_REACH
             };
             !self.mutant.hits(name, &range)
         }))
+    }
+
+    /// Returns whether the last batch of a log may be damaged.
+    fn is_log_end_hit(&self) -> bool {
+        let logs = self.image.files.iter();
+        let mut logs = logs.filter(|(name, _)| name.ends_with(".log"));
+        logs.any(|(name, bytes)| {
+            let end = bytes.len().saturating_sub(LOG_REACH)..usize::MAX;
+            self.mutant.hits(name, &end)
+        })
     }
 
     fn count(&self, found: &Entries, tally: &mut Tally) {
@@ -223,7 +232,7 @@ impl Case<'_> {
         if found.is_some_and(|found| !story.ever.contains(found)) {
             return Err("a value that was never written".to_owned());
         }
-        let log_hit = self.mutant.hits_kind(".log");
+        let log_hit = self.is_log_end_hit();
         let doubtful = report.doubts.iter().any(|doubt| {
             contains(&doubt.keys, key) && (doubt.kind != DoubtKind::LogEnd || log_hit)
         });

@@ -16,6 +16,8 @@ pub(super) struct LevelSurvey {
     /// Names of the tables' files, by number.
     pub(super) tables: BTreeMap<u64, String>,
     logs: BTreeMap<u64, String>,
+    /// Whether any log has a byte.
+    has_writes: bool,
     manifest: Option<ManifestSalvage>,
     /// Whether a later manifest is not readable.
     superseded: bool,
@@ -33,15 +35,21 @@ impl LevelSurvey {
             let Some(name) = FileName::parse(&found) else {
                 continue;
             };
-            if let Err(error) = dir.size_of(&found) {
-                findings.note(found, 0, error.message());
-                continue;
-            }
+            let bytes = match dir.size_of(&found) {
+                Ok(bytes) => bytes.unwrap_or(0),
+                Err(error) => {
+                    findings.note(found, 0, error.message());
+                    continue;
+                }
+            };
             match name {
                 FileName::Table(number) | FileName::OldTable(number) => {
                     survey.tables.insert(number, found);
                 }
-                FileName::Log(number) => _ = survey.logs.insert(number, found),
+                FileName::Log(number) => {
+                    survey.has_writes |= bytes > 0;
+                    survey.logs.insert(number, found);
+                }
                 FileName::Manifest(number) => manifests.push(number),
                 _ => {}
             }
@@ -127,10 +135,22 @@ impl LevelSurvey {
             .map_or(0, |manifest| manifest.last_seq)
     }
 
-    /// Returns whether edits of the manifest are lost.
-    fn is_partial(&self) -> bool {
-        let damaged = |manifest: &ManifestSalvage| !manifest.damage.is_empty();
-        self.superseded || self.manifest.as_ref().is_none_or(damaged)
+    /// Returns whether edits of the manifest are known to be lost.
+    pub(super) fn is_partial(&self) -> bool {
+        let Some(manifest) = &self.manifest else {
+            return true;
+        };
+        self.superseded
+            || !manifest.damage.is_empty()
+            || self.lacks_log(manifest)
+            || manifest.next_file > 0 && !is_own(manifest)
+    }
+
+    /// Returns whether the manifest ends before the edit that names the first log. LevelDB writes
+    /// that edit right after the list of tables, before the first write of a user.
+    fn lacks_log(&self, manifest: &ManifestSalvage) -> bool {
+        let unnamed = manifest.log.unwrap_or(0) == 0;
+        unnamed && (self.has_writes || !self.tables.is_empty())
     }
 
     fn record(&self, number: u64) -> Option<&NewTable> {
@@ -143,13 +163,17 @@ impl LevelSurvey {
     }
 
     /// Returns whether an unnamed table may be in use: the edit that names it may be lost.
+    ///
+    /// A manifest begins with all tables in use, so a table of a smaller number than the manifest's
+    /// that it does not name was obsolete even then.
     pub(super) fn may_be_live(&self, number: u64) -> bool {
         let Some(manifest) = &self.manifest else {
             return true;
         };
-        let is_old = self.missing().next().is_some() || self.missing_log().is_some();
-        let is_old = is_old && number >= manifest.next_file;
-        is_old || self.is_partial() && !manifest.removed.contains(&number)
+        let was_obsolete = manifest.removed.contains(&number)
+            || is_own(manifest) && manifest.begins_whole && number < manifest.number;
+        let is_old = self.missing().next().is_some() || self.missing_logs().next().is_some();
+        !was_obsolete && (is_old || self.is_partial())
     }
 
     /// Returns the tables that the manifest names and that are not there.
@@ -168,12 +192,14 @@ impl LevelSurvey {
         })
     }
 
-    /// Returns the name of the log that the manifest names, if it is not there. LevelDB creates it
-    /// before the edit that names it, and removes it after the edit that names the next one.
-    pub(super) fn missing_log(&self) -> Option<String> {
-        let number = self.manifest.as_ref()?.log.filter(|number| *number > 0)?;
-        let missing = !self.logs.contains_key(&number);
-        missing.then(|| FileName::Log(number).to_string())
+    /// Returns the names of the logs that the manifest names and that are not there. LevelDB
+    /// creates a log before the edit that names it, and removes it after the edit that names the
+    /// next one.
+    pub(super) fn missing_logs(&self) -> impl Iterator<Item = String> + '_ {
+        let manifest = self.manifest.iter();
+        let named = manifest.flat_map(|it| [it.log.unwrap_or(0), it.previous_log]);
+        let missing = named.filter(|number| *number > 0 && !self.logs.contains_key(number));
+        missing.map(|number| FileName::Log(number).to_string())
     }
 
     /// Returns how to read a table.
@@ -198,6 +224,12 @@ impl LevelSurvey {
         let logs = self.logs.iter().filter(|(number, _)| needed(**number));
         logs.map(|(_, name)| name.clone()).collect()
     }
+}
+
+/// Returns whether the manifest has the contents of its name: its number was in use when its edits
+/// were written.
+fn is_own(manifest: &ManifestSalvage) -> bool {
+    manifest.next_file > manifest.number
 }
 
 /// Returns the first and the last user key of a table.
