@@ -90,7 +90,7 @@ impl<'a> OwnSource<'a> {
 
     fn read_log(&self, runs: &mut Runs, findings: &mut Findings) -> Result<LogExtent> {
         let described = self.described.as_ref();
-        let segments = segments::plan(&self.survey, described, findings);
+        let segments = segments::plan(&**self.from, &self.survey, described, findings);
         let durable = described.map_or(0, |described| described.last_seq);
         LogReader::new(&**self.from, &segments, durable, runs, findings).read()
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_env::{Dir, ReadFile};
-use cairndb_format::log::{HEADER_BYTES, SegmentHeader, header_of_damaged};
+use cairndb_format::log::{Found, HEADER_BYTES, SegmentHeader, SegmentSalvage, header_of_damaged};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::table::is_table_number;
 use cairndb_format::value_file;
@@ -71,6 +71,7 @@ impl Survey {
             }
         }
         survey.manifests.sort_unstable();
+        survey.drop_copied_segments(dir, findings);
         survey.find_swapped_values(dir);
         Ok(survey)
     }
@@ -84,6 +85,32 @@ impl Survey {
     /// Returns whether the directory holds any file of a database.
     pub(super) fn is_empty(&self) -> bool {
         !self.is_ours() && self.manifests.is_empty()
+    }
+
+    /// Keeps one of several files that hold the same segment, the one with most records: the others
+    /// are older copies of it, or more damaged.
+    fn drop_copied_segments(&mut self, dir: &dyn Dir, findings: &mut Findings) {
+        let mut kept: Vec<LogFile> = Vec::new();
+        for log in std::mem::take(&mut self.logs) {
+            let identity = |log: &LogFile| log.header.map(|it| (it.segment, it.salt));
+            let has_same = |other: &&mut LogFile| {
+                identity(other).is_some() && identity(other) == identity(&log)
+            };
+            let other = kept.iter_mut().find(has_same);
+            let Some((other, header)) = other.zip(log.header) else {
+                kept.push(log);
+                continue;
+            };
+            let is_more = records_of(dir, &log, &header) > records_of(dir, other, &header);
+            let dropped = if is_more {
+                std::mem::replace(other, log)
+            } else {
+                log
+            };
+            let message = format!("the file is a copy of a part of {}", other.name);
+            findings.note(dropped.name, 0, &message);
+        }
+        self.logs = kept;
     }
 
     /// Finds value files that have the name of another one.
@@ -214,6 +241,21 @@ fn log_file(dir: &dyn Dir, found: String, findings: &mut Findings) -> Result<Opt
         }
     }
     Ok(Some(log))
+}
+
+/// Returns the number of intact records of the segment with `header` in a log file.
+pub(super) fn records_of(dir: &dyn Dir, log: &LogFile, header: &SegmentHeader) -> usize {
+    let file = opened(dir, &log.name).ok();
+    let bytes = file.and_then(|file| read_all(&*file, log.bytes));
+    let Some(bytes) = bytes else {
+        return 0;
+    };
+    let mut salvage = SegmentSalvage::new(&bytes, header);
+    let mut records = 0;
+    while let Some(found) = salvage.advance() {
+        records += usize::from(matches!(found, Found::Record(_)));
+    }
+    records
 }
 
 /// Reads up to `bytes_max` bytes of a file; parts that cannot be read are zeros. `None` if the

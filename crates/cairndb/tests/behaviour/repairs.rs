@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use cairndb::env::Env;
+use cairndb::env::{Background, Dir, Env, MemEnv};
 use cairndb::{Append, Db, ErrorKind, Job, Options, RepairOptions};
 use cairndb_sim::{Profile, SimEnv};
 
@@ -134,6 +134,79 @@ fn unnamed_tables_are_included_only_on_request() {
         found && report.unnamed[0].included && !report.is_complete(),
         "{report}"
     );
+}
+
+/// Files by name.
+type Files = std::collections::BTreeMap<String, Vec<u8>>;
+
+fn files_of(dir: &dyn Dir) -> Files {
+    let read = |name: String| {
+        let file = dir.open_read(&name).unwrap();
+        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+        file.read_at(0, &mut bytes).unwrap();
+        (name, bytes)
+    };
+    dir.list().unwrap().into_iter().map(read).collect()
+}
+
+/// Writes fifty keys, and returns the files of the open database after 25 of them and after all,
+/// and the name of the log.
+fn files_of_unclosed() -> (Files, Files, String) {
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().env(env.clone()).create_if_missing(true);
+    let db = options.open("/db").unwrap();
+    let dir = env.open_dir(Path::new("/db"), false).unwrap();
+    let mut older = Files::new();
+    for number in 0..50u8 {
+        if number == 25 {
+            older = files_of(&*dir);
+        }
+        db.put(&[number], &[number; 20]).unwrap();
+    }
+    let newer = files_of(&*dir);
+    let mut names = newer.keys();
+    let log = names
+        .find(|name| older[*name] != newer[*name])
+        .unwrap()
+        .clone();
+    (older, newer, log)
+}
+
+/// Repairs a directory with these files.
+fn repair_files(files: &Files) -> cairndb::RepairReport {
+    let env = MemEnv::new(Background::Stepped);
+    let dir = env.open_dir(Path::new("/db"), true).unwrap();
+    for (name, bytes) in files {
+        dir.create(name).unwrap().append(bytes).unwrap();
+    }
+    repair_to(&Options::new().env(env), "/new").unwrap()
+}
+
+#[test]
+fn a_log_is_read_under_another_name_beside_an_older_copy_of_it() {
+    let (older, newer, log) = files_of_unclosed();
+    for (of_this_name, of_another) in [(&older, &newer), (&newer, &older)] {
+        let mut files = newer.clone();
+        files.insert(log.clone(), of_this_name[&log].clone());
+        files.insert("000999.log".to_owned(), of_another[&log].clone());
+        let report = repair_files(&files);
+        assert_eq!(report.kept.log_entries, 50, "{report}");
+        assert!(report.lost.is_empty(), "{report}");
+        let mut copies = report.harmless.iter();
+        assert!(copies.any(|it| it.reason.contains("copy")), "{report}");
+    }
+}
+
+#[test]
+fn a_log_without_a_header_is_read_under_another_name() {
+    let (_, mut files, log) = files_of_unclosed();
+    let mut bytes = files.remove(&log).unwrap();
+    // The header and the first records.
+    bytes[..1_000].fill(0);
+    files.insert("000999.log".to_owned(), bytes);
+    let report = repair_files(&files);
+    assert!((20..50).contains(&report.kept.keys), "{report}");
+    assert_eq!(report.lost[0].file, "000999.log", "{report}");
 }
 
 /// Returns a simulated environment with a database that was not closed, and options for it.

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use cairndb_base::FileNumber;
+use cairndb_env::Dir;
 use cairndb_format::log::SegmentHeader;
 use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name;
@@ -15,7 +16,7 @@ use cairndb_format::name;
 use crate::repair::described::Described;
 use crate::repair::findings::Findings;
 use crate::repair::report::{KeySpan, Loss};
-use crate::repair::survey::{LogFile, Survey};
+use crate::repair::survey::{LogFile, Survey, records_of};
 
 /// One segment to be read.
 #[derive(Clone, Debug)]
@@ -34,6 +35,7 @@ pub(in crate::repair) struct Planned {
 
 /// Returns the segments to be read, oldest first.
 pub(in crate::repair) fn plan(
+    dir: &dyn Dir,
     survey: &Survey,
     described: Option<&Described>,
     findings: &mut Findings,
@@ -42,7 +44,7 @@ pub(in crate::repair) fn plan(
         Some(described) if described.closed && !described.is_damaged() => return Vec::new(),
         Some(described) => {
             let live = described.segments.values();
-            live.map(|record| named(survey, record)).collect()
+            live.map(|record| named(dir, survey, record)).collect()
         }
         None => Vec::new(),
     };
@@ -60,20 +62,15 @@ pub(in crate::repair) fn plan(
 }
 
 /// Returns a segment that the manifest lists.
-fn named(survey: &Survey, record: &SegmentRecord) -> Planned {
+fn named(dir: &dyn Dir, survey: &Survey, record: &SegmentRecord) -> Planned {
     let own_name = name::log(FileNumber(record.file));
     let has_header = |log: &&LogFile| {
         let header = log.header;
         header.is_some_and(|it| it.segment == record.segment && it.salt == record.salt)
     };
     let by_header = survey.logs.iter().find(has_header);
-    // A damaged header need not be read: the manifest has all that the records are bound to.
-    let by_name = survey.logs.iter().find(|log| {
-        let intact = log.intact;
-        log.name == own_name && !intact
-    });
-    let file = by_header.or(by_name);
     let known = by_header.and_then(|log| log.header);
+    // A damaged header need not be read: the manifest has all that the records are bound to.
     let inferred = SegmentHeader {
         segment: record.segment,
         salt: record.salt,
@@ -81,8 +78,16 @@ fn named(survey: &Survey, record: &SegmentRecord) -> Planned {
         previous_end: 0,
         start_seq: record.start_seq,
     };
+    let by_records = || {
+        let headless = survey.logs.iter().filter(|log| !log.intact);
+        let counted = headless.map(|log| (records_of(dir, log, &inferred), log));
+        let best = counted.max_by_key(|(records, log)| (*records, log.name == own_name));
+        let found = best.filter(|(records, log)| *records > 0 || log.name == own_name);
+        found.map(|(_, log)| log)
+    };
+    let file = by_header.or_else(by_records);
     Planned {
-        file: file.map_or(own_name, |log| log.name.clone()),
+        file: file.map_or(own_name.clone(), |log| log.name.clone()),
         header: match known {
             Some(header) if by_header.is_some_and(|log| log.intact) => header,
             _ => inferred,
