@@ -11,7 +11,7 @@ use cairndb_format::manifest::{
     FoundEdit, ManifestSalvage, SegmentRecord, TableRecord, VersionEdit,
 };
 
-use crate::recovery::numbers::NUMBER_MAX;
+use crate::recovery::numbers::{NUMBER_MAX, check_seq};
 
 /// Age of tables newer than every listed run. The log has the age 0.
 pub(super) const NEWEST_TABLES: usize = 1;
@@ -71,7 +71,8 @@ impl Described {
     fn apply(&mut self, edit: VersionEdit) {
         self.comparator = edit.comparator.or(self.comparator.take());
         self.merge_operator = edit.merge_operator.or(self.merge_operator.take());
-        self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
+        let reached = edit.last_seq.filter(|seq| check_seq(*seq).is_ok());
+        self.last_seq = self.last_seq.max(reached.unwrap_or(0));
         self.closed = edit.clean_close.is_some();
         let next = edit.next_file.filter(|next| *next < NUMBER_MAX);
         self.next_file = self.next_file.max(next.unwrap_or(0));

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-#[cfg(not(feature = "leveldb"))]
-use cairndb_base::Error;
-use cairndb_base::{ErrorKind, Order, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo};
 use cairndb_env::{Background, Dir, Env, MemEnv, RealEnv};
 use cairndb_format::name;
 
+use crate::recovery::numbers::check_seq;
 use crate::repair::findings::Findings;
 #[cfg(feature = "leveldb")]
 use crate::repair::leveldb::LevelSource;
@@ -50,8 +49,8 @@ const SORT_SHARE: usize = 4;
 /// one value.
 ///
 /// # Errors
-/// - `InvalidArgument` if `source` holds no database or has another comparator, or if `target` is
-///   not empty; the message says which.
+/// - `InvalidArgument` if `source` holds no database or has another comparator or merge operator,
+///   or if `target` is not empty; the message says which.
 /// - `Locked` while a handle has `source` open for writing.
 /// - `FormatTooNew` if a newer version wrote a file of `source`.
 /// - `NotFound` if `source` does not exist.
@@ -138,7 +137,22 @@ fn examine<'a>(
     if survey.is_empty() {
         return Err(no_database().path(from.path()));
     }
-    OwnSource::new(from, order, survey, options.include_unnamed, findings).map(Input::Own)
+    let own = OwnSource::new(from, order, survey, options.include_unnamed, findings)?;
+    check_operator(own.merge_operator(), &options.options)?;
+    Ok(Input::Own(own))
+}
+
+/// Checks that a merge operator of the caller's is the stored one: the new database would not open
+/// with another.
+fn check_operator(stored: Option<String>, options: &Options) -> Result<()> {
+    match stored.zip(options.merge_operator.as_ref()) {
+        Some((stored, given)) if stored != given.name() => Err(Error::invalid(
+            "the database has another merge operator; repair it with the one it was used with",
+        )
+        .expected(stored.escape_debug())
+        .found(given.name().escape_debug())),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(feature = "leveldb")]
@@ -274,6 +288,9 @@ impl Repair<'_> {
     fn identity(&self, last_seq: SeqNo, budget: Budget) -> Identity {
         let stored = self.input.own().and_then(OwnSource::merge_operator);
         let given = self.options.merge_operator.as_ref();
+        // The new database counts on from it. All its entries have new numbers, so that none is
+        // needed in place of one that no database reaches.
+        let last_seq = check_seq(last_seq).map_or(0, |()| last_seq);
         Identity {
             comparator: self.order().name().to_owned(),
             merge_operator: stored.or_else(|| given.map(|operator| operator.name().to_owned())),

@@ -76,6 +76,21 @@ fn what_cannot_be_repaired_is_refused_and_stays() {
 }
 
 #[test]
+fn another_merge_operator_is_refused() {
+    let (db, options) = mem_db();
+    db.close().unwrap();
+    let options = options.merge_operator(Arc::new(Append));
+    let db = options.open("/db").unwrap();
+    db.merge(b"key", b"operand").unwrap();
+    db.close().unwrap();
+    let add = options.clone().merge_operator(Arc::new(cairndb::Add));
+    let error = repair_to(&add, "/new").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("merge operator"), "{error}");
+    repair_to(&options, "/new").unwrap();
+}
+
+#[test]
 fn a_directory_without_a_database_is_refused() {
     let dir = real_dir();
     let source = dir.path().join("source");

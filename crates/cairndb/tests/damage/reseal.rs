@@ -3,9 +3,11 @@
 //!
 //! This module follows `docs/format`, not the code that it tests.
 
+use std::collections::BTreeMap;
+
 use cairndb_kernel::crc32c;
 
-use crate::images::Files;
+type Files = BTreeMap<String, Vec<u8>>;
 
 const PAGE: usize = 4096;
 

@@ -332,3 +332,12 @@ fn a_directory_of_which_only_a_log_is_readable_is_leveldbs() {
     assert_eq!(found, keys(1..10), "{report}");
     assert!(report.manifest.is_none());
 }
+
+#[test]
+fn numbers_that_no_database_reaches_do_not_reach_the_new_one() {
+    let source = Source::new();
+    source.log(4, (1 << 55) + 5..(1 << 55) + 9);
+    source.manifest(&[opened((1 << 56) - 1)]);
+    let (report, found) = source.repair();
+    assert_eq!(found.len(), 4, "{report}");
+}
