@@ -6,10 +6,13 @@
 //! takes the states that a crash may leave. The [`oracle`] opens each state and checks that the
 //! history explains its contents. A seed determines everything.
 //!
+//! [`decoders`] are properties of everything that decodes bytes from a disk, for fuzzing.
+//!
 //! The engine knows nothing of this. It runs single-threaded, with the same code as in a release,
 //! in the simulated environment of `crates/sim`.
 
 pub mod campaign;
+pub mod decoders;
 pub mod effects;
 pub mod facts;
 pub mod history;
