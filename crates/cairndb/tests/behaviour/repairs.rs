@@ -107,6 +107,37 @@ fn a_directory_without_a_database_is_refused() {
     assert!(!target.exists());
 }
 
+/// With the feature, the tests of `cairndb-testkit` repair such directories.
+#[test]
+#[cfg(not(feature = "leveldb"))]
+fn a_leveldb_directory_is_refused_without_the_feature() {
+    use cairndb_leveldb::{NewDatabase, WriteOptions};
+
+    let env = MemEnv::new(Background::Stepped);
+    let dir = env.open_dir(Path::new("/db"), true).unwrap();
+    let mut new = NewDatabase::create(&dir, WriteOptions::default()).unwrap();
+    new.put(b"key", b"value").unwrap();
+    new.finish().unwrap();
+    let before = files_of(&*dir);
+    let options = Options::new().env(env.clone());
+    let error = repair_to(&options, "/new").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("LevelDB") && text.contains("feature `leveldb`"),
+        "{text}"
+    );
+    let error = options.open("/db").unwrap_err();
+    assert!(error.to_string().contains("feature"), "{error}");
+    let mut after = files_of(&*dir);
+    after.remove("LOCK");
+    assert!(
+        before
+            .iter()
+            .all(|(name, bytes)| name == "LOCK" || after[name] == *bytes)
+    );
+}
+
 #[test]
 fn unnamed_tables_are_included_only_on_request() {
     let dir = real_dir();
