@@ -134,6 +134,15 @@ impl TableSalvage {
         self.index_error.as_ref()
     }
 
+    /// Returns whether the index was found, so that no block after the last one is missing. Without
+    /// it, a table that was cut between two blocks looks whole.
+    pub fn has_index(&self) -> bool {
+        match &self.blocks {
+            Blocks::Indexed { .. } => true,
+            Blocks::Searched { ended, .. } => *ended,
+        }
+    }
+
     /// Returns the next block or damage, or `None` at the end of the entries.
     ///
     /// # Errors

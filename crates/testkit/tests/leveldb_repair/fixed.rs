@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cairndb::env::{Background, Dir, Env, MemEnv};
 use cairndb::{DoubtKind, Options, RepairOptions, RepairReport};
 use cairndb_leveldb::{
-    BatchWriter, InternalKey, Kind, LogWriter, NewTable, Order, TableBuilder, TableOptions,
+    BatchWriter, Codec, InternalKey, Kind, LogWriter, NewTable, Order, TableBuilder, TableOptions,
     VersionEdit,
 };
 
@@ -340,4 +340,66 @@ fn numbers_that_no_database_reaches_do_not_reach_the_new_one() {
     source.manifest(&[opened((1 << 56) - 1)]);
     let (report, found) = source.repair();
     assert_eq!(found.len(), 4, "{report}");
+}
+
+#[test]
+fn a_table_cut_between_two_blocks_is_a_loss() {
+    let source = Source::new();
+    let file = source.dir.create("000005.ldb").unwrap();
+    let options = TableOptions {
+        codec: Codec::None,
+        ..TableOptions::default()
+    };
+    let mut builder = TableBuilder::new(file, Order::Bytewise, options);
+    let encoded = |seq: u64| {
+        let key = &key_of(seq)[..];
+        let mut bytes = Vec::new();
+        let kind = Kind::Put;
+        InternalKey { key, seq, kind }.encode(&mut bytes);
+        bytes
+    };
+    for seq in 1..=300 {
+        let key = &key_of(seq)[..];
+        let kind = Kind::Put;
+        builder
+            .add(InternalKey { key, seq, kind }, &value_of(seq))
+            .unwrap();
+    }
+    builder.finish().unwrap();
+    let table = NewTable {
+        level: 0,
+        number: 5,
+        size: source.read("000005.ldb").len() as u64,
+        smallest: encoded(1),
+        largest: encoded(300),
+    };
+    source.log(4, 301..302);
+    let edit = VersionEdit {
+        added: vec![table],
+        ..opened(300)
+    };
+    source.manifest(&[edit]);
+    let whole = source.read("000005.ldb");
+    // Among these lengths is the end of the first block, where nothing looks damaged.
+    let mut silent = 0;
+    for len in 4_050..4_400 {
+        source.write("000005.ldb", &whole[..len]);
+        let new = source.env.open_dir(Path::new("/new"), true).unwrap();
+        let names = new.list().unwrap();
+        for name in &names {
+            new.unlink(name).unwrap();
+        }
+        let (report, found) = source.repair();
+        assert!(
+            found.len() < 301 && report.lost.len() == 1,
+            "{len}: {report}"
+        );
+        assert_eq!(
+            report.lost[0].keys.last,
+            Some(key_of(300)),
+            "{len}: {report}"
+        );
+        silent += usize::from(report.lost[0].reason.contains("cut short"));
+    }
+    assert!(silent > 0, "one of the cuts is between blocks");
 }

@@ -121,9 +121,9 @@ impl LevelChain {
             let before = self.last.as_ref().map(|(key, _)| key.clone());
             let more = open.turn_block(before)?;
             let ended = self.open.take_if(|_| !more);
-            if let Some((mut hole, table)) = ended.and_then(|open| Some((open.hole?, open.table))) {
-                hole.keys.last = hole.keys.last.take().or(table.largest);
-                findings.lose(hole);
+            if let Some(open) = ended {
+                let last = self.last.as_ref().map(|(key, _)| &key[..]);
+                findings.report.lost.extend(open.loss_at_end(last));
             }
         }
     }
@@ -171,6 +171,30 @@ fn open_table(
 }
 
 impl Open {
+    /// Returns the damage after the last key that was read. A table that is cut between two blocks
+    /// shows it only by the key that the manifest names as its last.
+    fn loss_at_end(self, last: Option<&[u8]>) -> Option<Loss> {
+        let is_short = !self.salvage.has_index() && self.table.largest.as_deref() != last;
+        let table = self.table;
+        let cut = is_short.then(|| Loss {
+            file: table.file,
+            offset: table.bytes,
+            bytes: 0,
+            keys: KeySpan {
+                first: last
+                    .filter(|_| self.any)
+                    .map(<[u8]>::to_vec)
+                    .or(table.smallest),
+                last: None,
+            },
+            older: true,
+            reason: "the table is cut short".to_owned(),
+        });
+        let mut loss = self.hole.or(cut)?;
+        loss.keys.last = loss.keys.last.take().or(table.largest);
+        Some(loss)
+    }
+
     /// Goes to the next intact block. Returns whether there is one.
     fn turn_block(&mut self, before: Option<Vec<u8>>) -> Result<bool> {
         self.block = None;
