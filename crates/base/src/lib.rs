@@ -7,6 +7,7 @@
 pub mod cache;
 pub mod coding;
 pub mod comparator;
+pub mod digest;
 pub mod error;
 pub mod hash;
 pub mod head;
@@ -15,6 +16,7 @@ pub mod limits;
 
 pub use cache::PageCache;
 pub use comparator::{Comparator, Order};
+pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use hash::hash64;
 pub use head::HeadRule;

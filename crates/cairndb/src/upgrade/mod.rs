@@ -15,7 +15,6 @@
 //! does with it. Invariants: no file of LevelDB is written, and none is removed before `CURRENT` is
 //! durable and the links are; after an error before step 5, the directory is as it was.
 
-pub(crate) mod digest;
 pub(crate) mod estimate;
 pub(crate) mod identify;
 pub(crate) mod originals;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_base::{Digest, Error, ErrorKind, FileNumber, Result};
 use cairndb_env::DirLock;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, prepare_current};
 use cairndb_format::name;
@@ -12,7 +12,6 @@ use crate::recovery::recover::unused_file;
 use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::guard::guarded;
 use crate::upgrade::Target;
-use crate::upgrade::digest::Digest;
 use crate::upgrade::estimate::estimate;
 use crate::upgrade::identify::{Owner, nothing_here, owner};
 use crate::upgrade::originals::{Earlier, Originals, earlier, occupied};

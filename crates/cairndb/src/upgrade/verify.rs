@@ -1,12 +1,11 @@
 //! Reads back what was written, before anything depends on it.
 
-use cairndb_base::{Error, FileNumber, Kind, Result};
+use cairndb_base::{Digest, Error, FileNumber, Kind, Result};
 use cairndb_format::name;
 
 use crate::read::value_ref::read_pointer_unmapped;
 use crate::state::version::{TableHandle, Version};
 use crate::upgrade::Target;
-use crate::upgrade::digest::Digest;
 use crate::upgrade::write::Contents;
 
 /// Checks that the new files give the entries that were written to them, in the same order.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
-use cairndb_base::{FileNumber, Kind, Result};
+use cairndb_base::{Digest, FileNumber, Kind, Result};
 use cairndb_env::FileSync;
 use cairndb_format::name;
 use cairndb_format::table::ValueIn;
@@ -16,7 +16,6 @@ use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Values, Version};
 use crate::upgrade::Target;
-use crate::upgrade::digest::Digest;
 use crate::upgrade::source::LiveEntries;
 
 /// Files whose bytes may be on their way to the disk at a time: each holds a descriptor.
