@@ -4,7 +4,8 @@
 #   2. as root, or with passwordless sudo: names the packages, then runs apt-get install
 #   3. otherwise: downloads the packages and unpacks them below target/peers/, which needs no root
 #   4. if that fails: reports what is missing; the benchmark then runs over what is installed
-# INSTALL=0 stops after 1. TOOLS=1 also installs RocksDB's own programs. Always exits with status 0.
+# INSTALL=0 stops after 1. TOOLS=1 also installs the programs of RocksDB,
+# LMDB and Berkeley DB. Always exits with status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -19,8 +20,8 @@ peers=(
     "liblmdb.so.0 liblmdb0"
 )
 if [ "${TOOLS:-0}" = 1 ]; then
-    # Detected by another program of the package, because db_bench may be ours.
-    peers+=("sst_dump rocksdb-tools")
+    # RocksDB's are detected by another program of the package, because db_bench may be ours.
+    peers+=("sst_dump rocksdb-tools" "mdb_load lmdb-utils" "db5.3_load db5.3-util")
 fi
 folder=$PWD/target/peers
 lib=$folder/libraries

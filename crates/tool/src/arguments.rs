@@ -2,10 +2,15 @@
 //!
 //! The comments of the fields are the help texts.
 
+mod common;
+pub(crate) mod transfer;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
+
+pub(crate) use common::{CodingArguments, RangeArguments};
 
 /// What follows the list of commands in `cairn --help`.
 const AFTER_HELP: &str = "\
@@ -50,33 +55,16 @@ pub(crate) enum Command {
     Checkpoint(Checkpoint),
     /// Remove the database.
     Destroy(Destroy),
+    /// Write all entries, or a range, as one stream with checksums.
+    Dump(transfer::Dump),
+    /// Read the stream of `dump` into a database.
+    Load(transfer::Load),
+    /// Write all entries, or a range, in another format.
+    Export(transfer::Export),
+    /// Read entries in another format into a database.
+    Import(transfer::Import),
     /// Convert a LevelDB database in place. LevelDB's files stay in `leveldb-original/`.
     Upgrade(Upgrade),
-}
-
-/// How keys and values are written.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct CodingArguments {
-    /// Read and print keys and values as hexadecimal digits.
-    #[arg(long)]
-    pub(crate) hex: bool,
-    /// Read and print keys and values as Base64.
-    #[arg(long, conflicts_with = "hex")]
-    pub(crate) base64: bool,
-}
-
-/// A range of keys.
-#[derive(Args, Debug)]
-pub(crate) struct RangeArguments {
-    /// First key of the range.
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-    pub(crate) from: Option<OsString>,
-    /// End of the range: the first key that is not in it.
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-    pub(crate) to: Option<OsString>,
-    /// Only keys that begin with these bytes.
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, conflicts_with_all = ["from", "to"])]
-    pub(crate) prefix: Option<OsString>,
 }
 
 #[derive(Args, Debug)]

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use data_encoding::{BASE64, HEXLOWER, HEXLOWER_PERMISSIVE};
+use data_encoding::{BASE64, DecodeError, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE};
 
 use crate::arguments::CodingArguments;
 use crate::escape;
@@ -35,21 +35,24 @@ impl Coding {
     /// Returns the bytes that `argument` stands for. `name` is what the message calls it.
     pub(crate) fn decode(self, name: &str, argument: &OsStr) -> Result<Vec<u8>, Failure> {
         let text = argument.as_bytes();
-        let decoded = match self {
-            Coding::Text => escape::unescape(text),
-            Coding::Hex => {
-                let decoded = HEXLOWER_PERMISSIVE.decode(text);
-                decoded.map_err(|error| format!("not hexadecimal digits in pairs: {error}"))
-            }
-            Coding::Base64 => {
-                let decoded = BASE64.decode(text);
-                decoded.map_err(|error| format!("not Base64 with padding: {error}"))
-            }
-        };
-        decoded.map_err(|reason| {
+        let mut decoded = Vec::new();
+        let result = self.decode_into(text, &mut decoded);
+        result.map_err(|reason| {
             let shown = escape::escaped(text);
             Failure::Usage(format!("the {name} `{shown}` cannot be read: {reason}"))
-        })
+        })?;
+        Ok(decoded)
+    }
+
+    /// Appends the bytes that `text` stands for, or returns what is wrong with it.
+    pub(crate) fn decode_into(self, text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+        match self {
+            Coding::Text => escape::unescape_into(text, out),
+            Coding::Hex => decode_digits(&HEXLOWER_PERMISSIVE, text, out)
+                .map_err(|error| format!("not hexadecimal digits in pairs: {error}")),
+            Coding::Base64 => decode_digits(&BASE64, text, out)
+                .map_err(|error| format!("not Base64 with padding: {error}")),
+        }
     }
 
     /// Appends `bytes` to a line of text.
@@ -70,6 +73,33 @@ impl Coding {
         self.append(bytes, out);
         out.push(b'"');
     }
+}
+
+/// Appends an entry, or a key alone, as a JSON object.
+pub(crate) fn append_json_entry(
+    coding: Coding,
+    key: &[u8],
+    value: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"{\"key\":");
+    coding.append_json(key, out);
+    if let Some(value) = value {
+        out.extend_from_slice(b",\"value\":");
+        coding.append_json(value, out);
+    }
+    out.push(b'}');
+}
+
+fn decode_digits(encoding: &Encoding, text: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let start = out.len();
+    out.resize(start + encoding.decode_len(text.len())?, 0);
+    let (_, target) = out.split_at_mut(start);
+    let len = encoding
+        .decode_mut(text, target)
+        .map_err(|partial| partial.error)?;
+    out.truncate(start + len);
+    Ok(())
 }
 
 fn append_hex(bytes: &[u8], out: &mut Vec<u8>) {

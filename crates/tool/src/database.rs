@@ -15,6 +15,7 @@ use cairndb_leveldb::{Database, ReadOptions};
 
 use crate::failure::Failure;
 use crate::range::{Cursor, Direction, Range, Walk};
+use crate::transfer::Contents;
 
 /// Returns the options that every command opens with.
 pub(crate) fn options() -> Options {
@@ -112,6 +113,35 @@ impl Reader {
             }
         }
     }
+}
+
+/// Counts entries.
+#[derive(Default)]
+struct Counter(Contents);
+
+impl Visitor for Counter {
+    #[inline]
+    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+        self.0.add(key, value);
+        Ok(true)
+    }
+}
+
+impl Reader {
+    /// Reads a range, and returns what it holds.
+    pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents, Failure> {
+        let mut counter = Counter::default();
+        self.walk(path, range, Direction::Forward, &mut counter)?;
+        Ok(counter.0)
+    }
+}
+
+/// Reads a database, and returns what it holds.
+pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents, Failure> {
+    let (mut counter, range) = (Counter::default(), Range::default());
+    let walk = Walk::begin(db.cursor(), Order::Bytewise, &range, Direction::Forward);
+    visit_all(walk, Failure::of(path), &mut counter)?;
+    Ok(counter.0)
 }
 
 fn visit_all<C: Cursor>(

@@ -4,6 +4,8 @@
 //! and a carriage return are `\\`, `\t`, `\n` and `\r`; every other byte is `\xNN`. Decoding
 //! accepts these escapes and takes everything else literally, so it undoes encoding exactly.
 
+use memchr::memchr;
+
 /// The digits of `\xNN`.
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
@@ -73,39 +75,45 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Returns the bytes that `text` stands for, or what is wrong with it.
-pub(crate) fn unescape(text: &[u8]) -> Result<Vec<u8>, String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.iter();
-    while let Some(&byte) = rest.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        out.push(match rest.next() {
-            Some(b'\\') => b'\\',
-            Some(b't') => b'\t',
-            Some(b'n') => b'\n',
-            Some(b'r') => b'\r',
-            Some(b'x') => {
-                let mut digit = || char::from(*rest.next()?).to_digit(16);
-                let pair = digit().zip(digit());
+/// Appends the bytes that `text` stands for, or returns what is wrong with it.
+pub(crate) fn unescape_into(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let mut rest = text;
+    while let Some(at) = memchr(b'\\', rest) {
+        let (head, tail) = rest.split_at(at);
+        out.extend_from_slice(head);
+        let (byte, len) = match *tail {
+            [_, b'\\', ..] => (b'\\', 2),
+            [_, b't', ..] => (b'\t', 2),
+            [_, b'n', ..] => (b'\n', 2),
+            [_, b'r', ..] => (b'\r', 2),
+            [_, b'x', ref digits @ ..] => {
+                let mut digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
+                let pair = digits.next().flatten().zip(digits.next().flatten());
                 let byte = pair.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
-                byte.ok_or("`\\x` must be followed by two hexadecimal digits")?
+                let byte = byte.ok_or("`\\x` must be followed by two hexadecimal digits")?;
+                (byte, 4)
             }
             _ => return Err(
                 "a backslash begins one of the escapes `\\\\`, `\\t`, `\\n`, `\\r` and `\\xNN`; \
                  write `\\\\` for a backslash"
                     .to_owned(),
             ),
-        });
+        };
+        out.push(byte);
+        rest = tail.get(len..).unwrap_or(&[]);
     }
-    Ok(out)
+    out.extend_from_slice(rest);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn unescape(text: &[u8]) -> Result<Vec<u8>, String> {
+        let mut out = Vec::new();
+        unescape_into(text, &mut out).map(|()| out)
+    }
 
     #[test]
     fn every_byte_and_pair_of_bytes_comes_back() {

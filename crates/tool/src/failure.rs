@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use cairndb::{Error, ErrorKind};
 
 use crate::escape::escaped;
+use crate::holder::process_with_lock;
 
 /// The exit codes. `cairn --help` and `docs/guide/cairn.md` list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub(crate) enum Failure {
         directory: PathBuf,
         store: Store,
     },
+    /// A file that is not a database is damaged.
+    Damaged(String),
     /// Nobody reads the output any more, which is no error of the reader's.
     OutputClosed,
     /// Anything else, as a sentence that says what to do.
@@ -88,6 +91,7 @@ impl Failure {
             Failure::KeyNotFound { .. } => Code::KeyNotFound,
             Failure::Usage(_) => Code::Usage,
             Failure::OutputClosed => Code::Done,
+            Failure::Damaged(_) => Code::Damaged,
             Failure::Other(_) => Code::Other,
             Failure::Database { error, .. } => match error.kind() {
                 ErrorKind::Corruption => Code::Damaged,
@@ -107,7 +111,9 @@ impl Failure {
     fn message(&self) -> Option<String> {
         Some(match self {
             Failure::OutputClosed => return None,
-            Failure::Usage(message) | Failure::Other(message) => message.clone(),
+            Failure::Usage(message) | Failure::Damaged(message) | Failure::Other(message) => {
+                message.clone()
+            }
             Failure::KeyNotFound { key, directory } => {
                 let (key, directory) = (escaped(key), directory.display());
                 format!("the key \"{key}\" is not in {directory}")
@@ -141,10 +147,15 @@ fn advice(kind: ErrorKind, store: Store, directory: &Path) -> Option<String> {
         (ErrorKind::Corruption, Store::LevelDb) => {
             "restore the directory from a copy, or repair it with LevelDB's `RepairDB`".to_owned()
         }
-        (ErrorKind::Locked, Store::Cairn) => {
-            "close the database in that process, or read a checkpoint".to_owned()
+        (ErrorKind::Locked, _) => {
+            let process = process_with_lock(directory);
+            let opened = process.map_or_else(String::new, |id| format!("opened by process {id}; "));
+            let instead = match store {
+                Store::Cairn => ", or read a checkpoint",
+                Store::LevelDb => "",
+            };
+            format!("{opened}close the database in that process{instead}")
         }
-        (ErrorKind::Locked, Store::LevelDb) => "close the database in that process".to_owned(),
         (ErrorKind::NotFound, _) => {
             "check the path, or create a database with `cairn put --create`".to_owned()
         }

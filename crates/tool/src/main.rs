@@ -18,9 +18,11 @@ mod commands;
 mod database;
 mod escape;
 mod failure;
+mod holder;
 mod json;
 mod output;
 mod range;
+mod transfer;
 
 use std::process::ExitCode;
 

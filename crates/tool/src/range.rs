@@ -51,6 +51,14 @@ impl Range {
         )
     }
 
+    /// Returns the part of the range from `key`.
+    pub(crate) fn beginning_at(self, key: &[u8]) -> Range {
+        Range {
+            from: Some(key.to_vec()),
+            ..self
+        }
+    }
+
     /// Refuses a prefix under an order in which the keys that begin with it may be apart.
     pub(crate) fn check(&self, order: &Order) -> Result<(), Failure> {
         if self.is_prefix && !order.is_bytewise() {

@@ -2,6 +2,7 @@
 
 mod read;
 mod stats;
+mod transfer;
 mod upgrade;
 mod whole;
 mod write;
@@ -22,6 +23,10 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Compact(arguments) => whole::compact(arguments),
         Command::Checkpoint(arguments) => whole::checkpoint(arguments),
         Command::Destroy(arguments) => whole::destroy(arguments),
+        Command::Dump(arguments) => transfer::dump(arguments),
+        Command::Load(arguments) => transfer::load(arguments),
+        Command::Export(arguments) => transfer::export(arguments),
+        Command::Import(arguments) => transfer::import(arguments),
         Command::Upgrade(arguments) => upgrade::upgrade(arguments),
     }
 }

@@ -1,7 +1,7 @@
 //! `get`, `scan` and `count`, over the databases of both stores.
 
 use crate::arguments::{Count, Get, Scan};
-use crate::coding::Coding;
+use crate::coding::{Coding, append_json_entry};
 use crate::database::{Reader, Visitor};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -22,24 +22,13 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     if arguments.raw {
         output.buffer().extend_from_slice(&value);
     } else if arguments.json {
-        append_json(coding, &key, Some(&value), output.buffer());
+        append_json_entry(coding, &key, Some(&value), output.buffer());
         output.end_line()?;
     } else {
         coding.append(&value, output.buffer());
         output.end_line()?;
     }
     output.finish()
-}
-
-/// Appends an entry as a JSON object.
-fn append_json(coding: Coding, key: &[u8], value: Option<&[u8]>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"key\":");
-    coding.append_json(key, out);
-    if let Some(value) = value {
-        out.extend_from_slice(b",\"value\":");
-        coding.append_json(value, out);
-    }
-    out.push(b'}');
 }
 
 /// Prints entries, until the limit.
@@ -61,7 +50,7 @@ impl Visitor for Printer {
         let out = self.output.buffer();
         let value = (!self.keys_only).then_some(value);
         if self.json {
-            append_json(self.coding, key, value, out);
+            append_json_entry(self.coding, key, value, out);
         } else {
             self.coding.append(key, out);
             if let Some(value) = value {

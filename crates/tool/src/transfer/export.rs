@@ -1,0 +1,298 @@
+//! Export: the entries of a range, in order, into a file or stdout.
+//!
+//! A file is made under another name, and its state is saved from time to time, so that the same
+//! command continues after a kill. At the end it is read back. What went to stdout is not.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::contents::Contents;
+use super::formats::FileFormat;
+use super::formats::encoder::Encoder;
+use super::formats::text_dump::{Store, lmdb_bytes};
+use super::progress::Progress;
+use super::saved::{Base64Bytes, Saved};
+use super::sink::Sink;
+use super::source::Step;
+use super::target::{Made, Target, unusable};
+use crate::database::{Reader, Visitor};
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::output::{Output, counted};
+use crate::range::{Direction, Range};
+
+/// What is to be exported.
+pub(crate) struct Export {
+    pub(crate) directory: PathBuf,
+    pub(crate) range: Range,
+    /// What the user calls the format, with its options.
+    pub(crate) format_name: String,
+    pub(crate) format: FileFormat,
+    /// `None` is stdout.
+    pub(crate) target: Option<PathBuf>,
+    pub(crate) restart: bool,
+    /// Bytes of entries between two saves.
+    pub(crate) save_bytes: u64,
+}
+
+/// How far an export is.
+#[derive(Clone, Serialize, Deserialize)]
+struct State {
+    /// The database, the range and the format.
+    what: String,
+    contents: Contents,
+    /// Length of the unfinished file.
+    bytes: u64,
+    /// `None` before the first entry.
+    last_key: Option<Base64Bytes>,
+}
+
+/// Exports entries.
+pub(crate) fn export(request: &Export) -> Result<(), Failure> {
+    let reader = Reader::open(&request.directory)?;
+    let target = Target::of(request.target.as_deref())?;
+    let room = survey(request, &reader)?;
+    let sink = match target {
+        Target::Made(made) => return make(request, &reader, room, &made),
+        Target::Stdout => {
+            if !request.format.is_text() && std::io::stdout().is_terminal() {
+                let message = "the output is not text, and stdout is a terminal; redirect it, or \
+                    name a file";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            Sink::stdout()?
+        }
+        Target::Device(path) => {
+            let file = std::fs::OpenOptions::new().write(true).open(&path);
+            let file = file.map_err(|error| unusable(&path, &error))?;
+            Sink::file(file, path.display().to_string(), 0)
+        }
+    };
+    let mut exporter = Exporter::new(request, sink, None);
+    exporter.begin(room);
+    exporter.walk(request, &reader)?;
+    exporter.sink.flush()
+}
+
+/// Checks every entry against the limits of a store that is to load them. Returns an estimate of
+/// the bytes that they take there.
+fn survey(request: &Export, reader: &Reader) -> Result<u64, Failure> {
+    struct Survey {
+        store: Store,
+        room: u64,
+        progress: Progress,
+    }
+    impl Visitor for Survey {
+        fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+            if let Some(reason) = self.store.refusal(key) {
+                let key = escaped(key);
+                return Err(Failure::Other(format!(
+                    "the key \"{key}\" cannot be exported: {reason}; nothing was written"
+                )));
+            }
+            self.room = self.room.saturating_add(lmdb_bytes(key, value));
+            self.progress.entry(|| None);
+            Ok(true)
+        }
+    }
+    let Some(store) = request.format.store() else {
+        return Ok(0);
+    };
+    let mut survey = Survey {
+        store,
+        room: 0,
+        progress: Progress::begin("checking"),
+    };
+    let (directory, range) = (&request.directory, &request.range);
+    reader.walk(directory, range, Direction::Forward, &mut survey)?;
+    Ok(survey.room)
+}
+
+/// Makes a file.
+fn make(request: &Export, reader: &Reader, room: u64, made: &Made) -> Result<(), Failure> {
+    if request.restart {
+        made.restart()?;
+    }
+    let what = format!(
+        "{} {:?} as {}",
+        request.directory.display(),
+        request.range,
+        request.format_name
+    );
+    // A state without a file is left by a kill just before the one was made or after it was
+    // renamed.
+    let begun: Option<State> = made.saved.load()?.filter(|_| made.partial.exists());
+    let is_resumed = begun.is_some();
+    let state = match begun {
+        Some(state) if state.what != what => {
+            return Err(Failure::Other(format!(
+                "{} was left by another export; finish that one, or begin again with --restart",
+                made.saved.path().display()
+            )));
+        }
+        Some(state) if made.partial_bytes() >= state.bytes => state,
+        other => {
+            if other.is_none() {
+                made.check_unclaimed()?;
+            }
+            let (contents, bytes, last_key) = (Contents::default(), 0, None);
+            let state = State {
+                what,
+                contents,
+                bytes,
+                last_key,
+            };
+            made.saved.save(&state)?;
+            state
+        }
+    };
+    let file = made.open_partial(state.bytes)?;
+    let name = made.partial.display().to_string();
+    let sink = Sink::file(file, name, state.bytes);
+    let is_begun = state.last_key.is_some();
+    let mut exporter = Exporter::new(request, sink, Some((&made.saved, state)));
+    if !is_begun {
+        exporter.begin(room);
+    }
+    exporter.walk(request, reader)?;
+    exporter.sink.sync()?;
+    let contents = exporter.contents;
+    drop(exporter);
+    if is_resumed {
+        compare_database(request, reader, &contents)?;
+    }
+    read_back(request, made, &contents)?;
+    made.finish()?;
+    report(request, &contents)
+}
+
+/// Prints what was exported.
+fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
+    let target = request.target.as_deref().unwrap_or("stdout".as_ref());
+    let mut output = Output::stdout()?;
+    output.line(&format!(
+        "exported {} to {}, hash {:016x}",
+        counted(contents.entries, "entry", "entries"),
+        target.display(),
+        contents.hash
+    ))?;
+    output.finish()
+}
+
+/// Checks that the database still holds the entries, part of which an earlier command has exported.
+fn compare_database(request: &Export, reader: &Reader, expected: &Contents) -> Result<(), Failure> {
+    let found = reader.contents(&request.directory, &request.range)?;
+    if found == *expected {
+        return Ok(());
+    }
+    Err(Failure::Other(format!(
+        "{} has changed since the export began; begin again with --restart",
+        request.directory.display()
+    )))
+}
+
+/// Checks that the file holds the entries.
+fn read_back(request: &Export, made: &Made, expected: &Contents) -> Result<(), Failure> {
+    let differs = |reason: &str| {
+        Failure::Other(format!(
+            "{} does not hold what was written to it: {reason}; check the disk, and begin again \
+             with --restart",
+            made.partial.display()
+        ))
+    };
+    let mut progress = Progress::begin("reading back");
+    let mut source = request.format.source(Some(&made.partial))?;
+    let mut found = Contents::default();
+    loop {
+        match source.advance()? {
+            Step::Entry => found.add(source.key(), source.value()),
+            Step::Bad(bad) => return Err(differs(&format!("line {}: {}", bad.line, bad.reason))),
+            Step::End => break,
+        }
+        progress.entry(|| source.progress());
+    }
+    if found == *expected {
+        return Ok(());
+    }
+    Err(differs(&format!(
+        "{} of {}, hash {:016x} instead of {:016x}",
+        found.entries, expected.entries, found.hash, expected.hash
+    )))
+}
+
+/// Writes entries.
+struct Exporter<'a> {
+    encoder: Box<dyn Encoder>,
+    sink: Sink,
+    contents: Contents,
+    progress: Progress,
+    /// Where the state is saved, and the last one.
+    saved: Option<(&'a Saved, State)>,
+    save_bytes: u64,
+    /// The last key of an interrupted export, which is passed over.
+    passed: Option<Vec<u8>>,
+}
+
+impl<'a> Exporter<'a> {
+    fn new(request: &Export, sink: Sink, saved: Option<(&'a Saved, State)>) -> Exporter<'a> {
+        let state = saved.as_ref().map(|(_, state)| state);
+        let passed = state.and_then(|state| state.last_key.as_ref());
+        Exporter {
+            encoder: request.format.encoder(),
+            sink,
+            contents: state.map_or_else(Contents::default, |state| state.contents),
+            progress: Progress::begin("exporting"),
+            passed: passed.map(|key| key.0.clone()),
+            saved,
+            save_bytes: request.save_bytes,
+        }
+    }
+
+    fn begin(&mut self, room: u64) {
+        self.encoder.begin(room, self.sink.buffer());
+    }
+
+    fn walk(&mut self, request: &Export, reader: &Reader) -> Result<(), Failure> {
+        let range = match &self.passed {
+            Some(key) => request.range.clone().beginning_at(key),
+            None => request.range.clone(),
+        };
+        reader.walk(&request.directory, &range, Direction::Forward, self)?;
+        self.encoder.end(&self.contents, self.sink.buffer());
+        Ok(())
+    }
+
+    fn save(&mut self, key: &[u8]) -> Result<(), Failure> {
+        let Some((saved, state)) = &mut self.saved else {
+            return Ok(());
+        };
+        self.encoder.cut(self.sink.buffer());
+        state.bytes = self.sink.sync()?;
+        state.contents = self.contents;
+        state.last_key = Some(Base64Bytes(key.to_vec()));
+        saved.save(state)
+    }
+}
+
+impl Visitor for Exporter<'_> {
+    #[inline]
+    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+        if let Some(passed) = self.passed.take()
+            && passed == key
+        {
+            return Ok(true);
+        }
+        self.encoder.entry(key, value, self.sink.buffer());
+        self.contents.add(key, value);
+        self.sink.flush_full()?;
+        self.progress.entry(|| None);
+        if let Some((_, state)) = &self.saved
+            && self.contents.bytes - state.contents.bytes >= self.save_bytes
+        {
+            self.save(key)?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,28 @@
+//! What the formats share: the interface of those that write, and the limits of an entry.
+
+use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+
+use crate::transfer::contents::Contents;
+
+/// Appends entries to a buffer.
+pub(crate) trait Encoder {
+    /// Appends what precedes the first entry. `room` is an estimate of what another store needs.
+    fn begin(&mut self, room: u64, out: &mut Vec<u8>);
+
+    fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>);
+
+    /// Ends a block, after which an interrupted export can continue.
+    fn cut(&mut self, _: &mut Vec<u8>) {}
+
+    /// Appends what follows the last entry.
+    fn end(&mut self, contents: &Contents, out: &mut Vec<u8>);
+}
+
+/// Returns why an entry is none that the database can hold.
+pub(crate) fn too_long(key: &[u8], value: &[u8]) -> Option<String> {
+    if key.len() > KEY_BYTES_MAX {
+        return Some(format!("the key is longer than {KEY_BYTES_MAX} bytes"));
+    }
+    (value.len() > VALUE_BYTES_MAX)
+        .then(|| format!("the value is longer than {VALUE_BYTES_MAX} bytes"))
+}

@@ -1,0 +1,68 @@
+//! The parts of a source that are databases of their own, such as `RocksDB`'s column families:
+//! which of them are read, and the prefix that the keys of each get.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::coding::Coding;
+use crate::failure::Failure;
+
+/// The families that were chosen; none if there was no choice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Families {
+    chosen: Vec<Family>,
+}
+
+/// A family and the prefix of its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    pub(crate) name: Vec<u8>,
+    pub(crate) prefix: Vec<u8>,
+}
+
+impl Family {
+    /// The prefix that a family has unless the user picks one.
+    pub(crate) fn named(name: &[u8]) -> Family {
+        Family {
+            name: name.to_vec(),
+            prefix: [name, b"/"].concat(),
+        }
+    }
+}
+
+impl Families {
+    /// Reads arguments of the form `NAME` or `NAME=PREFIX`.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Families, Failure> {
+        let mut chosen: Vec<Family> = Vec::new();
+        for argument in arguments {
+            let text = argument.as_bytes();
+            let family = match text.iter().position(|byte| *byte == b'=') {
+                None => Family::named(text),
+                Some(at) => {
+                    let (name, prefix) = text.split_at(at);
+                    let prefix = std::ffi::OsStr::from_bytes(prefix.get(1..).unwrap_or(&[]));
+                    Family {
+                        name: name.to_vec(),
+                        prefix: Coding::Text.decode("prefix of --family", prefix)?,
+                    }
+                }
+            };
+            if chosen.iter().any(|other| other.name == family.name) {
+                let name = String::from_utf8_lossy(&family.name);
+                let message = format!("--family names {name} twice");
+                return Err(Failure::Usage(message));
+            }
+            chosen.push(family);
+        }
+        Ok(Families { chosen })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chosen.is_empty()
+    }
+
+    /// Returns a family if it was chosen.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<&Family> {
+        self.chosen.iter().find(|family| family.name == name)
+    }
+}

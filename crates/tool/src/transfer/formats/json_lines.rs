@@ -1,0 +1,179 @@
+//! JSON lines: an object for each entry, as `cairn scan --json` prints them.
+//!
+//! A key or value is a string or, if it is not UTF-8, an object with its Base64. With `--hex` or
+//! `--base64` it is always a string in that form.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use data_encoding::BASE64;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+use super::encoder::{Encoder, too_long};
+use crate::coding::{Coding, append_json_entry};
+use crate::failure::Failure;
+use crate::transfer::contents::Contents;
+use crate::transfer::input::Input;
+use crate::transfer::source::{BadEntry, EntrySource, Step};
+
+/// Writes JSON lines.
+pub(crate) struct JsonEncoder {
+    coding: Coding,
+}
+
+impl JsonEncoder {
+    pub(crate) fn new(coding: Coding) -> JsonEncoder {
+        JsonEncoder { coding }
+    }
+}
+
+impl Encoder for JsonEncoder {
+    fn begin(&mut self, _: u64, _: &mut Vec<u8>) {}
+
+    fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        append_json_entry(self.coding, key, Some(value), out);
+        out.push(b'\n');
+    }
+
+    fn end(&mut self, _: &Contents, _: &mut Vec<u8>) {}
+}
+
+/// A key or value in a line.
+enum Field<'a> {
+    Text(Cow<'a, str>),
+    Base64(Cow<'a, str>),
+}
+
+struct FieldVisitor;
+
+impl<'de> Visitor<'de> for FieldVisitor {
+    type Value = Field<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string or an object {\"base64\":\"...\"}")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Field<'de>, E> {
+        Ok(Field::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Field<'de>, E> {
+        Ok(Field::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Field<'de>, A::Error> {
+        let fields = serde::de::value::MapAccessDeserializer::new(map);
+        let base64 = Base64Object::deserialize(fields)?;
+        Ok(Field::Base64(base64.base64))
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Base64Object<'a> {
+    #[serde(borrow)]
+    base64: Cow<'a, str>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Field<'a>, D::Error> {
+        deserializer.deserialize_any(FieldVisitor)
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    #[serde(borrow)]
+    key: Field<'a>,
+    #[serde(borrow)]
+    value: Field<'a>,
+}
+
+/// Reads JSON lines.
+pub(crate) struct JsonSource {
+    input: Input,
+    coding: Coding,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl JsonSource {
+    pub(crate) fn new(input: Input, coding: Coding) -> JsonSource {
+        JsonSource {
+            input,
+            coding,
+            key: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+}
+
+impl EntrySource for JsonSource {
+    fn advance(&mut self) -> Result<Step, Failure> {
+        loop {
+            let Some(line) = self.input.line()? else {
+                return Ok(Step::End);
+            };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let parsed = parse(line, self.coding, &mut self.key, &mut self.value);
+            return Ok(match parsed {
+                Ok(()) => Step::Entry,
+                Err(reason) => Step::Bad(BadEntry {
+                    line: self.input.line_number(),
+                    reason,
+                }),
+            });
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn value(&self) -> &[u8] {
+        &self.value
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+}
+
+fn parse(
+    line: &[u8],
+    coding: Coding,
+    key: &mut Vec<u8>,
+    value: &mut Vec<u8>,
+) -> Result<(), String> {
+    let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+        // The error ends with the line and column within the line, of which the first says nothing.
+        let text = error.to_string();
+        let end = format!(" at line {} column {}", error.line(), error.column());
+        let reason = text.strip_suffix(&end).unwrap_or(&text);
+        format!("{reason} at column {}", error.column())
+    })?;
+    decode(&parsed.key, coding, key)
+        .map_err(|reason| format!("the key cannot be read: {reason}"))?;
+    decode(&parsed.value, coding, value)
+        .map_err(|reason| format!("the value cannot be read: {reason}"))?;
+    too_long(key, value).map_or(Ok(()), Err)
+}
+
+fn decode(field: &Field<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(), String> {
+    out.clear();
+    match (field, coding) {
+        (Field::Text(text), Coding::Text) => out.extend_from_slice(text.as_bytes()),
+        (Field::Text(text), coding) => coding.decode_into(text.as_bytes(), out)?,
+        (Field::Base64(text), Coding::Text) => {
+            let decoded = BASE64.decode(text.as_bytes());
+            *out = decoded.map_err(|error| format!("not Base64 with padding: {error}"))?;
+        }
+        (Field::Base64(_), _) => {
+            return Err("an object, but with --hex or --base64 it must be a string".to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The formats: how each writes and reads entries, without a database.
+
+pub(crate) mod csv;
+pub(crate) mod encoder;
+pub(crate) mod families;
+pub(crate) mod json_lines;
+pub(crate) mod native;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text_dump;
+
+use std::path::Path;
+
+use crate::coding::Coding;
+use crate::failure::Failure;
+use crate::transfer::input::Input;
+use crate::transfer::source::EntrySource;
+
+use csv::{CsvEncoder, CsvSource};
+use encoder::Encoder;
+use families::Families;
+use json_lines::{JsonEncoder, JsonSource};
+use native::{NativeEncoder, NativeSource};
+use text_dump::{DumpEncoder, DumpSource, Form, Store};
+
+/// A format that is one file.
+#[derive(Clone, Debug)]
+pub(crate) enum FileFormat {
+    /// The format of `cairn dump`.
+    Native,
+    JsonLines(Coding),
+    /// `None` takes fields as they are.
+    Csv(Option<Coding>),
+    Dump(Store, Form, Families),
+}
+
+impl FileFormat {
+    pub(crate) fn encoder(&self) -> Box<dyn Encoder> {
+        match self {
+            FileFormat::Native => Box::new(NativeEncoder::default()),
+            FileFormat::JsonLines(coding) => Box::new(JsonEncoder::new(*coding)),
+            FileFormat::Csv(coding) => Box::new(CsvEncoder::new(*coding)),
+            FileFormat::Dump(store, form, _) => Box::new(DumpEncoder::new(*store, *form)),
+        }
+    }
+
+    /// Opens a file; `None` is stdin.
+    pub(crate) fn source(&self, path: Option<&Path>) -> Result<Box<dyn EntrySource>, Failure> {
+        let input = Input::open(path)?;
+        Ok(match self {
+            FileFormat::Native => Box::new(NativeSource::new(input)?),
+            FileFormat::JsonLines(coding) => Box::new(JsonSource::new(input, *coding)),
+            FileFormat::Csv(coding) => Box::new(CsvSource::new(input, *coding)),
+            FileFormat::Dump(_, _, families) => Box::new(DumpSource::new(input, families.clone())),
+        })
+    }
+
+    /// The store that loads the file, if it has limits that entries must be checked against first.
+    pub(crate) fn store(&self) -> Option<Store> {
+        match self {
+            FileFormat::Dump(store, _, _) => Some(*store),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a terminal can show the format.
+    pub(crate) fn is_text(&self) -> bool {
+        !matches!(self, FileFormat::Native)
+    }
+}

@@ -1,0 +1,214 @@
+//! The stream that `cairn dump` writes: blocks of entries, each with a checksum, and at the end the
+//! number and the hash of all. `docs/format/dump.md` describes the bytes.
+
+use cairndb_base::coding::{get_bytes, get_u32, get_u64, put_bytes};
+use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crc32c::crc32c_append;
+
+use super::encoder::{Encoder, too_long};
+use crate::failure::Failure;
+use crate::transfer::contents::Contents;
+use crate::transfer::input::Input;
+use crate::transfer::source::{EntrySource, Step};
+
+/// The first bytes. They show at once if something has treated the stream as text.
+const MAGIC: [u8; 8] = *b"\x89CDUMP\r\n";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 16;
+
+/// Length and checksum before the payload of a block.
+const BLOCK_HEAD_BYTES: usize = 8;
+
+/// Length of the payload at which a block ends.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// Length of the longest payload: an entry of the greatest length after an almost full block.
+const PAYLOAD_BYTES_MAX: usize = KEY_BYTES_MAX + VALUE_BYTES_MAX + BLOCK_BYTES + 20;
+
+/// Bytes of the trailer after its head.
+const TRAILER_BYTES: usize = 24;
+
+fn checksum(len: [u8; 4], payload: &[u8]) -> u32 {
+    crc32c_append(crc32c_append(0, &len), payload)
+}
+
+/// Writes the stream.
+#[derive(Default)]
+pub(crate) struct NativeEncoder {
+    payload: Vec<u8>,
+}
+
+fn append_block(payload: &[u8], is_trailer: bool, out: &mut Vec<u8>) {
+    let len = if is_trailer { 0 } else { payload.len() };
+    let len = u32::try_from(len).expect("a block is shorter than 2 GiB");
+    let len = len.to_le_bytes();
+    out.extend_from_slice(&len);
+    out.extend_from_slice(&checksum(len, payload).to_le_bytes());
+    out.extend_from_slice(payload);
+}
+
+impl Encoder for NativeEncoder {
+    fn begin(&mut self, _: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        let crc = crc32c_append(0, out.get(start..).unwrap_or(&[]));
+        out.extend_from_slice(&crc.to_le_bytes());
+    }
+
+    fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        put_bytes(&mut self.payload, key);
+        put_bytes(&mut self.payload, value);
+        if self.payload.len() >= BLOCK_BYTES {
+            self.cut(out);
+        }
+    }
+
+    fn cut(&mut self, out: &mut Vec<u8>) {
+        if self.payload.is_empty() {
+            return;
+        }
+        append_block(&self.payload, false, out);
+        self.payload.clear();
+        self.payload.shrink_to(16 * BLOCK_BYTES);
+    }
+
+    fn end(&mut self, contents: &Contents, out: &mut Vec<u8>) {
+        self.cut(out);
+        let numbers = [contents.entries, contents.bytes, contents.hash];
+        let payload = numbers.map(u64::to_le_bytes).concat();
+        append_block(&payload, true, out);
+    }
+}
+
+/// Reads the stream.
+pub(crate) struct NativeSource {
+    input: Input,
+    block: Vec<u8>,
+    /// Position of the next entry in the block.
+    at: usize,
+    key: (usize, usize),
+    value: (usize, usize),
+    contents: Contents,
+    has_ended: bool,
+}
+
+impl NativeSource {
+    /// Reads the header.
+    pub(crate) fn new(mut input: Input) -> Result<NativeSource, Failure> {
+        let header = input.bytes(HEADER_BYTES)?.to_vec();
+        let name = input.name();
+        if !header.starts_with(&MAGIC) {
+            return Err(Failure::Other(format!(
+                "{name} is not what `cairn dump` writes; `cairn import` reads other formats"
+            )));
+        }
+        let (head, _) = header.split_at(header.len().min(HEADER_BYTES - 4));
+        if get_u32(&header, HEADER_BYTES - 4) != Some(crc32c_append(0, head)) {
+            return Err(damaged(name, 0, "the checksum of the header is wrong"));
+        }
+        if get_u32(&header, MAGIC.len()) != Some(VERSION) {
+            return Err(Failure::Other(format!(
+                "{name} was written by a newer version of cairn; load it with that version"
+            )));
+        }
+        Ok(NativeSource {
+            input,
+            block: Vec::new(),
+            at: 0,
+            key: (0, 0),
+            value: (0, 0),
+            contents: Contents::default(),
+            has_ended: false,
+        })
+    }
+
+    /// Reads a block. Returns false after the trailer.
+    fn read_block(&mut self) -> Result<bool, Failure> {
+        let offset = self.input.taken();
+        let failed = |input: &Input, reason: &str| damaged(input.name(), offset, reason);
+        let head = self.input.bytes(BLOCK_HEAD_BYTES)?;
+        let Some((stored, crc)) = get_u32(head, 0).zip(get_u32(head, 4)) else {
+            return Err(failed(&self.input, "the stream is cut off"));
+        };
+        let len = usize::try_from(stored).unwrap_or(usize::MAX);
+        if len > PAYLOAD_BYTES_MAX {
+            return Err(failed(&self.input, "the length of a block is wrong"));
+        }
+        let is_trailer = len == 0;
+        let len = if is_trailer { TRAILER_BYTES } else { len };
+        let payload = self.input.bytes(len)?;
+        if payload.len() < len {
+            return Err(failed(&self.input, "the stream is cut off"));
+        }
+        if checksum(stored.to_le_bytes(), payload) != crc {
+            return Err(failed(&self.input, "the checksum of a block is wrong"));
+        }
+        self.block.clear();
+        self.block.extend_from_slice(payload);
+        self.at = 0;
+        if !is_trailer {
+            return Ok(true);
+        }
+        self.has_ended = true;
+        let number = |at| get_u64(&self.block, at).unwrap_or(0);
+        let expected = Contents {
+            entries: number(0),
+            bytes: number(8),
+            hash: number(16),
+        };
+        if expected != self.contents {
+            let reason = "the entries are not those that the end of the stream counts";
+            return Err(failed(&self.input, reason));
+        }
+        if !self.input.bytes(1)?.is_empty() {
+            return Err(failed(
+                &self.input,
+                "something follows the end of the stream",
+            ));
+        }
+        Ok(false)
+    }
+}
+
+impl EntrySource for NativeSource {
+    fn advance(&mut self) -> Result<Step, Failure> {
+        while self.at == self.block.len() || self.has_ended {
+            if self.has_ended || !self.read_block()? {
+                return Ok(Step::End);
+            }
+        }
+        let mut at = self.at;
+        let key = get_bytes(&self.block, &mut at).map(|key| (at - key.len(), at));
+        let value = get_bytes(&self.block, &mut at).map(|value| (at - value.len(), at));
+        let Some((key, value)) = key.zip(value) else {
+            let reason = "an entry reaches past the end of its block";
+            return Err(damaged(self.input.name(), self.input.taken(), reason));
+        };
+        (self.at, self.key, self.value) = (at, key, value);
+        if let Some(reason) = too_long(self.key(), self.value()) {
+            return Err(damaged(self.input.name(), self.input.taken(), &reason));
+        }
+        let part = |(start, end)| self.block.get(start..end).unwrap_or(&[]);
+        self.contents.add(part(key), part(value));
+        Ok(Step::Entry)
+    }
+
+    fn key(&self) -> &[u8] {
+        self.block.get(self.key.0..self.key.1).unwrap_or(&[])
+    }
+
+    fn value(&self) -> &[u8] {
+        self.block.get(self.value.0..self.value.1).unwrap_or(&[])
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+}
+
+fn damaged(name: &str, offset: u64, reason: &str) -> Failure {
+    Failure::Damaged(format!(
+        "{name} is damaged at offset {offset}: {reason}; load another copy, or dump again"
+    ))
+}

@@ -1,0 +1,331 @@
+//! Import: entries of another format, put into a database.
+//!
+//! From time to time, the database is synced and the position in the source is saved beside it.
+//! After a kill, the same command reads the source up to there again, checks that it is the same,
+//! and continues. At the end, the database is read and compared with what it must hold.
+//!
+//! What it must hold is counted entry by entry. While keys ascend, each is new. Once one does not,
+//! the entry that it may replace is looked up first.
+
+use std::path::{Path, PathBuf};
+
+use cairndb::{Db, WriteBatch};
+use serde::{Deserialize, Serialize};
+
+use super::contents::Contents;
+use super::progress::Progress;
+use super::saved::{Base64Bytes, Saved, beside};
+use super::source::{BadEntry, EntrySource, Step};
+use crate::database::{contents_of, open_to_write, options};
+use crate::failure::Failure;
+use crate::output::{Output, counted};
+
+/// Bytes of a batch.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// What is to be imported.
+pub(crate) struct Import {
+    pub(crate) directory: PathBuf,
+    /// The format and what it is read from, as saved to be compared.
+    pub(crate) what: String,
+    /// What messages call the source.
+    pub(crate) source_name: String,
+    /// Whether the database may hold entries already.
+    pub(crate) add: bool,
+    pub(crate) restart: bool,
+    pub(crate) skip_bad: bool,
+    /// Bytes of entries between two saves.
+    pub(crate) save_bytes: u64,
+}
+
+/// How far an import is.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct State {
+    /// The source and its format.
+    what: String,
+    /// The entries of the source up to the position.
+    read: Contents,
+    /// What the database holds there.
+    expected: Contents,
+    /// Whether every key so far was greater than all keys before it.
+    ascends: bool,
+    largest: Option<Base64Bytes>,
+}
+
+/// Imports entries.
+pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(), Failure> {
+    let directory = &request.directory;
+    let saved = Saved::at(beside(directory, ".cairn-import"));
+    if request.restart {
+        saved.remove()?;
+    }
+    let begun = saved.load::<State>()?.filter(|_| directory.exists());
+    if begun
+        .as_ref()
+        .is_some_and(|state| state.what != request.what)
+    {
+        return Err(Failure::Other(format!(
+            "{} was left by another import; finish that one, or begin again with --restart",
+            saved.path().display()
+        )));
+    }
+    let db = open_to_write(directory, &options().create_if_missing(true))?;
+    let mut importer = match begun {
+        Some(state) => Importer::resume(request, &saved, db, state)?,
+        None => Importer::begin(request, &saved, db)?,
+    };
+    let bad = importer.take_all(source)?;
+    let contents = importer.finish()?;
+    report(request, &contents, bad)
+}
+
+/// Prints what was imported.
+fn report(request: &Import, contents: &Imported, bad: u64) -> Result<(), Failure> {
+    let mut output = Output::stdout()?;
+    output.line(&format!(
+        "imported {} from {}, hash {:016x}",
+        counted(contents.read.entries, "entry", "entries"),
+        request.source_name,
+        contents.read.hash
+    ))?;
+    if contents.held.entries != contents.read.entries {
+        let held = counted(contents.held.entries, "entry", "entries");
+        let (directory, hash) = (request.directory.display(), contents.held.hash);
+        output.line(&format!("{directory} now holds {held}, hash {hash:016x}"))?;
+    }
+    if bad > 0 {
+        let bad = counted(
+            bad,
+            "entry that does not parse",
+            "entries that do not parse",
+        );
+        output.line(&format!("skipped {bad}"))?;
+    }
+    output.finish()
+}
+
+/// What an import has read, and what the database holds.
+struct Imported {
+    read: Contents,
+    held: Contents,
+}
+
+struct Importer<'a> {
+    request: &'a Import,
+    saved: &'a Saved,
+    db: Db,
+    batch: WriteBatch,
+    state: State,
+    largest: Vec<u8>,
+    /// Bytes of the source that the last save covers.
+    saved_bytes: u64,
+    /// Entries of the source that an earlier command has imported.
+    known: Contents,
+    is_resumed: bool,
+    old_value: Vec<u8>,
+}
+
+impl<'a> Importer<'a> {
+    fn new(request: &'a Import, saved: &'a Saved, db: Db, state: State) -> Importer<'a> {
+        let largest = state.largest.as_ref().map(|key| key.0.clone());
+        Importer {
+            request,
+            saved,
+            db,
+            batch: WriteBatch::new(),
+            largest: largest.unwrap_or_default(),
+            saved_bytes: state.read.bytes,
+            known: state.read,
+            state,
+            is_resumed: false,
+            old_value: Vec::new(),
+        }
+    }
+
+    /// Begins an import into a database that is empty, or may be added to.
+    fn begin(request: &'a Import, saved: &'a Saved, db: Db) -> Result<Importer<'a>, Failure> {
+        let mut state = State {
+            what: request.what.clone(),
+            ascends: true,
+            ..State::default()
+        };
+        if let Some(last) = last_key(request, &db)? {
+            if !request.add && !request.restart {
+                return Err(Failure::Other(format!(
+                    "{} holds entries already; pass --add to add to them and to replace those with \
+                     the same keys",
+                    request.directory.display()
+                )));
+            }
+            state.expected = contents_of(&db, &request.directory)?;
+            state.largest = Some(Base64Bytes(last));
+        }
+        saved.save(&state)?;
+        Ok(Importer::new(request, saved, db, state))
+    }
+
+    /// Continues an import. Entries after the saved position may be in the database too.
+    fn resume(
+        request: &'a Import,
+        saved: &'a Saved,
+        db: Db,
+        state: State,
+    ) -> Result<Importer<'a>, Failure> {
+        let mut importer = Importer::new(request, saved, db, state);
+        importer.is_resumed = true;
+        if !importer.state.ascends {
+            importer.count_again()?;
+        }
+        Ok(importer)
+    }
+
+    /// Counts what the database holds, so that from here on every key is looked up that may be
+    /// among it.
+    fn count_again(&mut self) -> Result<(), Failure> {
+        self.state.expected = contents_of(&self.db, &self.request.directory)?;
+        let last = last_key(self.request, &self.db)?;
+        self.largest = last.clone().unwrap_or_default();
+        self.state.largest = last.map(Base64Bytes);
+        self.is_resumed = false;
+        Ok(())
+    }
+
+    /// Puts all entries of the source. Returns the number of those that do not parse.
+    fn take_all(&mut self, source: &mut dyn EntrySource) -> Result<u64, Failure> {
+        let mut progress = Progress::begin("importing");
+        let (mut bad, mut read) = (0, Contents::default());
+        loop {
+            match source.advance()? {
+                Step::End => break,
+                Step::Bad(_) if self.request.skip_bad => bad += 1,
+                Step::Bad(found) => {
+                    self.save()?;
+                    return Err(self.refusal(&found));
+                }
+                Step::Entry if read.entries < self.known.entries => {
+                    read.add(source.key(), source.value());
+                    if read.entries == self.known.entries && read != self.known {
+                        return Err(self.other_source());
+                    }
+                }
+                Step::Entry => self.put(source.key(), source.value())?,
+            }
+            progress.entry(|| source.progress());
+        }
+        if read.entries < self.known.entries {
+            return Err(self.other_source());
+        }
+        Ok(bad)
+    }
+
+    fn refusal(&self, bad: &BadEntry) -> Failure {
+        Failure::Other(format!(
+            "line {} of {}: {}; correct it and run the command again, or pass --skip-bad",
+            bad.line, self.request.source_name, bad.reason
+        ))
+    }
+
+    fn other_source(&self) -> Failure {
+        Failure::Other(format!(
+            "{} does not begin with the entries that were imported from it before; begin again \
+             with --restart",
+            self.request.source_name
+        ))
+    }
+
+    /// Puts an entry.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        if self.state.largest.is_some() && key <= &*self.largest {
+            self.take_out(key)?;
+        } else {
+            self.state.largest.get_or_insert_default();
+            self.largest.clear();
+            self.largest.extend_from_slice(key);
+        }
+        self.state.expected.add(key, value);
+        self.state.read.add(key, value);
+        self.batch.put(key, value);
+        if self.batch.byte_len() >= BATCH_BYTES {
+            self.write()?;
+            if self.state.read.bytes - self.saved_bytes >= self.request.save_bytes {
+                self.save()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entry of a key, which is about to be replaced, out of what is expected.
+    fn take_out(&mut self, key: &[u8]) -> Result<(), Failure> {
+        self.write()?;
+        if self.is_resumed {
+            self.count_again()?;
+        }
+        self.state.ascends = false;
+        let found = self.db.get_into(key, &mut self.old_value);
+        if found.map_err(Failure::of(&self.request.directory))? {
+            self.state.expected.remove(key, &self.old_value);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), Failure> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let written = self.db.write(&self.batch);
+        self.batch.clear();
+        written.map_err(Failure::of(&self.request.directory))
+    }
+
+    /// Makes what was put durable, and saves the position.
+    fn save(&mut self) -> Result<(), Failure> {
+        self.write()?;
+        let synced = self.db.sync();
+        synced.map_err(Failure::of(&self.request.directory))?;
+        if let Some(largest) = &mut self.state.largest {
+            largest.0.clone_from(&self.largest);
+        }
+        self.saved_bytes = self.state.read.bytes;
+        self.saved.save(&self.state)
+    }
+
+    /// Makes everything durable, and compares the database with what it must hold.
+    fn finish(mut self) -> Result<Imported, Failure> {
+        self.write()?;
+        let directory = &self.request.directory;
+        self.db.sync().map_err(Failure::of(directory))?;
+        let held = contents_of(&self.db, directory)?;
+        let expected = self.state.expected;
+        if held != expected {
+            return Err(Failure::Other(format!(
+                "{} holds {}, hash {:016x}, but it must hold {}, hash {:016x}, after this import; \
+                 check the disk, and import into a new directory",
+                directory.display(),
+                held.entries,
+                held.hash,
+                expected.entries,
+                expected.hash
+            )));
+        }
+        self.db.close().map_err(Failure::of(directory))?;
+        self.saved.remove()?;
+        Ok(Imported {
+            read: self.state.read,
+            held,
+        })
+    }
+}
+
+/// Returns the last key of the database.
+fn last_key(request: &Import, db: &Db) -> Result<Option<Vec<u8>>, Failure> {
+    let mut cursor = db.cursor();
+    let sought = cursor.seek_to_last();
+    sought.map_err(Failure::of(&request.directory))?;
+    Ok(cursor.valid().then(|| cursor.key().to_vec()))
+}
+
+/// Returns a path that is the same from every working directory, to be compared.
+pub(crate) fn absolute(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.display().to_string()
+}

@@ -1,0 +1,39 @@
+//! What an import reads from: entries one after the other, from any format.
+
+use crate::failure::Failure;
+
+/// What a step has found.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// An entry, in [`EntrySource::key`] and [`EntrySource::value`].
+    Entry,
+    /// Something that is not an entry. The next step goes on after it.
+    Bad(BadEntry),
+    End,
+}
+
+/// A part of a text that does not parse.
+#[derive(Debug)]
+pub(crate) struct BadEntry {
+    /// The number of its first line.
+    pub(crate) line: u64,
+    pub(crate) reason: String,
+}
+
+/// A sequence of entries.
+pub(crate) trait EntrySource {
+    /// Goes to the next entry.
+    ///
+    /// # Errors
+    /// Errors after which nothing more can be read.
+    fn advance(&mut self) -> Result<Step, Failure>;
+
+    /// The key of the current entry.
+    fn key(&self) -> &[u8];
+
+    /// The value of the current entry.
+    fn value(&self) -> &[u8];
+
+    /// Bytes read so far, and of the whole; `None` if that is not known.
+    fn progress(&self) -> Option<(u64, u64)>;
+}

@@ -1,0 +1,157 @@
+//! What is exported and imported again is the same, for random databases and every format.
+
+use crate::random::Random;
+use crate::{Entries, assert_same, cairn, read, setting, write};
+
+/// Runs `check` on random databases, in a directory that holds one of them as `from`.
+fn on_random(
+    name: &str,
+    kind: fn(&mut Random) -> Entries,
+    check: impl Fn(&std::path::Path, &Entries),
+) {
+    let (seed, count) = (setting("CAIRN_SEED", 1), setting("CAIRN_TRANSFERS", 12));
+    eprintln!("{name}: CAIRN_SEED={seed} CAIRN_TRANSFERS={count}");
+    for number in 0..count {
+        let mut random = Random::new(seed.wrapping_add(number));
+        let entries = kind(&mut random);
+        let parent = tempfile::tempdir().unwrap();
+        write(&parent.path().join("from"), &entries);
+        eprintln!(
+            "{name}: CAIRN_SEED={}: {} entries",
+            seed + number,
+            entries.len()
+        );
+        check(parent.path(), &entries);
+    }
+}
+
+/// Exports to a file and imports it: the hashes, and the entries, must be equal.
+fn through_a_file(
+    name: &str,
+    kind: fn(&mut Random) -> Entries,
+    options: &str,
+    import_options: &str,
+) {
+    on_random(name, kind, |parent, entries| {
+        let exported = cairn(parent, &format!("export @from @file {options}")).hash();
+        let imported = cairn(parent, &format!("import @to @file {import_options}")).hash();
+        assert_eq!(exported, imported, "{name}");
+        assert_same(&read(&parent.join("to")), entries, name);
+    });
+}
+
+#[test]
+fn jsonl() {
+    through_a_file("jsonl", Random::entries, "--format=jsonl", "--format=jsonl");
+    let hex = "--format=jsonl --hex";
+    through_a_file(hex, Random::entries, hex, hex);
+}
+
+#[test]
+fn csv() {
+    for coding in ["", " --hex", " --base64", " --literal"] {
+        let options = format!("--format=csv{coding}");
+        through_a_file(&options, Random::entries, &options, &options);
+    }
+}
+
+#[test]
+fn db_dump() {
+    let import = "--format=db_dump";
+    through_a_file(import, Random::entries, import, import);
+    through_a_file("print", Random::entries, "--format=db_dump --print", import);
+}
+
+#[test]
+fn mdb_dump() {
+    let import = "--format=mdb_dump";
+    through_a_file(import, Random::lmdb_entries, import, import);
+    through_a_file(
+        "print",
+        Random::lmdb_entries,
+        "--format=mdb_dump --print",
+        import,
+    );
+}
+
+#[test]
+fn dump() {
+    on_random("dump", Random::entries, |parent, entries| {
+        let dumped = cairn(parent, "dump @from @file").hash();
+        assert_eq!(dumped, cairn(parent, "load @to @file").hash());
+        assert_same(&read(&parent.join("to")), entries, "dump");
+        let stdout = cairn(parent, "dump @from").done();
+        assert_eq!(stdout, std::fs::read(parent.join("file")).unwrap());
+    });
+}
+
+#[test]
+fn ranges_are_exported() {
+    let parent = tempfile::tempdir().unwrap();
+    let entries = ["apple", "apricot", "banana", "cherry"];
+    let entries = entries.map(|key| (key.as_bytes().to_vec(), b"fruit".to_vec()));
+    write(&parent.path().join("from"), &Entries::from(entries));
+    let keys = |range: &str| {
+        cairn(parent.path(), &format!("dump @from @file{range}")).done();
+        cairn(parent.path(), &format!("load @to{range} @file{range}")).done();
+        let found = read(&parent.path().join(format!("to{range}")));
+        found
+            .into_keys()
+            .map(|key| String::from_utf8(key).unwrap())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(keys(""), "apple apricot banana cherry");
+    let csv = |range: &str| {
+        let text = cairn(parent.path(), &format!("export @from --format=csv {range}")).done();
+        String::from_utf8(text).unwrap()
+    };
+    assert_eq!(
+        csv("--prefix ap"),
+        "key,value\napple,fruit\napricot,fruit\n"
+    );
+    assert_eq!(csv("--from b --to c"), "key,value\nbanana,fruit\n");
+}
+
+#[test]
+fn keys_in_any_order_replace_earlier_ones() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    std::fs::write(at.join("file"), "b,1\na,2\nb,3\nc,4\na,5\n").unwrap();
+    let text = cairn(at, "import @to @file --format=csv").done();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.starts_with("imported 5 entries"), "{text}");
+    assert!(text.contains("now holds 3 entries"), "{text}");
+    assert_eq!(cairn(at, "scan @to").done(), b"a\t5\nb\t3\nc\t4\n");
+    // A database that holds entries is only added to on demand.
+    std::fs::write(at.join("more"), "c,6\nd,7\n").unwrap();
+    cairn(at, "import @to @more --format=csv").failed(5, &["holds entries already", "--add"]);
+    cairn(at, "import @to @more --format=csv --add").done();
+    assert_eq!(cairn(at, "scan @to").done(), b"a\t5\nb\t3\nc\t6\nd\t7\n");
+}
+
+#[test]
+fn texts_of_other_writers_are_read() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let scanned = |text: &str, options: &str| {
+        let _ = std::fs::remove_dir_all(at.join("to"));
+        std::fs::write(at.join("file"), text).unwrap();
+        cairn(at, &format!("import @to @file {options}")).done();
+        String::from_utf8(cairn(at, "scan @to").done()).unwrap()
+    };
+    let csv = "key,value\r\n\"a,b\",\"two\r\nlines, \"\"quoted\"\"\"\r\n\r\nC:\\temp,x";
+    assert_eq!(
+        scanned(csv, "--format=csv --literal"),
+        "C:\\\\temp\tx\na,b\ttwo\\r\\nlines, \"quoted\"\n"
+    );
+    let json = " { \"value\" : \"\\u00e9\\n\" , \"key\" : {\"base64\":\"AP8=\"} } \n\n";
+    assert_eq!(scanned(json, "--format=jsonl"), "\\x00\\xff\té\\n\n");
+    let dump = "VERSION=3\nformat=print\ndatabase=one\ntype=btree\nHEADER=END\n a\n 1\nDATA=END\n\
+        VERSION=3\nformat=bytevalue\ndatabase=two\ntype=hash\nh_nelem=1\nHEADER=END\n 62\n 32\n\
+        DATA=END\n";
+    let family = "--format=db_dump --family two";
+    assert_eq!(scanned(dump, family), "two/b\t2\n");
+    let families = "--format=mdb_dump --family one= --family two=x\\x00";
+    assert_eq!(scanned(dump, families), "a\t1\nx\\x00b\t2\n");
+}
