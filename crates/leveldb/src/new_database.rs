@@ -5,6 +5,8 @@
 //! the manifest before `CURRENT`, which makes the directory a database: after a crash there is a
 //! complete one or none.
 
+mod resume;
+
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo};
@@ -109,7 +111,11 @@ impl NewDatabase {
                 return Err(placed(error.file(name)));
             }
         }
-        Ok(NewDatabase {
+        Ok(NewDatabase::empty(dir, options, lock))
+    }
+
+    fn empty(dir: &Arc<dyn Dir>, options: WriteOptions, lock: Box<dyn DirLock>) -> NewDatabase {
+        NewDatabase {
             dir: Arc::clone(dir),
             options,
             builder: None,
@@ -119,7 +125,7 @@ impl NewDatabase {
             last_seq: 0,
             entries: 0,
             _lock: lock,
-        })
+        }
     }
 
     /// Adds a key with its value, at sequence number 1.
@@ -170,6 +176,11 @@ impl NewDatabase {
         self.last_key.clear();
         self.last_key.extend_from_slice(key.key);
         Ok(())
+    }
+
+    /// The user key of the last entry; `None` before the first one.
+    pub fn last_key(&self) -> Option<&[u8]> {
+        (self.entries > 0).then_some(&*self.last_key)
     }
 
     fn is_complete(&self, builder: &TableBuilder) -> bool {
