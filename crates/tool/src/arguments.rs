@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
-pub(crate) use common::{CodingArguments, RangeArguments};
+pub(crate) use common::{CodingArguments, ComparatorName, OrderArguments, RangeArguments};
 
 /// What follows the list of commands in `cairn --help`.
 const AFTER_HELP: &str = "\
@@ -24,8 +24,8 @@ Exit codes:
   4  another process has the database open
   5  any other error, such as a directory without a database";
 
-/// Looks into a CairnDB database and changes it. `get`, `scan` and `count` also read LevelDB
-/// databases.
+/// Looks into a CairnDB database, changes it, and moves data in and out. Commands that only read
+/// also read LevelDB's databases.
 #[derive(Debug, Parser)]
 #[command(name = "cairn", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -81,6 +81,8 @@ pub(crate) struct Get {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -137,6 +139,8 @@ pub(crate) struct Scan {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -150,24 +154,30 @@ pub(crate) struct Count {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
-    /// Directory of the database.
+    /// Directory of the database: CairnDB's or LevelDB's.
     pub(crate) directory: PathBuf,
     /// Print a JSON object, with the properties of the database unabridged.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
-    /// Directory of the database.
+    /// Directory of the database: CairnDB's or LevelDB's.
     pub(crate) directory: PathBuf,
     /// Print a JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use cairndb::env::{Dir, Env, RealEnv};
 use cairndb::leveldb::Order;
-use cairndb::{Db, Error, Options};
+use cairndb::{Db, Error, ErrorKind, Options};
 use cairndb_format::evidence::{OtherStore, other_store};
 use cairndb_format::manifest::read_current;
-use cairndb_leveldb::{Database, ReadOptions};
+use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 
+use crate::arguments::{ComparatorName, OrderArguments};
 use crate::failure::Failure;
 use crate::range::{Cursor, Direction, Range, Walk};
 use crate::transfer::Contents;
@@ -42,18 +43,42 @@ pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
     }
     let path = path.display();
     Err(Failure::Other(format!(
-        "{path} holds a LevelDB database, which only `get`, `scan` and `count` can read; \
-         `cairn upgrade {path}` converts it in place"
+        "{path} holds a LevelDB database, which this command cannot change; `cairn upgrade {path}` \
+         converts it in place"
     )))
 }
 
 /// Returns the directory if its database is LevelDB's.
-fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
+pub(crate) fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
     // Errors here are met again, and reported, when the directory is opened as CairnDB's.
     let dir = RealEnv::new().open_dir(path, false).ok()?;
     let manifest = read_current(&*dir).ok()??;
     let store = other_store(&*dir, manifest)?;
     (store == OtherStore::LevelDb).then_some(dir)
+}
+
+/// Opens a LevelDB database.
+pub(crate) fn open_leveldb(
+    dir: &Arc<dyn Dir>,
+    path: &Path,
+    order: OrderArguments,
+) -> Result<Database, Failure> {
+    let unknown_order = match order.comparator {
+        Some(ComparatorName::Bytewise) => UnknownOrder::Bytewise,
+        None => UnknownOrder::Refuse,
+    };
+    let options = ReadOptions {
+        unknown_order,
+        ..ReadOptions::default()
+    };
+    Database::open(dir, &options).map_err(|error| match error.kind() {
+        ErrorKind::InvalidArgument if order.comparator.is_none() => Failure::Other(format!(
+            "{}: {error}\ncairn: to read its entries nevertheless, sorted bytewise in memory, pass \
+             --comparator=bytewise",
+            path.display()
+        )),
+        _ => Failure::of_leveldb(path)(error),
+    })
 }
 
 /// A database of either store, open for reading.
@@ -70,14 +95,21 @@ pub(crate) trait Visitor {
 
 impl Reader {
     /// Opens the database at `path`, of whichever store.
-    pub(crate) fn open(path: &Path) -> Result<Reader, Failure> {
+    pub(crate) fn open(path: &Path, order: OrderArguments) -> Result<Reader, Failure> {
         match leveldb_at(path) {
             None => open_to_read(path).map(Reader::Cairn),
             Some(dir) => {
-                let opened = Database::open(&dir, &ReadOptions::default());
-                let database = opened.map_err(Failure::of_leveldb(path))?;
+                let database = open_leveldb(&dir, path, order)?;
                 Ok(Reader::LevelDb(Box::new(database)))
             }
+        }
+    }
+
+    /// Returns the order of the keys.
+    pub(crate) fn order(&self) -> Order {
+        match self {
+            Reader::Cairn(_) => Order::Bytewise,
+            Reader::LevelDb(database) => database.order().clone(),
         }
     }
 

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bars;
 mod coding;
 mod commands;
 mod database;

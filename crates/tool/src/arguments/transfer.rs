@@ -5,11 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::common::{CodingArguments, RangeArguments};
+use super::common::{CodingArguments, OrderArguments, RangeArguments};
 
 /// A format of `export` and `import`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
+    /// The directory of a LevelDB database.
+    Leveldb,
+    /// The directory of a RocksDB database; import only.
+    Rocksdb,
     /// A JSON object a line, as `scan --json` prints them.
     Jsonl,
     /// Two fields, key and value, after RFC 4180.
@@ -55,6 +59,8 @@ pub(crate) struct Dump {
     pub(crate) coding: CodingArguments,
     #[command(flatten)]
     pub(crate) resume: ResumeArguments,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -74,7 +80,7 @@ pub(crate) struct Load {
 pub(crate) struct Export {
     /// Directory of the database: CairnDB's or LevelDB's.
     pub(crate) directory: PathBuf,
-    /// File to make; stdout without it.
+    /// File or, for `leveldb`, directory to make; stdout without it.
     pub(crate) target: Option<PathBuf>,
     /// The format.
     #[arg(long, value_enum)]
@@ -88,13 +94,15 @@ pub(crate) struct Export {
     pub(crate) print: bool,
     #[command(flatten)]
     pub(crate) resume: ResumeArguments,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Import {
     /// Directory of the database, which is created if there is none.
     pub(crate) directory: PathBuf,
-    /// File to read; stdin without it.
+    /// File or, for `leveldb` and `rocksdb`, directory to read; stdin without it.
     pub(crate) source: Option<PathBuf>,
     /// The format.
     #[arg(long, value_enum)]
@@ -107,10 +115,12 @@ pub(crate) struct Import {
     /// Pass over lines that do not parse, and count them.
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// For `mdb_dump` and `db_dump`: import only this database of the dump, with a prefix before
-    /// each key: the name and `/`, unless another one is given. Repeatable.
+    /// For `rocksdb`, `mdb_dump` and `db_dump`: import only this column family or database, with a
+    /// prefix before each key: the name and `/`, unless another one is given. Repeatable.
     #[arg(long, value_name = "NAME[=PREFIX]")]
     pub(crate) family: Vec<OsString>,
     #[command(flatten)]
     pub(crate) resume: ResumeArguments,
+    #[command(flatten)]
+    pub(crate) order: OrderArguments,
 }

@@ -1,5 +1,6 @@
 //! The commands, one function each.
 
+mod leveldb;
 mod read;
 mod stats;
 mod transfer;

@@ -7,16 +7,15 @@ use cairndb::env::{Env, RealEnv};
 use cairndb_format::name::FileKind;
 use serde_json::{Value, json};
 
+use super::leveldb;
 use crate::arguments::Stats;
-use crate::database::open_to_read;
+use crate::bars::{Row, print_rows};
+use crate::database::{leveldb_at, open_to_read};
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 
 /// The subdirectory in which a conversion keeps LevelDB's files.
 const ORIGINAL: &str = "leveldb-original";
-
-/// Length of the longest bar.
-const BAR_WIDTH: u64 = 40;
 
 /// Bytes of the files in a directory, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +66,9 @@ struct Figures {
 /// Prints the figures of a database.
 pub(super) fn stats(arguments: &Stats) -> Result<(), Failure> {
     let path = &arguments.directory;
+    if let Some(dir) = leveldb_at(path) {
+        return leveldb::stats(path, &dir, arguments.order, arguments.json);
+    }
     let db = open_to_read(path)?;
     let figures = Figures {
         files: Files::of(path).map_err(Failure::of(path))?,
@@ -139,7 +141,7 @@ fn print(figures: &Figures, output: &mut Output) -> Result<(), Failure> {
         counted(count("value_files"), "value file", "value files"),
     ))?;
     let files = &figures.files;
-    let mut rows = vec![
+    let mut rows: Vec<Row> = vec![
         ("total".to_owned(), files.total()),
         ("tables".to_owned(), files.tables),
         ("value files".to_owned(), files.values),
@@ -157,39 +159,11 @@ fn print(figures: &Figures, output: &mut Output) -> Result<(), Failure> {
             .original
             .map(|bytes| (format!("{ORIGINAL}/"), bytes)),
     );
-    let longest = rows.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
-    for (label, bytes) in rows {
-        let line = format!("{label:<18}{:>10}  {}", size(bytes), bar(bytes, longest));
-        output.line(line.trim_end())?;
-    }
+    print_rows(&rows, output)?;
     if figures.original.is_some() {
         output.line("CairnDB does not use LevelDB's files; remove them once you are sure")?;
     }
     Ok(())
-}
-
-/// Returns a bar in proportion to the longest one. Only zero has none.
-fn bar(bytes: u64, whole: u64) -> String {
-    let scaled = u128::from(bytes) * u128::from(BAR_WIDTH) / u128::from(whole.max(1));
-    let width = usize::try_from(scaled).unwrap_or(0);
-    "█".repeat(width.max(usize::from(bytes > 0)))
-}
-
-/// Returns a size with a unit, in powers of 1,000.
-fn size(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 4] = [
-        ("TB", 1_000_000_000_000),
-        ("GB", 1_000_000_000),
-        ("MB", 1_000_000),
-        ("kB", 1_000),
-    ];
-    match UNITS.into_iter().find(|(_, unit)| bytes >= *unit) {
-        Some((name, unit)) => {
-            let tenths = bytes / (unit / 10);
-            format!("{}.{} {name}", tenths / 10, tenths % 10)
-        }
-        None => format!("{bytes} B"),
-    }
 }
 
 #[cfg(test)]
@@ -197,13 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_bars_and_runs() {
-        assert_eq!(size(999), "999 B");
-        assert_eq!(size(1_250_000), "1.2 MB");
-        assert_eq!(size(u64::MAX), "18446744.0 TB");
-        assert_eq!(bar(0, 100), "");
-        assert_eq!(bar(1, 1_000_000), "█");
-        assert_eq!(bar(100, 100).chars().count(), 40);
+    fn runs_have_the_bytes_of_their_tables() {
         let text = "--- run 7 (age 0) ---\n 3:100[a .. b]\n 4:20[c .. d]\n--- run 2 (age 1) ---\n";
         assert_eq!(runs(text), [120, 0]);
     }

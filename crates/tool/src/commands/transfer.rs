@@ -7,22 +7,26 @@ use crate::coding::Coding;
 use crate::failure::Failure;
 use crate::range::Range;
 use crate::transfer;
-use crate::transfer::formats::FileFormat;
 use crate::transfer::formats::families::Families;
 use crate::transfer::formats::text_dump::{Form, Store};
-use crate::transfer::import::absolute;
+use crate::transfer::formats::{FileFormat, Format};
+use crate::transfer::leveldb::LevelDbSource;
+use crate::transfer::rocksdb::RocksDatabase;
+use crate::transfer::source::EntrySource;
+use crate::transfer::target::absolute;
 
 /// Writes the native stream.
 pub(super) fn dump(arguments: &Dump) -> Result<(), Failure> {
-    transfer::export(&transfer::export::Export {
+    let request = transfer::export::Export {
         directory: arguments.directory.clone(),
         range: Range::read(&arguments.range, arguments.coding.into())?,
         format_name: "dump".to_owned(),
-        format: FileFormat::Native,
+        order: arguments.order,
         target: arguments.file.clone(),
         restart: arguments.resume.restart,
         save_bytes: arguments.resume.save_every,
-    })
+    };
+    transfer::export(&request, &FileFormat::Native)
 }
 
 /// Reads the native stream.
@@ -51,35 +55,57 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
     if arguments.print && !is_dump(arguments.format) {
         return Err(not_for("--print", arguments.format));
     }
-    let format = file_format(arguments.format, &arguments.text, form, Families::default())?;
-    transfer::export(&transfer::export::Export {
+    let format = format(arguments.format, &arguments.text, form, Families::default())?;
+    let request = transfer::export::Export {
         directory: arguments.directory.clone(),
         range: Range::read(&arguments.range, arguments.text.coding.into())?,
         format_name: format!("{format:?}"),
-        format,
+        order: arguments.order,
         target: arguments.target.clone(),
         restart: arguments.resume.restart,
         save_bytes: arguments.resume.save_every,
-    })
+    };
+    match &format {
+        Format::File(format) => transfer::export(&request, format),
+        Format::LevelDb => transfer::leveldb::export(&request),
+    }
 }
 
 /// Imports from another format.
 pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
     let families = Families::read(&arguments.family)?;
-    if !families.is_empty() && !is_dump(arguments.format) {
+    let has_families = is_dump(arguments.format) || arguments.format == FormatName::Rocksdb;
+    if !families.is_empty() && !has_families {
         return Err(not_for("--family", arguments.format));
     }
-    let format = file_format(arguments.format, &arguments.text, Form::ByteValue, families)?;
+    if arguments.text.literal && arguments.format != FormatName::Csv {
+        return Err(not_for("--literal", arguments.format));
+    }
     let path = given(arguments.source.as_deref());
-    let mut source = format.source(path)?;
+    let what = format!("{:?} {:?} {families:?}", arguments.format, arguments.text);
     let request = transfer::import::Import {
         directory: arguments.directory.clone(),
-        what: format!("{format:?} {}", source_key(path)),
+        what: format!("{what} {}", source_key(path)),
         source_name: source_name(path),
         add: arguments.add,
         restart: arguments.resume.restart,
         skip_bad: arguments.skip_bad,
         save_bytes: arguments.resume.save_every,
+    };
+    let directory = || {
+        path.ok_or_else(|| {
+            let message = "the format is a directory; name the one to read";
+            Failure::Usage(message.to_owned())
+        })
+    };
+    if arguments.format == FormatName::Rocksdb {
+        let database = RocksDatabase::open(directory()?, &families)?;
+        return transfer::import(&request, &mut database.source());
+    }
+    let format = format(arguments.format, &arguments.text, Form::ByteValue, families)?;
+    let mut source: Box<dyn EntrySource> = match format {
+        Format::File(format) => format.source(path)?,
+        Format::LevelDb => Box::new(LevelDbSource::open(directory()?, arguments.order)?),
     };
     transfer::import(&request, &mut *source)
 }
@@ -94,22 +120,27 @@ fn not_for(option: &str, format: FormatName) -> Failure {
     ))
 }
 
-fn file_format(
-    format: FormatName,
+fn format(
+    name: FormatName,
     text: &TextArguments,
     form: Form,
     families: Families,
-) -> Result<FileFormat, Failure> {
+) -> Result<Format, Failure> {
     let coding = Coding::from(text.coding);
-    if text.literal && format != FormatName::Csv {
-        return Err(not_for("--literal", format));
+    if text.literal && name != FormatName::Csv {
+        return Err(not_for("--literal", name));
     }
-    Ok(match format {
+    Ok(Format::File(match name {
+        FormatName::Leveldb => return Ok(Format::LevelDb),
+        FormatName::Rocksdb => {
+            let message = "the format rocksdb can be imported, but not exported";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         FormatName::Jsonl => FileFormat::JsonLines(coding),
         FormatName::Csv => FileFormat::Csv((!text.literal).then_some(coding)),
         FormatName::MdbDump => FileFormat::Dump(Store::Lmdb, form, families),
         FormatName::DbDump => FileFormat::Dump(Store::BerkeleyDb, form, families),
-    })
+    }))
 }
 
 /// Returns the path of a file; `-` is stdin.

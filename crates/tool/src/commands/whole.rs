@@ -2,8 +2,9 @@
 
 use cairndb::ErrorKind;
 
+use super::leveldb;
 use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
-use crate::database::{open_to_write, options, refuse_other_stores};
+use crate::database::{leveldb_at, open_to_write, options, refuse_other_stores};
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 use crate::range::Range;
@@ -11,7 +12,9 @@ use crate::range::Range;
 /// Reads and checks everything.
 pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
     let path = &arguments.directory;
-    refuse_other_stores(path)?;
+    if let Some(dir) = leveldb_at(path) {
+        return leveldb::verify(path, &dir, arguments.order, arguments.json);
+    }
     let report = cairndb::verify(path, &options()).map_err(Failure::of(path))?;
     let mut output = Output::stdout()?;
     let (tables, entries, bytes) = (report.tables, report.entries, report.bytes);

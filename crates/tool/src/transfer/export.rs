@@ -16,7 +16,8 @@ use super::progress::Progress;
 use super::saved::{Base64Bytes, Saved};
 use super::sink::Sink;
 use super::source::Step;
-use super::target::{Made, Target, unusable};
+use super::target::{Made, Target, absolute, unusable};
+use crate::arguments::OrderArguments;
 use crate::database::{Reader, Visitor};
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -29,7 +30,7 @@ pub(crate) struct Export {
     pub(crate) range: Range,
     /// What the user calls the format, with its options.
     pub(crate) format_name: String,
-    pub(crate) format: FileFormat,
+    pub(crate) order: OrderArguments,
     /// `None` is stdout.
     pub(crate) target: Option<PathBuf>,
     pub(crate) restart: bool,
@@ -39,7 +40,7 @@ pub(crate) struct Export {
 
 /// How far an export is.
 #[derive(Clone, Serialize, Deserialize)]
-struct State {
+pub(super) struct State {
     /// The database, the range and the format.
     what: String,
     contents: Contents,
@@ -49,15 +50,15 @@ struct State {
     last_key: Option<Base64Bytes>,
 }
 
-/// Exports entries.
-pub(crate) fn export(request: &Export) -> Result<(), Failure> {
-    let reader = Reader::open(&request.directory)?;
+/// Exports entries to a file or stdout.
+pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failure> {
+    let reader = Reader::open(&request.directory, request.order)?;
     let target = Target::of(request.target.as_deref())?;
-    let room = survey(request, &reader)?;
+    let room = survey(request, format, &reader)?;
     let sink = match target {
-        Target::Made(made) => return make(request, &reader, room, &made),
+        Target::Made(made) => return make(request, format, &reader, room, &made),
         Target::Stdout => {
-            if !request.format.is_text() && std::io::stdout().is_terminal() {
+            if !format.is_text() && std::io::stdout().is_terminal() {
                 let message = "the output is not text, and stdout is a terminal; redirect it, or \
                     name a file";
                 return Err(Failure::Usage(message.to_owned()));
@@ -70,7 +71,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
             Sink::file(file, path.display().to_string(), 0)
         }
     };
-    let mut exporter = Exporter::new(request, sink, None);
+    let mut exporter = Exporter::new(format, sink, None, request.save_bytes);
     exporter.begin(room);
     exporter.walk(request, &reader)?;
     exporter.sink.flush()
@@ -78,7 +79,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
 
 /// Checks every entry against the limits of a store that is to load them. Returns an estimate of
 /// the bytes that they take there.
-fn survey(request: &Export, reader: &Reader) -> Result<u64, Failure> {
+fn survey(request: &Export, format: &FileFormat, reader: &Reader) -> Result<u64, Failure> {
     struct Survey {
         store: Store,
         room: u64,
@@ -97,7 +98,7 @@ fn survey(request: &Export, reader: &Reader) -> Result<u64, Failure> {
             Ok(true)
         }
     }
-    let Some(store) = request.format.store() else {
+    let Some(store) = format.store() else {
         return Ok(0);
     };
     let mut survey = Survey {
@@ -111,28 +112,55 @@ fn survey(request: &Export, reader: &Reader) -> Result<u64, Failure> {
 }
 
 /// Makes a file.
-fn make(request: &Export, reader: &Reader, room: u64, made: &Made) -> Result<(), Failure> {
+fn make(
+    request: &Export,
+    format: &FileFormat,
+    reader: &Reader,
+    room: u64,
+    made: &Made,
+) -> Result<(), Failure> {
+    let (state, is_resumed) = claim(request, made)?;
+    let file = made.open_partial(state.bytes)?;
+    let name = made.partial.display().to_string();
+    let sink = Sink::file(file, name, state.bytes);
+    let is_begun = state.last_key.is_some();
+    let saved = Some((&made.saved, state));
+    let mut exporter = Exporter::new(format, sink, saved, request.save_bytes);
+    if !is_begun {
+        exporter.begin(room);
+    }
+    exporter.walk(request, reader)?;
+    exporter.sink.sync()?;
+    let contents = exporter.contents;
+    drop(exporter);
+    if is_resumed {
+        compare_database(request, reader, &contents)?;
+    }
+    read_back(format, made, &contents)?;
+    made.finish()?;
+    report(request, &contents)
+}
+
+/// Takes the unfinished target for this export: what an interrupted one has left, or a new one.
+/// Returns its state, and whether it is an earlier one.
+pub(super) fn claim(request: &Export, made: &Made) -> Result<(State, bool), Failure> {
     if request.restart {
         made.restart()?;
     }
     let what = format!(
         "{} {:?} as {}",
-        request.directory.display(),
+        absolute(&request.directory),
         request.range,
         request.format_name
     );
-    // A state without a file is left by a kill just before the one was made or after it was
-    // renamed.
+    // A state without a file is left by a kill just before one was made or after it was renamed.
     let begun: Option<State> = made.saved.load()?.filter(|_| made.partial.exists());
-    let is_resumed = begun.is_some();
-    let state = match begun {
-        Some(state) if state.what != what => {
-            return Err(Failure::Other(format!(
-                "{} was left by another export; finish that one, or begin again with --restart",
-                made.saved.path().display()
-            )));
-        }
-        Some(state) if made.partial_bytes() >= state.bytes => state,
+    match begun {
+        Some(state) if state.what != what => Err(Failure::Other(format!(
+            "{} was left by another export; finish that one, or begin again with --restart",
+            made.saved.path().display()
+        ))),
+        Some(state) if made.partial_bytes() >= state.bytes => Ok((state, true)),
         other => {
             if other.is_none() {
                 made.check_unclaimed()?;
@@ -145,31 +173,13 @@ fn make(request: &Export, reader: &Reader, room: u64, made: &Made) -> Result<(),
                 last_key,
             };
             made.saved.save(&state)?;
-            state
+            Ok((state, false))
         }
-    };
-    let file = made.open_partial(state.bytes)?;
-    let name = made.partial.display().to_string();
-    let sink = Sink::file(file, name, state.bytes);
-    let is_begun = state.last_key.is_some();
-    let mut exporter = Exporter::new(request, sink, Some((&made.saved, state)));
-    if !is_begun {
-        exporter.begin(room);
     }
-    exporter.walk(request, reader)?;
-    exporter.sink.sync()?;
-    let contents = exporter.contents;
-    drop(exporter);
-    if is_resumed {
-        compare_database(request, reader, &contents)?;
-    }
-    read_back(request, made, &contents)?;
-    made.finish()?;
-    report(request, &contents)
 }
 
 /// Prints what was exported.
-fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
+pub(super) fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
     let target = request.target.as_deref().unwrap_or("stdout".as_ref());
     let mut output = Output::stdout()?;
     output.line(&format!(
@@ -182,7 +192,11 @@ fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
 }
 
 /// Checks that the database still holds the entries, part of which an earlier command has exported.
-fn compare_database(request: &Export, reader: &Reader, expected: &Contents) -> Result<(), Failure> {
+pub(super) fn compare_database(
+    request: &Export,
+    reader: &Reader,
+    expected: &Contents,
+) -> Result<(), Failure> {
     let found = reader.contents(&request.directory, &request.range)?;
     if found == *expected {
         return Ok(());
@@ -194,7 +208,7 @@ fn compare_database(request: &Export, reader: &Reader, expected: &Contents) -> R
 }
 
 /// Checks that the file holds the entries.
-fn read_back(request: &Export, made: &Made, expected: &Contents) -> Result<(), Failure> {
+fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<(), Failure> {
     let differs = |reason: &str| {
         Failure::Other(format!(
             "{} does not hold what was written to it: {reason}; check the disk, and begin again \
@@ -203,7 +217,7 @@ fn read_back(request: &Export, made: &Made, expected: &Contents) -> Result<(), F
         ))
     };
     let mut progress = Progress::begin("reading back");
-    let mut source = request.format.source(Some(&made.partial))?;
+    let mut source = format.source(Some(&made.partial))?;
     let mut found = Contents::default();
     loop {
         match source.advance()? {
@@ -236,17 +250,22 @@ struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    fn new(request: &Export, sink: Sink, saved: Option<(&'a Saved, State)>) -> Exporter<'a> {
+    fn new(
+        format: &FileFormat,
+        sink: Sink,
+        saved: Option<(&'a Saved, State)>,
+        save_bytes: u64,
+    ) -> Exporter<'a> {
         let state = saved.as_ref().map(|(_, state)| state);
         let passed = state.and_then(|state| state.last_key.as_ref());
         Exporter {
-            encoder: request.format.encoder(),
+            encoder: format.encoder(),
             sink,
             contents: state.map_or_else(Contents::default, |state| state.contents),
             progress: Progress::begin("exporting"),
             passed: passed.map(|key| key.0.clone()),
             saved,
-            save_bytes: request.save_bytes,
+            save_bytes,
         }
     }
 

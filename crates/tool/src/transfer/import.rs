@@ -7,7 +7,7 @@
 //! What it must hold is counted entry by entry. While keys ascend, each is new. Once one does not,
 //! the entry that it may replace is looked up first.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cairndb::{Db, WriteBatch};
 use serde::{Deserialize, Serialize};
@@ -322,10 +322,4 @@ fn last_key(request: &Import, db: &Db) -> Result<Option<Vec<u8>>, Failure> {
     let sought = cursor.seek_to_last();
     sought.map_err(Failure::of(&request.directory))?;
     Ok(cursor.valid().then(|| cursor.key().to_vec()))
-}
-
-/// Returns a path that is the same from every working directory, to be compared.
-pub(crate) fn absolute(path: &Path) -> String {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute.display().to_string()
 }

@@ -14,11 +14,13 @@ pub(crate) mod export;
 pub(crate) mod formats;
 pub(crate) mod import;
 mod input;
+pub(crate) mod leveldb;
 mod progress;
+pub(crate) mod rocksdb;
 mod saved;
 mod sink;
-mod source;
-mod target;
+pub(crate) mod source;
+pub(crate) mod target;
 
 pub(crate) use contents::Contents;
 pub(crate) use export::export;

@@ -117,3 +117,9 @@ impl Made {
 pub(crate) fn unusable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Other(format!("{} cannot be written: {error}", path.display()))
 }
+
+/// Returns a path that is the same from every working directory, to be compared.
+pub(crate) fn absolute(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.display().to_string()
+}

@@ -12,7 +12,8 @@ use cairndb_leveldb::{NewDatabase, WriteOptions};
 use crate::{Entries, assert_same, cairn, command, read, words, write};
 
 /// Commands that read the database `@from` and write to `@file`.
-const EXPORTS: [&str; 5] = [
+const EXPORTS: [&str; 6] = [
+    "export @from @file --format=leveldb",
     "dump @from @file",
     "export @from @file --format=jsonl",
     "export @from @file --format=csv",
@@ -21,7 +22,8 @@ const EXPORTS: [&str; 5] = [
 ];
 
 /// Commands that read `@file` and write to the database `@to`.
-const IMPORTS: [&str; 5] = [
+const IMPORTS: [&str; 6] = [
+    "import @to @file --format=leveldb",
     "load @to @file",
     "import @to @file --format=jsonl",
     "import @to @file --format=csv",
@@ -48,6 +50,14 @@ fn write_leveldb(path: &Path, entries: &Entries) {
     new.finish().unwrap();
 }
 
+fn remove(path: &Path) {
+    if path.is_dir() {
+        std::fs::remove_dir_all(path).unwrap();
+    } else {
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
 /// Names in a directory.
 fn names(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).unwrap();
@@ -68,7 +78,12 @@ fn missing_databases_and_files_are_named() {
     }
     for line in IMPORTS {
         let name = at.join("file");
-        cairn(at, line).failed(5, &[name.to_str().unwrap(), "No such file"]);
+        let part = if line.contains("leveldb") {
+            "holds no LevelDB"
+        } else {
+            "No such file"
+        };
+        cairn(at, line).failed(5, &[name.to_str().unwrap(), part]);
     }
     assert!(names(at).is_empty(), "{:?}", names(at));
 }
@@ -85,9 +100,7 @@ fn a_leveldb_directory_is_exported_and_never_imported_into() {
         cairn(at, &import.replace("@to", "@new")).done();
         assert_same(&read(&at.join("new")), &entries(1000), export);
         for name in ["new", "file"] {
-            let path = at.join(name);
-            let _ = std::fs::remove_file(&path);
-            let _ = std::fs::remove_dir_all(&path);
+            remove(&at.join(name));
         }
     }
 }
@@ -279,6 +292,8 @@ fn options_of_other_formats_are_2() {
     write(&at.join("from"), &entries(1));
     for (line, part) in [
         ("export @from --format=xml", "xml"),
+        ("export @from --format=leveldb", "directory"),
+        ("import @to --format=leveldb", "directory"),
         ("export @from", "--format"),
         ("export @from --format=csv --print", "--print"),
         ("export @from --format=jsonl --literal", "--literal"),
@@ -320,7 +335,14 @@ fn a_full_disk_is_5_and_the_command_continues_later() {
     write(&at.join("from"), &entries(5000));
     for (export, import) in EXPORTS.into_iter().zip(IMPORTS) {
         let export = format!("{export} --save-every 50000");
-        limited(at, &export, 500).failed(5, &["file.partial", "cannot be written"]);
+        let is_leveldb = export.contains("leveldb");
+        let blocks = if is_leveldb { 20 } else { 500 };
+        let part = if is_leveldb {
+            "000002.ldb"
+        } else {
+            "cannot be written"
+        };
+        limited(at, &export, blocks).failed(5, &["file.partial", part]);
         assert!(!at.join("file").exists());
         cairn(at, &export).done();
         let import = format!("{import} --save-every 50000");
@@ -328,9 +350,12 @@ fn a_full_disk_is_5_and_the_command_continues_later() {
         assert_eq!(ran.code, Some(5), "{ran:?}");
         cairn(at, &import).done();
         assert_same(&read(&at.join("to")), &entries(5000), &import);
-        std::fs::remove_file(at.join("file")).unwrap();
-        std::fs::remove_dir_all(at.join("to")).unwrap();
+        remove(&at.join("file"));
+        remove(&at.join("to"));
         assert_eq!(names(at), ["from"]);
+        if is_leveldb {
+            continue;
+        }
         let full = export.replace("@file", "/dev/full");
         cairn(at, &full).failed(5, &["/dev/full", "cannot be written"]);
         let stdout = OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -345,7 +370,7 @@ fn a_closed_pipe_ends_an_export_quietly() {
     let parent = tempfile::tempdir().unwrap();
     let at = parent.path();
     write(&at.join("from"), &entries(20_000));
-    for line in EXPORTS {
+    for line in &EXPORTS[1..] {
         let mut program = command(words(at, &line.replace("@file", "-")));
         program.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = program.spawn().unwrap();
@@ -400,4 +425,65 @@ fn another_source_or_database_does_not_continue() {
     assert_eq!(cairn(at, "scan @to").done(), b"a\t1\nb\t2\nc\t3\n");
     std::fs::write(at.join("to.cairn-import"), "{").unwrap();
     cairn(at, "import @to @other --format=csv").failed(5, &["to.cairn-import", "--restart"]);
+}
+
+#[test]
+fn a_locked_or_damaged_leveldb_database_is_not_imported() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    write_leveldb(&at.join("file"), &entries(20_000));
+    let import = "import @to @file --format=leveldb";
+    let dir = RealEnv::new().open_dir(&at.join("file"), false).unwrap();
+    let lock = dir.lock("LOCK").unwrap();
+    let holder = format!("opened by process {}", std::process::id());
+    cairn(at, import).failed(4, &["file", &holder]);
+    drop(lock);
+    let table = at.join("file/000002.ldb");
+    let intact = std::fs::read(&table).unwrap();
+    let mut bytes = intact.clone();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 16].fill(0);
+    std::fs::write(&table, bytes).unwrap();
+    cairn(at, import).failed(3, &["000002.ldb", "offset"]);
+    cairn(at, "verify @file").failed(3, &["000002.ldb", "offset"]);
+    // The mended database is imported from where the damage was.
+    std::fs::write(&table, intact).unwrap();
+    cairn(at, import).done();
+    assert_same(&read(&at.join("to")), &entries(20_000), import);
+    cairn(at, "import @other @to --format=leveldb").failed(5, &["no LevelDB database"]);
+    assert_eq!(names(at), ["file", "to"]);
+}
+
+#[test]
+fn an_unknown_comparator_is_refused_or_replaced() {
+    use cairndb::leveldb::{Order, ReverseOrder};
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let dir = RealEnv::new().open_dir(&at.join("file"), true).unwrap();
+    let order = ReverseOrder::of("example.unknown", Order::Bytewise);
+    let options = WriteOptions {
+        order: Order::Custom(std::sync::Arc::new(order)),
+        ..WriteOptions::default()
+    };
+    let mut new = NewDatabase::create(&dir, options).unwrap();
+    for key in ["c", "b", "a"] {
+        new.put(key.as_bytes(), b"1").unwrap();
+    }
+    new.finish().unwrap();
+    drop(dir);
+    for line in [
+        "scan @file",
+        "get @file a",
+        "count @file",
+        "stats @file",
+        "verify @file",
+        "dump @file -",
+        "export @file @other --format=csv",
+        "import @other @file --format=leveldb",
+    ] {
+        cairn(at, line).failed(5, &["example.unknown", "--comparator=bytewise"]);
+        cairn(at, &format!("{line} --comparator=bytewise")).done();
+        let _ = std::fs::remove_file(at.join("other"));
+    }
+    assert_eq!(cairn(at, "scan @other").done(), b"a\t1\nb\t1\nc\t1\n");
 }

@@ -85,12 +85,15 @@ fn a_killed_command_continues_without_loss_or_repetition() {
     csv.write_all(shuffled(&mut random, &entries).as_bytes())
         .unwrap();
     cairn(at, "export @from @jsonl --format=jsonl").done();
+    cairn(at, "export @from @leveldb --format=leveldb").done();
     // One command of each direction and format; the name of what it makes is `made`.
     let commands = [
         "import @made @jsonl --format=jsonl",
         "import @made @shuffled --format=csv --hex",
         "export @from @made --format=db_dump",
         "dump @from @made",
+        "export @from @made --format=leveldb",
+        "import @made @leveldb --format=leveldb",
     ];
     let (mut done_kills, mut round) = (0, 0);
     while done_kills < kills {
@@ -120,9 +123,11 @@ fn a_killed_command_continues_without_loss_or_repetition() {
             assert_same(&read(&at.join("made")), &entries, &line);
         } else {
             let load = if line.starts_with("dump") {
-                "load @again @made --restart"
+                "load @again @made"
+            } else if line.contains("leveldb") {
+                "import @again @made --format=leveldb"
             } else {
-                "import @again @made --format=db_dump --restart"
+                "import @again @made --format=db_dump"
             };
             cairn(at, load).done();
             assert_same(&read(&at.join("again")), &entries, &line);

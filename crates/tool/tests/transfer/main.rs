@@ -14,6 +14,7 @@ mod bad_input;
 mod kills;
 mod programs;
 mod random;
+mod rocksdb;
 mod round_trips;
 
 use std::collections::BTreeMap;

@@ -75,6 +75,24 @@ fn mdb_dump() {
 }
 
 #[test]
+fn leveldb() {
+    let format = "--format=leveldb";
+    through_a_file(format, Random::entries, format, format);
+    // And from one LevelDB directory to another.
+    on_random("leveldb twice", Random::entries, |parent, entries| {
+        let hash = cairn(parent, "export @from @one --format=leveldb").hash();
+        let again = cairn(parent, "export @one @two --format=leveldb").hash();
+        assert_eq!(hash, again);
+        assert_eq!(
+            cairn(parent, "import @to @two --format=leveldb").hash(),
+            hash
+        );
+        assert_same(&read(&parent.join("to")), entries, "leveldb");
+        cairn(parent, "verify @two").done();
+    });
+}
+
+#[test]
 fn dump() {
     on_random("dump", Random::entries, |parent, entries| {
         let dumped = cairn(parent, "dump @from @file").hash();

@@ -61,6 +61,11 @@ impl Families {
         self.chosen.is_empty()
     }
 
+    /// The families that were chosen, in the order of the command line.
+    pub(crate) fn chosen(&self) -> &[Family] {
+        &self.chosen
+    }
+
     /// Returns a family if it was chosen.
     pub(crate) fn find(&self, name: &[u8]) -> Option<&Family> {
         self.chosen.iter().find(|family| family.name == name)

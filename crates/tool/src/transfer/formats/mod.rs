@@ -23,6 +23,14 @@ use json_lines::{JsonEncoder, JsonSource};
 use native::{NativeEncoder, NativeSource};
 use text_dump::{DumpEncoder, DumpSource, Form, Store};
 
+/// A format of an export.
+#[derive(Clone, Debug)]
+pub(crate) enum Format {
+    File(FileFormat),
+    /// The directory of a LevelDB database.
+    LevelDb,
+}
+
 /// A format that is one file.
 #[derive(Clone, Debug)]
 pub(crate) enum FileFormat {

@@ -1,0 +1,184 @@
+//! `verify` and `stats` of LevelDB's directories, which are only read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb::env::Dir;
+use cairndb_leveldb::{Database, FileName};
+use serde_json::json;
+
+use crate::arguments::OrderArguments;
+use crate::bars::{Row, print_rows};
+use crate::database::{Reader, open_leveldb};
+use crate::failure::Failure;
+use crate::output::{Output, counted};
+use crate::range::Range;
+
+/// Reads and checks everything: each table by itself, then all entries in order.
+pub(super) fn verify(
+    path: &Path,
+    dir: &Arc<dyn Dir>,
+    order: OrderArguments,
+    json: bool,
+) -> Result<(), Failure> {
+    let database = open_leveldb(dir, path, order)?;
+    if database.order().name() != database.comparator() {
+        return verify_unordered(path, database, json);
+    }
+    let failed = Failure::of_leveldb(path);
+    let (mut stored, mut deletes) = (0, 0);
+    for info in database.tables() {
+        let summary = database.verify_table(info).map_err(&failed)?;
+        stored += summary.entries;
+        deletes += summary.deletes;
+    }
+    let (tables, logs) = (database.tables().len(), database.report().logs.len());
+    let is_torn = database.report().torn_log.is_some();
+    let reader = Reader::LevelDb(Box::new(database));
+    let contents = reader.contents(path, &Range::default())?;
+    let mut output = Output::stdout()?;
+    if json {
+        let all = json!({
+            "tables": tables,
+            "stored_entries": stored,
+            "deletes": deletes,
+            "logs": logs,
+            "torn_log": is_torn,
+            "entries": contents.entries,
+            "bytes": contents.bytes,
+            "order_checked": true,
+        });
+        output.line(&all.to_string())?;
+        return output.finish();
+    }
+    output.line(&format!(
+        "intact: {}; {} in {}, {} among them; {}",
+        counted(contents.entries, "entry", "entries"),
+        counted(stored, "stored entry", "stored entries"),
+        counted(tables as u64, "table", "tables"),
+        counted(deletes, "deletion", "deletions"),
+        counted(logs as u64, "log", "logs"),
+    ))?;
+    if is_torn {
+        output.line("a crash has torn the end of the newest log; what follows is dropped")?;
+    }
+    output.finish()
+}
+
+/// Reads everything of a database whose comparator is unknown. Checksums are checked, but the order
+/// of the keys cannot be.
+fn verify_unordered(path: &Path, database: Database, json: bool) -> Result<(), Failure> {
+    let tables = database.tables().len();
+    let reader = Reader::LevelDb(Box::new(database));
+    let contents = reader.contents(path, &Range::default())?;
+    let mut output = Output::stdout()?;
+    if json {
+        let all = json!({
+            "tables": tables,
+            "entries": contents.entries,
+            "bytes": contents.bytes,
+            "order_checked": false,
+        });
+        output.line(&all.to_string())?;
+    } else {
+        output.line(&format!(
+            "readable: {} in {}; the order of the keys cannot be checked",
+            counted(contents.entries, "entry", "entries"),
+            counted(tables as u64, "table", "tables"),
+        ))?;
+    }
+    output.finish()
+}
+
+/// Bytes of the files in a directory, by kind.
+#[derive(Default)]
+struct Files {
+    tables: u64,
+    logs: u64,
+    manifests: u64,
+    others: u64,
+}
+
+impl Files {
+    fn of(dir: &dyn Dir) -> cairndb::Result<Files> {
+        let mut files = Files::default();
+        for name in dir.list()? {
+            let kind = match FileName::parse(&name) {
+                Some(FileName::Table(_) | FileName::OldTable(_)) => &mut files.tables,
+                Some(FileName::Log(_)) => &mut files.logs,
+                Some(FileName::Manifest(_)) => &mut files.manifests,
+                _ => &mut files.others,
+            };
+            // A link or a directory is not one of the database's files.
+            *kind += dir.size_of(&name).ok().flatten().unwrap_or(0);
+        }
+        Ok(files)
+    }
+
+    fn total(&self) -> u64 {
+        self.tables + self.logs + self.manifests + self.others
+    }
+}
+
+/// Returns the bytes of the tables of each level.
+fn levels(database: &Database) -> Vec<u64> {
+    let mut levels = Vec::new();
+    for info in database.tables() {
+        if levels.len() <= info.level {
+            levels.resize(info.level + 1, 0);
+        }
+        if let Some(level) = levels.get_mut(info.level) {
+            *level += info.size;
+        }
+    }
+    levels
+}
+
+/// Prints what the files take.
+pub(super) fn stats(
+    path: &Path,
+    dir: &Arc<dyn Dir>,
+    order: OrderArguments,
+    json: bool,
+) -> Result<(), Failure> {
+    let database = open_leveldb(dir, path, order)?;
+    let files = Files::of(&**dir).map_err(Failure::of_leveldb(path))?;
+    let levels = levels(&database);
+    let mut output = Output::stdout()?;
+    if json {
+        let all = json!({
+            "store": "leveldb",
+            "comparator": database.comparator(),
+            "tables": database.tables().len(),
+            "last_sequence_number": database.last_seq(),
+            "file_bytes": {
+                "total": files.total(),
+                "tables": files.tables,
+                "logs": files.logs,
+                "manifests": files.manifests,
+                "others": files.others,
+            },
+            "level_bytes": levels,
+        });
+        output.line(&all.to_string())?;
+        return output.finish();
+    }
+    output.line(&format!(
+        "LevelDB database: {}, {}; comparator {}",
+        counted(database.tables().len() as u64, "table", "tables"),
+        counted(database.report().logs.len() as u64, "log", "logs"),
+        database.comparator().escape_debug(),
+    ))?;
+    let mut rows: Vec<Row> = vec![
+        ("total".to_owned(), files.total()),
+        ("tables".to_owned(), files.tables),
+        ("logs".to_owned(), files.logs),
+        ("manifests".to_owned(), files.manifests),
+        ("other files".to_owned(), files.others),
+    ];
+    for (level, bytes) in levels.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
+        rows.push((format!("level {level}"), *bytes));
+    }
+    print_rows(&rows, &mut output)?;
+    output.finish()
+}

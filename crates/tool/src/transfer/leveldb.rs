@@ -1,0 +1,182 @@
+//! LevelDB's directories, in both directions.
+//!
+//! The directory that an export makes is no database until its last step writes `CURRENT`, and has
+//! its final name only after it was read back. What a killed export has left are complete tables,
+//! which stay, and a part of one more.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cairndb::env::{Env, RealEnv};
+use cairndb::leveldb::Order;
+use cairndb_leveldb::{Cursor, Database, NewDatabase, WriteOptions};
+
+use super::contents::Contents;
+use super::export::{Export, claim, compare_database, report};
+use super::progress::Progress;
+use super::source::{EntrySource, Step};
+use super::target::{Made, Target};
+use crate::arguments::OrderArguments;
+use crate::database::{Reader, Visitor, leveldb_at, open_leveldb};
+use crate::failure::Failure;
+use crate::range::{Direction, Range};
+
+/// The file that makes a directory a database.
+const CURRENT: &str = "CURRENT";
+
+/// Reads a database.
+pub(crate) struct LevelDbSource {
+    path: PathBuf,
+    cursor: Cursor,
+    is_begun: bool,
+    /// Keeps the lock.
+    _database: Database,
+}
+
+impl LevelDbSource {
+    pub(crate) fn open(path: &Path, order: OrderArguments) -> Result<LevelDbSource, Failure> {
+        let Some(dir) = leveldb_at(path) else {
+            let path = path.display();
+            return Err(Failure::Other(format!(
+                "{path} holds no LevelDB database; check the path"
+            )));
+        };
+        let database = open_leveldb(&dir, path, order)?;
+        Ok(LevelDbSource {
+            path: path.to_owned(),
+            cursor: database.cursor(),
+            is_begun: false,
+            _database: database,
+        })
+    }
+}
+
+impl EntrySource for LevelDbSource {
+    fn advance(&mut self) -> Result<Step, Failure> {
+        let moved = if self.is_begun {
+            self.cursor.next()
+        } else {
+            self.is_begun = true;
+            self.cursor.seek_to_first()
+        };
+        moved.map_err(Failure::of_leveldb(&self.path))?;
+        Ok(if self.cursor.valid() {
+            Step::Entry
+        } else {
+            Step::End
+        })
+    }
+
+    fn key(&self) -> &[u8] {
+        self.cursor.key()
+    }
+
+    fn value(&self) -> &[u8] {
+        self.cursor.value()
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+/// Puts entries into the new database.
+struct Writer<'a> {
+    new: NewDatabase,
+    made: &'a Made,
+    contents: Contents,
+    /// The last key of an interrupted export, which is passed over.
+    passed: Option<Vec<u8>>,
+    progress: Progress,
+}
+
+impl Visitor for Writer<'_> {
+    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+        if let Some(passed) = self.passed.take()
+            && passed == key
+        {
+            return Ok(true);
+        }
+        self.contents.add(key, value);
+        let put = self.new.put(key, value);
+        put.map_err(Failure::of_leveldb(&self.made.partial))?;
+        self.progress.entry(|| None);
+        Ok(true)
+    }
+}
+
+/// Exports entries to a directory.
+pub(crate) fn export(request: &Export) -> Result<(), Failure> {
+    let reader = &Reader::open(&request.directory, request.order)?;
+    let Target::Made(made) = &Target::of(request.target.as_deref())? else {
+        let message = "the format leveldb needs the name of a directory to make";
+        return Err(Failure::Usage(message.to_owned()));
+    };
+    let (_, is_resumed) = claim(request, made)?;
+    // A kill after the last step of the writer leaves a database without its final name.
+    let is_complete = made.partial.join(CURRENT).exists();
+    let written = if is_complete {
+        None
+    } else {
+        Some(write(request, reader, made)?)
+    };
+    let found = read_back(made, &reader.order())?;
+    if written.is_some_and(|written| written != found) {
+        return Err(Failure::Other(format!(
+            "{} does not hold what was written to it; check the disk, and begin again with \
+             --restart",
+            made.partial.display()
+        )));
+    }
+    if is_resumed {
+        compare_database(request, reader, &found)?;
+    }
+    made.finish()?;
+    report(request, &found)
+}
+
+/// Writes what is missing. Returns what the whole holds.
+fn write(request: &Export, reader: &Reader, made: &Made) -> Result<Contents, Failure> {
+    let failed = Failure::of_leveldb(&made.partial);
+    let dir = RealEnv::new().open_dir(&made.partial, true);
+    let dir = dir.map_err(&failed)?;
+    let options = WriteOptions {
+        order: reader.order(),
+        ..WriteOptions::default()
+    };
+    let mut contents = Contents::default();
+    let new = NewDatabase::resume(&dir, options, |key, value| {
+        contents.add(key, value);
+        Ok(())
+    });
+    let new = new.map_err(&failed)?;
+    let passed = new.last_key().map(<[u8]>::to_vec);
+    let range = match &passed {
+        Some(key) => request.range.clone().beginning_at(key),
+        None => request.range.clone(),
+    };
+    let mut writer = Writer {
+        new,
+        made,
+        contents,
+        passed,
+        progress: Progress::begin("exporting"),
+    };
+    let directory = &request.directory;
+    reader.walk(directory, &range, Direction::Forward, &mut writer)?;
+    writer.new.finish().map_err(&failed)?;
+    Ok(writer.contents)
+}
+
+/// Reads the new database.
+fn read_back(made: &Made, order: &Order) -> Result<Contents, Failure> {
+    let path = &made.partial;
+    let opened = RealEnv::new().open_dir(path, false);
+    let dir = opened.map_err(Failure::of_leveldb(path))?;
+    let mut options = cairndb_leveldb::ReadOptions::default();
+    if let Order::Custom(comparator) = order {
+        options.orders = options.orders.with(Arc::clone(comparator));
+    }
+    let database = Database::open(&dir, &options).map_err(Failure::of_leveldb(path))?;
+    Reader::LevelDb(Box::new(database)).contents(path, &Range::default())
+}

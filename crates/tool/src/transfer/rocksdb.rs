@@ -1,0 +1,160 @@
+//! The column families of a RocksDB database, one after the other, each with a prefix before its
+//! keys.
+
+use std::path::{Path, PathBuf};
+
+use cairndb_foreign::{ForeignError, RocksCursor, RocksDb, rocksdb_families};
+
+use super::formats::encoder::too_long;
+use super::formats::families::{Families, Family};
+use super::source::{BadEntry, EntrySource, Step};
+use crate::escape::escaped;
+use crate::failure::Failure;
+
+/// An open database and its families.
+#[derive(Debug)]
+pub(crate) struct RocksDatabase {
+    path: PathBuf,
+    families: Vec<Family>,
+    database: RocksDb,
+    /// Dropped after the database.
+    _messages: Messages,
+}
+
+/// A directory for RocksDB's messages, removed at the end.
+#[derive(Debug)]
+struct Messages(PathBuf);
+
+impl Messages {
+    fn new() -> Result<Messages, Failure> {
+        let path = std::env::temp_dir().join(format!("cairn-{}", std::process::id()));
+        let made = std::fs::create_dir(&path);
+        made.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
+        Ok(Messages(path))
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        // What is left are messages in the directory for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn failure(path: &Path, error: &ForeignError) -> Failure {
+    let message = format!("{}: RocksDB: {error}", path.display());
+    if error.0.starts_with("Corruption") {
+        Failure::Damaged(message)
+    } else {
+        Failure::Other(message)
+    }
+}
+
+impl RocksDatabase {
+    /// Opens the families that were chosen; all of them if there was no choice. A database of one
+    /// family then has no prefix, and otherwise each has its name and `/`.
+    pub(crate) fn open(path: &Path, chosen: &Families) -> Result<RocksDatabase, Failure> {
+        let messages = Messages::new()?;
+        let failed = |error: ForeignError| failure(path, &error);
+        let names = rocksdb_families(path, &messages.0).map_err(failed)?;
+        let families: Vec<Family> = if !chosen.is_empty() {
+            chosen.chosen().to_vec()
+        } else if let [only] = &*names {
+            let (name, prefix) = (only.clone(), Vec::new());
+            vec![Family { name, prefix }]
+        } else {
+            names.iter().map(|name| Family::named(name)).collect()
+        };
+        let missing = families.iter().find(|family| !names.contains(&family.name));
+        if let Some(missing) = missing {
+            let known: Vec<String> = names.iter().map(|name| escaped(name)).collect();
+            return Err(Failure::Usage(format!(
+                "{} has no column family {}; it has {}",
+                path.display(),
+                escaped(&missing.name),
+                known.join(", ")
+            )));
+        }
+        let opened: Vec<Vec<u8>> = families.iter().map(|family| family.name.clone()).collect();
+        let database = RocksDb::open(path, &opened, &messages.0).map_err(failed)?;
+        Ok(RocksDatabase {
+            path: path.to_owned(),
+            families,
+            database,
+            _messages: messages,
+        })
+    }
+
+    /// Returns the entries of all families.
+    pub(crate) fn source(&self) -> RocksSource<'_> {
+        RocksSource {
+            of: self,
+            next_family: 0,
+            cursor: None,
+            key: Vec::new(),
+            prefix_len: 0,
+        }
+    }
+}
+
+/// Reads the families in turn.
+pub(crate) struct RocksSource<'a> {
+    of: &'a RocksDatabase,
+    next_family: usize,
+    cursor: Option<RocksCursor<'a>>,
+    /// The prefix of the family and the current key.
+    key: Vec<u8>,
+    prefix_len: usize,
+}
+
+impl RocksSource<'_> {
+    /// Begins the next family. Returns whether there is one.
+    fn begin_family(&mut self) -> Result<bool, Failure> {
+        let Some(family) = self.of.families.get(self.next_family) else {
+            return Ok(false);
+        };
+        self.cursor = self.of.database.cursor(self.next_family);
+        self.next_family += 1;
+        self.key.clone_from(&family.prefix);
+        self.prefix_len = self.key.len();
+        if let Some(cursor) = &mut self.cursor {
+            let sought = cursor.seek_to_first();
+            sought.map_err(|error| failure(&self.of.path, &error))?;
+        }
+        Ok(true)
+    }
+}
+
+impl EntrySource for RocksSource<'_> {
+    fn advance(&mut self) -> Result<Step, Failure> {
+        if let Some(cursor) = &mut self.cursor {
+            let moved = cursor.next();
+            moved.map_err(|error| failure(&self.of.path, &error))?;
+        }
+        while !self.cursor.as_ref().is_some_and(RocksCursor::valid) {
+            if !self.begin_family()? {
+                return Ok(Step::End);
+            }
+        }
+        self.key.truncate(self.prefix_len);
+        if let Some(cursor) = &self.cursor {
+            self.key.extend_from_slice(cursor.key());
+        }
+        match too_long(&self.key, self.value()) {
+            None => Ok(Step::Entry),
+            Some(reason) => Ok(Step::Bad(BadEntry { line: 0, reason })),
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn value(&self) -> &[u8] {
+        self.cursor.as_ref().map_or(&[], |cursor| cursor.value())
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        None
+    }
+}
