@@ -64,7 +64,7 @@ pub use repair::report::{
     Doubt, DoubtKind, HarmlessDamage, Kept, KeySpan, Loss, RepairReport, Unnamed,
 };
 pub use scheduler::steps::Job;
-pub use state::batch::WriteBatch;
+pub use state::batch::{BatchEntry, WriteBatch};
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{
     Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,

@@ -51,6 +51,14 @@ impl Origin {
         self.forks
     }
 
+    /// Returns the current number of forks, of which an origin holds the number at its creation.
+    /// For owners of many handles, which keep this number instead of an origin each. It is counted
+    /// once [`Origin::here`] has been called.
+    #[inline]
+    pub fn forks_now() -> u32 {
+        FORKS.load(Ordering::Relaxed)
+    }
+
     /// Returns a process other than the current one.
     #[cfg(test)]
     pub(crate) fn elsewhere() -> Origin {

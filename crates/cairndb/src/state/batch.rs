@@ -2,8 +2,43 @@
 
 use std::fmt;
 
+use cairndb_base::Kind;
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_format::batch::BatchWriter;
+
+/// One write of a batch, borrowed from it.
+///
+/// ```
+/// use cairndb::{BatchEntry, WriteBatch};
+/// let mut batch = WriteBatch::new();
+/// batch.put(b"granite", b"grey");
+/// batch.delete(b"opal");
+/// let entries: Vec<BatchEntry> = batch.iter().collect();
+/// assert_eq!(entries[1], BatchEntry::Delete { key: b"opal" });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchEntry<'a> {
+    /// Sets `key` to `value`.
+    Put {
+        /// Key of the entry.
+        key: &'a [u8],
+        /// Value of the entry.
+        value: &'a [u8],
+    },
+    /// Removes `key`.
+    Delete {
+        /// Key of the entry.
+        key: &'a [u8],
+    },
+    /// Adds `operand` to `key`.
+    Merge {
+        /// Key of the entry.
+        key: &'a [u8],
+        /// Operand of the entry.
+        operand: &'a [u8],
+    },
+}
 
 /// Writes that [`crate::Db::write`] applies atomically.
 ///
@@ -57,6 +92,30 @@ impl WriteBatch {
         self.writer.merge(key, operand);
     }
 
+    /// Adds the writes of `other` after those of this batch, and leaves `other` as it is.
+    pub fn append(&mut self, other: &WriteBatch) {
+        self.large += other.large;
+        self.merges += other.merges;
+        self.writer.append(&other.writer);
+    }
+
+    /// Iterates over the writes in the order in which they were added. A write that exceeds a limit
+    /// is not among them: the batch holds only the error that [`crate::Db::write`] will return.
+    pub fn iter(&self) -> impl Iterator<Item = BatchEntry<'_>> {
+        self.writer.own_entries().map(|entry| match entry.kind {
+            Kind::Delete => BatchEntry::Delete { key: entry.key },
+            Kind::Merge => BatchEntry::Merge {
+                key: entry.key,
+                operand: entry.value,
+            },
+            // A batch of a user never holds a pointer: the write path makes them, in its own copy.
+            Kind::Put | Kind::Pointer => BatchEntry::Put {
+                key: entry.key,
+                value: entry.value,
+            },
+        })
+    }
+
     /// Removes all writes and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.writer.clear();
@@ -94,7 +153,39 @@ impl WriteBatch {
 
 #[cfg(test)]
 mod tests {
-    use super::WriteBatch;
+    use super::{BatchEntry, WriteBatch};
+
+    #[test]
+    fn an_appended_batch_follows_in_order() {
+        let (mut first, mut second) = (WriteBatch::new(), WriteBatch::new());
+        first.put(b"a", b"1");
+        second.merge(b"b", b"2");
+        second.put(b"large", &[7; 10_000]);
+        second.delete(b"a");
+        first.append(&second);
+        let entries: Vec<_> = first.iter().collect();
+        let large = [7; 10_000];
+        assert_eq!(
+            entries,
+            [
+                BatchEntry::Put {
+                    key: b"a",
+                    value: b"1"
+                },
+                BatchEntry::Merge {
+                    key: b"b",
+                    operand: b"2"
+                },
+                BatchEntry::Put {
+                    key: b"large",
+                    value: &large
+                },
+                BatchEntry::Delete { key: b"a" },
+            ]
+        );
+        assert_eq!((first.len(), second.len()), (4, 3));
+        assert!(first.has_large() && first.has_merges());
+    }
 
     #[test]
     fn a_batch_shows_how_much_it_holds() {
