@@ -160,7 +160,8 @@ docs: toolchain ## build the documentation of the interface
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install
-install: build ## copy cairn, db_bench and cache_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+install: build ## install cairn, db_bench, cache_bench and the C library (PREFIX=/usr/local, DESTDIR=)
 	cargo build --release --locked --package cairndb-tool
 	install -d $(DESTDIR)$(PREFIX)/bin
+	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) crates/capi/install.sh
 	install -m 755 $(TARGET)/release/cairn $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin

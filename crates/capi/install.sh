@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Installs the C library: headers, shared and static library, pkg-config and CMake files. Part of
+# `make install`, with the same variables.
+#
+#   PREFIX=/usr/local   where it will be used
+#   DESTDIR=            what precedes that path now, for packages
+#   LIBRARIES=          a folder with libcairndb_capi.so and .a; built if not set
+#
+# Files with LevelDB's names go to $PREFIX/lib/cairndb: in a folder that the loader or the compiler
+# searches, they would also be taken by programs that need LevelDB's own C++ classes.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+prefix=${PREFIX:-/usr/local}
+to=${DESTDIR:-}$prefix
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
+major=${version%%.*}
+
+libraries=${LIBRARIES:-}
+if [ -z "$libraries" ]; then
+    # Without the crate type that only Rust links, code is optimised across crates.
+    (cd "$root" && cargo rustc --release --locked --package cairndb-capi --lib \
+        --crate-type cdylib,staticlib)
+    libraries=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")/release
+fi
+
+install -d "$to/include/cairndb/leveldb" "$to/lib/pkgconfig" "$to/lib/cmake/cairndb" \
+    "$to/lib/cairndb/cmake/leveldb"
+install -m 644 "$here/include/cairndb.h" "$to/include/cairndb.h"
+install -m 644 "$here/include/leveldb/c.h" "$to/include/cairndb/leveldb/c.h"
+
+install -m 755 "$libraries/libcairndb_capi.so" "$to/lib/libcairndb.so.$version"
+ln -sf "libcairndb.so.$version" "$to/lib/libcairndb.so.$major"
+ln -sf "libcairndb.so.$major" "$to/lib/libcairndb.so"
+for name in libleveldb.so libleveldb.so.1 libleveldb.so.1d; do
+    ln -sf "../libcairndb.so.$version" "$to/lib/cairndb/$name"
+done
+
+# One object whose only global names are those of the headers, so that a program can link another
+# Rust library, too.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ld -r --whole-archive "$libraries/libcairndb_capi.a" -o "$work/cairndb.o"
+objcopy --wildcard --keep-global-symbol='leveldb_*' --keep-global-symbol='cairndb_*' \
+    --strip-debug --remove-section='.llvm*' "$work/cairndb.o"
+rm -f "$to/lib/libcairndb.a"
+ar rcs "$to/lib/libcairndb.a" "$work/cairndb.o"
+chmod 644 "$to/lib/libcairndb.a"
+
+for file in cairndb.pc cairndb-config.cmake cairndb-config-version.cmake leveldb-config.cmake; do
+    case $file in
+    *.pc) folder=lib/pkgconfig ;;
+    leveldb-*) folder=lib/cairndb/cmake/leveldb ;;
+    *) folder=lib/cmake/cairndb ;;
+    esac
+    sed -e "s|@PREFIX@|$prefix|g" -e "s|@VERSION@|$version|g" -e "s|@MAJOR@|$major|g" \
+        "$here/install/$file.in" >"$to/$folder/$file"
+    chmod 644 "$to/$folder/$file"
+done
+echo "installed the C library $version in $to"

@@ -1,0 +1,75 @@
+//! Bytes and strings of the caller.
+
+#![expect(
+    unsafe_code,
+    reason = "foreign functions are the purpose of this crate: what a C program passes are \
+              addresses, here and in all files of it"
+)]
+
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use cairndb::{Error, Result};
+
+/// Returns the bytes at `start`. NULL is allowed for no bytes.
+///
+/// # Errors
+/// `InvalidArgument` if `start` is NULL and `len` is not 0, or if `len` is longer than any object.
+///
+/// # Safety
+/// `start` must be NULL or readable for `len` bytes, which nothing changes during the call.
+#[inline]
+pub(crate) unsafe fn bytes<'a, T>(start: *const T, len: usize) -> Result<&'a [u8]> {
+    debug_assert_eq!(size_of::<T>(), 1, "lengths are in bytes");
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() || isize::try_from(len).is_err() {
+        return Err(refusal(start.is_null(), len));
+    }
+    // SAFETY: guaranteed by the caller; the length was checked.
+    Ok(unsafe { std::slice::from_raw_parts(start.cast(), len) })
+}
+
+#[cold]
+fn refusal(null: bool, len: usize) -> Error {
+    if null {
+        Error::invalid("the address of a key or value is NULL, but its length is not 0").found(len)
+    } else {
+        Error::invalid("the length of a key or value is negative, or longer than memory").found(len)
+    }
+}
+
+/// Returns the path in a string that ends with a NUL byte.
+///
+/// # Errors
+/// `InvalidArgument` if `path` is NULL.
+///
+/// # Safety
+/// `path` must be NULL or such a string, which nothing changes during the call.
+pub(crate) unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
+    if path.is_null() {
+        return Err(Error::invalid("the path is NULL"));
+    }
+    // SAFETY: guaranteed by the caller.
+    let text = unsafe { CStr::from_ptr(path) };
+    Ok(Path::new(OsStr::from_bytes(text.to_bytes())))
+}
+
+/// Returns the text in a string that ends with a NUL byte.
+///
+/// # Errors
+/// `InvalidArgument` if `text` is NULL or not UTF-8; `what` names it.
+///
+/// # Safety
+/// `text` must be NULL or such a string, which nothing changes during the call.
+pub(crate) unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str> {
+    if text.is_null() {
+        return Err(Error::invalid(format!("{what} is NULL")));
+    }
+    // SAFETY: guaranteed by the caller.
+    let text = unsafe { CStr::from_ptr(text) };
+    let text = text.to_str();
+    text.map_err(|_| Error::invalid(format!("{what} is not UTF-8")))
+}

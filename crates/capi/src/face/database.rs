@@ -1,0 +1,275 @@
+//! An open database: open, close, writes, and work on the whole of it.
+
+use std::ffi::c_char;
+use std::ops::Bound;
+use std::ptr::null_mut;
+use std::time::Duration;
+
+use cairndb::{Db, Result, WriteOptions};
+
+use crate::boundary::guarded;
+use crate::bytes::{bytes, path};
+use crate::face::error::{cairndb_error, outcome, outcome_in};
+use crate::face::handles::{cairndb_batch, cairndb_db};
+use crate::face::options::{cairndb_durability, cairndb_options, level};
+use crate::handle::{Handle, insert, with_exclusive, with_shared};
+use crate::leveldb::database::close;
+use crate::objects::{Batch, Database};
+
+/// Opens the database in directory `path` and stores its handle in `*db`. NULL options stand for
+/// the defaults.
+///
+/// Errors: `NOT_FOUND` without a database, unless it is to be created; `INVALID_ARGUMENT` if the
+/// directory holds something else, or was created with another comparator or merge operator;
+/// `LOCKED` while another handle or process has it open; `CORRUPTION`, `FORMAT_TOO_NEW`,
+/// `NO_SPACE`, `IO`. A refused open changes nothing on disk.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_open(
+    options: *const cairndb_options,
+    path: *const c_char,
+    db: *mut *mut cairndb_db,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or live options.
+    let options = unsafe { cairndb_options::read(options) };
+    // SAFETY: the header requires a string.
+    let place = unsafe { crate::bytes::path(path) };
+    let opened = guarded(|| insert(Database(options?.open(place?)?)));
+    // SAFETY: the header requires NULL or the address of a handle.
+    unsafe { outcome_in(db, null_mut(), opened.map(Handle::pointer)) }
+}
+
+/// Closes the database: flushes, and makes everything durable, so that the next open has nothing to
+/// replay. The handle is invalid afterwards, also after an error. Iterators and snapshots must
+/// still be destroyed.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_close(db: *mut cairndb_db) -> *mut cairndb_error {
+    outcome(close(Handle::of(db)))
+}
+
+/// Runs `run` with the database.
+#[inline]
+fn with(db: *const cairndb_db, run: impl FnOnce(&Db) -> Result<()>) -> *mut cairndb_error {
+    outcome(with_shared(Handle::of(db), |database: &Database| {
+        run(&database.0)
+    }))
+}
+
+#[inline]
+fn write_options(durability: u32) -> Result<WriteOptions> {
+    let options = WriteOptions::new();
+    let level = level(durability)?;
+    Ok(level.map_or(options, |level| options.durability(level)))
+}
+
+/// Sets `key` (at most 64 MiB) to `value` (at most 1 GiB). After an error the write is not visible.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_put(
+    db: *mut cairndb_db,
+    key: *const c_char,
+    key_len: usize,
+    value: *const c_char,
+    value_len: usize,
+    durability: cairndb_durability,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let key = unsafe { bytes(key, key_len) };
+    // SAFETY: as above.
+    let value = unsafe { bytes(value, value_len) };
+    with(db, |db| {
+        db.put_with(key?, value?, &write_options(durability)?)
+    })
+}
+
+/// Removes `key`. An absent key is no error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_delete(
+    db: *mut cairndb_db,
+    key: *const c_char,
+    key_len: usize,
+    durability: cairndb_durability,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let key = unsafe { bytes(key, key_len) };
+    with(db, |db| db.delete_with(key?, &write_options(durability)?))
+}
+
+/// Adds `operand` to `key`, without reading it; the merge operator of the database folds it when
+/// the key is read or compacted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_merge(
+    db: *mut cairndb_db,
+    key: *const c_char,
+    key_len: usize,
+    operand: *const c_char,
+    operand_len: usize,
+    durability: cairndb_durability,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let key = unsafe { bytes(key, key_len) };
+    // SAFETY: as above.
+    let operand = unsafe { bytes(operand, operand_len) };
+    with(db, |db| {
+        db.merge_with(key?, operand?, &write_options(durability)?)
+    })
+}
+
+/// Applies all writes of a batch, or none. The batch keeps its writes.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_write(
+    db: *mut cairndb_db,
+    batch: *mut cairndb_batch,
+    durability: cairndb_durability,
+) -> *mut cairndb_error {
+    with(db, |db| {
+        let options = write_options(durability)?;
+        with_exclusive(Handle::of(batch), |_, batch: &mut Batch| {
+            db.write_with(&batch.0, &options)
+        })
+    })
+}
+
+/// Writes all memtables to tables and makes them durable, including writes at
+/// `CAIRNDB_DURABILITY_NONE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_flush(db: *mut cairndb_db) -> *mut cairndb_error {
+    with(db, Db::flush)
+}
+
+/// Makes every logged write so far durable, as a write at `CAIRNDB_DURABILITY_SYNC` would.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_sync(db: *mut cairndb_db) -> *mut cairndb_error {
+    with(db, Db::sync)
+}
+
+/// Returns one end of a range; NULL for none.
+///
+/// # Safety
+/// `key` must be NULL or readable for `len` bytes.
+unsafe fn end<'a>(
+    key: *const c_char,
+    len: usize,
+    bound: fn(&'a [u8]) -> Bound<&'a [u8]>,
+) -> Result<Bound<&'a [u8]>> {
+    if key.is_null() {
+        return Ok(Bound::Unbounded);
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { bytes(key, len) }.map(bound)
+}
+
+/// Compacts the keys from `from` to before `to` into one run, and drops the versions that no
+/// snapshot sees. NULL stands for the first or the last key. After an error the inputs are kept.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_compact_range(
+    db: *mut cairndb_db,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or readable bytes.
+    let from = unsafe { end(from, from_len, Bound::Included) };
+    // SAFETY: as above.
+    let to = unsafe { end(to, to_len, Bound::Excluded) };
+    with(db, |db| db.compact_range((from?, to?)))
+}
+
+/// Stores in `*bytes` how much the keys from `from` to before `to` take on disk, accurate to about
+/// a page, plus a share of the large values. NULL stands for the first or the last key. Memtables
+/// are not counted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_approximate_size(
+    db: *const cairndb_db,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+    bytes: *mut u64,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or readable bytes.
+    let from = unsafe { end(from, from_len, Bound::Included) };
+    // SAFETY: as above.
+    let to = unsafe { end(to, to_len, Bound::Excluded) };
+    let size = with_shared(Handle::of(db), |database: &Database| {
+        database.0.approximate_size((from?, to?))
+    });
+    // SAFETY: the header requires NULL or the address of a number.
+    unsafe { outcome_in(bytes, 0, size) }
+}
+
+/// Copies everything written so far into a new database at `directory`, which must be missing or
+/// empty. Tables become hard links where the file system has them. A failed call may be repeated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_checkpoint(
+    db: *mut cairndb_db,
+    directory: *const c_char,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires a string.
+    let directory = unsafe { path(directory) };
+    with(db, |db| db.checkpoint(directory?))
+}
+
+/// Waits until the background work that is due now is done, but about `limit_ms` milliseconds at
+/// most, and stores in `*done` whether it is. Returns the error that stopped the work, if any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_wait_idle(
+    db: *mut cairndb_db,
+    limit_ms: u64,
+    done: *mut bool,
+) -> *mut cairndb_error {
+    let limit = Duration::from_millis(limit_ms);
+    let waited = with_shared(Handle::of(db), |database: &Database| {
+        // A limit that no clock reaches is none.
+        if limit_ms == u64::MAX {
+            return database.0.wait_idle().map(|()| true);
+        }
+        database.0.wait_idle_for(limit)
+    });
+    // SAFETY: the header requires NULL or the address of a truth value.
+    unsafe { outcome_in(done, false, waited) }
+}
+
+/// What an open has found and done.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct cairndb_open_report {
+    /// Number of log records that were replayed.
+    pub replayed_records: u64,
+    /// Number of entries in these records.
+    pub replayed_entries: u64,
+    /// Number of writes at `CAIRNDB_DURABILITY_NONE` that were lost.
+    pub unlogged_lost: u64,
+    /// Number of files that look like the database's, but are not, and are left alone.
+    pub skipped_files: u64,
+    /// Whether the open created the database.
+    pub created: bool,
+    /// Whether the database had been closed cleanly, so that nothing was replayed.
+    pub clean: bool,
+    /// Whether the log was cut. After a kill it usually is, although no record is lost.
+    pub log_cut: bool,
+    /// Whether the manifest's unsynced tail was cut.
+    pub manifest_cut: bool,
+}
+
+/// Stores the report of the open of this database in `*report`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_get_open_report(
+    db: *const cairndb_db,
+    report: *mut cairndb_open_report,
+) -> *mut cairndb_error {
+    let found = with_shared(Handle::of(db), |database: &Database| {
+        let found = database.0.open_report();
+        Ok(cairndb_open_report {
+            replayed_records: found.replayed_records,
+            replayed_entries: found.replayed_entries,
+            unlogged_lost: found.unlogged_lost,
+            skipped_files: found.skipped.len() as u64,
+            created: found.created,
+            clean: found.clean,
+            log_cut: found.log_cut.is_some(),
+            manifest_cut: found.manifest_cut.is_some(),
+        })
+    });
+    // SAFETY: the header requires NULL or the address of a report.
+    unsafe { outcome_in(report, cairndb_open_report::default(), found) }
+}

@@ -1,0 +1,220 @@
+//! Databases that are not open: verify, repair, destroy, and conversions of LevelDB's.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
+
+use cairndb::RepairOptions;
+use cairndb::leveldb::{UpgradeOptions, UpgradeStep, plan, upgrade};
+
+use crate::boundary::guarded;
+use crate::bytes::path;
+use crate::callbacks::State;
+use crate::face::error::{cairndb_error, outcome, outcome_in};
+use crate::face::options::cairndb_options;
+use crate::memory::copy_text;
+
+/// What `cairndb_verify` has read and found correct.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct cairndb_verify_report {
+    /// Number of tables.
+    pub tables: u64,
+    /// Number of entries in the tables.
+    pub entries: u64,
+    /// Number of bytes in the tables.
+    pub bytes: u64,
+    /// Number of large values.
+    pub values: u64,
+    /// Number of log entries that the next open would replay.
+    pub log_entries: u64,
+}
+
+/// Checks the whole database in directory `path`, without changing anything. `options` need the
+/// database's comparator and merge operator. The first damage is returned as `CORRUPTION`, with
+/// file and offset. `report` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_verify(
+    path: *const c_char,
+    options: *const cairndb_options,
+    report: *mut cairndb_verify_report,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or live options.
+    let options = unsafe { cairndb_options::read(options) };
+    // SAFETY: the header requires a string.
+    let place = unsafe { crate::bytes::path(path) };
+    let verified = guarded(|| cairndb::verify(place?, &options?));
+    let verified = verified.map(|found| cairndb_verify_report {
+        tables: found.tables,
+        entries: found.entries,
+        bytes: found.bytes,
+        values: found.values,
+        log_entries: found.log_entries,
+    });
+    if report.is_null() {
+        return outcome(verified.map(drop));
+    }
+    // SAFETY: the header requires NULL or the address of a report.
+    unsafe { outcome_in(report, cairndb_verify_report::default(), verified) }
+}
+
+/// Reads everything and writes nothing.
+pub const CAIRNDB_REPAIR_DRY_RUN: u32 = 1;
+/// Also keeps entries of tables that an intact manifest does not name; keys that were deleted may
+/// be back.
+pub const CAIRNDB_REPAIR_INCLUDE_UNNAMED: u32 = 2;
+
+/// Reads the damaged database in directory `source`, which is not changed, and writes everything
+/// that is intact to a new database in directory `target`, which must be missing or empty. `source`
+/// may be LevelDB's.
+///
+/// `options` need the database's comparator and merge operator. `flags` are 0 or a sum of
+/// `CAIRNDB_REPAIR_*`. Stores in `*complete` whether nothing was lost, and in `*report` a text for
+/// the caller to free that names what was; both may be NULL. Damage is no error: it is in the
+/// report.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_repair(
+    source: *const c_char,
+    target: *const c_char,
+    options: *const cairndb_options,
+    flags: u32,
+    complete: *mut bool,
+    report: *mut *mut c_char,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or live options.
+    let options = unsafe { cairndb_options::read(options) };
+    // SAFETY: the header requires a string.
+    let source = unsafe { path(source) };
+    // SAFETY: as above.
+    let target = unsafe { path(target) };
+    let repaired = guarded(|| {
+        let options = RepairOptions::new(&options?)
+            .dry_run(flags & CAIRNDB_REPAIR_DRY_RUN != 0)
+            .include_unnamed(flags & CAIRNDB_REPAIR_INCLUDE_UNNAMED != 0);
+        cairndb::repair(source?, target?, &options)
+    });
+    let whole = repaired
+        .as_ref()
+        .is_ok_and(cairndb::RepairReport::is_complete);
+    let text = repaired
+        .as_ref()
+        .map_or(None, |report| Some(report.to_string()));
+    if !complete.is_null() {
+        // SAFETY: the header requires NULL or the address of a truth value.
+        unsafe { complete.write(whole) };
+    }
+    if !report.is_null() {
+        let text = text.map_or(null_mut(), |text| copy_text(&text));
+        // SAFETY: the header requires NULL or the address of a string.
+        unsafe { report.write(text) };
+    }
+    outcome(repaired.map(drop))
+}
+
+/// Removes the database in directory `path`: every file whose contents identify it as CairnDB's,
+/// then the directory, if that leaves it empty. A missing database is no error. Unlike
+/// `leveldb_destroy_db`, refuses a directory of LevelDB and keeps leveldb-original/.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_destroy(
+    path: *const c_char,
+    options: *const cairndb_options,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or live options.
+    let options = unsafe { cairndb_options::read(options) };
+    // SAFETY: the header requires a string.
+    let place = unsafe { crate::bytes::path(path) };
+    outcome(guarded(|| cairndb::destroy(place?, &options?)))
+}
+
+/// The estimate of a conversion.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct cairndb_leveldb_plan_report {
+    /// Bytes of LevelDB's tables and logs.
+    pub source_bytes: u64,
+    /// Bytes of the new files, a tenth added: the conversion needs that much free space.
+    pub target_bytes: u64,
+    /// Number of entries.
+    pub entries: u64,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+    /// Whether the file system has enough free space, as far as known.
+    pub fits: bool,
+}
+
+/// Estimates the conversion of the LevelDB database in directory `path`, and checks everything for
+/// which it would be refused, except free space. Changes nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_leveldb_plan(
+    path: *const c_char,
+    options: *const cairndb_options,
+    report: *mut cairndb_leveldb_plan_report,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or live options.
+    let options = unsafe { cairndb_options::read(options) };
+    // SAFETY: the header requires a string.
+    let place = unsafe { crate::bytes::path(path) };
+    let planned = guarded(|| plan(place?, &options?));
+    let planned = planned.map(|plan| cairndb_leveldb_plan_report {
+        source_bytes: plan.source_bytes,
+        target_bytes: plan.target_bytes,
+        entries: plan.entries,
+        duration_ms: u64::try_from(plan.duration.as_millis()).unwrap_or(u64::MAX),
+        fits: plan.fits(),
+    });
+    // SAFETY: the header requires the address of a report.
+    unsafe { outcome_in(report, cairndb_leveldb_plan_report::default(), planned) }
+}
+
+/// LevelDB's files are linked into leveldb-original/.
+pub const CAIRNDB_UPGRADE_LINKING: u32 = 1;
+/// The new files are written.
+pub const CAIRNDB_UPGRADE_WRITING: u32 = 2;
+/// The new files are read back.
+pub const CAIRNDB_UPGRADE_VERIFYING: u32 = 3;
+/// `CURRENT` is replaced and LevelDB's names are removed.
+pub const CAIRNDB_UPGRADE_FINISHING: u32 = 4;
+
+/// Converts the LevelDB database in directory `path` in place; LevelDB's files stay in
+/// leveldb-original/. A directory that is CairnDB's already is no error. The call can be repeated
+/// after a crash or an error.
+///
+/// `progress` may be NULL. It is called with one of `CAIRNDB_UPGRADE_*` at the start of each step,
+/// and after every few thousand entries: `bytes` of about `bytes_expected` bytes of keys and values
+/// are done. `*entries` becomes the number of entries that were converted; `entries` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_leveldb_upgrade(
+    path: *const c_char,
+    options: *const cairndb_options,
+    state: *mut c_void,
+    progress: Option<
+        unsafe extern "C" fn(state: *mut c_void, step: u32, bytes: u64, bytes_expected: u64),
+    >,
+    entries: *mut u64,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or live options.
+    let options = unsafe { cairndb_options::read(options) };
+    // SAFETY: the header requires a string.
+    let place = unsafe { crate::bytes::path(path) };
+    let state = State::new(state, None);
+    let converted = guarded(|| {
+        let options = UpgradeOptions::new(options?).on_progress(move |at| {
+            let step = match at.step {
+                UpgradeStep::Linking => CAIRNDB_UPGRADE_LINKING,
+                UpgradeStep::Writing => CAIRNDB_UPGRADE_WRITING,
+                UpgradeStep::Verifying => CAIRNDB_UPGRADE_VERIFYING,
+                _ => CAIRNDB_UPGRADE_FINISHING,
+            };
+            if let Some(progress) = progress {
+                // SAFETY: the caller passed the function for this state, and is waiting.
+                unsafe { progress(state.pointer(), step, at.bytes, at.bytes_expected) };
+            }
+        });
+        upgrade(place?, options)
+    });
+    let converted = converted.map(|report| report.entries);
+    if entries.is_null() {
+        return outcome(converted.map(drop));
+    }
+    // SAFETY: the header requires NULL or the address of a number.
+    unsafe { outcome_in(entries, 0, converted) }
+}

@@ -1,0 +1,13 @@
+//! Tests of the C library: C programs compiled against its headers, its symbols, its headers.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests prepare real directories for programs"
+)]
+
+mod compiler;
+mod conversion;
+mod header;
+mod installed;
+mod programs;
+mod symbols;

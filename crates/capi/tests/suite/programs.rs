@@ -1,0 +1,91 @@
+//! C programs that must print PASS: ours, and LevelDB's own test, also under `AddressSanitizer`.
+
+use std::path::PathBuf;
+
+use cargo_metadata::MetadataCommand;
+
+use crate::compiler::{WARNINGS, compile, has_compiler, here, run};
+
+const SANITIZED: &[&str] = &["-fsanitize=address", "-fno-omit-frame-pointer"];
+
+fn passes(name: &str, flags: &[&str]) {
+    if !has_compiler("c") {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a directory");
+    let program = home.path().join("program");
+    let flags = [WARNINGS, &["-std=gnu11"], flags].concat();
+    compile("c", &here("tests/c").join(name), &flags, &program);
+    let databases = home.path().join("databases");
+    std::fs::create_dir(&databases).expect("a directory");
+    let printed = run(&program, &[&databases]);
+    assert!(printed.ends_with("PASS\n"), "{printed}");
+}
+
+#[test]
+fn leveldbs_interface_keeps_its_rules() {
+    passes("leveldb.c", &[]);
+}
+
+#[test]
+fn leveldbs_interface_keeps_its_rules_under_address_sanitizer() {
+    passes("leveldb.c", SANITIZED);
+}
+
+#[test]
+fn cairndbs_interface_keeps_its_rules() {
+    passes("cairndb.c", &[]);
+}
+
+#[test]
+fn cairndbs_interface_keeps_its_rules_under_address_sanitizer() {
+    passes("cairndb.c", SANITIZED);
+}
+
+/// Returns LevelDB's test of its C interface, from the package that contains it.
+fn leveldbs_own_test() -> Option<PathBuf> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(here("Cargo.toml"))
+        .other_options(["--locked".to_owned()])
+        .exec()
+        .ok()?;
+    let package = metadata
+        .packages
+        .iter()
+        .find(|package| package.name == "leveldb-sys")?;
+    let folder = package.manifest_path.parent()?.join("deps");
+    let versions = folder.read_dir_utf8().ok()?.flatten();
+    let found = versions.map(|version| version.path().join("db/c_test.c"));
+    found.map(PathBuf::from).find(|path| path.exists())
+}
+
+fn leveldbs_own_test_passes(flags: &[&str]) {
+    if !has_compiler("c") {
+        return;
+    }
+    let Some(source) = leveldbs_own_test() else {
+        bench_core::host::test_skip::skip("LevelDB's c_test.c: cargo fetch");
+        return;
+    };
+    let home = tempfile::tempdir().expect("a directory");
+    let program = home.path().join("c_test");
+    compile("c", &source, flags, &program);
+    let mut command = std::process::Command::new(&program);
+    command.env("TEST_TMPDIR", home.path().join("database"));
+    let output = command.output().expect("the program runs");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && printed.ends_with("PASS\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn leveldbs_own_test_of_its_interface_passes() {
+    leveldbs_own_test_passes(&[]);
+}
+
+#[test]
+fn leveldbs_own_test_of_its_interface_passes_under_address_sanitizer() {
+    leveldbs_own_test_passes(SANITIZED);
+}
