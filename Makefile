@@ -129,7 +129,7 @@ drill: toolchain ## check that the crash tests detect disks that lie about syncs
 	cargo test --locked --package cairndb-testkit --test drill -- --nocapture
 
 .PHONY: compat
-compat: toolchain ## check LevelDB's format against goleveldb, in both directions (needs Go)
+compat: toolchain ## check LevelDB's format against goleveldb, and the C library with levigo (needs Go)
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh compat
 	@xtask/skips.sh

@@ -70,6 +70,8 @@ compat)
     fi
     echo "cargo test --package cairndb-leveldb --test goleveldb"
     CAIRN_GOLEVELDB=$program cargo test --package cairndb-leveldb --test goleveldb --locked -- --ignored
+    echo "crates/capi/tests/levigo.sh"
+    crates/capi/tests/levigo.sh
     ;;
 loom)
     # Another configuration is another build, so it gets its own target folder.

@@ -19,8 +19,8 @@
  * cairndb_batch as a leveldb_writebatch_t: a cast turns one into the other.
  *
  * THREADS. All threads may use one database, and one snapshot, at the same time. An iterator and a
- * batch are used by one thread at a time; a second call meanwhile is an error. Values and errors
- * may be passed from thread to thread.
+ * batch are used by one thread at a time; using one from a callback of its own call is an error.
+ * Values and errors may be passed from thread to thread.
  *
  * CALLBACKS. Functions that a program passes must return: an exception must not leave them, nor
  * longjmp. They are called by any thread, also by several at once. */

@@ -26,7 +26,7 @@ mod table;
 use cairndb::{Error, ErrorKind};
 use cairndb_env::Origin;
 
-pub(crate) use access::{destroy, insert, with_exclusive, with_shared};
+pub(crate) use access::{destroy, insert, with_exclusive, with_pinned, with_shared};
 pub(crate) use table::{Entry, entry_of};
 
 #[cfg(test)]

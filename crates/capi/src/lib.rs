@@ -20,7 +20,7 @@
 //! 3. Memory that a caller frees comes from `malloc`.
 //!
 //! Threads: databases and snapshots may be used by all threads at once; an iterator or a batch by
-//! one at a time, which is checked. Everything else is the caller's to synchronise, as in LevelDB.
+//! one at a time. Everything else is the caller's to synchronise, as in LevelDB.
 
 #![allow(
     unsafe_code,

@@ -23,8 +23,8 @@
  * live. Where LevelDB requires an object for options, NULL stands for the defaults here.
  *
  * THREADS. All threads may use one database, and one snapshot, at the same time. An iterator and a
- * batch are used by one thread at a time; a second call meanwhile is an error. All other objects
- * must not be changed by one thread while another uses them.
+ * batch are used by one thread at a time, as in LevelDB; using one from a callback of its own call
+ * is an error. All other objects must not be changed by one thread while another uses them.
  *
  * CALLBACKS. Functions that a program passes must return: an exception must not leave them, nor
  * longjmp. The functions of a comparator are called by any thread, also by several at once.

@@ -9,6 +9,7 @@ use crate::bytes::bytes;
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
 use crate::face::handles::{cairndb_db, cairndb_snapshot};
 use crate::handle::{Handle, with_shared};
+use crate::leveldb::database::read_value;
 use crate::leveldb::objects::{give, take_back};
 use crate::objects::{Database, SnapshotOf};
 
@@ -82,24 +83,25 @@ pub unsafe extern "C" fn cairndb_get_into(
     value_len: *mut usize,
     found: *mut bool,
 ) -> *mut cairndb_error {
+    let room = if buffer.is_null() { 0 } else { capacity };
     // SAFETY: the header requires readable bytes.
-    let read = get(db, snapshot, unsafe { bytes(key, key_len) });
-    let (len, there) = match &read {
-        Ok(Some(value)) => (value.len(), true),
-        _ => (0, false),
-    };
-    if let Ok(Some(value)) = &read
-        && len <= capacity
-        && !buffer.is_null()
-    {
-        // SAFETY: the header requires a buffer with room for `capacity` bytes.
-        unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), buffer.cast::<u8>(), len) };
-    }
+    let read = unsafe { bytes(key, key_len) }.and_then(|key| {
+        read_value(Handle::of(db), Handle::of(snapshot), key, |value| {
+            if value.len() <= room {
+                // SAFETY: the header requires a buffer with room for `capacity` bytes.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(value.as_ptr(), buffer.cast(), value.len());
+                }
+            }
+            Ok(value.len())
+        })
+    });
     if !value_len.is_null() {
+        let len = read.as_ref().map_or(0, |len| len.unwrap_or(0));
         // SAFETY: the header requires NULL or the address of a length.
         unsafe { value_len.write(len) };
     }
-    let outcome = read.map(|_| there);
+    let outcome = read.map(|len| len.is_some());
     // SAFETY: the header requires the address of a truth value.
     unsafe { outcome_in(found, false, outcome) }
 }

@@ -9,7 +9,7 @@ use cairndb::{Error, Result};
 use crate::boundary::{guarded, keep, or_keep};
 use crate::bytes::{bytes, path, text};
 use crate::errors::or_store;
-use crate::handle::{Handle, destroy, insert, with_exclusive, with_shared};
+use crate::handle::{Handle, destroy, insert, with_exclusive, with_pinned, with_shared};
 use crate::leveldb::options::{leveldb_options_t, leveldb_readoptions_t, leveldb_writeoptions_t};
 use crate::leveldb::{leveldb_t, leveldb_writebatch_t, translate};
 use crate::memory::{copy, copy_text};
@@ -148,19 +148,43 @@ pub unsafe extern "C" fn leveldb_get(
 /// Copies the value of `key`; NULL and 0 if there is none.
 #[inline]
 fn get(db: Handle, snapshot: Handle, key: &[u8]) -> Result<(*mut c_char, usize)> {
-    with_shared(db, |database: &Database| {
-        let value = if snapshot.is_null() {
-            database.0.get(key)?
-        } else {
-            with_shared(snapshot, |snapshot: &SnapshotOf| {
+    let found = read_value(db, snapshot, key, |value| Ok((copy(value)?, value.len())))?;
+    Ok(found.unwrap_or((null_mut(), 0)))
+}
+
+/// Passes the value of `key` to `take`; `None` if there is none.
+///
+/// Short values are decoded into the thread's buffer. A large one is borrowed where it is mapped,
+/// if the last one was large, too.
+///
+/// # Errors
+/// Those of the handles, of the read and of `take`.
+#[inline]
+pub(crate) fn read_value<R>(
+    db: Handle,
+    snapshot: Handle,
+    key: &[u8],
+    take: impl FnOnce(&[u8]) -> Result<R>,
+) -> Result<Option<R>> {
+    with_pinned(db, |database: &Database, pin| {
+        if !snapshot.is_null() {
+            return with_shared(snapshot, |snapshot: &SnapshotOf| {
                 snapshot.check_of(db)?;
-                snapshot.snapshot.get(key)
-            })?
-        };
-        match value {
-            None => Ok((null_mut(), 0)),
-            Some(value) => Ok((copy(&value)?, value.len())),
+                let value = snapshot.snapshot.get(key)?;
+                value.map(|value| take(&value)).transpose()
+            });
         }
+        if !pin.expects_short_value() {
+            let value = database.0.get(key)?;
+            pin.note_value(value.as_ref().map_or(0, |value| value.len()));
+            return value.map(|value| take(&value)).transpose();
+        }
+        let mut buffer = pin.take_buffer();
+        let found = database.0.get_into(key, &mut buffer);
+        let taken = found.and_then(|found| found.then(|| take(&buffer)).transpose());
+        pin.note_value(buffer.len());
+        pin.keep_buffer(buffer);
+        taken
     })
 }
 

@@ -76,6 +76,23 @@ pub(crate) fn compile(language: &str, source: &Path, flags: &[&str], program: &P
     assert!(output.status.success(), "{command:?}\n{text}");
 }
 
+/// Compiles a C program with our header and another library.
+pub(crate) fn compile_with(source: &Path, library: &Path, program: &Path) {
+    let mut command = Command::new(compiler("c"));
+    command
+        .args(["-std=gnu11", "-O1", "-I"])
+        .arg(here("include"))
+        .arg(source);
+    // Its own libraries are found when the program is loaded.
+    command
+        .arg(library)
+        .args(["-Wl,--allow-shlib-undefined", "-o"])
+        .arg(program);
+    let output = command.output().expect("the compiler runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{text}");
+}
+
 /// Runs `program` and returns everything that it prints. It must succeed.
 pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> String {
     let mut command = Command::new(program);

@@ -10,4 +10,5 @@ mod conversion;
 mod header;
 mod installed;
 mod programs;
+mod random;
 mod symbols;
