@@ -251,7 +251,7 @@ fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
 
 /// Returns the engines, and whether they were named.
 fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
-    let all = || engines::names().map(str::to_owned).collect();
+    let all = || engines::unnamed().map(str::to_owned).collect();
     let either = engines::EITHER.0;
     let text = given.given("engine");
     if given.given("use_lsm").is_some() && !names(text.unwrap_or("")).any(|name| name == either) {

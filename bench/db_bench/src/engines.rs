@@ -11,6 +11,7 @@ use bench_core::host::library::Library;
 use bench_core::measure::runner::{self, Event};
 use bench_core::workload::plan::Plan;
 use engine_cairndb::Cairn;
+use engine_cairndb_c::{CairnC, beside_this_program};
 use engine_disk::Disk;
 use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
@@ -34,11 +35,17 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
 ];
 
+/// Engines that run only if they are named: CairnDB through a C interface. They show what the
+/// interface costs, and would only repeat the row of `cairndb` in a comparison of stores.
+pub(crate) const NAMED_ONLY: &[&str] = &["cairndb-c", "leveldb-on-cairndb"];
+
 /// Returns the purpose of an engine that is not a store.
 pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
     match name {
         "disk" => Some("not a store: the bare loop of writes and reads"),
         "null" => Some("not a store: the cost of the harness itself"),
+        "cairndb-c" => Some("CairnDB through cairndb.h; runs only if named"),
+        "leveldb-on-cairndb" => Some("CairnDB through leveldb/c.h; runs only if named"),
         _ => None,
     }
 }
@@ -46,7 +53,13 @@ pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
 /// Returns every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     let brought = extra::all().iter().map(|extra| extra.name);
-    NAMES.iter().copied().chain(brought)
+    let named_only = NAMED_ONLY.iter().copied();
+    NAMES.iter().copied().chain(named_only).chain(brought)
+}
+
+/// Returns the engines that run unless some are named.
+pub(crate) fn unnamed() -> impl Iterator<Item = &'static str> + Clone {
+    names().filter(|name| !NAMED_ONLY.contains(name))
 }
 
 /// The name that stands for two engines, selected by `--use_lsm`.
@@ -54,6 +67,8 @@ pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree",
 
 /// Returns the flag that names another build of an engine's library.
 pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
+    ("cairndb-c", "cairndb_lib"),
+    ("leveldb-on-cairndb", "cairndb_lib"),
     ("leveldb", "leveldb_lib"),
     ("rocksdb", "rocksdb_lib"),
     ("sqlite3", "sqlite3_lib"),
@@ -129,6 +144,11 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
         "disk" => task.with(&Disk).map_err(Trouble::Broken),
         "null" => task.with(&Null).map_err(Trouble::Broken),
+        "cairndb-c" => loaded(CairnC::load(library), task),
+        "leveldb-on-cairndb" => {
+            let beside = beside_this_program();
+            loaded(LevelDb::load_cairndb(library.or(beside.as_deref())), task)
+        }
         "leveldb" => loaded(LevelDb::load(library), task),
         "rocksdb" => loaded(RocksDb::load(library), task),
         "sqlite3" => loaded(Sqlite::load(library), task),

@@ -199,6 +199,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "compare every answer with what was written",
     ),
     library("leveldb_lib", "another build of the LevelDB library"),
+    library("cairndb_lib", "another build of CairnDB's C library"),
     library(
         "kyotocabinet_lib",
         "another build of the Kyoto Cabinet library",

@@ -3,7 +3,7 @@
 //! left the process when its call returns.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bench_core::engine::{
@@ -236,6 +236,27 @@ fn disk_conforms() {
 fn leveldb_conforms() {
     let loaded = engine_leveldb::LevelDb::load(None);
     conforms(loaded.as_ref().map_err(Clone::clone), "libleveldb1d");
+}
+
+/// The C library, which a build of the workspace leaves beside this test.
+fn c_library() -> PathBuf {
+    let test = std::env::current_exe().expect("a path");
+    test.with_file_name("libcairndb_capi.so")
+}
+
+/// What to run if it is missing, after the word "install".
+const C_LIBRARY: &str = "the C library: cargo build --package cairndb-capi";
+
+#[test]
+fn cairndb_conforms_through_its_c_interface() {
+    let loaded = engine_cairndb_c::CairnC::load(Some(&c_library()));
+    conforms(loaded.as_ref().map_err(Clone::clone), C_LIBRARY);
+}
+
+#[test]
+fn cairndb_conforms_through_leveldbs_c_interface() {
+    let loaded = engine_leveldb::LevelDb::load_cairndb(Some(&c_library()));
+    conforms(loaded.as_ref().map_err(Clone::clone), C_LIBRARY);
 }
 
 #[test]

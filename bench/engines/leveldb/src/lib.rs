@@ -23,6 +23,8 @@ use sys::Api;
 #[derive(Debug)]
 pub struct LevelDb {
     api: Api,
+    name: &'static str,
+    title: &'static str,
 }
 
 impl LevelDb {
@@ -33,6 +35,21 @@ impl LevelDb {
     pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,
+            name: "leveldb",
+            title: "LevelDB",
+        })
+    }
+
+    /// Loads CairnDB's C library, which has the same functions, from `path` or as installed. The
+    /// row shows what a program for LevelDB gets by changing the library.
+    ///
+    /// # Errors
+    /// If there is none, or if it lacks a symbol; the error names the symbol.
+    pub fn load_cairndb(path: Option<&Path>) -> Result<Self, Fault> {
+        Ok(Self {
+            api: Api::load(Some(path.unwrap_or(Path::new("libcairndb.so.0"))))?,
+            name: "leveldb-on-cairndb",
+            title: "CairnDB for LevelDB",
         })
     }
 
@@ -49,11 +66,11 @@ impl<'e> Engine for &'e LevelDb {
     type Store = LevelStore<'e>;
 
     fn name(&self) -> &'static str {
-        "leveldb"
+        self.name
     }
 
     fn title(&self) -> &'static str {
-        "LevelDB"
+        self.title
     }
 
     fn version(&self) -> String {
