@@ -131,7 +131,13 @@ impl Handle {
     /// Returns the state of the slot while this handle is valid in this process and not in use.
     #[inline]
     fn live_state(self) -> u64 {
-        let kind = self.0 & ((1 << KIND_BITS) - 1);
+        self.live_state_as(self.0 & ((1 << KIND_BITS) - 1))
+    }
+
+    /// Like [`Handle::live_state`], for a handle that must be of `kind`: the state names the kind,
+    /// so that of the handle needs no check of its own.
+    #[inline]
+    fn live_state_as(self, kind: u64) -> u64 {
         let forks = u64::from(Origin::forks_now() & 0xffff);
         (self.0 >> GENERATION_SHIFT) << STATE_GENERATION_SHIFT | forks << STATE_FORKS_SHIFT | kind
     }

@@ -108,10 +108,10 @@ pub(crate) fn with_exclusive<T: Object, R>(
     handle: Handle,
     run: impl FnOnce(&Slot, &mut T) -> Result<R>,
 ) -> Result<R> {
-    let Some(slot) = slot_of(handle).filter(|_| handle.is_of(T::KIND)) else {
+    let Some(slot) = slot_of(handle) else {
         return Err(refusal(handle, T::KIND));
     };
-    let live = handle.live_state();
+    let live = handle.live_state_as(T::KIND as u64);
     let state = slot.state.load(Ordering::Acquire);
     if state != live {
         return Err(handle.refusal(T::KIND, Some(state)));

@@ -100,8 +100,7 @@ pub(crate) fn slot_of(handle: Handle) -> Option<&'static Slot> {
 #[inline]
 pub(crate) fn entry_of(handle: Handle) -> Result<Option<Entry>> {
     if let Some(slot) = slot_of(handle)
-        && handle.is_of(Kind::Iterator)
-        && slot.state.load(Ordering::Acquire) == handle.live_state()
+        && slot.state.load(Ordering::Acquire) == handle.live_state_as(Kind::Iterator as u64)
     {
         return Ok(slot.entry.get());
     }
