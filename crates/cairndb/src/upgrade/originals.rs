@@ -20,6 +20,8 @@ use crate::recovery::leftovers::{Ownership, ownership};
 pub(crate) const DIRECTORY: &str = "leveldb-original";
 /// The file that marks its contents as those of an unfinished conversion.
 pub(crate) const MARK: &str = "UNFINISHED";
+/// Bytes of `CURRENT` that are compared; it has about twenty.
+const CURRENT_BYTES_MAX: u64 = 4096;
 
 /// What a directory to be converted holds of an earlier attempt.
 #[derive(Debug)]
@@ -94,6 +96,7 @@ impl Originals {
             let originals = Originals {
                 dir: Arc::clone(dir),
             };
+            originals.check_log_is_there(main)?;
             // The mark may not be durable yet.
             originals.dir.sync()?;
             originals.remove_links()?;
@@ -160,6 +163,35 @@ impl Originals {
         if removed.is_ok() && self.dir.unlink(MARK).is_ok() {
             let _ = self.dir.remove();
         }
+    }
+
+    /// Checks that `main` has every log that is linked here, unless LevelDB has used it since: it
+    /// writes a new `CURRENT` when it opens a database. Files that a conversion had removed from
+    /// `main` may have been moved back by hand, without the log. The links would then be its only
+    /// copy, and LevelDB does not notice that a log is missing.
+    fn check_log_is_there(&self, main: &dyn Dir) -> Result<()> {
+        let current = |dir: &dyn Dir| -> Result<Vec<u8>> {
+            let file = dir.open_read(name::CURRENT)?;
+            let len = file.size().min(CURRENT_BYTES_MAX);
+            let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+            file.read_at(0, &mut bytes)?;
+            Ok(bytes)
+        };
+        let links = self.links()?;
+        let linked = links.iter().any(|name| name == name::CURRENT);
+        if !linked || current(&*self.dir)? != current(main)? {
+            return Ok(());
+        }
+        for name in &links {
+            let is_log = matches!(FileName::parse(name), Some(FileName::Log(_)));
+            if is_log && main.size_of(name)?.is_none() {
+                let message = "leveldb-original/ holds a log that the directory lacks, which may be \
+                    its only copy; move it back from there, or remove leveldb-original/ if LevelDB \
+                    has removed the log itself, and run the conversion again";
+                return Err(Error::invalid(message).path(main.path()).found(name));
+            }
+        }
+        Ok(())
     }
 
     /// Removes everything of LevelDB's in the directory.

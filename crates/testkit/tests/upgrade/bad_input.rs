@@ -228,6 +228,34 @@ fn keys_in_another_order_are_refused() {
     assert_eq!(check(&fixture.env, &fixture.entries), Opened::LevelDb);
 }
 
+/// Regression: a conversion was killed while it removed LevelDB's names, and its user moved files
+/// back by hand, but not the log. The next attempt removed the link that was its only copy.
+#[test]
+fn the_only_copy_of_a_log_is_not_removed() {
+    let fixture = fixture(4, Size::SMALL);
+    let names: Vec<String> = fixture
+        .files
+        .keys()
+        .map(|name| String::from_utf8(name.clone()).unwrap())
+        .collect();
+    let is_log = |name: &&String| name.as_bytes().ends_with(b".log");
+    let log = names.iter().find(is_log).unwrap();
+    let main = directory(&fixture.env, PATH).unwrap();
+    let path = Path::new(PATH).join("leveldb-original");
+    let originals = fixture.env.open_dir(&path, true).unwrap();
+    originals.create("UNFINISHED").unwrap();
+    for name in &names {
+        main.link(name, &*originals, name).unwrap();
+    }
+    main.unlink(log).unwrap();
+    main.sync().unwrap();
+    originals.sync().unwrap();
+    refused(&fixture.env, ErrorKind::InvalidArgument, log);
+    originals.link(log, &*main, log).unwrap();
+    convert(&fixture.env).unwrap();
+    assert_eq!(check(&fixture.env, &fixture.entries), Opened::Ours);
+}
+
 #[test]
 fn files_of_the_users_stay() {
     let fixture = fixture(9, Size::SMALL);
