@@ -1,4 +1,4 @@
-//! One measurement: an engine, a workload, a number of threads, with or without a snapshot.
+//! One measurement: an engine, a workload, a number of threads, with or without a held cursor.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -16,9 +16,9 @@ use crate::workload::{Part, Workload};
 pub(crate) struct Cell {
     pub(crate) workload: Workload,
     pub(crate) threads: u32,
-    /// Whether a cursor opened after the fill is held until the end: a view of everything that is
-    /// deleted afterwards.
-    pub(crate) snapshot: bool,
+    /// Whether a cursor opened after the fill is held until the end, with its view of everything
+    /// that is deleted afterwards.
+    pub(crate) held: bool,
 }
 
 /// How much is done.
@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub(crate) turns: u64,
     /// Time from the first to the last turn, in nanoseconds, divided by the turns of one thread.
     pub(crate) turn_ns: f64,
+    /// The same for the last tenth of the turns. The first ones may pay for all.
+    pub(crate) late_ns: f64,
     /// Dead entries that cursors stepped over, if they were counted.
     pub(crate) passed: Option<u64>,
     /// Disk space after the last turn, in bytes.
@@ -84,7 +86,7 @@ pub(crate) fn measure<E: Engine>(
     drop(session);
     let mut holder = store.session(role(cell.threads))?;
     let mut held = None;
-    if cell.snapshot {
+    if cell.held {
         let mut cursor = holder.cursor()?;
         cursor.first()?;
         held = Some(cursor);
@@ -137,21 +139,34 @@ fn run<S: Store>(
             .collect()
     });
     let passed = store.passed_entries().zip(passed_before);
-    let (mut done, mut turn_ns) = (0, 0.0_f64);
+    let (mut done, mut turn_ns, mut late_ns) = (0, 0.0_f64, 0.0_f64);
     for result in results {
-        let (turns, time) = result?;
-        done += turns;
-        turn_ns = turn_ns.max(time.as_secs_f64() * 1e9 / turns.max(1) as f64);
+        let steps = result?;
+        let late = steps.len() - steps.len() / 10 - 1;
+        done += steps.iter().map(|step| step.0).sum::<u64>();
+        turn_ns = turn_ns.max(turn_time(&steps));
+        late_ns = late_ns.max(turn_time(&steps[late..]));
     }
     Ok(Outcome {
         turns: done,
         turn_ns,
+        late_ns,
         passed: passed.map(|(after, before)| after - before),
         space_bytes: space(dir)?,
     })
 }
 
-/// Runs the turns of one thread, and returns their number and time.
+/// The turns between two looks at the clock: their number and time.
+type Step = (u64, Duration);
+
+/// Returns the time of a turn in nanoseconds.
+fn turn_time(steps: &[Step]) -> f64 {
+    let turns: u64 = steps.iter().map(|step| step.0).sum();
+    let time: Duration = steps.iter().map(|step| step.1).sum();
+    time.as_secs_f64() * 1e9 / turns.max(1) as f64
+}
+
+/// Runs the turns of one thread, at least one.
 fn run_part<S: Store>(
     store: &S,
     mut part: Part,
@@ -159,7 +174,7 @@ fn run_part<S: Store>(
     turns: u64,
     time: Duration,
     prepared: &Barrier,
-) -> Result<(u64, Duration), Fault> {
+) -> Result<Vec<Step>, Fault> {
     let begun = store.session(role).and_then(|mut session| {
         part.prepare(&mut session)?;
         Ok(session)
@@ -168,11 +183,15 @@ fn run_part<S: Store>(
     prepared.wait();
     let mut session = begun?;
     let start = Instant::now();
-    let mut done = 0;
-    while done < turns && start.elapsed() < time {
-        done += part.step(&mut session)?;
+    let (mut steps, mut done, mut last) = (Vec::new(), 0, start);
+    while steps.is_empty() || done < turns && last - start < time {
+        let step = part.step(&mut session)?;
+        let now = Instant::now();
+        done += step;
+        steps.push((step, now - last));
+        last = now;
     }
-    Ok((done, start.elapsed()))
+    Ok(steps)
 }
 
 /// Returns the disk space of the files in a directory, without holes.

@@ -2,7 +2,7 @@
 //!
 //! A store with a log keeps what is deleted as tombstones until a compaction, and a cursor has to
 //! step over them. This program measures what that costs: the time of a turn, the dead entries that
-//! cursors pass, and the disk space, with and without a snapshot that keeps everything alive.
+//! cursors pass, and the disk space, with and without a cursor that is held from the start.
 //!
 //! Engines take turns within each round. Dead entries are counted in a run of their own, because
 //! counting costs RocksDB time. Every answer of a cursor is checked.
@@ -103,11 +103,11 @@ fn config(given: &Given) -> Result<Config, String> {
     let mut cells = Vec::new();
     for workload in listed(given, "workloads", Workload::named)? {
         for threads in listed(given, "threads", thread_count)? {
-            for snapshot in [false, true] {
+            for held in [false, true] {
                 cells.push(Cell {
                     workload,
                     threads,
-                    snapshot,
+                    held,
                 });
             }
         }

@@ -24,10 +24,11 @@ pub(crate) struct Row {
 struct Line {
     workload: &'static str,
     threads: u32,
-    snapshot: bool,
+    held_cursor: bool,
     engine: &'static str,
     turns: Vec<u64>,
     turn_ns: Vec<f64>,
+    late_ns: Vec<f64>,
     passed_a_turn: Option<f64>,
     space_bytes: Vec<u64>,
 }
@@ -36,6 +37,10 @@ impl Row {
     /// Returns the time of a turn in nanoseconds over all rounds.
     fn turn(&self) -> Option<Spread> {
         Spread::of(self.timed.iter().map(|it| it.turn_ns), Aggregate::Median)
+    }
+
+    fn late(&self) -> Option<Spread> {
+        Spread::of(self.timed.iter().map(|it| it.late_ns), Aggregate::Median)
     }
 
     fn space(&self) -> Option<Spread> {
@@ -54,10 +59,11 @@ impl Row {
         Line {
             workload: self.cell.workload.name(),
             threads: self.cell.threads,
-            snapshot: self.cell.snapshot,
+            held_cursor: self.cell.held,
             engine: self.engine,
             turns: self.timed.iter().map(|it| it.turns).collect(),
             turn_ns: self.timed.iter().map(|it| it.turn_ns).collect(),
+            late_ns: self.timed.iter().map(|it| it.late_ns).collect(),
             passed_a_turn: self.passed(),
             space_bytes: self.timed.iter().map(|it| it.space_bytes).collect(),
         }
@@ -67,15 +73,24 @@ impl Row {
 /// Returns the head of the table.
 pub(crate) fn head() -> String {
     format!(
-        "{:<12} {:>7} {:>8}  {:<8} {:>14} {:>6} {:>12} {:>9}\n",
-        "workload", "threads", "snapshot", "engine", "ns/turn", "", "passed/turn", "MB"
+        "{:<12} {:>7} {:>6}  {:<8} {:>8} {:>12} {:>6} {:>12} {:>12} {:>8}\n",
+        "workload",
+        "threads",
+        "cursor",
+        "engine",
+        "turns",
+        "ns/turn",
+        "",
+        "last tenth",
+        "passed/turn",
+        "MB"
     )
 }
 
 /// Returns a row as a line of the table.
 pub(crate) fn line(row: &Row) -> String {
     let mut text = String::new();
-    let snapshot = if row.cell.snapshot { "held" } else { "-" };
+    let cursor = if row.cell.held { "held" } else { "-" };
     let turn = row.turn();
     let passed = row
         .passed()
@@ -83,13 +98,15 @@ pub(crate) fn line(row: &Row) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "{:<12} {:>7} {:>8}  {:<8} {:>14.0} {:>6} {:>12} {:>9.1}",
+        "{:<12} {:>7} {:>6}  {:<8} {:>8} {:>12.0} {:>6} {:>12.0} {:>12} {:>8.1}",
         row.cell.workload.name(),
         row.cell.threads,
-        snapshot,
+        cursor,
         row.engine,
+        row.timed.first().map_or(0, |it| it.turns),
         turn.map_or(f64::NAN, |turn| turn.middle),
         turn.and_then(|turn| turn.width_text()).unwrap_or_default(),
+        row.late().map_or(f64::NAN, |late| late.middle),
         passed,
         row.space().map_or(f64::NAN, |space| space.middle) / 1e6,
     );

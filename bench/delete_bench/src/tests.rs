@@ -15,12 +15,12 @@ fn extent(counts: bool) -> Extent {
 #[test]
 fn every_workload_runs_to_its_end() {
     for workload in Workload::ALL {
-        for (threads, snapshot) in [(1, false), (1, true), (4, false), (4, true)] {
+        for (threads, held) in [(1, false), (1, true), (4, false), (4, true)] {
             let home = tempfile::tempdir().expect("a directory");
             let cell = Cell {
                 workload,
                 threads,
-                snapshot,
+                held,
             };
             let outcome = on("cairndb", cell, &extent(true), &home.path().join("db"));
             let outcome = outcome.unwrap_or_else(|fault| panic!("{cell:?}: {fault}"));

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 pub use cairndb_kernel::codec::Dictionary;
 
-pub use bounds::{BOUND_BYTES, BoundLimits, may_end_between};
+pub use bounds::{BOUND_BYTES, BoundLimits, are_separable};
 pub use build::TableBuilder;
 pub(crate) use mark::is_table;
 pub use read::cursor::{CursorPage, PageWindow, TableCursor};

@@ -12,7 +12,7 @@ use cairndb_env::{Dir, FileSync};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{
-    BoundLimits, Compression, TableBuilder, TableOptions, ValueIn, may_end_between,
+    BoundLimits, Compression, TableBuilder, TableOptions, ValueIn, are_separable,
 };
 use cairndb_format::value_file::{CODEC_RAW, Pointer};
 
@@ -41,16 +41,25 @@ pub(crate) struct OutputSettings {
 /// so a table of tombstones, five bytes each, would hold far more hashes than its size suggests.
 /// Tables are cut where entries of 32 bytes would have filled them.
 const ENTRY_BYTES_MIN: u64 = 32;
+/// Number of tables that one may grow to while short bounds do not separate its last key from the
+/// next, and the length at which it ends in any case: below that up to which a full disk can be
+/// freed by rewriting tables.
+const JOINED_TABLES_MAX: u64 = 32;
+const JOINED_BYTES_MAX: u64 = 32 << 20;
 
 impl OutputSettings {
-    /// Returns whether the table ends before `next`. A table that is full continues if its bounds
-    /// would be too long.
+    /// Returns whether the table ends before `next`. If its bounds would be long, a full table
+    /// takes more, up to a limit.
     fn ends_before(&self, builder: &TableBuilder, next: &[u8]) -> bool {
-        let bytes = builder.bytes_estimate();
-        let full =
-            bytes >= self.table_bytes || builder.entries() >= self.table_bytes / ENTRY_BYTES_MIN;
-        let may_end = |last| !self.order.is_bytewise() || may_end_between(last, next, bytes);
-        full && builder.last_key().is_some_and(may_end)
+        let is_full = |bytes| {
+            builder.bytes_estimate() >= bytes || builder.entries() >= bytes / ENTRY_BYTES_MIN
+        };
+        if !is_full(self.table_bytes) {
+            return false;
+        }
+        let longest = (self.table_bytes.saturating_mul(JOINED_TABLES_MAX)).min(JOINED_BYTES_MAX);
+        let separable = |last| !self.order.is_bytewise() || are_separable(last, next);
+        builder.last_key().is_some_and(separable) || is_full(longest.max(self.table_bytes))
     }
 }
 

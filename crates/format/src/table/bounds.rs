@@ -18,8 +18,9 @@ use crate::table::page::bits::common_prefix;
 /// Length up to which a key is its own bound. Shorter bounds would make more tables wait for a cut;
 /// longer ones take more memory for each open table.
 pub const BOUND_BYTES: usize = 512;
-/// Bytes of a table for each byte that its bounds may take beyond [`BOUND_BYTES`].
-const TABLE_BYTES_PER_BYTE: u64 = 128 << 10;
+/// The same at an end where nothing is known of the next table: at the ends of a flush. Keys of a
+/// load in ascending order, of which the next flush has the following ones, then do not touch.
+const END_BOUND_BYTES: usize = 1024;
 
 /// Keys that the bounds of a table must not pass. By default there are none.
 ///
@@ -65,42 +66,38 @@ impl BoundLimits {
     }
 }
 
-/// Returns whether a table of `bytes` may end with `last` if the next one begins with `next`: the
-/// bounds of tables between keys that begin alike must be long enough to tell them apart.
-///
-/// Keys that share less than 512 bytes can always be separated. A table continues until it has 128
-/// KiB for each byte that its bounds need beyond that.
+/// Returns whether bounds of at most 512 bytes separate a table that ends with `last` from one that
+/// begins with `next`.
 ///
 /// ```
-/// use cairndb_format::table::may_end_between;
+/// use cairndb_format::table::are_separable;
 ///
-/// assert!(may_end_between(b"apple", b"pear", 0));
+/// assert!(are_separable(b"apple", b"pear"));
 /// let [first, second] = [b"1", b"2"].map(|end| [&[b'k'; 600][..], end].concat());
-/// assert!(!may_end_between(&first, &second, 1 << 20));
-/// assert!(may_end_between(&first, &second, 128 << 20));
+/// assert!(!are_separable(&first, &second));
 /// ```
-pub fn may_end_between(last: &[u8], next: &[u8], bytes: u64) -> bool {
+pub fn are_separable(last: &[u8], next: &[u8]) -> bool {
     if last.len().max(next.len()) <= BOUND_BYTES {
         return true;
     }
     let upper = kept_before(last, Some(next));
     let lower = (common_prefix(last, next) + 1).min(next.len());
-    let needed = upper.max(lower);
-    let room = BOUND_BYTES as u64 + bytes / TABLE_BYTES_PER_BYTE;
-    needed as u64 <= room
+    upper.max(lower) <= BOUND_BYTES
 }
 
 /// Returns the number of bytes of `first` that the lower bound keeps to be after `after`.
 fn lower_len(first: &[u8], after: Option<&[u8]>) -> usize {
-    let needed = after.map_or(0, |after| common_prefix(after, first) + 1);
-    needed.max(BOUND_BYTES).min(first.len())
+    let kept = after.map_or(END_BOUND_BYTES, |after| {
+        (common_prefix(after, first) + 1).max(BOUND_BYTES)
+    });
+    kept.min(first.len())
 }
 
 /// Returns the number of bytes of `last` that its successor must keep to be before `before`; all if
 /// it cannot be shortened.
 fn kept_before(last: &[u8], before: Option<&[u8]>) -> usize {
     let Some(before) = before else {
-        return BOUND_BYTES.min(last.len());
+        return END_BOUND_BYTES.min(last.len());
     };
     // The byte that differs stays as it is; a later one is incremented.
     let differs = common_prefix(last, before);
@@ -140,15 +137,17 @@ mod tests {
         key
     }
 
-    /// Cuts sorted keys into tables wherever that is allowed, and returns the bounds of each.
-    fn cut(keys: &[Vec<u8>], limits: &BoundLimits, bytes: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+    /// Cuts sorted keys into tables where short bounds suffice, and after `forced` keys. Returns
+    /// the bounds of each.
+    fn cut(keys: &[Vec<u8>], limits: &BoundLimits, forced: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut tables = Vec::new();
         let mut limits = limits.clone();
         let end = limits.before.take();
         let mut first = 0;
         for at in 0..keys.len() {
             let next = keys.get(at + 1);
-            if next.is_some_and(|next| !may_end_between(&keys[at], next, bytes)) {
+            let joined = at + 1 - first < forced;
+            if joined && next.is_some_and(|next| !are_separable(&keys[at], next)) {
                 continue;
             }
             limits.before = next.cloned().or_else(|| end.clone());
@@ -168,21 +167,25 @@ mod tests {
     fn bounds_of_neighbours_do_not_touch() {
         let mut rng = Rng(46);
         let mut joined = 0;
-        for round in 0..2_000_u64 {
+        for round in 0..2_000 {
             let mut keys: Vec<_> = (0..2 + rng.below(12)).map(|_| key(&mut rng)).collect();
             keys.sort();
             keys.dedup();
-            let bytes = round % 3 * (64 << 20);
-            let tables = cut(&keys, &BoundLimits::default(), bytes);
+            let forced = [2, 5, usize::MAX][round % 3];
+            let tables = cut(&keys, &BoundLimits::default(), forced);
             for pair in tables.windows(2) {
                 assert!(pair[0].1 < pair[1].0, "round {round}: {pair:?}");
             }
             joined += keys.len() - tables.len();
-            let room = BOUND_BYTES + usize::try_from(bytes / TABLE_BYTES_PER_BYTE).unwrap();
+            if forced < usize::MAX {
+                continue;
+            }
             for (at, (low, high)) in tables.iter().enumerate() {
-                // Only a key that begins with 512 bytes of 0xff is kept whole, at the end.
-                let whole = at + 1 == tables.len() && high[..].starts_with(&[0xff; BOUND_BYTES]);
-                assert!(low.len() <= room && (high.len() <= room || whole));
+                let most = |end| if end { END_BOUND_BYTES } else { BOUND_BYTES };
+                let (first, last) = (at == 0, at + 1 == tables.len());
+                // Only a key that begins with so many bytes of 0xff is kept whole, at the end.
+                let whole = last && high[..].starts_with(&[0xff; END_BOUND_BYTES]);
+                assert!(low.len() <= most(first) && (high.len() <= most(last) || whole));
             }
         }
         assert!(joined > 100, "{joined}");
@@ -218,7 +221,7 @@ mod tests {
                 };
                 let mut rest = &inputs[..];
                 let mut output = Vec::new();
-                for (low, high) in cut(&inputs, &limits, 0) {
+                for (low, high) in cut(&inputs, &limits, 1 + round % 9) {
                     let count = rest.partition_point(|key| *key <= high);
                     output.push((rest[..count].to_vec(), low, high));
                     rest = &rest[count..];
@@ -233,6 +236,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The next flush of a load in ascending order begins after the bound of the one before.
+    #[test]
+    fn ends_of_flushes_do_not_touch() {
+        let key = |end: &[u8]| [&[b'k'; 700][..], end].concat();
+        let limits = BoundLimits::default();
+        assert!(limits.upper(&key(b"4")) < limits.lower(&key(b"5")));
+        assert_eq!(limits.upper(&key(b"4").repeat(2)).len(), END_BOUND_BYTES);
     }
 
     #[test]

@@ -74,20 +74,51 @@ impl ViewCursor {
         Ok(())
     }
 
-    /// Continues a step as a seek to the entry of the merging iterator, which has not been
-    /// considered yet: past the tombstone span there, or recording one.
+    /// Continues a step that has passed many dead entries, from the entry of the merging iterator,
+    /// which has not been considered yet: past the tombstone span there, or recording one.
     #[cold]
     pub(super) fn leap(&mut self) -> Result<()> {
-        let key = self.merger.key().to_vec();
-        let place = KeyBound::At(&key);
         // A step that has moved would leap again.
         self.moved = false;
-        let arrived = match self.direction {
-            Direction::Forward => self.arrive_forward(place, self.span_from(place, true)),
-            Direction::Backward => self.arrive_backward(place),
-        };
+        let leapt = self.leap_on();
         self.moved = true;
-        arrived
+        leapt
+    }
+
+    fn leap_on(&mut self) -> Result<()> {
+        let forward = self.direction == Direction::Forward;
+        let place = KeyBound::At(self.merger.key());
+        let is_long = place.is_long();
+        let used = self
+            .span_from(place, forward)
+            .filter(|_| !is_long && self.may_search());
+        let key = if is_long {
+            Vec::new()
+        } else {
+            self.merger.key().to_vec()
+        };
+        let place = KeyBound::At(&key);
+        if let Some(used) = &used {
+            let now = read_point(&self.view, self.seq);
+            let start = |source: &Source, older| used.start(now, place, source, older);
+            if forward {
+                self.merger.start_forward(self.seq, start)?;
+            } else {
+                self.merger.start_backward(start)?;
+            }
+        }
+        self.passed.begin_call();
+        if forward {
+            self.show_forward()?;
+        } else {
+            self.show_backward()?;
+        }
+        let found =
+            self.passed.are_worth_a_leap() || used.as_ref().is_some_and(|used| used.partial);
+        if found && !is_long {
+            self.note_span(place, forward, used.as_ref());
+        }
+        Ok(())
     }
 
     /// Records the span that the seek has found.

@@ -2,6 +2,10 @@
 
 use crate::read::hints::tombstone_spans::SPAN_ENTRIES_MIN;
 
+/// Number of dead entries that a step has to pass, after those that made it continue as a seek,
+/// before a span is recorded.
+const LEAP_ENTRIES_MIN: usize = 4 * SPAN_ENTRIES_MIN;
+
 /// The number of dead entries passed.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
@@ -28,6 +32,13 @@ impl Passed {
     #[inline]
     pub(super) fn are_many(&self) -> bool {
         self.now >= SPAN_ENTRIES_MIN
+    }
+
+    /// Returns whether a step has passed so many that a later one should not. Gaps of fewer are
+    /// common in scans, and would crowd out what seeks have recorded.
+    #[inline]
+    pub(super) fn are_worth_a_leap(&self) -> bool {
+        self.now >= LEAP_ENTRIES_MIN
     }
 
     /// Returns the number that is not yet counted, which the caller counts.

@@ -75,7 +75,7 @@ impl ViewCursor {
     }
 
     /// Returns whether a source may be repositioned, and counts it.
-    fn may_search(&mut self) -> bool {
+    pub(super) fn may_search(&mut self) -> bool {
         let may = self.searches_left > 0;
         self.searches_left = self.searches_left.saturating_sub(1);
         may

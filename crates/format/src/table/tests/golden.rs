@@ -54,7 +54,7 @@ fn ended() -> Vec<Entry> {
 fn long() -> Vec<Entry> {
     [(b'a', 0), (b'a', 1), (b'k', 9), (0xff, 0)]
         .map(|(byte, end)| Entry {
-            key: [&[b'k'; 8][..], &[byte; 592], &[end]].concat(),
+            key: [&[b'k'; 8][..], &[byte; 1192], &[end]].concat(),
             seq: 0,
             kind: Kind::Put,
             value: b"long".to_vec(),

@@ -52,7 +52,7 @@ impl<'a> KeyBound<'a> {
     }
 
     /// Returns whether the key is too long to be recorded.
-    pub(super) fn is_long(self) -> bool {
+    pub(crate) fn is_long(self) -> bool {
         matches!(self, KeyBound::At(key) if key.len() > KEY_BYTES_MAX)
     }
 }
