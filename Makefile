@@ -159,9 +159,23 @@ docs: toolchain ## build the documentation of the interface
 		--features cairndb-env/testing
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
-.PHONY: install
-install: build ## install cairn, db_bench, cache_bench and the C library (PREFIX=/usr/local, DESTDIR=)
+.PHONY: build-cairn
+build-cairn: toolchain
 	cargo build --release --locked --package cairndb-tool
-	install -d $(DESTDIR)$(PREFIX)/bin
+
+# Where the manual and the shells look for files of packages.
+share = $(DESTDIR)$(PREFIX)/share
+man = $(share)/man/man1
+bash = $(share)/bash-completion/completions
+zsh = $(share)/zsh/site-functions
+fish = $(share)/fish/vendor_completions.d
+
+.PHONY: install
+install: build build-cairn ## install cairn with manual pages and completions, db_bench, cache_bench and the C library (PREFIX=/usr/local, DESTDIR=)
+	install -d $(DESTDIR)$(PREFIX)/bin $(man) $(bash) $(zsh) $(fish)
 	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) crates/capi/install.sh
 	install -m 755 $(TARGET)/release/cairn $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin
+	$(TARGET)/release/cairn man $(man)
+	$(TARGET)/release/cairn completions bash > $(bash)/cairn
+	$(TARGET)/release/cairn completions zsh > $(zsh)/_cairn
+	$(TARGET)/release/cairn completions fish > $(fish)/cairn.fish

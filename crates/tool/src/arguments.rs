@@ -3,6 +3,10 @@
 //! The comments of the fields are the help texts.
 
 mod common;
+mod generate;
+mod inspect;
+mod repair;
+mod shell;
 pub(crate) mod transfer;
 
 use std::ffi::OsString;
@@ -10,7 +14,11 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
-pub(crate) use common::{CodingArguments, ComparatorName, OrderArguments, RangeArguments};
+pub(crate) use common::{CodingArguments, RangeArguments};
+pub(crate) use generate::{CompletingShell, Completions, Man};
+pub(crate) use inspect::{Log, Manifest, Tables};
+pub(crate) use repair::Repair;
+pub(crate) use shell::Shell;
 
 /// What follows the list of commands in `cairn --help`.
 const AFTER_HELP: &str = "\
@@ -29,6 +37,10 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "cairn", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
+    /// Order of the keys, if the database names a comparator that `cairn` does not know. With
+    /// `bytewise`, all entries of a LevelDB database are sorted in memory.
+    #[arg(long, global = true, value_name = "ORDER", value_parser = ["bytewise", "reverse", "idb_cmp1"])]
+    pub(crate) comparator: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -47,8 +59,16 @@ pub(crate) enum Command {
     Count(Count),
     /// Print what the database takes on disk.
     Stats(Stats),
+    /// Print the tables: run or level, sizes, entries, keys; of one table, pages and entries.
+    Tables(Tables),
+    /// Print the log: segments, records, sequence numbers.
+    Log(Log),
+    /// Print the manifest: every edit of the set of files.
+    Manifest(Manifest),
     /// Read the whole database and check it.
     Verify(Verify),
+    /// Write what is intact of a damaged database into a new directory, and report what is lost.
+    Repair(Repair),
     /// Compact the database, or a range of its keys.
     Compact(Compact),
     /// Copy the database to a new directory, with hard links where possible.
@@ -63,8 +83,14 @@ pub(crate) enum Command {
     Export(transfer::Export),
     /// Read entries in another format into a database.
     Import(transfer::Import),
+    /// Read commands without the directory, from a prompt or a script on stdin.
+    Shell(Shell),
     /// Convert a LevelDB database in place. LevelDB's files stay in `leveldb-original/`.
     Upgrade(Upgrade),
+    /// Print the script that completes command lines in bash, zsh or fish.
+    Completions(Completions),
+    /// Write the manual pages into a directory.
+    Man(Man),
 }
 
 #[derive(Args, Debug)]
@@ -81,8 +107,6 @@ pub(crate) struct Get {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -139,8 +163,6 @@ pub(crate) struct Scan {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -154,8 +176,6 @@ pub(crate) struct Count {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -165,8 +185,6 @@ pub(crate) struct Stats {
     /// Print a JSON object, with the properties of the database unabridged.
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -176,8 +194,6 @@ pub(crate) struct Verify {
     /// Print a JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -212,8 +228,14 @@ pub(crate) struct Upgrade {
     /// Directory of the LevelDB database.
     pub(crate) directory: PathBuf,
     /// Print what the conversion would take, and change nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "drop_original")]
     pub(crate) dry_run: bool,
+    /// Remove LevelDB's files in `leveldb-original/`, after the conversion or later.
+    #[arg(long)]
+    pub(crate) drop_original: bool,
+    /// Remove them without asking.
+    #[arg(long, requires = "drop_original")]
+    pub(crate) yes: bool,
 }
 
 #[cfg(test)]

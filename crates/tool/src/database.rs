@@ -13,8 +13,8 @@ use cairndb_format::evidence::{OtherStore, other_store};
 use cairndb_format::manifest::read_current;
 use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 
-use crate::arguments::{ComparatorName, OrderArguments};
 use crate::failure::Failure;
+use crate::orders;
 use crate::range::{Cursor, Direction, Range, Walk};
 use crate::transfer::Contents;
 
@@ -23,10 +23,19 @@ pub(crate) fn options() -> Options {
     Options::new().mapped(false).verify_always(true)
 }
 
+/// Returns the options with which the database at `path` opens: with its comparator, if that is a
+/// known one.
+pub(crate) fn options_for(path: &Path) -> Options {
+    match orders::of_database(path) {
+        Some(comparator) => options().comparator(comparator),
+        None => options(),
+    }
+}
+
 /// Opens a CairnDB database for reading.
 pub(crate) fn open_to_read(path: &Path) -> Result<Db, Failure> {
     refuse_other_stores(path)?;
-    let opened = options().read_only(true).open(path);
+    let opened = options_for(path).read_only(true).open(path);
     opened.map_err(Failure::of(path))
 }
 
@@ -43,8 +52,8 @@ pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
     }
     let path = path.display();
     Err(Failure::Other(format!(
-        "{path} holds a LevelDB database, which this command cannot change; `cairn upgrade {path}` \
-         converts it in place"
+        "{path} holds a LevelDB database: commands that read entries or files work on it, others \
+         do not; `cairn upgrade {path}` converts it in place"
     )))
 }
 
@@ -57,24 +66,19 @@ pub(crate) fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
     (store == OtherStore::LevelDb).then_some(dir)
 }
 
-/// Opens a LevelDB database.
-pub(crate) fn open_leveldb(
-    dir: &Arc<dyn Dir>,
-    path: &Path,
-    order: OrderArguments,
-) -> Result<Database, Failure> {
-    let unknown_order = match order.comparator {
-        Some(ComparatorName::Bytewise) => UnknownOrder::Bytewise,
-        None => UnknownOrder::Refuse,
-    };
-    let options = ReadOptions {
-        unknown_order,
-        ..ReadOptions::default()
-    };
+/// Opens a LevelDB database. If bytewise order stands in for an unknown comparator, all entries are
+/// sorted in memory.
+pub(crate) fn open_leveldb(dir: &Arc<dyn Dir>, path: &Path) -> Result<Database, Failure> {
+    let mut options = ReadOptions::default();
+    if orders::is_declared_bytewise() {
+        options.unknown_order = UnknownOrder::Bytewise;
+    } else {
+        options.orders = orders::for_leveldb(&**dir);
+    }
     Database::open(dir, &options).map_err(|error| match error.kind() {
-        ErrorKind::InvalidArgument if order.comparator.is_none() => Failure::Other(format!(
-            "{}: {error}\ncairn: to read its entries nevertheless, sorted bytewise in memory, pass \
-             --comparator=bytewise",
+        ErrorKind::InvalidArgument if !orders::is_declared_bytewise() => Failure::Other(format!(
+            "{}: {error}\ncairn: `--comparator` says which order it has; \
+             --comparator=bytewise reads the entries under any order, sorted bytewise in memory",
             path.display()
         )),
         _ => Failure::of_leveldb(path)(error),
@@ -95,20 +99,20 @@ pub(crate) trait Visitor {
 
 impl Reader {
     /// Opens the database at `path`, of whichever store.
-    pub(crate) fn open(path: &Path, order: OrderArguments) -> Result<Reader, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Reader, Failure> {
         match leveldb_at(path) {
             None => open_to_read(path).map(Reader::Cairn),
             Some(dir) => {
-                let database = open_leveldb(&dir, path, order)?;
+                let database = open_leveldb(&dir, path)?;
                 Ok(Reader::LevelDb(Box::new(database)))
             }
         }
     }
 
-    /// Returns the order of the keys.
-    pub(crate) fn order(&self) -> Order {
+    /// Returns the order of the keys of the database at `path`.
+    pub(crate) fn order(&self, path: &Path) -> Order {
         match self {
-            Reader::Cairn(_) => Order::Bytewise,
+            Reader::Cairn(_) => orders::order_of(path),
             Reader::LevelDb(database) => database.order().clone(),
         }
     }
@@ -132,14 +136,14 @@ impl Reader {
         direction: Direction,
         visitor: &mut impl Visitor,
     ) -> Result<(), Failure> {
+        let order = self.order(path);
+        range.check(&order)?;
         match self {
             Reader::Cairn(db) => {
-                let walk = Walk::begin(db.cursor(), Order::Bytewise, range, direction);
+                let walk = Walk::begin(db.cursor(), order, range, direction);
                 visit_all(walk, Failure::of(path), visitor)
             }
             Reader::LevelDb(database) => {
-                let order = database.order().clone();
-                range.check(&order)?;
                 let walk = Walk::begin(database.cursor(), order, range, direction);
                 visit_all(walk, Failure::of_leveldb(path), visitor)
             }

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use cairndb::{Error, ErrorKind};
 
 use crate::escape::escaped;
-use crate::holder::process_with_lock;
+use crate::holder::holder;
+use crate::terminal;
 
 /// The exit codes. `cairn --help` and `docs/guide/cairn.md` list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,12 @@ pub(crate) enum Failure {
     },
     /// A file that is not a database is damaged.
     Damaged(String),
+    /// A repair has kept what it could, and that is not certain to be everything.
+    Incomplete(PathBuf),
+    /// A line of a script has failed.
+    Line { line: u64, failure: Box<Failure> },
+    /// A failure that has been reported.
+    Reported(Code),
     /// Nobody reads the output any more, which is no error of the reader's.
     OutputClosed,
     /// Anything else, as a sentence that says what to do.
@@ -85,13 +92,26 @@ impl Failure {
         }
     }
 
+    /// Adds the number of a script's line.
+    pub(crate) fn at_line(self, line: u64) -> Failure {
+        let failure = Box::new(self);
+        Failure::Line { line, failure }
+    }
+
+    /// Returns the same failure without its message, which has been printed.
+    pub(crate) fn reported(&self) -> Failure {
+        Failure::Reported(self.code())
+    }
+
     /// Returns the exit code.
     pub(crate) fn code(&self) -> Code {
         match self {
             Failure::KeyNotFound { .. } => Code::KeyNotFound,
             Failure::Usage(_) => Code::Usage,
             Failure::OutputClosed => Code::Done,
-            Failure::Damaged(_) => Code::Damaged,
+            Failure::Line { failure, .. } => failure.code(),
+            Failure::Reported(code) => *code,
+            Failure::Damaged(_) | Failure::Incomplete(_) => Code::Damaged,
             Failure::Other(_) => Code::Other,
             Failure::Database { error, .. } => match error.kind() {
                 ErrorKind::Corruption => Code::Damaged,
@@ -104,15 +124,25 @@ impl Failure {
     /// Prints the message to stderr.
     pub(crate) fn report(&self) {
         if let Some(message) = self.message() {
-            eprintln!("cairn: {message}");
+            let columns = terminal::error_columns();
+            for line in format!("cairn: {message}").lines() {
+                for part in terminal::wrapped(line, columns) {
+                    eprintln!("{part}");
+                }
+            }
         }
     }
 
     fn message(&self) -> Option<String> {
         Some(match self {
-            Failure::OutputClosed => return None,
+            Failure::OutputClosed | Failure::Reported(_) => return None,
+            Failure::Line { line, failure } => format!("line {line}: {}", failure.message()?),
             Failure::Usage(message) | Failure::Damaged(message) | Failure::Other(message) => {
                 message.clone()
+            }
+            Failure::Incomplete(directory) => {
+                let path = directory.display();
+                format!("something in {path} is lost or in doubt; the report says what")
             }
             Failure::KeyNotFound { key, directory } => {
                 let (key, directory) = (escaped(key), directory.display());
@@ -124,6 +154,7 @@ impl Failure {
                 store,
             } => {
                 let path = directory.display();
+                let error = &locked_by(error, directory);
                 match (error.kind(), advice(error.kind(), *store, directory)) {
                     (ErrorKind::NotFound, Some(advice)) => {
                         format!("{path} holds no database; {advice}")
@@ -136,26 +167,34 @@ impl Failure {
     }
 }
 
+/// Names the process that has the database open, if the system shows it.
+fn locked_by(error: &Error, directory: &Path) -> Error {
+    let holder = match error.kind() {
+        ErrorKind::Locked => holder(directory),
+        _ => None,
+    };
+    match holder {
+        Some(process) => Error::new(ErrorKind::Locked, format!("opened by process {process}")),
+        None => error.clone(),
+    }
+}
+
 /// What the user can do after an error, unless its message says it.
 fn advice(kind: ErrorKind, store: Store, directory: &Path) -> Option<String> {
     let path = directory.display();
     Some(match (kind, store) {
         (ErrorKind::Corruption, Store::Cairn) => format!(
-            "`cairn verify {path}` checks the whole database; restore a damaged one from a \
-             checkpoint or another copy"
+            "restore the database from a checkpoint or another copy, or keep what is intact: \
+             `cairn repair --dry-run {path}` reports what that is"
         ),
-        (ErrorKind::Corruption, Store::LevelDb) => {
-            "restore the directory from a copy, or repair it with LevelDB's `RepairDB`".to_owned()
+        (ErrorKind::Corruption, Store::LevelDb) => format!(
+            "restore the directory from a copy, or keep what is intact, as a CairnDB database: \
+             `cairn repair --dry-run {path}` reports what that is"
+        ),
+        (ErrorKind::Locked, Store::Cairn) => {
+            "close the database in that process, or read a checkpoint".to_owned()
         }
-        (ErrorKind::Locked, _) => {
-            let process = process_with_lock(directory);
-            let opened = process.map_or_else(String::new, |id| format!("opened by process {id}; "));
-            let instead = match store {
-                Store::Cairn => ", or read a checkpoint",
-                Store::LevelDb => "",
-            };
-            format!("{opened}close the database in that process{instead}")
-        }
+        (ErrorKind::Locked, Store::LevelDb) => "close the database in that process".to_owned(),
         (ErrorKind::NotFound, _) => {
             "check the path, or create a database with `cairn put --create`".to_owned()
         }

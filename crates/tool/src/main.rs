@@ -13,23 +13,28 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod bars;
 mod coding;
 mod commands;
 mod database;
 mod escape;
 mod failure;
 mod holder;
+mod inspect;
 mod json;
+mod orders;
 mod output;
+mod pager;
+mod progress;
 mod range;
+mod shell;
+mod terminal;
 mod transfer;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::Arguments;
+use arguments::{Arguments, Command};
 use failure::{Code, Failure};
 
 fn main() -> ExitCode {
@@ -42,7 +47,15 @@ fn main() -> ExitCode {
             return if usage { Code::Usage } else { Code::Done }.into();
         }
     };
-    match commands::run(&arguments.command) {
+    let declared = arguments
+        .comparator
+        .as_deref()
+        .map_or(Ok(()), orders::declare);
+    let run = || match &arguments.command {
+        Command::Shell(shell) => shell::shell(shell, &commands::run),
+        command => commands::run(command),
+    };
+    match declared.and_then(|()| run()) {
         Ok(()) => Code::Done.into(),
         Err(failure) => {
             failure.report();

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 
 use crate::failure::Failure;
+use crate::pager::Page;
 
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -19,6 +20,8 @@ const KEPT_BYTES_MAX: usize = 1 << 20;
 pub(crate) struct Output {
     file: File,
     buffer: Vec<u8>,
+    /// Where the current line begins in the buffer, and the page; at a prompt only.
+    page: Option<(usize, Page)>,
 }
 
 impl Output {
@@ -28,6 +31,7 @@ impl Output {
         Ok(Output {
             file: File::from(own.map_err(|error| Failure::output(&error))?),
             buffer: Vec::with_capacity(2 * FLUSH_BYTES),
+            page: Page::first().map(|page| (0, page)),
         })
     }
 
@@ -45,11 +49,34 @@ impl Output {
     /// Ends a line, and writes the buffer if it is full.
     #[inline]
     pub(crate) fn end_line(&mut self) -> Result<(), Failure> {
+        if self.page.is_some() {
+            return self.end_paged_line();
+        }
         self.buffer.push(b'\n');
         if self.buffer.len() < FLUSH_BYTES {
             return Ok(());
         }
         self.flush()
+    }
+
+    /// Ends a line, and waits for the reader if the page is full before it.
+    #[cold]
+    fn end_paged_line(&mut self) -> Result<(), Failure> {
+        let Some((start, mut page)) = self.page else {
+            return Ok(());
+        };
+        let is_full = page.add(self.buffer.get(start..).unwrap_or_default());
+        self.buffer.push(b'\n');
+        self.page = Some((self.buffer.len(), page));
+        if is_full {
+            self.flush()?;
+            page.turn()?;
+            self.page = Some((0, page));
+        } else if self.buffer.len() >= FLUSH_BYTES {
+            self.flush()?;
+            self.page = Some((0, page));
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
@@ -69,4 +96,33 @@ impl Output {
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };
     format!("{count} {noun}")
+}
+
+/// Returns a size with a unit, in powers of 1,000.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("kB", 1_000),
+    ];
+    match UNITS.into_iter().find(|(_, unit)| bytes >= *unit) {
+        Some((name, unit)) => {
+            let tenths = bytes / (unit / 10);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(1_250_000), "1.2 MB");
+        assert_eq!(size(u64::MAX), "18446744.0 TB");
+    }
 }

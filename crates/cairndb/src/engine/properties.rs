@@ -82,6 +82,7 @@ impl Properties {
             "leveldb.sstables" => Some(self.sstables()),
             "leveldb.approximate-memory-usage" => Some(self.memory_total().to_string()),
             "cairndb.memory" => Some(self.memory_json()),
+            "cairndb.runs" => Some(self.runs_json()),
             "cairndb.space" => Some(self.space_json()),
             "cairndb.stalls" => Some(self.stalls_json()),
             "cairndb.stats" => Some(self.stats_json()),
@@ -169,6 +170,32 @@ impl Properties {
             }
         }
         out
+    }
+
+    /// Returns an array with one object for each run, from the newest.
+    fn runs_json(&self) -> String {
+        let version = Arc::clone(&self.versions.view().version);
+        let runs = version.runs.iter().map(|run| {
+            let records = || run.tables().iter().map(|table| &table.record);
+            json(&[
+                ("run", run.id),
+                ("tables", run.tables().len() as u64),
+                ("bytes", run.bytes()),
+                ("raw_bytes", records().map(|record| record.raw_bytes).sum()),
+                ("entries", records().map(|record| record.entries).sum()),
+                ("deletes", records().map(|record| record.deletes).sum()),
+                (
+                    "hidden_entries",
+                    records().map(|record| record.hidden.entries).sum(),
+                ),
+                (
+                    "hidden_bytes",
+                    records().map(|record| record.hidden.bytes).sum(),
+                ),
+            ])
+        });
+        let runs: Vec<String> = runs.collect();
+        format!("[{}]", runs.join(","))
     }
 
     /// Returns the anonymous memory of each owner.

@@ -22,8 +22,11 @@ fn documented(property: &str) -> BTreeSet<&'static str> {
 #[test]
 fn the_guide_documents_exactly_the_fields() {
     let (db, _) = mem_db();
+    db.put(b"a", b"a table, so that there is a run").unwrap();
+    db.flush().unwrap();
     for property in [
         "cairndb.memory",
+        "cairndb.runs",
         "cairndb.space",
         "cairndb.stalls",
         "cairndb.stats",
@@ -31,6 +34,34 @@ fn the_guide_documents_exactly_the_fields() {
         let json = db.property(property).unwrap();
         assert_eq!(names(&json), documented(property), "{property}");
     }
+}
+
+#[test]
+fn runs_are_listed_from_the_newest_with_their_counts() {
+    let (db, _) = mem_db();
+    assert_eq!(db.property("cairndb.runs").as_deref(), Some("[]"));
+    db.put(b"a", b"one").unwrap();
+    db.put(b"z", b"two").unwrap();
+    db.flush().unwrap();
+    db.put(b"a", b"three").unwrap();
+    db.delete(b"z").unwrap();
+    db.delete(b"y").unwrap();
+    db.flush().unwrap();
+    let json = db.property("cairndb.runs").unwrap();
+    let runs: Vec<&str> = json.split('{').skip(1).collect();
+    assert_eq!(runs.len(), 2, "{json}");
+    assert!(
+        runs[0].contains("\"tables\":1,") && runs[1].contains("\"tables\":1,"),
+        "{json}"
+    );
+    assert!(
+        runs[0].contains("\"entries\":3,\"deletes\":2,\"hidden_entries\":0,"),
+        "{json}"
+    );
+    assert!(
+        runs[1].contains("\"entries\":2,\"deletes\":0,\"hidden_entries\":0,"),
+        "{json}"
+    );
 }
 
 #[test]

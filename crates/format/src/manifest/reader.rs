@@ -175,6 +175,11 @@ impl ManifestReader {
         self.tail
     }
 
+    /// Returns the offset of the record that [`ManifestReader::advance`] reads next.
+    pub fn position(&self) -> u64 {
+        self.at
+    }
+
     /// Returns the next edit, or `None` at the end.
     ///
     /// # Errors

@@ -97,6 +97,16 @@ impl ManifestSalvage {
         self.header_error.as_ref()
     }
 
+    /// Returns the offset at which [`ManifestSalvage::advance`] continues.
+    pub fn position(&self) -> u64 {
+        self.at as u64
+    }
+
+    /// Continues at `offset`, where a record is expected.
+    pub fn skip_to(&mut self, offset: u64) {
+        self.at = usize::try_from(offset).unwrap_or(usize::MAX);
+    }
+
     /// Returns the state from which the checksums of the records start, found from the salt as it
     /// is or with one bit changed.
     fn find_seed(&self, number: FileNumber) -> Option<u32> {

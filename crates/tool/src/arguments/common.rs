@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// How keys and values are written.
 #[derive(Args, Clone, Copy, Debug)]
@@ -27,20 +27,4 @@ pub(crate) struct RangeArguments {
     /// Only keys that begin with these bytes.
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, conflicts_with_all = ["from", "to"])]
     pub(crate) prefix: Option<OsString>,
-}
-
-/// How a LevelDB database is read.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct OrderArguments {
-    /// Read a LevelDB database of an unknown comparator too: all entries, sorted bytewise in
-    /// memory.
-    #[arg(long, value_enum, value_name = "ORDER")]
-    pub(crate) comparator: Option<ComparatorName>,
-}
-
-/// What stands in for an unknown comparator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ComparatorName {
-    /// The order of the bytes.
-    Bytewise,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::common::{CodingArguments, OrderArguments, RangeArguments};
+use super::common::{CodingArguments, RangeArguments};
 
 /// A format of `export` and `import`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -59,8 +59,6 @@ pub(crate) struct Dump {
     pub(crate) coding: CodingArguments,
     #[command(flatten)]
     pub(crate) resume: ResumeArguments,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -94,8 +92,6 @@ pub(crate) struct Export {
     pub(crate) print: bool,
     #[command(flatten)]
     pub(crate) resume: ResumeArguments,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }
 
 #[derive(Args, Debug)]
@@ -121,6 +117,4 @@ pub(crate) struct Import {
     pub(crate) family: Vec<OsString>,
     #[command(flatten)]
     pub(crate) resume: ResumeArguments,
-    #[command(flatten)]
-    pub(crate) order: OrderArguments,
 }

@@ -5,26 +5,43 @@ use std::sync::Arc;
 
 use cairndb::env::Dir;
 use cairndb_leveldb::{Database, FileName};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::arguments::OrderArguments;
-use crate::bars::{Row, print_rows};
+use super::stats::bars::{Bar, print_bars, say};
 use crate::database::{Reader, open_leveldb};
 use crate::failure::Failure;
 use crate::output::{Output, counted};
+use crate::progress::Meter;
 use crate::range::Range;
 
 /// Reads and checks everything: each table by itself, then all entries in order.
-pub(super) fn verify(
-    path: &Path,
-    dir: &Arc<dyn Dir>,
-    order: OrderArguments,
-    json: bool,
-) -> Result<(), Failure> {
-    let database = open_leveldb(dir, path, order)?;
-    if database.order().name() != database.comparator() {
-        return verify_unordered(path, database, json);
+pub(super) fn verify(path: &Path, json: bool) -> Result<(), Failure> {
+    let meter = Meter::over("verifying", path);
+    let opened = meter.env().open_dir(path, false);
+    let dir = opened.map_err(Failure::of_leveldb(path))?;
+    let verified = open_leveldb(&dir, path).and_then(|database| {
+        if database.order().name() == database.comparator() {
+            verify_ordered(path, database)
+        } else {
+            verify_unordered(path, database)
+        }
+    });
+    meter.finish();
+    let (as_json, text) = verified?;
+    let mut output = Output::stdout()?;
+    if json {
+        output.line(&as_json.to_string())?;
+    } else {
+        text.iter().try_for_each(|line| output.line(line))?;
     }
+    output.finish()
+}
+
+/// What is printed: as JSON, and as lines of text.
+type Verified = (Value, Vec<String>);
+
+/// Reads and checks everything of a database whose comparator is known.
+fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> {
     let failed = Failure::of_leveldb(path);
     let (mut stored, mut deletes) = (0, 0);
     for info in database.tables() {
@@ -36,58 +53,49 @@ pub(super) fn verify(
     let is_torn = database.report().torn_log.is_some();
     let reader = Reader::LevelDb(Box::new(database));
     let contents = reader.contents(path, &Range::default())?;
-    let mut output = Output::stdout()?;
-    if json {
-        let all = json!({
-            "tables": tables,
-            "stored_entries": stored,
-            "deletes": deletes,
-            "logs": logs,
-            "torn_log": is_torn,
-            "entries": contents.entries,
-            "bytes": contents.bytes,
-            "order_checked": true,
-        });
-        output.line(&all.to_string())?;
-        return output.finish();
-    }
-    output.line(&format!(
+    let json = json!({
+        "tables": tables,
+        "stored_entries": stored,
+        "deletes": deletes,
+        "logs": logs,
+        "torn_log": is_torn,
+        "entries": contents.entries,
+        "bytes": contents.bytes,
+        "order_checked": true,
+    });
+    let mut text = vec![format!(
         "intact: {}; {} in {}, {} among them; {}",
         counted(contents.entries, "entry", "entries"),
         counted(stored, "stored entry", "stored entries"),
         counted(tables as u64, "table", "tables"),
         counted(deletes, "deletion", "deletions"),
         counted(logs as u64, "log", "logs"),
-    ))?;
+    )];
     if is_torn {
-        output.line("a crash has torn the end of the newest log; what follows is dropped")?;
+        let torn = "a crash has torn the end of the newest log; what follows is dropped";
+        text.push(torn.to_owned());
     }
-    output.finish()
+    Ok((json, text))
 }
 
 /// Reads everything of a database whose comparator is unknown. Checksums are checked, but the order
 /// of the keys cannot be.
-fn verify_unordered(path: &Path, database: Database, json: bool) -> Result<(), Failure> {
+fn verify_unordered(path: &Path, database: Database) -> Result<Verified, Failure> {
     let tables = database.tables().len();
     let reader = Reader::LevelDb(Box::new(database));
     let contents = reader.contents(path, &Range::default())?;
-    let mut output = Output::stdout()?;
-    if json {
-        let all = json!({
-            "tables": tables,
-            "entries": contents.entries,
-            "bytes": contents.bytes,
-            "order_checked": false,
-        });
-        output.line(&all.to_string())?;
-    } else {
-        output.line(&format!(
-            "readable: {} in {}; the order of the keys cannot be checked",
-            counted(contents.entries, "entry", "entries"),
-            counted(tables as u64, "table", "tables"),
-        ))?;
-    }
-    output.finish()
+    let json = json!({
+        "tables": tables,
+        "entries": contents.entries,
+        "bytes": contents.bytes,
+        "order_checked": false,
+    });
+    let text = format!(
+        "readable: {} in {}; the order of the keys cannot be checked",
+        counted(contents.entries, "entry", "entries"),
+        counted(tables as u64, "table", "tables"),
+    );
+    Ok((json, vec![text]))
 }
 
 /// Bytes of the files in a directory, by kind.
@@ -135,13 +143,8 @@ fn levels(database: &Database) -> Vec<u64> {
 }
 
 /// Prints what the files take.
-pub(super) fn stats(
-    path: &Path,
-    dir: &Arc<dyn Dir>,
-    order: OrderArguments,
-    json: bool,
-) -> Result<(), Failure> {
-    let database = open_leveldb(dir, path, order)?;
+pub(super) fn stats(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), Failure> {
+    let database = open_leveldb(dir, path)?;
     let files = Files::of(&**dir).map_err(Failure::of_leveldb(path))?;
     let levels = levels(&database);
     let mut output = Output::stdout()?;
@@ -163,22 +166,23 @@ pub(super) fn stats(
         output.line(&all.to_string())?;
         return output.finish();
     }
-    output.line(&format!(
+    let summary = format!(
         "LevelDB database: {}, {}; comparator {}",
         counted(database.tables().len() as u64, "table", "tables"),
         counted(database.report().logs.len() as u64, "log", "logs"),
         database.comparator().escape_debug(),
-    ))?;
-    let mut rows: Vec<Row> = vec![
-        ("total".to_owned(), files.total()),
-        ("tables".to_owned(), files.tables),
-        ("logs".to_owned(), files.logs),
-        ("manifests".to_owned(), files.manifests),
-        ("other files".to_owned(), files.others),
+    );
+    say(&summary, &mut output)?;
+    let mut bars = vec![
+        Bar::new("total", files.total()),
+        Bar::new("tables", files.tables),
+        Bar::new("logs", files.logs),
+        Bar::new("manifests", files.manifests),
+        Bar::new("other files", files.others),
     ];
     for (level, bytes) in levels.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
-        rows.push((format!("level {level}"), *bytes));
+        bars.push(Bar::new(format!("level {level}"), *bytes));
     }
-    print_rows(&rows, &mut output)?;
+    print_bars(&bars, &mut output)?;
     output.finish()
 }

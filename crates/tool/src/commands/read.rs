@@ -12,7 +12,7 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
     let directory = &arguments.directory;
     let key = coding.decode("key", &arguments.key)?;
-    let Some(value) = Reader::open(directory, arguments.order)?.get(directory, &key)? else {
+    let Some(value) = Reader::open(directory)?.get(directory, &key)? else {
         return Err(Failure::KeyNotFound {
             key,
             directory: directory.clone(),
@@ -72,7 +72,7 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
     } else {
         Direction::Forward
     };
-    let reader = Reader::open(&arguments.directory, arguments.order)?;
+    let reader = Reader::open(&arguments.directory)?;
     let mut printer = Printer {
         output: Output::stdout()?,
         coding,
@@ -100,7 +100,7 @@ impl Visitor for Counter {
 /// Prints the number of entries in a range.
 pub(super) fn count(arguments: &Count) -> Result<(), Failure> {
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    let reader = Reader::open(&arguments.directory, arguments.order)?;
+    let reader = Reader::open(&arguments.directory)?;
     let mut counter = Counter(0);
     reader.walk(
         &arguments.directory,

@@ -21,7 +21,6 @@ pub(super) fn dump(arguments: &Dump) -> Result<(), Failure> {
         directory: arguments.directory.clone(),
         range: Range::read(&arguments.range, arguments.coding.into())?,
         format_name: "dump".to_owned(),
-        order: arguments.order,
         target: arguments.file.clone(),
         restart: arguments.resume.restart,
         save_bytes: arguments.resume.save_every,
@@ -60,7 +59,6 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
         directory: arguments.directory.clone(),
         range: Range::read(&arguments.range, arguments.text.coding.into())?,
         format_name: format!("{format:?}"),
-        order: arguments.order,
         target: arguments.target.clone(),
         restart: arguments.resume.restart,
         save_bytes: arguments.resume.save_every,
@@ -105,7 +103,7 @@ pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
     let format = format(arguments.format, &arguments.text, Form::ByteValue, families)?;
     let mut source: Box<dyn EntrySource> = match format {
         Format::File(format) => format.source(path)?,
-        Format::LevelDb => Box::new(LevelDbSource::open(directory()?, arguments.order)?),
+        Format::LevelDb => Box::new(LevelDbSource::open(directory()?)?),
     };
     transfer::import(&request, &mut *source)
 }

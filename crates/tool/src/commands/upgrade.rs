@@ -1,23 +1,60 @@
 //! `upgrade`: conversion of a LevelDB database in place.
 
-use cairndb::leveldb::{self, UpgradeOptions, UpgradeOutcome, UpgradePlan};
+use std::path::Path;
+use std::sync::Arc;
 
+use cairndb::leveldb::{
+    self, UpgradeOptions, UpgradeOutcome, UpgradePlan, UpgradeProgress, UpgradeReport, UpgradeStep,
+};
+
+use super::originals;
 use crate::arguments::Upgrade;
-use crate::database::options;
+use crate::database::options_for;
 use crate::failure::Failure;
 use crate::output::{Output, counted};
+use crate::progress::Meter;
 
 /// Converts a LevelDB database, or prints the plan.
 pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
     let path = &arguments.directory;
     let mut output = Output::stdout()?;
     if arguments.dry_run {
-        let plan = leveldb::plan(path, &options()).map_err(Failure::of_leveldb(path))?;
+        let plan = leveldb::plan(path, &options_for(path)).map_err(Failure::of_leveldb(path))?;
         print_plan(&plan, &mut output)?;
         return output.finish();
     }
-    let report = leveldb::upgrade(path, UpgradeOptions::new(options()));
+    let meter = Meter::new("converting", 0);
+    let bar = Arc::clone(&meter);
+    let settings = UpgradeOptions::new(options_for(path)).on_progress(move |at| show(&bar, at));
+    let report = leveldb::upgrade(path, settings);
+    meter.finish();
     let report = report.map_err(Failure::of_leveldb(path))?;
+    print_report(path, &report, arguments.drop_original, &mut output)?;
+    output.finish()?;
+    if arguments.drop_original {
+        return originals::drop_original(path, arguments.yes);
+    }
+    Ok(())
+}
+
+/// Moves the bar.
+fn show(meter: &Meter, at: &UpgradeProgress) {
+    let verb = match at.step {
+        UpgradeStep::Linking => "linking",
+        UpgradeStep::Writing => "converting",
+        UpgradeStep::Verifying => "verifying",
+        _ => "finishing",
+    };
+    meter.step(verb, at.bytes_expected);
+    meter.set(at.bytes);
+}
+
+fn print_report(
+    path: &Path,
+    report: &UpgradeReport,
+    drops: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let path = path.display();
     let line = match report.outcome {
         UpgradeOutcome::Converted => format!(
@@ -26,14 +63,15 @@ pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
             counted(report.tables, "table", "tables"),
         ),
         UpgradeOutcome::Finished => "finished a conversion that was interrupted".to_owned(),
+        _ if drops => return Ok(()),
         _ => format!("nothing to do: {path} is a CairnDB database"),
     };
     output.line(&line)?;
     if report.torn {
-        output
-            .line("a crash had torn the end of LevelDB's newest log; what followed was dropped")?;
+        let torn = "a crash had torn the end of LevelDB's newest log; what followed was dropped";
+        output.line(torn)?;
     }
-    output.finish()
+    Ok(())
 }
 
 fn print_plan(plan: &UpgradePlan, output: &mut Output) -> Result<(), Failure> {

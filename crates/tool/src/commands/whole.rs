@@ -4,18 +4,23 @@ use cairndb::ErrorKind;
 
 use super::leveldb;
 use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
-use crate::database::{leveldb_at, open_to_write, options, refuse_other_stores};
+use crate::database::{leveldb_at, open_to_write, options_for, refuse_other_stores};
 use crate::failure::Failure;
+use crate::orders;
 use crate::output::{Output, counted};
+use crate::progress::Meter;
 use crate::range::Range;
 
 /// Reads and checks everything.
 pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
     let path = &arguments.directory;
-    if let Some(dir) = leveldb_at(path) {
-        return leveldb::verify(path, &dir, arguments.order, arguments.json);
+    if leveldb_at(path).is_some() {
+        return leveldb::verify(path, arguments.json);
     }
-    let report = cairndb::verify(path, &options()).map_err(Failure::of(path))?;
+    let meter = Meter::over("verifying", path);
+    let report = cairndb::verify(path, &options_for(path).env(meter.env()));
+    meter.finish();
+    let report = report.map_err(Failure::of(path))?;
     let mut output = Output::stdout()?;
     let (tables, entries, bytes) = (report.tables, report.entries, report.bytes);
     let (values, log_entries) = (report.values, report.log_entries);
@@ -40,15 +45,18 @@ pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
 pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.directory;
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    let db = open_to_write(path, &options())?;
+    range.check(&orders::order_of(path))?;
+    let meter = Meter::over("compacting", path);
+    let db = open_to_write(path, &options_for(path).env(meter.env()))?;
     let compacted = db.compact_range(range.bounds()).and_then(|()| db.close());
+    meter.finish();
     compacted.map_err(Failure::of(path))
 }
 
 /// Copies the database.
 pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
     let path = &arguments.directory;
-    let db = open_to_write(path, &options())?;
+    let db = open_to_write(path, &options_for(path))?;
     let copied = db.checkpoint(&arguments.target);
     // An error of the target must not be reported as one of the database.
     copied.map_err(|error| match error.kind() {
@@ -69,5 +77,5 @@ pub(super) fn destroy(arguments: &Destroy) -> Result<(), Failure> {
         let error = cairndb::Error::new(ErrorKind::NotFound, "the directory does not exist");
         return Err(Failure::of(path)(error));
     }
-    cairndb::destroy(path, &options()).map_err(Failure::of(path))
+    cairndb::destroy(path, &options_for(path)).map_err(Failure::of(path))
 }

@@ -8,7 +8,7 @@ use cairndb::{Durability, WriteBatch, WriteOptions};
 
 use crate::arguments::{Delete, Put};
 use crate::coding::Coding;
-use crate::database::{open_to_write, options};
+use crate::database::{open_to_write, options_for};
 use crate::failure::Failure;
 
 /// Limit of a value: the database's own.
@@ -30,7 +30,7 @@ pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
     };
     let mut batch = WriteBatch::new();
     batch.put(&key, &value);
-    let options = options().create_if_missing(arguments.create);
+    let options = options_for(&arguments.directory).create_if_missing(arguments.create);
     write(&arguments.directory, &options, &batch)
 }
 
@@ -59,7 +59,8 @@ pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
     for key in &arguments.keys {
         batch.delete(&coding.decode("key", key)?);
     }
-    write(&arguments.directory, &options(), &batch)
+    let path = &arguments.directory;
+    write(path, &options_for(path), &batch)
 }
 
 /// Writes a batch, which survives power loss once the command has ended.

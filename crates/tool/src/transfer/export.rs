@@ -12,16 +12,15 @@ use super::contents::Contents;
 use super::formats::FileFormat;
 use super::formats::encoder::Encoder;
 use super::formats::text_dump::{Store, lmdb_bytes};
-use super::progress::Progress;
 use super::saved::{Base64Bytes, Saved};
 use super::sink::Sink;
 use super::source::Step;
 use super::target::{Made, Target, absolute, unusable};
-use crate::arguments::OrderArguments;
 use crate::database::{Reader, Visitor};
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::output::{Output, counted};
+use crate::progress::Progress;
 use crate::range::{Direction, Range};
 
 /// What is to be exported.
@@ -30,7 +29,6 @@ pub(crate) struct Export {
     pub(crate) range: Range,
     /// What the user calls the format, with its options.
     pub(crate) format_name: String,
-    pub(crate) order: OrderArguments,
     /// `None` is stdout.
     pub(crate) target: Option<PathBuf>,
     pub(crate) restart: bool,
@@ -52,7 +50,7 @@ pub(super) struct State {
 
 /// Exports entries to a file or stdout.
 pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failure> {
-    let reader = Reader::open(&request.directory, request.order)?;
+    let reader = Reader::open(&request.directory)?;
     let target = Target::of(request.target.as_deref())?;
     let room = survey(request, format, &reader)?;
     let sink = match target {

@@ -9,16 +9,18 @@
 
 use std::path::PathBuf;
 
+use cairndb::leveldb::Order;
 use cairndb::{Db, WriteBatch};
 use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
-use super::progress::Progress;
 use super::saved::{Base64Bytes, Saved, beside};
 use super::source::{BadEntry, EntrySource, Step};
-use crate::database::{contents_of, open_to_write, options};
+use crate::database::{contents_of, open_to_write, options_for};
 use crate::failure::Failure;
+use crate::orders;
 use crate::output::{Output, counted};
+use crate::progress::Progress;
 
 /// Bytes of a batch.
 const BATCH_BYTES: usize = 1 << 20;
@@ -69,7 +71,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
             saved.path().display()
         )));
     }
-    let db = open_to_write(directory, &options().create_if_missing(true))?;
+    let db = open_to_write(directory, &options_for(directory).create_if_missing(true))?;
     let mut importer = match begun {
         Some(state) => Importer::resume(request, &saved, db, state)?,
         None => Importer::begin(request, &saved, db)?,
@@ -114,6 +116,7 @@ struct Importer<'a> {
     request: &'a Import,
     saved: &'a Saved,
     db: Db,
+    order: Order,
     batch: WriteBatch,
     state: State,
     largest: Vec<u8>,
@@ -132,6 +135,7 @@ impl<'a> Importer<'a> {
             request,
             saved,
             db,
+            order: orders::order_of(&request.directory),
             batch: WriteBatch::new(),
             largest: largest.unwrap_or_default(),
             saved_bytes: state.read.bytes,
@@ -235,7 +239,7 @@ impl<'a> Importer<'a> {
 
     /// Puts an entry.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        if self.state.largest.is_some() && key <= &*self.largest {
+        if self.state.largest.is_some() && self.order.compare(key, &self.largest).is_le() {
             self.take_out(key)?;
         } else {
             self.state.largest.get_or_insert_default();

@@ -13,12 +13,11 @@ use cairndb_leveldb::{Cursor, Database, NewDatabase, WriteOptions};
 
 use super::contents::Contents;
 use super::export::{Export, claim, compare_database, report};
-use super::progress::Progress;
 use super::source::{EntrySource, Step};
 use super::target::{Made, Target};
-use crate::arguments::OrderArguments;
 use crate::database::{Reader, Visitor, leveldb_at, open_leveldb};
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::range::{Direction, Range};
 
 /// The file that makes a directory a database.
@@ -34,14 +33,14 @@ pub(crate) struct LevelDbSource {
 }
 
 impl LevelDbSource {
-    pub(crate) fn open(path: &Path, order: OrderArguments) -> Result<LevelDbSource, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<LevelDbSource, Failure> {
         let Some(dir) = leveldb_at(path) else {
             let path = path.display();
             return Err(Failure::Other(format!(
                 "{path} holds no LevelDB database; check the path"
             )));
         };
-        let database = open_leveldb(&dir, path, order)?;
+        let database = open_leveldb(&dir, path)?;
         Ok(LevelDbSource {
             path: path.to_owned(),
             cursor: database.cursor(),
@@ -107,7 +106,7 @@ impl Visitor for Writer<'_> {
 
 /// Exports entries to a directory.
 pub(crate) fn export(request: &Export) -> Result<(), Failure> {
-    let reader = &Reader::open(&request.directory, request.order)?;
+    let reader = &Reader::open(&request.directory)?;
     let Target::Made(made) = &Target::of(request.target.as_deref())? else {
         let message = "the format leveldb needs the name of a directory to make";
         return Err(Failure::Usage(message.to_owned()));
@@ -120,7 +119,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
     } else {
         Some(write(request, reader, made)?)
     };
-    let found = read_back(made, &reader.order())?;
+    let found = read_back(made, &reader.order(&request.directory))?;
     if written.is_some_and(|written| written != found) {
         return Err(Failure::Other(format!(
             "{} does not hold what was written to it; check the disk, and begin again with \
@@ -141,7 +140,7 @@ fn write(request: &Export, reader: &Reader, made: &Made) -> Result<Contents, Fai
     let dir = RealEnv::new().open_dir(&made.partial, true);
     let dir = dir.map_err(&failed)?;
     let options = WriteOptions {
-        order: reader.order(),
+        order: reader.order(&request.directory),
         ..WriteOptions::default()
     };
     let mut contents = Contents::default();

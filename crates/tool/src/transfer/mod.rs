@@ -15,7 +15,6 @@ pub(crate) mod formats;
 pub(crate) mod import;
 mod input;
 pub(crate) mod leveldb;
-mod progress;
 pub(crate) mod rocksdb;
 mod saved;
 mod sink;

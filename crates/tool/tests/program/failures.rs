@@ -4,19 +4,32 @@ use std::path::Path;
 
 use cairndb::Db;
 use cairndb::env::{Env, RealEnv};
+use cairndb::leveldb::Order;
 
 use crate::{cairn, files, write_cairn, write_leveldb};
 
+/// Commands that look into the files of either store, also while the database is open.
+const INSPECTING: [&str; 3] = ["tables", "log", "manifest"];
+
+/// Commands that read the entries of either store.
+const READING: [&str; 7] = ["get", "scan", "count", "stats", "verify", "dump", "export"];
+
 /// Every command, with arguments that are right.
-const COMMANDS: [(&str, &[&str]); 11] = [
+const COMMANDS: [(&str, &[&str]); 17] = [
     ("get", &["key"]),
     ("put", &["key", "value"]),
     ("delete", &["key"]),
     ("scan", &[]),
     ("count", &[]),
     ("stats", &[]),
+    ("tables", &[]),
+    ("log", &[]),
+    ("manifest", &[]),
     ("verify", &[]),
+    ("dump", &[]),
+    ("export", &["--format=csv"]),
     ("compact", &[]),
+    ("repair", &["/nowhere/repaired"]),
     ("checkpoint", &["/nowhere/copy"]),
     ("destroy", &["--yes"]),
     ("upgrade", &[]),
@@ -54,7 +67,9 @@ fn a_leveldb_directory_is_recognised_and_left_alone() {
     write_leveldb(parent.path(), one_entry());
     let before = files(parent.path());
     for (command, arguments) in COMMANDS {
-        if !["get", "scan", "count", "stats", "verify", "upgrade"].contains(&command) {
+        let converts = ["upgrade", "repair"].contains(&command);
+        let reads = READING.contains(&command) || INSPECTING.contains(&command);
+        if !converts && !reads {
             cairn(command, parent.path(), arguments).failed(5, &["LevelDB", "cairn upgrade"]);
         }
     }
@@ -67,20 +82,22 @@ fn a_locked_database_is_an_error_of_its_own() {
     let (ours, theirs) = (parent.path().join("cairn"), parent.path().join("leveldb"));
     let db = Db::open(&ours).unwrap();
     for (command, arguments) in COMMANDS {
-        if command != "upgrade" {
-            cairn(command, &ours, arguments).failed(4, &[ours.to_str().unwrap(), "close"]);
+        if command != "upgrade" && !INSPECTING.contains(&command) {
+            let process = if cfg!(target_os = "linux") {
+                format!("opened by process {}", std::process::id())
+            } else {
+                "another process".to_owned()
+            };
+            let parts = [ours.to_str().unwrap(), "close", &process];
+            cairn(command, &ours, arguments).failed(4, &parts);
         }
     }
     db.close().unwrap();
     write_leveldb(&theirs, one_entry());
     let dir = RealEnv::new().open_dir(&theirs, false).unwrap();
     let lock = dir.lock("LOCK").unwrap();
-    for (command, arguments) in [
-        ("get", &["key"][..]),
-        ("scan", &[]),
-        ("count", &[]),
-        ("upgrade", &[]),
-    ] {
+    let locked = |command: &str| command == "upgrade" || READING.contains(&command);
+    for (command, arguments) in COMMANDS.iter().filter(|(command, _)| locked(command)) {
         cairn(command, &theirs, arguments).failed(4, &[theirs.to_str().unwrap(), "close"]);
     }
     drop(lock);
@@ -125,12 +142,8 @@ fn a_damaged_table_is_named_and_never_printed_from() {
         // What precedes the damage is printed, and it is right.
         assert!(!scanned.stdout.is_empty() && scanned.stdout.len() < intact.len());
         assert!(intact.as_bytes().starts_with(&scanned.stdout));
-        let advice = if ending == ".tbl" {
-            "cairn verify"
-        } else {
-            "RepairDB"
-        };
-        cairn("count", path, &[] as &[&str]).failed(3, &[&table, advice]);
+        cairn("count", path, &[] as &[&str])
+            .failed(3, &[&table, "restore", "cairn repair --dry-run"]);
     }
     cairn("verify", &ours, &[] as &[&str]).failed(3, &["corruption", "restore"]);
     cairn("upgrade", &theirs, &[] as &[&str]).failed(3, &["corruption"]);
@@ -164,17 +177,54 @@ fn a_wrong_command_line_is_2() {
 fn a_database_of_another_order_is_refused() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path();
-    let order = std::sync::Arc::new(cairndb::leveldb::IndexedDbOrder);
+    let order = cairndb::leveldb::ReverseOrder::of("example.order", Order::Bytewise);
+    let order = std::sync::Arc::new(order);
     let options = cairndb::Options::new()
         .create_if_missing(true)
         .comparator(order);
     options.open(path).unwrap().close().unwrap();
     let before = files(path);
     for (command, arguments) in COMMANDS {
-        if !["destroy", "upgrade"].contains(&command) {
+        if !["destroy", "upgrade", "repair"].contains(&command) && !INSPECTING.contains(&command) {
             let name = path.to_str().unwrap();
             cairn(command, path, arguments).failed(5, &[name, "comparator"]);
         }
     }
     assert_eq!(files(path), before);
+}
+
+#[test]
+fn a_known_order_is_found_and_another_is_declared() {
+    let parent = tempfile::tempdir().unwrap();
+    let entries = |name: &str, comparator: &str, arguments: &[&str]| {
+        let path = parent.path().join(name);
+        let order = cairndb::leveldb::ReverseOrder::of(comparator, Order::Bytewise);
+        let options = cairndb::Options::new().create_if_missing(true);
+        let db = options
+            .comparator(std::sync::Arc::new(order))
+            .open(&path)
+            .unwrap();
+        for key in ["a", "b", "c"] {
+            db.put(key.as_bytes(), b"").unwrap();
+        }
+        db.close().unwrap();
+        cairn("put", &path, &[arguments, &["d", ""]].concat()).done();
+        cairn("compact", &path, arguments).done();
+        cairn("verify", &path, arguments).done();
+        cairn(
+            "scan",
+            &path,
+            &[arguments, &["--keys-only", "--from", "c"]].concat(),
+        )
+        .done()
+    };
+    assert_eq!(
+        entries("known", "leveldb.ReverseBytewiseComparator", &[]),
+        "c\nb\na\n"
+    );
+    let declared = ["--comparator", "reverse"];
+    assert_eq!(entries("declared", "example.order", &declared), "c\nb\na\n");
+    let path = parent.path().join("known");
+    cairn("scan", &path, &["--prefix", "b"]).failed(2, &["--prefix"]);
+    cairn("scan", &path, &["--comparator", "other"]).failed(2, &["bytewise", "idb_cmp1"]);
 }

@@ -4,7 +4,11 @@
 
 mod coding;
 mod failures;
+mod generate;
+mod inspect;
 mod reading;
+mod repair;
+mod shell;
 mod whole;
 
 use std::collections::BTreeMap;

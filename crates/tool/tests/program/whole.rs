@@ -93,9 +93,11 @@ fn stats_draws_bars_and_changes_nothing() {
     assert!(table.ends_with('█'), "{text}");
     let json: Value =
         serde_json::from_str(&cairn("stats", parent.path(), &["--json"]).done()).unwrap();
-    assert_eq!(json["run_bytes"][0], json["space"]["table_bytes"]);
+    assert_eq!(json["runs"][0]["bytes"], json["space"]["table_bytes"]);
     let total: usize = before.values().map(Vec::len).sum();
     assert_eq!(json["file_bytes"]["total"], total);
+    assert_eq!(json["runs"][0]["entries"], 5000);
+    assert!(json["stalls"]["memtable"]["count"].is_u64(), "{json}");
     assert_eq!(json["leveldb_original_bytes"], Value::Null);
     assert_eq!(files(parent.path()), before);
 }

@@ -173,3 +173,33 @@ fn texts_of_other_writers_are_read() {
     let families = "--format=mdb_dump --family one= --family two=x\\x00";
     assert_eq!(scanned(dump, families), "a\t1\nx\\x00b\t2\n");
 }
+
+/// The reverse order, where all that depends on the order of the keys is the other way round.
+#[test]
+fn a_database_of_a_known_order_is_exported_and_added_to() {
+    use cairndb::leveldb::{Order, ReverseOrder};
+    on_random("reverse order", Random::entries, |parent, entries| {
+        let name = "leveldb.ReverseBytewiseComparator";
+        let order = std::sync::Arc::new(ReverseOrder::of(name, Order::Bytewise));
+        let options = cairndb::Options::new().create_if_missing(true);
+        let db = options.comparator(order).open(parent.join("to")).unwrap();
+        db.put(b"before", b"in the database").unwrap();
+        db.close().unwrap();
+        let mut expected = entries.clone();
+        expected.insert(b"before".to_vec(), b"in the database".to_vec());
+        expected.extend(entries.clone());
+        cairn(parent, "dump @from @file").hash();
+        cairn(parent, "load @to @file --add").hash();
+        let dumped = cairn(parent, "dump @to @again").hash();
+        // A database of the default order takes the entries from the last one to the first.
+        assert_eq!(cairn(parent, "load @back @again").hash(), dumped);
+        assert_same(&read(&parent.join("back")), &expected, "reverse order");
+        let exported = cairn(parent, "export @to @theirs --format=leveldb").hash();
+        assert_eq!(exported, dumped);
+        let imported = cairn(parent, "import @third @theirs --format=leveldb").hash();
+        assert_eq!(imported, dumped);
+        // A conversion keeps the order.
+        cairn(parent, "upgrade @theirs").done();
+        assert_eq!(cairn(parent, "dump @theirs @kept").hash(), dumped);
+    });
+}

@@ -1,0 +1,98 @@
+//! LevelDB's files that a conversion has kept in `leveldb-original/`: their size, and their
+//! removal.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use cairndb::env::{Dir, Env, RealEnv};
+use cairndb_leveldb::FileName;
+
+use crate::database::open_to_read;
+use crate::failure::Failure;
+use crate::output::{Output, counted, size};
+
+/// The subdirectory in which a conversion keeps LevelDB's files.
+pub(super) const ORIGINAL: &str = "leveldb-original";
+
+/// Removes LevelDB's files of the converted database at `path`, if the user confirms it.
+///
+/// The database is opened first, so that the copy is not removed before the conversion is complete.
+/// Files that are not LevelDB's stay, and so does the directory then.
+pub(super) fn drop_original(path: &Path, confirmed: bool) -> Result<(), Failure> {
+    let db = open_to_read(path)?;
+    let original = path.join(ORIGINAL);
+    let mut output = Output::stdout()?;
+    // A link is not followed.
+    let is_there = fs::symlink_metadata(&original).is_ok_and(|found| found.is_dir());
+    if !is_there {
+        output.line(&format!(
+            "nothing to remove: {} does not exist",
+            original.display()
+        ))?;
+        return output.finish();
+    }
+    let failure = Failure::of_leveldb(&original);
+    let dir = RealEnv::new()
+        .open_dir(&original, false)
+        .map_err(&failure)?;
+    let (bytes, count) = sizes(&*dir).map_err(&failure)?;
+    let what = format!(
+        "{} ({}, {})",
+        original.display(),
+        counted(count, "file", "files"),
+        size(bytes)
+    );
+    if !confirmed && !confirm(&what)? {
+        output.line(&format!("kept {what}"))?;
+        return output.finish();
+    }
+    // The lock is held until its file is removed, so that no LevelDB has the files open.
+    let lock = dir.lock("LOCK").map_err(&failure)?;
+    // Without `CURRENT`, what an interrupted removal leaves is not taken for a database.
+    let mut names = dir.list().map_err(&failure)?;
+    names.sort_by_key(|found| found != "CURRENT");
+    for found in names {
+        let is_file = matches!(dir.size_of(&found), Ok(Some(_)));
+        if is_file && FileName::parse(&found).is_some() {
+            dir.unlink(&found).map_err(&failure)?;
+        }
+    }
+    dir.sync().map_err(&failure)?;
+    let left = dir.list().map_err(&failure)?;
+    if left.is_empty() {
+        dir.remove().map_err(&failure)?;
+    }
+    drop(lock);
+    db.close().map_err(Failure::of(path))?;
+    output.line(&format!("removed {what}"))?;
+    if let Some(found) = left.first() {
+        let found = crate::escape::escaped(found.as_bytes());
+        output.line(&format!("kept what is not LevelDB's, such as {found}"))?;
+    }
+    output.finish()
+}
+
+/// Returns the bytes and the number of the files in a directory.
+pub(super) fn sizes(dir: &dyn Dir) -> cairndb::Result<(u64, u64)> {
+    let names = dir.list()?;
+    // A link or a directory is not one of the database's files.
+    let sizes = names
+        .iter()
+        .filter_map(|found| dir.size_of(found).ok().flatten());
+    Ok(sizes.fold((0, 0), |(bytes, count), size| (bytes + size, count + 1)))
+}
+
+/// Asks whether to remove something; without a terminal, nobody can answer.
+fn confirm(what: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::Usage(format!("{what} is removed only with --yes")));
+    }
+    eprint!("Remove {what}? Nothing else has LevelDB's files. [y/N] ");
+    // The question is lost with stderr; the answer is then no.
+    let _ = io::stderr().flush();
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    read.map_err(|error| Failure::Other(format!("no answer can be read: {error}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,237 @@
+//! `cairn tables` over LevelDB's: the tables, level by level.
+//!
+//! LevelDB's manifest states neither entries nor tombstones of a table, so they are counted, block
+//! by block. Versions that a newer one in the same table hides are counted as hidden.
+
+use std::sync::Arc;
+
+use cairndb::Error;
+use cairndb::env::ReadFile;
+use cairndb_leveldb::{
+    FileName, Kind, ManifestSalvage, NewTable, Order, SalvagedBlock, TableSalvage, TableStep,
+    read_current,
+};
+
+use super::manifest::{state, table_row};
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::inspect::printer::{Entry, Printer, Value};
+use crate::inspect::row::Row;
+use crate::inspect::source::{Source, not_a};
+use crate::orders;
+
+/// Prints all tables, or the blocks and entries of `file`.
+pub(in crate::inspect) fn print(
+    source: &Source,
+    file: Option<&str>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    if let Some(found) = file {
+        let name = FileName::parse(found);
+        if !matches!(name, Some(FileName::Table(_) | FileName::OldTable(_))) {
+            return Err(not_a(found, "table"));
+        }
+        let opened = source.named_file(found)?;
+        let comparator = state(source, printer)?.and_then(|state| state.comparator);
+        let row = Row::new("table").text("file", found.to_owned());
+        printer.row(0, &row.number("bytes", opened.size()))?;
+        let order = order_of(comparator.as_deref())?;
+        let counts = read(source, opened, found, &order, true, printer)?;
+        return printer.row(1, &counts.row());
+    }
+    let Some(state) = state(source, printer)? else {
+        return print_without_manifest(source, printer);
+    };
+    let tables = || state.tables.values();
+    let comparator = state.comparator.as_deref();
+    let row = Row::new("database")
+        .text("manifest", FileName::Manifest(state.number).to_string())
+        .text(
+            "comparator",
+            escaped(comparator.unwrap_or("unknown").as_bytes()),
+        )
+        .number("tables", tables().count() as u64)
+        .number("bytes", tables().map(|table| table.size).sum())
+        .number("last_seq", state.last_seq);
+    printer.row(0, &row)?;
+    let order = order_of(comparator)?;
+    for level in 0..=tables().map(|table| table.level).max().unwrap_or(0) {
+        let tables: Vec<_> = tables().filter(|table| table.level == level).collect();
+        if tables.is_empty() {
+            continue;
+        }
+        let row = Row::new("level")
+            .number("level", level as u64)
+            .number("tables", tables.len() as u64)
+            .number("bytes", tables.iter().map(|table| table.size).sum());
+        printer.row(0, &row)?;
+        for table in tables {
+            print_table(source, table, &order, printer)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the order of the keys. Blocks can only be verified in it.
+fn order_of(comparator: Option<&str>) -> Result<Order, Failure> {
+    match comparator {
+        None => Ok(Order::Bytewise),
+        Some(name) => orders::find(name).ok_or_else(|| orders::unknown(name)),
+    }
+}
+
+fn print_table(
+    source: &Source,
+    table: &NewTable,
+    order: &Order,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let (new, old) = (
+        FileName::Table(table.number),
+        FileName::OldTable(table.number),
+    );
+    let (mut found, mut file) = (new.to_string(), source.file(&new.to_string())?);
+    if file.is_none() {
+        file = source.file(&old.to_string())?;
+        if file.is_some() {
+            found = old.to_string();
+        }
+    }
+    printer.row(1, &table_row("table", found.clone(), table))?;
+    let Some(file) = file else {
+        if is_replaced(source, table.number) {
+            return printer.row(2, &Row::new("removed").text("file", found));
+        }
+        let error = Error::corruption("a table that the manifest names is missing");
+        return printer.damage(2, error.file(found).offset(0));
+    };
+    if file.size() < table.size {
+        let error = Error::corruption("the table is shorter than the manifest states");
+        printer.damage(2, error.file(&*found).offset(file.size()))?;
+    }
+    let entries = printer.style().entries;
+    let counts = read(source, file, &found, order, entries, printer)?;
+    printer.row(2, &counts.row())
+}
+
+/// Returns whether the process that has the database open has replaced the table meanwhile.
+fn is_replaced(source: &Source, table: u64) -> bool {
+    let state = || {
+        let number = read_current(&*source.dir).ok()?;
+        ManifestSalvage::read(&*source.dir, number).ok()
+    };
+    source.is_live && state().is_some_and(|state| !state.tables.contains_key(&table))
+}
+
+/// What the blocks of a table hold.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    blocks: u64,
+    entries: u64,
+    tombstones: u64,
+    hidden: u64,
+    seqs: Option<(u64, u64)>,
+}
+
+impl Counts {
+    fn row(&self) -> Row<'static> {
+        let (min, max) = self.seqs.unwrap_or((0, 0));
+        Row::new("contents")
+            .number("blocks", self.blocks)
+            .number("entries", self.entries)
+            .number("tombstones", self.tombstones)
+            .number("hidden_versions", self.hidden)
+            .number("seq_min", min)
+            .number("seq_max", max)
+    }
+}
+
+/// Reads all blocks, and prints them and their entries if `shown`.
+fn read(
+    source: &Source,
+    file: Arc<dyn ReadFile>,
+    found: &str,
+    order: &Order,
+    shown: bool,
+    printer: &mut Printer,
+) -> Result<Counts, Failure> {
+    let failure = source.failure();
+    let mut salvage = TableSalvage::new(file, found, order).map_err(&failure)?;
+    if let Some(error) = salvage.index_error() {
+        printer.damage(2, error.clone())?;
+    }
+    let mut counts = Counts::default();
+    let mut last_key: Option<Vec<u8>> = None;
+    while let Some(step) = salvage.advance().map_err(&failure)? {
+        match step {
+            TableStep::Damage { error, .. } => printer.damage(2, error)?,
+            TableStep::Block(block) => {
+                counts.blocks += 1;
+                if shown {
+                    let row = Row::new("block").number("number", counts.blocks);
+                    printer.row(1, &row.bytes("first", block.key()))?;
+                }
+                read_block(block, &mut counts, &mut last_key, shown, printer)?;
+            }
+        }
+    }
+    Ok(counts)
+}
+
+fn read_block(
+    mut block: SalvagedBlock,
+    counts: &mut Counts,
+    last_key: &mut Option<Vec<u8>>,
+    shown: bool,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    while block.valid() {
+        counts.entries += 1;
+        counts.tombstones += u64::from(block.kind() == Kind::Delete);
+        let seq = block.seq();
+        let (min, max) = counts.seqs.unwrap_or((seq, seq));
+        counts.seqs = Some((min.min(seq), max.max(seq)));
+        if last_key.as_deref() == Some(block.key()) {
+            counts.hidden += 1;
+        } else {
+            let key = last_key.get_or_insert_default();
+            key.clear();
+            key.extend_from_slice(block.key());
+        }
+        if shown {
+            let value = match block.kind() {
+                Kind::Delete => Value::None,
+                _ => Value::Bytes(block.value()),
+            };
+            let entry = Entry {
+                seq,
+                kind: block.kind(),
+                key: block.key(),
+                value,
+            };
+            printer.entry(2, &entry)?;
+        }
+        block.next();
+    }
+    Ok(())
+}
+
+fn print_without_manifest(source: &Source, printer: &mut Printer) -> Result<(), Failure> {
+    let entries = printer.style().entries;
+    for found in source.names()? {
+        if !matches!(
+            FileName::parse(&found),
+            Some(FileName::Table(_) | FileName::OldTable(_))
+        ) {
+            continue;
+        }
+        let Some(file) = source.file(&found)? else {
+            continue;
+        };
+        let row = Row::new("table").text("file", found.clone());
+        printer.row(1, &row.number("bytes", file.size()))?;
+        let counts = read(source, file, &found, &Order::Bytewise, entries, printer)?;
+        printer.row(2, &counts.row())?;
+    }
+    Ok(())
+}

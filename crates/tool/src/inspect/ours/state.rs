@@ -1,0 +1,119 @@
+//! The files that a manifest describes: its edits, added up.
+//!
+//! Edits that contradict each other are accepted, because one between them may be lost.
+
+use std::collections::BTreeMap;
+
+use cairndb::Error;
+use cairndb_base::FileNumber;
+use cairndb_format::manifest::{CleanClose, SegmentRecord, TableRecord, VersionEdit, read_current};
+use cairndb_format::name::{self, FileKind};
+
+use super::edits::{Edits, Step};
+use crate::failure::Failure;
+use crate::inspect::printer::Printer;
+use crate::inspect::source::{ATTEMPTS_MAX, Source};
+
+/// What the intact edits of a manifest describe.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The manifest; `None` if no edit could be read.
+    pub(super) manifest: Option<FileNumber>,
+    pub(super) comparator: Option<String>,
+    pub(super) tables: BTreeMap<u64, TableRecord>,
+    /// All runs, newest first.
+    pub(super) runs: Vec<u64>,
+    pub(super) segments: BTreeMap<u64, SegmentRecord>,
+    pub(super) last_seq: u64,
+    pub(super) closed: Option<CleanClose>,
+}
+
+impl State {
+    /// Reads the manifest in use. Damage of it is printed.
+    pub(super) fn read(source: &Source, printer: &mut Printer) -> Result<State, Failure> {
+        for attempt in 1.. {
+            let number = manifest_in_use(source, printer)?;
+            let Some(number) = number else {
+                break;
+            };
+            let (state, damage) = State::of(source, number)?;
+            // The manifest may have been replaced since `CURRENT` was read.
+            let moved = source.is_live && read_current(&*source.dir).ok().flatten() != Some(number);
+            if !damage.is_empty() && moved && attempt < ATTEMPTS_MAX {
+                continue;
+            }
+            damage
+                .into_iter()
+                .try_for_each(|error| printer.damage(0, error))?;
+            return Ok(state);
+        }
+        Ok(State::default())
+    }
+
+    /// Reads manifest `number`. Returns what its intact edits describe, and the damage.
+    pub(super) fn of(source: &Source, number: FileNumber) -> Result<(State, Vec<Error>), Failure> {
+        let mut state = State::default();
+        let mut damage = Vec::new();
+        let failure = source.failure();
+        let mut edits = Edits::open(&*source.dir, number).map_err(&failure)?;
+        while let Some(step) = edits.advance().map_err(&failure)? {
+            match step {
+                Step::Edit(_, edit) => {
+                    state.manifest = Some(number);
+                    state.apply(*edit);
+                }
+                Step::Torn(_) => state.closed = None,
+                Step::Damage(error) => damage.push(error),
+            }
+        }
+        Ok((state, damage))
+    }
+
+    fn apply(&mut self, edit: VersionEdit) {
+        self.comparator = edit.comparator.or(self.comparator.take());
+        self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
+        self.closed = edit.clean_close;
+        for number in &edit.removed_tables {
+            self.tables.remove(number);
+        }
+        for table in edit.added_tables {
+            self.tables.insert(table.file, table);
+        }
+        for (number, run) in edit.moved_tables {
+            if let Some(table) = self.tables.get_mut(&number) {
+                table.run = run;
+            }
+        }
+        self.runs = edit.runs.unwrap_or_else(|| std::mem::take(&mut self.runs));
+        for segment in edit.added_segments {
+            self.segments.insert(segment.segment, segment);
+        }
+        for segment in edit.retired_segments {
+            self.segments.remove(&segment);
+        }
+    }
+}
+
+/// Returns the manifest that `CURRENT` names or, if `CURRENT` is damaged or missing, the newest
+/// one; `None` if there is none.
+pub(super) fn manifest_in_use(
+    source: &Source,
+    printer: &mut Printer,
+) -> Result<Option<FileNumber>, Failure> {
+    match read_current(&*source.dir) {
+        Ok(Some(number)) => return Ok(Some(number)),
+        Ok(None) => {
+            let error = Error::corruption("the file that names the manifest is missing");
+            printer.damage(0, error.file(name::CURRENT).offset(0))?;
+        }
+        Err(error) => printer.damage(0, error)?,
+    }
+    let names = source.names()?;
+    let numbers = names
+        .iter()
+        .filter_map(|found| match FileKind::parse(found) {
+            Some(FileKind::Manifest(number)) => Some(number),
+            _ => None,
+        });
+    Ok(numbers.max_by_key(|number| number.0))
+}

@@ -1,0 +1,161 @@
+//! `cairn tables`: the tables of a database, run by run.
+
+use std::collections::BTreeMap;
+
+use cairndb::Error;
+use cairndb_base::FileNumber;
+use cairndb_format::manifest::{TableRecord, read_current};
+use cairndb_format::name::{self, FileKind};
+use cairndb_format::table::TableFacts;
+
+use super::manifest::table_row;
+use super::pages;
+use super::state::State;
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::inspect::printer::Printer;
+use crate::inspect::row::Row;
+use crate::inspect::source::{Source, not_a};
+use crate::orders;
+
+/// Prints all tables, or the pages and entries of `file`.
+pub(in crate::inspect) fn print(
+    source: &Source,
+    file: Option<&str>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    if let Some(found) = file {
+        let Some(FileKind::Table(number)) = FileKind::parse(found) else {
+            return Err(not_a(found, "table"));
+        };
+        let opened = source.named_file(found)?;
+        let state = State::read(source, printer)?;
+        let name = state.comparator.as_deref();
+        return pages::print(&opened, number, name, printer);
+    }
+    let state = State::read(source, printer)?;
+    let Some(manifest) = state.manifest else {
+        return print_without_manifest(source, printer);
+    };
+    let runs = by_run(&state);
+    let tables = || state.tables.values();
+    let comparator = state.comparator.as_deref().unwrap_or("unknown");
+    let row = Row::new("database")
+        .text("manifest", name::manifest(manifest))
+        .text("comparator", escaped(comparator.as_bytes()))
+        .number("runs", runs.len() as u64)
+        .number("tables", tables().count() as u64)
+        .number("bytes", tables().map(|table| table.bytes).sum())
+        .number("last_seq", state.last_seq);
+    printer.row(0, &row)?;
+    for (run, tables) in runs {
+        let row = Row::new("run")
+            .number("run", run)
+            .number("tables", tables.len() as u64)
+            .number("bytes", tables.iter().map(|table| table.bytes).sum())
+            .number("entries", tables.iter().map(|table| table.entries).sum());
+        printer.row(0, &row)?;
+        for table in tables {
+            print_table(source, &state, table, printer)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the runs that have tables, newest first, with their tables in the order of the keys.
+/// Runs that no edit orders, because one is lost, come last.
+fn by_run(state: &State) -> Vec<(u64, Vec<&TableRecord>)> {
+    let mut groups: BTreeMap<u64, Vec<&TableRecord>> = BTreeMap::new();
+    for table in state.tables.values() {
+        groups.entry(table.run).or_default().push(table);
+    }
+    let order = state.comparator.as_deref().and_then(orders::find);
+    if let Some(order) = order {
+        for tables in groups.values_mut() {
+            tables.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+        }
+    }
+    let mut take = |run: u64| Some((run, groups.remove(&run)?));
+    let mut runs: Vec<_> = state.runs.iter().filter_map(|run| take(*run)).collect();
+    runs.extend(groups);
+    runs
+}
+
+/// Prints one table, and compares its file with the manifest.
+fn print_table(
+    source: &Source,
+    state: &State,
+    table: &TableRecord,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    printer.row(1, &table_row("table", table))?;
+    let number = FileNumber(table.file);
+    let found = name::table(number);
+    let wrong = |what: &'static str| Error::corruption(what).file(found.clone()).offset(0);
+    let Some(file) = source.file(&found)? else {
+        if is_replaced(source, table.file)? {
+            return printer.row(2, &Row::new("removed").text("file", found));
+        }
+        return printer.damage(2, wrong("a table that the manifest names is missing"));
+    };
+    match TableFacts::read(&file, number) {
+        Err(error) => printer.damage(2, error)?,
+        Ok(facts) if facts.summary.checksum != table.checksum => {
+            printer.damage(2, wrong("the table is not the one that the manifest names"))?;
+        }
+        Ok(_) if file.size() != table.bytes => {
+            printer.damage(
+                2,
+                wrong("the table has another length than the manifest states"),
+            )?;
+        }
+        Ok(_) => {}
+    }
+    if printer.style().entries {
+        pages::print_data(&file, number, state.comparator.as_deref(), printer)?;
+    }
+    Ok(())
+}
+
+/// Returns whether the process that has the database open has replaced the table meanwhile.
+fn is_replaced(source: &Source, table: u64) -> Result<bool, Failure> {
+    if !source.is_live {
+        return Ok(false);
+    }
+    let Some(number) = read_current(&*source.dir).map_err(source.failure())? else {
+        return Ok(false);
+    };
+    let (state, _) = State::of(source, number)?;
+    Ok(!state.tables.contains_key(&table))
+}
+
+/// Prints what the tables in the directory say about themselves.
+fn print_without_manifest(source: &Source, printer: &mut Printer) -> Result<(), Failure> {
+    for found in source.names()? {
+        let Some(FileKind::Table(number)) = FileKind::parse(&found) else {
+            continue;
+        };
+        let Some(file) = source.file(&found)? else {
+            continue;
+        };
+        match TableFacts::read(&file, number) {
+            Err(error) => {
+                printer.row(
+                    1,
+                    &Row::new("table")
+                        .text("file", found)
+                        .number("bytes", file.size()),
+                )?;
+                printer.damage(2, error)?;
+            }
+            Ok(facts) => {
+                let row = pages::facts_row(found, file.size(), &facts);
+                printer.row(1, &row)?;
+            }
+        }
+        if printer.style().entries {
+            pages::print_data(&file, number, None, printer)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! A directory that is opened to look into its files.
+//!
+//! While a process has the database open for writing, its files are read without the lock. That is
+//! sound, because every record and page carries a checksum: manifest and LevelDB's files are only
+//! appended to, tables never change, and a log segment is written from front to back. What is
+//! printed was written; what the process writes meanwhile may be missing. Two things need care. A
+//! file may be replaced and removed between two reads: the reader then begins again with `CURRENT`.
+//! And bytes of a log that look damaged may just have been in the making: they are read again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cairndb::env::{Dir, DirLock, Env, ReadFile, RealEnv};
+use cairndb::{Error, ErrorKind};
+use cairndb_base::FileNumber;
+use cairndb_format::evidence::{Evidence, OtherStore, evidence, other_store};
+use cairndb_format::manifest::read_current;
+use cairndb_format::name::{self, FileKind};
+
+use crate::escape::escaped;
+use crate::failure::{Failure, Store};
+use crate::holder::holder;
+
+/// Number of attempts to read files that are replaced meanwhile.
+pub(super) const ATTEMPTS_MAX: usize = 20;
+
+/// An open directory.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    pub(super) dir: Arc<dyn Dir>,
+    pub(super) store: Store,
+    /// Whether a process has the database open for writing.
+    pub(super) is_live: bool,
+    _lock: Option<Box<dyn DirLock>>,
+}
+
+impl Source {
+    /// Opens a directory, and finds out which store's it is.
+    pub(super) fn open(path: &Path) -> Result<Source, Failure> {
+        let of = Failure::of(path);
+        let dir = RealEnv::new().open_dir(path, false).map_err(&of)?;
+        let store = store_of(&*dir, path)?;
+        let (lock, is_live) = match dir.lock_shared(name::LOCK) {
+            Ok(lock) => (lock, false),
+            Err(error) if error.kind() == ErrorKind::Locked => {
+                let process = match holder(path) {
+                    Some(process) => format!("process {process}"),
+                    None => "another process".to_owned(),
+                };
+                eprintln!(
+                    "cairn: {} is opened by {process}; what it writes meanwhile may be missing",
+                    path.display()
+                );
+                (None, true)
+            }
+            Err(error) => return Err(of(error)),
+        };
+        Ok(Source {
+            path: path.to_owned(),
+            dir,
+            store,
+            is_live,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the names in the directory, sorted.
+    pub(super) fn names(&self) -> Result<Vec<String>, Failure> {
+        let mut names = self.dir.list().map_err(self.failure())?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Opens a regular file; `None` if there is none of this name.
+    pub(super) fn file(&self, found: &str) -> Result<Option<Arc<dyn ReadFile>>, Failure> {
+        match self.dir.open_read(found) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failure()(error)),
+        }
+    }
+
+    /// Opens the file that the command line names.
+    pub(super) fn named_file(&self, found: &str) -> Result<Arc<dyn ReadFile>, Failure> {
+        self.file(found)?
+            .ok_or_else(|| Failure::Other(format!("{} has no file {found}", self.path.display())))
+    }
+
+    /// Returns a function that makes a failure of an error.
+    pub(super) fn failure(&self) -> impl Fn(Error) -> Failure + '_ {
+        let (store, path) = (self.store, &self.path);
+        move |error| Failure::Database {
+            error,
+            directory: path.clone(),
+            store,
+        }
+    }
+}
+
+/// Refuses a file of another kind than the command prints.
+pub(super) fn not_a(found: &str, noun: &str) -> Failure {
+    let found = escaped(found.as_bytes());
+    Failure::Usage(format!("`{found}` is not the name of a {noun}"))
+}
+
+/// Returns the store whose files the directory holds.
+fn store_of(dir: &dyn Dir, path: &Path) -> Result<Store, Failure> {
+    let names = dir.list().map_err(Failure::of(path))?;
+    let current = read_current(dir).ok().flatten();
+    let other = current.and_then(|number| other_store(dir, number));
+    // Without `CURRENT` or its manifest, the files themselves decide.
+    let other = other.or_else(|| other_manifest(dir, &names));
+    match other {
+        Some(OtherStore::LevelDb) => return Ok(Store::LevelDb),
+        Some(OtherStore::RocksDb) => {
+            let path = path.display();
+            return Err(Failure::Other(format!("{path} holds a RocksDB database")));
+        }
+        None => {}
+    }
+    let is_ours = |found: &&String| {
+        FileKind::parse(found).is_some()
+            && matches!(dir.size_of(found), Ok(Some(_)))
+            && matches!(evidence(dir, found), Ok(Evidence::Ours))
+    };
+    let is_table = |ending: &str| names.iter().any(|found| found.ends_with(ending));
+    if names.iter().any(|found| is_ours(&found)) || is_table(".tbl") {
+        return Ok(Store::Cairn);
+    }
+    if is_table(".ldb") {
+        return Ok(Store::LevelDb);
+    }
+    let missing = Error::new(ErrorKind::NotFound, "the directory holds no database");
+    Err(Failure::of(path)(missing))
+}
+
+/// Returns the store that wrote the manifests in the directory, if it is another one.
+fn other_manifest(dir: &dyn Dir, names: &[String]) -> Option<OtherStore> {
+    let numbers = names
+        .iter()
+        .filter_map(|found| match FileKind::parse(found) {
+            Some(FileKind::Manifest(number)) => Some(number),
+            _ => None,
+        });
+    let number: Option<FileNumber> = numbers.max_by_key(|number| number.0);
+    other_store(dir, number?)
+}

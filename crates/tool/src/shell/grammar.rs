@@ -1,0 +1,247 @@
+//! The command line of the shell: that of `cairn`, without the directory.
+//!
+//! It is made from the same definition: the directory is inserted before a line is parsed, and left
+//! out of the help.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory, FromArgMatches};
+
+use super::words::{Word, words};
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+
+/// Commands of `cairn` that have no use inside the shell.
+const OUTSIDE: [&str; 3] = ["shell", "completions", "man"];
+/// The name of the argument that the shell inserts.
+const DIRECTORY: &str = "directory";
+
+/// What a line asks for.
+pub(super) enum Line {
+    Empty,
+    /// The end of the shell.
+    End,
+    /// A help text.
+    Text(String),
+    Command(Box<Arguments>),
+}
+
+/// What follows a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Continue,
+    End,
+}
+
+/// The commands of the shell over one directory.
+#[derive(Debug)]
+pub(super) struct Grammar {
+    pub(super) directory: PathBuf,
+    definition: clap::Command,
+}
+
+impl Grammar {
+    pub(super) fn new(directory: &Path) -> Grammar {
+        let definition = Arguments::command().no_binary_name(true);
+        let definition = definition
+            .disable_help_subcommand(true)
+            .mut_subcommands(|command| {
+                let outside = OUTSIDE.contains(&command.get_name());
+                let command = command.hide(outside);
+                if !takes_directory(&command) {
+                    return command;
+                }
+                // A hidden argument that is required would still be in the usage.
+                let usage = command.clone().render_usage().to_string();
+                let usage = usage.replace("Usage: ", "").replace("cairn ", "");
+                let usage = usage.replace(" <DIRECTORY>", "");
+                let command = command.override_usage(usage);
+                command.mut_args(|argument| {
+                    let inserted = argument.get_id() == DIRECTORY;
+                    argument.hide(inserted)
+                })
+            });
+        Grammar {
+            directory: directory.to_owned(),
+            definition,
+        }
+    }
+
+    /// Returns the names of the commands.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let commands = self.definition.get_subcommands();
+        let commands = commands.filter(|command| !command.is_hide_set());
+        commands
+            .map(clap::Command::get_name)
+            .chain(["help", "exit"])
+    }
+
+    /// Returns the long options of a command.
+    pub(super) fn options(&self, command: &str) -> Vec<String> {
+        let Some(command) = self.definition.find_subcommand(command) else {
+            return Vec::new();
+        };
+        let own = command.get_arguments().filter_map(clap::Arg::get_long);
+        let all = own.chain(["comparator", "help"]);
+        all.map(|long| format!("--{long}")).collect()
+    }
+
+    /// Parses a line whose quotes are closed.
+    pub(super) fn parse(&self, line: &str) -> Result<Line, Failure> {
+        let unclosed = |_| Failure::Usage("a quote is not closed".to_owned());
+        let words = words(line).map_err(unclosed)?;
+        let Some((name, rest)) = words.split_first() else {
+            return Ok(Line::Empty);
+        };
+        match &*name.text {
+            "exit" | "quit" => return Ok(Line::End),
+            "help" => return self.help(rest).map(Line::Text),
+            name if OUTSIDE.contains(&name) => {
+                return Err(Failure::Usage(format!(
+                    "`{name}` has no use inside the shell"
+                )));
+            }
+            _ => {}
+        }
+        let mut arguments: Vec<OsString> = vec![name.text.clone().into()];
+        let command = self.definition.find_subcommand(&name.text);
+        if command.is_some_and(takes_directory) {
+            arguments.push(self.directory.clone().into());
+        }
+        for word in rest {
+            arguments.push(argument(word)?);
+        }
+        let parsed = self.definition.clone().try_get_matches_from(arguments);
+        let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+        match parsed {
+            Ok(arguments) if reads_stdin(&arguments.command) => Err(Failure::Usage(format!(
+                "`{}` cannot read stdin inside the shell: name the file",
+                name.text
+            ))),
+            Ok(arguments) => Ok(Line::Command(Box::new(arguments))),
+            Err(refusal) if !refusal.use_stderr() => Ok(Line::Text(refusal.to_string())),
+            Err(refusal) => {
+                let text = refusal.to_string();
+                let text = text.strip_prefix("error: ").unwrap_or(&text);
+                Err(Failure::Usage(text.trim_end().to_owned()))
+            }
+        }
+    }
+
+    /// Returns the help of a command, or the list of commands.
+    fn help(&self, words: &[Word]) -> Result<String, Failure> {
+        if let Some(word) = words.first() {
+            let command = self.definition.find_subcommand(&word.text);
+            let unknown = || Failure::Usage(format!("there is no command `{}`", word.text));
+            let mut command = command.ok_or_else(unknown)?.clone();
+            return Ok(command.render_long_help().to_string());
+        }
+        let commands = self.definition.get_subcommands();
+        let rows = commands
+            .filter(|command| !command.is_hide_set())
+            .map(|command| {
+                let about = command.get_about().map(ToString::to_string);
+                format!(
+                    "  {:<12}{}\n",
+                    command.get_name(),
+                    about.unwrap_or_default()
+                )
+            });
+        let rows: String = rows.collect();
+        let directory = self.directory.display();
+        Ok(format!(
+            "Commands on {directory}, as in the system's shell, but without the directory:\n\
+             {rows}\n  help        Print this list, or `help COMMAND` the help of a command\n  \
+             exit        End, as the end of the input does\n\n\
+             Quotes keep spaces and newlines: put key 'a value\nof two lines'. Backslash begins the \
+             escapes of keys and values, such as \\n and \\xNN, also between quotes.\n"
+        ))
+    }
+}
+
+/// Returns whether the shell inserts the directory.
+fn takes_directory(command: &clap::Command) -> bool {
+    let mut arguments = command.get_arguments();
+    arguments.any(|argument| argument.get_id() == DIRECTORY)
+}
+
+/// Returns whether a command would take the lines of the script for its data.
+fn reads_stdin(command: &Command) -> bool {
+    match command {
+        Command::Load(load) => load.file.is_none(),
+        Command::Import(import) => import.source.is_none(),
+        _ => false,
+    }
+}
+
+/// Returns the argument that a word stands for.
+fn argument(word: &Word) -> Result<OsString, Failure> {
+    match (&*word.text, word.quoted) {
+        ("-", false) => Err(Failure::Usage(
+            "`-` cannot be stdin inside the shell: quote a value that spans lines, or read it with \
+             --file"
+                .to_owned(),
+        )),
+        // On the command line, the value `-` is written like this.
+        ("-", true) => Ok("\\x2d".into()),
+        (text, _) => Ok(text.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_inserted() {
+        let grammar = Grammar::new(Path::new("fruit"));
+        let Ok(Line::Command(arguments)) = grammar.parse("get --hex '00 ff'") else {
+            panic!("a command");
+        };
+        let Command::Get(get) = arguments.command else {
+            panic!("get");
+        };
+        assert_eq!((get.directory, get.key), ("fruit".into(), "00 ff".into()));
+    }
+
+    #[test]
+    fn help_leaves_the_directory_out() {
+        let grammar = Grammar::new(Path::new("fruit"));
+        for name in grammar
+            .names()
+            .filter(|name| !["help", "exit"].contains(name))
+        {
+            let Ok(Line::Text(text)) = grammar.parse(&format!("help {name}")) else {
+                panic!("help of {name}");
+            };
+            assert!(!text.contains("<DIRECTORY>"), "{text}");
+            assert!(text.contains("Usage: "), "{text}");
+            assert!(grammar.options(name).contains(&"--help".to_owned()));
+        }
+        assert!(matches!(grammar.parse("help"), Ok(Line::Text(text)) if text.contains("scan")));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let grammar = Grammar::new(Path::new("fruit"));
+        for line in [
+            "look",
+            "shell",
+            "put key -",
+            "get",
+            "get 'a",
+            "help look",
+            "scan --limit x",
+            "load",
+            "import --format csv",
+        ] {
+            let refused = matches!(grammar.parse(line), Err(Failure::Usage(_)));
+            assert!(refused, "{line}");
+        }
+        assert!(matches!(grammar.parse("put key '-'"), Ok(Line::Command(_))));
+        assert!(matches!(grammar.parse("load file"), Ok(Line::Command(_))));
+        assert!(matches!(grammar.parse("quit"), Ok(Line::End)));
+        assert!(matches!(grammar.parse(" # nothing"), Ok(Line::Empty)));
+    }
+}
