@@ -12,6 +12,11 @@ use crate::pager::Page;
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
 
+/// Bytes that a pipe on stdout should hold. With the default, program and reader wait for each
+/// other after every write, which takes as long as the scan.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1 << 20;
+
 /// Length above which the buffer's memory is given back after a long entry.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
@@ -28,8 +33,12 @@ impl Output {
     /// Opens stdout, on a descriptor of its own.
     pub(crate) fn stdout() -> Result<Output, Failure> {
         let own = io::stdout().as_fd().try_clone_to_owned();
+        let own = own.map_err(|error| Failure::output(&error))?;
+        // Fails if stdout is no pipe, or its user has many: then it stays as it is.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&own, PIPE_BYTES);
         Ok(Output {
-            file: File::from(own.map_err(|error| Failure::output(&error))?),
+            file: File::from(own),
             buffer: Vec::with_capacity(2 * FLUSH_BYTES),
             page: Page::first().map(|page| (0, page)),
         })
