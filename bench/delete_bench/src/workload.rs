@@ -7,7 +7,9 @@ use bench_core::engine::{Cursor, Session};
 use bench_core::fault::Fault;
 
 /// Length of a value, as in the suite of 2011.
-const VALUE: [u8; 100] = *b"a value of one hundred bytes, half of which a codec can save if it tries: ..........................";
+const VALUE: [u8; 100] =
+    *b"a value of one hundred bytes, half of which a codec can save if it tries: \
+    ..........................";
 /// Number of turns between two looks at the clock.
 const STEP: u64 = 10;
 /// Number of entries that a stack grows and shrinks by.

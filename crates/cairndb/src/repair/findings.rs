@@ -35,6 +35,18 @@ impl Findings {
         }
     }
 
+    /// Records the loss of records of a log, which may have held any key.
+    pub(super) fn lose_records(&mut self, file: &str, offset: u64, bytes: u64, reason: &str) {
+        self.lose(Loss {
+            file: file.to_owned(),
+            offset,
+            bytes,
+            keys: KeySpan::all(),
+            older: true,
+            reason: format!("log records are damaged ({reason})"),
+        });
+    }
+
     /// Records a loss. Neighbours in one file are joined once there are many losses.
     pub(super) fn lose(&mut self, loss: Loss) {
         let many = self.report.lost.len() >= LOSSES_MAX;

@@ -11,7 +11,7 @@ use cairndb_format::log::{Found, Record, SegmentReader, SegmentSalvage, Step};
 use crate::repair::findings::Findings;
 use crate::repair::log::runs::Runs;
 use crate::repair::log::segments::Planned;
-use crate::repair::report::{DoubtKind, KeySpan, Loss};
+use crate::repair::report::{DoubtKind, KeySpan};
 use crate::repair::survey::{opened, read_all};
 
 /// Sequence numbers of the records that were read.
@@ -148,14 +148,7 @@ impl<'a> LogReader<'a> {
 
     fn lose(&mut self, file: &str, offset: u64, bytes: u64, reason: &str) {
         self.explained = true;
-        self.findings.lose(Loss {
-            file: file.to_owned(),
-            offset,
-            bytes,
-            keys: KeySpan::all(),
-            older: true,
-            reason: format!("log records are damaged ({reason})"),
-        });
+        self.findings.lose_records(file, offset, bytes, reason);
     }
 
     /// Takes the entries of a record that tables do not hold.

@@ -3,7 +3,8 @@
 mod json;
 mod text;
 
-/// Keys from `first` to `last`, both included, in the order of the database.
+/// Keys from `first` to `last`, both included, in the order of the database. The ends need not be
+/// keys of it: a table records short keys outside of its long ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeySpan {
     /// The first key; `None` if the span has no lower bound.

@@ -10,7 +10,7 @@ use cairndb_leveldb::{LogReader, LogStep, WriteBatch};
 
 use crate::repair::findings::Findings;
 use crate::repair::log::runs::Runs;
-use crate::repair::report::{DoubtKind, KeySpan, Loss};
+use crate::repair::report::{DoubtKind, KeySpan};
 
 /// Bytes of the shortest operation in a batch: its kind, and the length of an empty key.
 const OPERATION_BYTES_MIN: u64 = 2;
@@ -242,14 +242,7 @@ impl<'a> LevelLogs<'a> {
 
     fn lose(&mut self, file: &str, offset: u64, bytes: u64, reason: &str) {
         self.explained = true;
-        self.findings.lose(Loss {
-            file: file.to_owned(),
-            offset,
-            bytes,
-            keys: KeySpan::all(),
-            older: true,
-            reason: format!("log records are damaged ({reason})"),
-        });
+        self.findings.lose_records(file, offset, bytes, reason);
     }
 }
 
