@@ -27,8 +27,8 @@ pub enum ErrorKind {
     NotSupported,
     /// The disk is full; free some space and retry the write without reopening.
     NoSpace,
-    /// A conflicting transaction committed first; retry. Not returned yet, because transactions do
-    /// not exist yet.
+    /// Another writer changed something that the transaction depends on before it was committed;
+    /// run the transaction again.
     Conflict,
     /// Another handle or process has the database open.
     Locked,

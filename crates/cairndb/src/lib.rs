@@ -41,6 +41,7 @@ mod repair;
 mod scheduler;
 mod space;
 mod state;
+mod transaction;
 #[cfg(feature = "leveldb")]
 mod upgrade;
 mod value_gc;
@@ -70,6 +71,11 @@ pub use state::options::{
     Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,
     MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT, WriteOptions,
 };
+pub use transaction::cursor::TransactionCursor;
+pub use transaction::handle::Transaction;
+pub use transaction::iter::TransactionIter;
+pub use transaction::options::{Isolation, TransactionOptions};
+pub use transaction::own_writes::Savepoint;
 
 /// LevelDB's databases, converted in place. Needs the feature `leveldb`.
 ///
@@ -98,4 +104,6 @@ mod documents {
     mod after_damage {}
     #[doc = include_str!("../../../docs/guide/from-leveldb.md")]
     mod from_leveldb {}
+    #[doc = include_str!("../../../docs/guide/transactions.md")]
+    mod transactions {}
 }

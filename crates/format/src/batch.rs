@@ -16,7 +16,7 @@ mod writer;
 
 pub use frame::{Frame, Short, frame};
 pub use read::{BatchIter, Entry, OwnEntries, Validated, count, iter, validate};
-pub use writer::BatchWriter;
+pub use writer::{BatchMark, BatchWriter};
 
 #[cfg(test)]
 mod tests;

@@ -160,6 +160,20 @@ impl Memtable {
         }
     }
 
+    /// Returns the sequence number of the newest version of `key`, or `None` if there is none.
+    /// `hash` is the same as for [`Memtable::get`], and so is the cost, but the value is not read.
+    pub fn newest_seq(&self, key: &[u8], hash: u64) -> Option<SeqNo> {
+        match self.list.look(key, hash) {
+            Looked::Absent => None,
+            Looked::Here(newest) => Some(newest.seq()),
+            Looked::Unknown => {
+                let node = self.list.find(&self.target(key, bound_at(SEQ_MAX))).at;
+                let is_there = self.is_entry(node) && self.list.compare(node.key(), key).is_eq();
+                is_there.then(|| node.seq())
+            }
+        }
+    }
+
     /// Returns the newest version that `snapshot` sees, given the newest of all.
     #[inline]
     fn version<'a>(

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
+use cairndb::{BatchEntry, Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
 use cairndb_env::sync::Mutex;
 use cairndb_sim::{CrashPoint, Effect, SimEnv};
 
@@ -286,7 +286,12 @@ impl Runner {
         }
         self.begin(changes, durability);
         let options = WriteOptions::new().durability(durability);
-        let result = db.write_with(&batch, &options);
+        // Each half of the batches takes one of the two ways.
+        let result = if batch.len().is_multiple_of(2) {
+            as_transaction(db, &batch, &options)
+        } else {
+            db.write_with(&batch, &options)
+        };
         self.end(result)
     }
 
@@ -377,6 +382,29 @@ fn compare(
     Err(Violation::new(format!(
         "{what} returned {found:?} instead of {expected:?}"
     )))
+}
+
+/// Writes `batch` through a transaction, which reads back each of its own writes.
+fn as_transaction(db: &Db, batch: &WriteBatch, options: &WriteOptions) -> Result<(), Error> {
+    let transaction = db.transaction();
+    for entry in batch.iter() {
+        match entry {
+            BatchEntry::Put { key, value } => {
+                transaction.put(key, value)?;
+                assert_eq!(transaction.get(key)?.as_deref(), Some(value));
+            }
+            BatchEntry::Delete { key } => {
+                transaction.delete(key)?;
+                assert!(transaction.get(key)?.is_none());
+            }
+            BatchEntry::Merge { key, operand } => {
+                transaction.merge(key, operand)?;
+                assert!(transaction.contains(key)?);
+            }
+            _ => unreachable!("a batch has no other entries"),
+        }
+    }
+    transaction.commit_with(options)
 }
 
 fn is_poisoned(result: &Result<(), Error>) -> bool {

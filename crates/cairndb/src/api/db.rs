@@ -97,7 +97,7 @@ impl Db {
     }
 
     #[inline]
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.owner.0
     }
 

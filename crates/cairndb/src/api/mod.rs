@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod cursor;
 pub(crate) mod db;
+pub(crate) mod entries;
 pub(crate) mod iter;
 #[cfg(feature = "leveldb")]
 pub(crate) mod leveldb;

@@ -45,6 +45,14 @@ impl Snapshot {
         Snapshot { core, seq }
     }
 
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(crate) fn seq(&self) -> SeqNo {
+        self.seq
+    }
+
     /// Returns the value of `key`, or `None` if there was none.
     ///
     /// # Errors

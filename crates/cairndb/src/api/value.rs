@@ -98,6 +98,13 @@ impl From<&[u8]> for Value {
     }
 }
 
+impl From<Vec<u8>> for Value {
+    /// Takes the vector if it is longer than 119 bytes.
+    fn from(bytes: Vec<u8>) -> Value {
+        Value::inline(&bytes).unwrap_or(Value(Repr::Heap(bytes)))
+    }
+}
+
 impl From<Value> for Vec<u8> {
     /// Same as [`Value::into_vec`].
     fn from(value: Value) -> Vec<u8> {

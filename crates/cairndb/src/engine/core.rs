@@ -25,7 +25,7 @@ use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
-use crate::write::writer::Writer;
+use crate::write::writer::{Precondition, Writer};
 
 /// One open database.
 pub(crate) struct Core {
@@ -99,12 +99,34 @@ impl Core {
     #[inline]
     pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
         self.begin_write()?;
-        self.writer.write_batch(batch, durability)
+        self.writer.write_batch(batch, durability, None)
+    }
+
+    /// Writes a batch that is not empty atomically, if `precondition` holds at that moment.
+    pub(crate) fn write_batch_if(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+        precondition: Precondition<'_>,
+    ) -> Result<()> {
+        self.begin_write()?;
+        self.writer
+            .write_batch(batch, durability, Some(precondition))
     }
 
     /// Makes every logged write so far durable.
     pub(crate) fn sync_written(&self) -> Result<()> {
         self.group_sync.sync_written()
+    }
+
+    /// Waits for the syncs without which writes so far cannot be published.
+    pub(crate) fn wait_published(&self) -> Result<()> {
+        let commit = self.log.lock();
+        if commit.awaiting_sync.is_empty() {
+            return Ok(());
+        }
+        let last = commit.last_seq;
+        self.group_sync.wait_published(commit, last)
     }
 
     /// Flushes and syncs everything written so far.

@@ -1,5 +1,6 @@
 //! Reads: gets and cursors over a view, without a lock.
 
+pub(crate) mod conflicts;
 pub(crate) mod cursor;
 pub(crate) mod fold;
 pub(crate) mod get;

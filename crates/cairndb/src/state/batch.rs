@@ -4,7 +4,7 @@ use std::fmt;
 
 use cairndb_base::Kind;
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
-use cairndb_format::batch::BatchWriter;
+use cairndb_format::batch::{BatchMark, BatchWriter};
 
 /// One write of a batch, borrowed from it.
 ///
@@ -58,6 +58,21 @@ pub struct WriteBatch {
     merges: usize,
 }
 
+/// The contents of a [`WriteBatch`] at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    writer: BatchMark,
+    large: usize,
+    merges: usize,
+}
+
+impl Mark {
+    /// Returns the offset of the entry that was added next.
+    pub(crate) fn offset(&self) -> usize {
+        self.writer.offset()
+    }
+}
+
 /// Shows the size rather than the contents: a batch may have a million entries.
 impl fmt::Debug for WriteBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,6 +88,24 @@ impl WriteBatch {
     #[must_use]
     pub fn new() -> WriteBatch {
         WriteBatch::default()
+    }
+
+    /// Returns an empty batch with room for `bytes` of encoded writes. A write takes the lengths of
+    /// its key and its value and three to eleven bytes more.
+    ///
+    /// ```
+    /// let mut batch = cairndb::WriteBatch::with_capacity(1000 * (16 + 100 + 3));
+    /// for n in 0..1000_u128 {
+    ///     batch.put(&n.to_be_bytes(), &[7; 100]);
+    /// }
+    /// assert_eq!(batch.byte_len(), 1000 * (16 + 100 + 3));
+    /// ```
+    #[must_use]
+    pub fn with_capacity(bytes: usize) -> WriteBatch {
+        WriteBatch {
+            writer: BatchWriter::with_capacity(bytes),
+            ..WriteBatch::default()
+        }
     }
 
     /// Sets `key` to `value`.
@@ -136,6 +169,23 @@ impl WriteBatch {
     /// Returns the size of the encoded writes in bytes.
     pub fn byte_len(&self) -> usize {
         self.writer.entries().len()
+    }
+
+    /// Returns a mark of the current contents.
+    #[inline]
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            writer: self.writer.mark(),
+            large: self.large,
+            merges: self.merges,
+        }
+    }
+
+    /// Removes everything that was added since `mark` was taken.
+    pub(crate) fn truncate(&mut self, mark: &Mark) {
+        self.writer.truncate(&mark.writer);
+        self.large = mark.large;
+        self.merges = mark.merges;
     }
 
     pub(crate) fn writer(&self) -> &BatchWriter {

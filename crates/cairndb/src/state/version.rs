@@ -76,6 +76,12 @@ impl TableHandle {
         }
     }
 
+    /// Returns the largest sequence number of its entries, as they were written since the database
+    /// was opened.
+    pub(crate) fn newest(&self) -> SeqNo {
+        self.newest
+    }
+
     /// Returns a handle to the same file with a changed record.
     pub(crate) fn moved(&self, record: TableRecord) -> TableHandle {
         assert_eq!(

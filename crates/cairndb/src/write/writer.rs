@@ -43,6 +43,10 @@ mod stall;
 /// Length below which records are stored through the mapping of the log (`crates/env` decides).
 const SMALL_RECORD_BYTES: u64 = 512 << 10;
 
+/// A check of a write under the commit lock, right before it is logged and applied. If it fails,
+/// nothing is written.
+pub(crate) type Precondition<'a> = &'a dyn Fn(&Commit) -> Result<()>;
+
 /// Poisons a handle whose comparator panicked during an insert: the log then holds a complete
 /// batch, the memtable holds a part of it, and some sequence numbers have no record.
 struct PoisonOnUnwind<'a>(Option<&'a VersionSet>);
@@ -138,7 +142,7 @@ impl Writer {
         if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
             return self.write_large(key, value, durability);
         }
-        self.write_payload(&Payload::One { kind, key, value }, durability)
+        self.write_payload(&Payload::One { kind, key, value }, durability, None)
     }
 
     /// Writes an operand that the merge operator accepts. Separate from [`Writer::write_one`], so
@@ -153,11 +157,18 @@ impl Writer {
         self.write_one(Kind::Merge, key, operand, durability)
     }
 
-    /// Writes a batch atomically.
-    pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
+    /// Writes a batch atomically, if `precondition` holds at that moment. The batch may be empty
+    /// only without a precondition.
+    pub(crate) fn write_batch(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+        precondition: Option<Precondition<'_>>,
+    ) -> Result<()> {
         batch.writer().check()?;
         self.shared.check_writable()?;
         if batch.is_empty() {
+            assert!(precondition.is_none(), "nothing to write under a condition");
             // LevelDB users write an empty batch to make earlier writes durable.
             return match durability {
                 Durability::Sync => self.group_sync.sync_written(),
@@ -168,13 +179,18 @@ impl Writer {
             self.shared.context.check_operands(batch)?;
         }
         if !batch.has_large() {
-            return self.write_payload(&Payload::Many(batch.writer()), durability);
+            return self.write_payload(&Payload::Many(batch.writer()), durability, precondition);
         }
-        self.write_batch_with_values(batch, durability)
+        self.write_batch_with_values(batch, durability, precondition)
     }
 
     #[inline]
-    fn write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<()> {
+    fn write_payload(
+        &self,
+        payload: &Payload<'_>,
+        durability: Durability,
+        precondition: Option<Precondition<'_>>,
+    ) -> Result<()> {
         self.shared.check_here()?;
         let commit = self.log.lock();
         self.shared.check_writable()?;
@@ -185,9 +201,10 @@ impl Writer {
             || logged && !commit.segment_has_room(payload.record_bytes())
         {
             drop(commit);
-            return self.write_in_room(self.room_for(payload, durability)?, payload, durability);
+            let commit = self.room_for(payload, durability)?;
+            return self.write_in_room(commit, payload, durability, precondition);
         }
-        self.write_in_room(commit, payload, durability)
+        self.write_in_room(commit, payload, durability, precondition)
     }
 
     /// Returns the commit lock once the memtable, and for a logged write the segment, has room for
@@ -282,14 +299,19 @@ impl Writer {
             && self.log.can_shrink(commit)
     }
 
-    /// Appends `payload`, for which there is room, to the log and applies it.
+    /// Appends `payload`, for which there is room, to the log and applies it, if `precondition`
+    /// holds.
     #[inline]
     pub(crate) fn write_in_room<'a>(
         &'a self,
         mut commit: MutexGuard<'a, Commit>,
         payload: &Payload<'_>,
         durability: Durability,
+        precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
+        if let Some(holds) = precondition {
+            holds(&commit)?;
+        }
         let mut appended = None;
         if durability != Durability::None || !commit.skip_log(payload.count()) {
             if durability == Durability::None && !commit.segment_has_room(payload.record_bytes()) {
@@ -297,6 +319,10 @@ impl Writer {
                 // no room for that record.
                 drop(commit);
                 commit = self.room_for(payload, Durability::Os)?;
+                if let Some(holds) = precondition {
+                    // Others may have written in the meantime.
+                    holds(&commit)?;
+                }
             }
             let record = commit.log(payload, durability == Durability::Sync)?;
             commit.logged_bytes += record.bytes;

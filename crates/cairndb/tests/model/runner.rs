@@ -262,6 +262,9 @@ impl<'a> Runner<'a> {
     }
 
     fn batch(&mut self, seed: u64, len: u16, durability: Option<Durability>) -> Outcome {
+        if seed.is_multiple_of(2) {
+            return self.transaction(seed, len, durability);
+        }
         let options = self.wrote(durability);
         let mut batch = WriteBatch::new();
         for change in self.changes(seed, len) {
@@ -285,6 +288,37 @@ impl<'a> Runner<'a> {
         }
         self.done += batch.len() as u64;
         self.db().write_with(&batch, &options).map_err(failed)
+    }
+
+    /// Like [`Runner::batch`], but as a transaction, which reads what it has written.
+    fn transaction(&mut self, seed: u64, len: u16, durability: Option<Durability>) -> Outcome {
+        let options = self.wrote(durability);
+        let transaction = self.db().transaction();
+        for change in self.changes(seed, len) {
+            let (Change::Put(key, _) | Change::Delete(key) | Change::Merge(key, _)) = change;
+            let bytes = Arc::clone(self.bytes(key));
+            match change {
+                Change::Put(_, value) => {
+                    let value = value.bytes();
+                    transaction.put(&bytes, &value).map_err(failed)?;
+                    self.oracle.put(&bytes, value);
+                }
+                Change::Delete(_) => {
+                    transaction.delete(&bytes).map_err(failed)?;
+                    self.oracle.delete(&bytes);
+                }
+                Change::Merge(_, operand) => {
+                    let operand = operand.bytes();
+                    transaction.merge(&bytes, &operand).map_err(failed)?;
+                    self.oracle.merge(&bytes, &operand);
+                }
+            }
+            let found = transaction.get(&bytes).map_err(failed)?;
+            let wanted = self.oracle.get(&bytes).map(<[u8]>::to_vec);
+            self.compare(key, found.as_deref(), wanted.as_deref())?;
+        }
+        self.done += 2 * transaction.len() as u64;
+        transaction.commit_with(&options).map_err(failed)
     }
 
     fn load(&mut self, from: u32, len: u16, value: ValueSpec) -> Outcome {

@@ -28,6 +28,22 @@ pub struct BatchWriter {
     excess: Option<Excess>,
 }
 
+/// The contents of a batch at one moment, to which [`BatchWriter::truncate`] returns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchMark {
+    bytes: usize,
+    count: u64,
+    long_value_bytes: usize,
+    excess: Option<Excess>,
+}
+
+impl BatchMark {
+    /// Returns the offset in [`BatchWriter::entries`] of the entry that was added next.
+    pub fn offset(&self) -> usize {
+        self.bytes
+    }
+}
+
 /// The first entry that did not fit.
 #[derive(Clone, Copy, Debug)]
 struct Excess {
@@ -172,6 +188,38 @@ impl BatchWriter {
         self.count = 0;
         self.long_value_bytes = 0;
         self.excess = None;
+    }
+
+    /// Returns a mark of the current contents.
+    #[inline]
+    pub fn mark(&self) -> BatchMark {
+        BatchMark {
+            bytes: self.entries.len(),
+            count: self.count,
+            long_value_bytes: self.long_value_bytes,
+            excess: self.excess,
+        }
+    }
+
+    /// Removes everything that was added since `mark` was taken of this batch.
+    ///
+    /// # Panics
+    /// If the batch has been cleared or truncated to less since then.
+    pub fn truncate(&mut self, mark: &BatchMark) {
+        assert!(
+            mark.bytes <= self.entries.len() && mark.count <= self.count,
+            "the mark is of an earlier state of this batch"
+        );
+        self.entries.truncate(mark.bytes);
+        self.count = mark.count;
+        self.long_value_bytes = mark.long_value_bytes;
+        self.excess = mark.excess;
+    }
+
+    /// Returns the entries from `offset` on, which is the offset of a [`BatchMark`].
+    #[inline]
+    pub fn entries_from(&self, offset: usize) -> OwnEntries<'_> {
+        OwnEntries::over(self.entries.get(offset..).unwrap_or_default())
     }
 
     /// Returns the number of entries.

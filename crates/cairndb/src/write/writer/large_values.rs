@@ -17,7 +17,7 @@ use crate::log::values::UNSYNCED_FILES_MAX;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::Stats;
-use crate::write::writer::Writer;
+use crate::write::writer::{Precondition, Writer};
 
 /// Counts the values that a write has appended, by file, until their pointers are in the memtable
 /// or the write is abandoned. Must not be dropped under the commit lock.
@@ -76,13 +76,14 @@ impl Writer {
         self.cleared(self.write_value(key, value, durability))
     }
 
-    /// Writes a batch with large values.
+    /// Writes a batch with large values, if `precondition` holds.
     pub(crate) fn write_batch_with_values(
         &self,
         batch: &WriteBatch,
         durability: Durability,
+        precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
-        self.cleared(self.write_values(batch, durability))
+        self.cleared(self.write_values(batch, durability, precondition))
     }
 
     /// Unlinks the files left by a write that found the disk full, which would take the room of the
@@ -107,10 +108,15 @@ impl Writer {
         self.wait_for_space();
         let mut commit = self.room_for(&entry(&[0; POINTER_BYTES]), durability)?;
         let pointers = self.append_values(&mut commit, &mut in_flight, &[(key, value)])?;
-        self.write_in_room(commit, &entry(&pointers[0].encode()), durability)
+        self.write_in_room(commit, &entry(&pointers[0].encode()), durability, None)
     }
 
-    fn write_values(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
+    fn write_values(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+        precondition: Option<Precondition<'_>>,
+    ) -> Result<()> {
         let mut in_flight = InFlight::new(&self.log);
         let mut large = Vec::new();
         let blank = with_pointers(batch, |value| {
@@ -119,13 +125,17 @@ impl Writer {
         })?;
         self.wait_for_space();
         let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
+        if let Some(holds) = precondition {
+            // Checked again below, but no value is appended for a write that is refused here.
+            holds(&commit)?;
+        }
         let pointers = self.append_values(&mut commit, &mut in_flight, &large)?;
         let mut pointers = pointers.iter();
         let pointed = with_pointers(batch, |_| {
             let pointer = pointers.next().expect("one pointer per large value");
             pointer.encode()
         })?;
-        self.write_in_room(commit, &Payload::Many(&pointed), durability)
+        self.write_in_room(commit, &Payload::Many(&pointed), durability, precondition)
     }
 
     /// Waits or helps if too many value files are dead, once for each memtable that is full of

@@ -1,0 +1,403 @@
+//! The public handle of a transaction.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, Result};
+
+use crate::api::db::Db;
+use crate::api::snapshot::Snapshot;
+use crate::api::value::Value;
+use crate::engine::core::Core;
+use crate::read::conflicts::Span;
+use crate::read::fold::fold;
+use crate::state::fold_limits::OPERAND_BYTES_EXTRA;
+use crate::state::options::WriteOptions;
+use crate::transaction::commit::{Dependencies, commit};
+use crate::transaction::options::{Isolation, TransactionOptions};
+use crate::transaction::own_writes::{OwnWrite, OwnWrites, Savepoint};
+use crate::transaction::read_set::ReadSet;
+
+/// Reads and writes that take effect together or not at all.
+///
+/// A transaction reads the state of the database at its start, and its own writes. Its writes are
+/// kept in memory until [`commit`](Transaction::commit), which writes them as one batch: visible at
+/// one moment, and after a crash there completely or not at all. Dropping a transaction discards
+/// it.
+///
+/// **Conflicts.** Transactions are *optimistic*: they take no lock and never wait for each other.
+/// If another writer, transaction or not, has changed something that the transaction depends on
+/// ([`Isolation`] says what that is), the commit returns `Conflict` with the key and writes
+/// nothing. [`Db::transact`] runs a transaction again until it commits.
+///
+/// **Cost.** Reads cost what those of a [`Snapshot`] cost, and a search of the own writes, if there
+/// are any. Writes are copied into the batch. The first read after writes indexes their keys. The
+/// commit looks up each key that it depends on in what was written since the start, usually in the
+/// mutable memtable only, and steps through the entries of each range scanned there. Memory: the
+/// batch, 12 bytes per write, and, with [`Isolation::Serializable`], the keys read. While a
+/// transaction lives, compactions keep the versions it sees, as for a snapshot.
+///
+/// **Threads.** A transaction may be sent to another thread, but is used by one at a time.
+///
+/// **Lifetime.** A transaction does not keep the database open: once that has been closed, reads
+/// and commits return `Closed`.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let db = cairndb::Db::open(&dir)?;
+/// db.put(b"stock", b"7")?;
+/// let transaction = db.transaction();
+/// let stock = transaction.get(b"stock")?;
+/// if stock.as_deref() == Some(&b"7"[..]) {
+///     transaction.put(b"stock", b"6")?;
+///     transaction.put(b"order 1", b"one stone")?;
+/// }
+/// transaction.commit()?; // fails if somebody else has written "stock"
+/// # Ok(()) }
+/// ```
+#[must_use = "a transaction that is dropped writes nothing"]
+pub struct Transaction {
+    snapshot: Snapshot,
+    isolation: Isolation,
+    own: RefCell<OwnWrites>,
+    reads: RefCell<ReadSet>,
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction")
+            .field("isolation", &self.isolation)
+            .field("writes", &self.own.borrow().batch().len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Db {
+    /// Starts a transaction that sees everything written so far.
+    pub fn transaction(&self) -> Transaction {
+        self.transaction_with(&TransactionOptions::new())
+    }
+
+    /// Like [`Db::transaction`], but with the settings of `options`.
+    pub fn transaction_with(&self, options: &TransactionOptions) -> Transaction {
+        Transaction::begin(self.snapshot(), options.isolation)
+    }
+}
+
+impl Transaction {
+    fn begin(snapshot: Snapshot, isolation: Isolation) -> Transaction {
+        let order = snapshot.core().shared.context.order.clone();
+        Transaction {
+            snapshot,
+            isolation,
+            own: RefCell::new(OwnWrites::new(order)),
+            reads: RefCell::default(),
+        }
+    }
+
+    /// Returns the state of the database when the transaction began.
+    pub(crate) fn start(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    fn core(&self) -> &Arc<Core> {
+        self.snapshot.core()
+    }
+
+    pub(crate) fn order(&self) -> &Order {
+        &self.core().shared.context.order
+    }
+
+    /// Returns the value of `key`: the own write, or else the value at the start of the
+    /// transaction.
+    ///
+    /// # Errors
+    /// Same as [`Db::get`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
+        self.get_recorded(key, self.isolation == Isolation::Serializable)
+    }
+
+    /// Like [`Transaction::get`], but makes the commit fail if another writer changes `key`,
+    /// whatever the isolation. With [`Isolation::Serializable`] it is the same as `get`.
+    ///
+    /// # Errors
+    /// Same as [`Db::get`].
+    ///
+    /// ```
+    /// # fn main() -> cairndb::Result<()> {
+    /// use cairndb::{ErrorKind, Isolation, TransactionOptions};
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = cairndb::Db::open(&dir)?;
+    /// let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+    /// let transaction = db.transaction_with(&options);
+    /// transaction.get_for_update(b"rate")?;
+    /// db.put(b"rate", b"5")?;
+    /// transaction.put(b"interest", b"computed from the rate")?;
+    /// assert_eq!(transaction.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    /// # Ok(()) }
+    /// ```
+    pub fn get_for_update(&self, key: &[u8]) -> Result<Option<Value>> {
+        self.get_recorded(key, true)
+    }
+
+    fn get_recorded(&self, key: &[u8], record: bool) -> Result<Option<Value>> {
+        let read = || {
+            if record {
+                self.reads.borrow_mut().add_key(key);
+            }
+            self.snapshot.get(key)
+        };
+        if !self.has_written() {
+            return read();
+        }
+        let Some(op) = self.own.borrow_mut().find(key) else {
+            return read();
+        };
+        let own = self.own.borrow();
+        match own.write(op) {
+            OwnWrite::Put(value) => Ok(Some(Value::from(value))),
+            OwnWrite::Delete => Ok(None),
+            OwnWrite::Merge(op) => {
+                let folder = self.folder(&own, key);
+                let base = if folder.needs_base(op) { read()? } else { None };
+                let value = folder.fold(op, base.as_deref())?;
+                Ok(Some(Value::from(value)))
+            }
+        }
+    }
+
+    /// Returns the values of `keys`, in the order of `keys`, or the first error.
+    ///
+    /// # Errors
+    /// Same as [`Db::get`]; the error names the key.
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        if self.has_written() {
+            let values = keys.iter().map(AsRef::as_ref);
+            let values = values.map(|key| self.get(key).map_err(|error| error.key(key)));
+            return values.collect();
+        }
+        if self.isolation == Isolation::Serializable {
+            let mut reads = self.reads.borrow_mut();
+            for key in keys {
+                reads.add_key(key.as_ref());
+            }
+        }
+        self.snapshot.multi_get(keys)
+    }
+
+    /// Returns whether `key` has a value. Does not read large values and does not fold merge
+    /// operands.
+    ///
+    /// # Errors
+    /// Same as [`Db::get`].
+    pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        if self.has_written() {
+            let found = self.own.borrow_mut().find(key);
+            if let Some(op) = found {
+                return Ok(!matches!(self.own.borrow().write(op), OwnWrite::Delete));
+            }
+        }
+        if self.isolation == Isolation::Serializable {
+            self.reads.borrow_mut().add_key(key);
+        }
+        self.snapshot.contains(key)
+    }
+
+    /// Sets `key` to `value`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the key is longer than 64 MiB, the value longer than 1 GiB, or all
+    /// writes of the transaction together longer than 2 GiB. The transaction goes on without the
+    /// write.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.own.borrow_mut().add(Kind::Put, key, value)
+    }
+
+    /// Removes `key`.
+    ///
+    /// # Errors
+    /// Same as [`Transaction::put`].
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        self.own.borrow_mut().add(Kind::Delete, key, b"")
+    }
+
+    /// Adds `operand` to `key`. An operand by itself never conflicts: it is applied to the value
+    /// that the key has when the transaction is committed.
+    ///
+    /// # Errors
+    /// Same as [`Transaction::put`], and the errors of [`Db::merge`].
+    ///
+    /// ```
+    /// # fn main() -> cairndb::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let options = cairndb::Options::new().create_if_missing(true);
+    /// # let db = options.merge_operator(std::sync::Arc::new(cairndb::Add)).open(&dir)?;
+    /// let transaction = db.transaction();
+    /// transaction.merge(b"visits", &1_u64.to_le_bytes())?;
+    /// db.merge(b"visits", &1_u64.to_le_bytes())?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"visits")?.as_deref(), Some(&2_u64.to_le_bytes()[..]));
+    /// # Ok(()) }
+    /// ```
+    pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.core().shared.context.check_operand(operand)?;
+        self.own.borrow_mut().add(Kind::Merge, key, operand)
+    }
+
+    /// Returns the number of writes so far.
+    pub fn len(&self) -> usize {
+        self.own.borrow().batch().len()
+    }
+
+    /// Returns whether the transaction has written nothing.
+    pub fn is_empty(&self) -> bool {
+        self.own.borrow().batch().is_empty()
+    }
+
+    /// Marks the current state of the writes, for [`Transaction::rollback_to`].
+    pub fn savepoint(&self) -> Savepoint {
+        self.own.borrow_mut().savepoint()
+    }
+
+    /// Undoes the writes since `savepoint`, which may be used again. What was read since then still
+    /// counts as read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the savepoint was taken of another transaction, or was itself undone by
+    /// a rollback to an earlier one.
+    pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
+        self.own.borrow_mut().rollback_to(savepoint)
+    }
+
+    /// Discards the transaction, as dropping it does.
+    pub fn rollback(self) {
+        drop(self);
+    }
+
+    /// Writes everything atomically, with the durability of the database.
+    ///
+    /// A transaction without writes always commits: what it has read was all there at its start.
+    ///
+    /// # Errors
+    /// - `Conflict`, with the key, if another writer has changed something that the transaction
+    ///   depends on; see [`Isolation`]. Run the whole transaction again.
+    /// - The errors of [`Db::write`].
+    ///
+    /// After an error nothing is written, with the exceptions of [`Db::put`].
+    pub fn commit(self) -> Result<()> {
+        self.commit_with(&WriteOptions::new())
+    }
+
+    /// Like [`Transaction::commit`], but with the settings of `options`.
+    ///
+    /// # Errors
+    /// Same as [`Transaction::commit`].
+    pub fn commit_with(self, options: &WriteOptions) -> Result<()> {
+        let core = self.snapshot.core();
+        let (own, reads) = (self.own.borrow(), self.reads.borrow());
+        if own.batch().is_empty() {
+            return Ok(());
+        }
+        let dependencies = Dependencies {
+            reads: &reads,
+            written: (self.isolation == Isolation::Snapshot).then(|| own.batch()),
+        };
+        let durability = core.shared.settings.durability_of(*options);
+        let since = self.snapshot.seq();
+        let committed = commit(core, own.batch(), durability, since, dependencies);
+        core.shared.context.with_directory(committed)
+    }
+
+    #[inline]
+    fn has_written(&self) -> bool {
+        self.own_changes() > 0
+    }
+
+    /// Returns the number of changes to the writes so far.
+    #[inline]
+    pub(crate) fn own_changes(&self) -> u64 {
+        self.own.borrow().changes()
+    }
+
+    /// Returns a copy of the key of the own write that `find` returns.
+    pub(crate) fn own_key(
+        &self,
+        find: impl FnOnce(&mut OwnWrites) -> Option<u32>,
+    ) -> Option<Vec<u8>> {
+        if !self.has_written() {
+            return None;
+        }
+        let op = find(&mut self.own.borrow_mut())?;
+        Some(self.own.borrow().entry(op).key.to_vec())
+    }
+
+    /// Passes the own write of `key`, of which there is one, to `take`.
+    pub(crate) fn own_value<T>(
+        &self,
+        key: &[u8],
+        take: impl FnOnce(OwnWrite<'_>, Folder<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let op = self.own.borrow_mut().find(key);
+        let op = op.expect("the caller has found the key among the own writes");
+        let own = self.own.borrow();
+        take(own.write(op), self.folder(&own, key))
+    }
+
+    fn folder<'a>(&'a self, own: &'a OwnWrites, key: &'a [u8]) -> Folder<'a> {
+        let core = self.core();
+        Folder { core, own, key }
+    }
+
+    /// Records that `span` was read, if reads are recorded, and returns its index.
+    pub(crate) fn add_span(&self, span: Span) -> Option<usize> {
+        let records = self.isolation == Isolation::Serializable;
+        records.then(|| self.reads.borrow_mut().add_span(span))
+    }
+
+    /// Records that only `span` was read of the range at `index`.
+    pub(crate) fn narrow_span(&self, index: usize, span: Span) {
+        self.reads.borrow_mut().narrow(index, span);
+    }
+}
+
+/// Folds the own operands of one key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Folder<'a> {
+    core: &'a Core,
+    own: &'a OwnWrites,
+    key: &'a [u8],
+}
+
+impl Folder<'_> {
+    /// Returns whether the operands of `op` are on top of the value in the database.
+    pub(crate) fn needs_base(self, op: u32) -> bool {
+        self.own.operands(op).1.is_none()
+    }
+
+    /// Returns the value of the operands of `op` on top of an own write, or else of `base`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there are too many operands or the value is too long; the error of the
+    /// merge operator. Each names the key.
+    pub(crate) fn fold(self, op: u32, base: Option<&[u8]>) -> Result<Vec<u8>> {
+        let (operands, own_base) = self.own.operands(op);
+        let base = match own_base {
+            None => base,
+            Some(OwnWrite::Put(value)) => Some(value),
+            Some(OwnWrite::Delete | OwnWrite::Merge(_)) => None,
+        };
+        let context = &self.core.shared.context;
+        let lengths = operands.iter().map(|operand| operand.len());
+        let bytes = lengths.map(|len| len + OPERAND_BYTES_EXTRA).sum();
+        if bytes > context.fold_limits.read {
+            return Err(context.fold_limits.too_many(self.key, bytes));
+        }
+        fold(context, self.key, base, operands.len(), |places| {
+            for (place, operand) in places.iter_mut().zip(operands.iter().rev()) {
+                *place = operand;
+            }
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! The iterator of a transaction, and the calls that return it or a cursor.
+
+use std::fmt;
+use std::ops::Bound;
+
+use cairndb_base::Result;
+
+use crate::api::entries::{Entries, Entry, Walk, successor};
+use crate::api::range::KeyRange;
+use crate::api::value::Value;
+use crate::read::conflicts::Span;
+use crate::transaction::cursor::TransactionCursor;
+use crate::transaction::handle::Transaction;
+
+/// An iterator over the entries of a range that a transaction sees, as `(key, value)`, in order,
+/// from either end. It behaves as [`Iter`](crate::Iter) does, errors included; for what it sees and
+/// records, see [`TransactionCursor`].
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let db = cairndb::Db::open(&dir)?;
+/// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
+/// let transaction = db.transaction();
+/// for entry in transaction.range(b"a"..b"c") {
+///     let (key, _value) = entry?;
+///     transaction.delete(&key)?;
+/// }
+/// assert_eq!(transaction.iter().try_count()?, 1);
+/// transaction.commit()?;
+/// # Ok(()) }
+/// ```
+#[must_use = "iterators are lazy: they read nothing unless consumed"]
+pub struct TransactionIter<'t>(Entries<TransactionCursor<'t>>);
+
+impl fmt::Debug for TransactionIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransactionIter").finish_non_exhaustive()
+    }
+}
+
+impl Walk for TransactionCursor<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        TransactionCursor::seek(self, key)
+    }
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        TransactionCursor::seek_for_prev(self, key)
+    }
+    fn seek_to_first(&mut self) -> Result<()> {
+        TransactionCursor::seek_to_first(self)
+    }
+    fn seek_to_last(&mut self) -> Result<()> {
+        TransactionCursor::seek_to_last(self)
+    }
+    fn next(&mut self) -> Result<()> {
+        TransactionCursor::next(self)
+    }
+    fn prev(&mut self) -> Result<()> {
+        TransactionCursor::prev(self)
+    }
+    fn place(&self) -> Option<&[u8]> {
+        TransactionCursor::place(self)
+    }
+    fn entry(&self) -> Entry {
+        (Value::from(self.key()), self.owned_value())
+    }
+    fn fork(&self) -> Self {
+        TransactionCursor::fork(self)
+    }
+}
+
+impl TransactionIter<'_> {
+    /// Counts the remaining entries without copying them. For errors see
+    /// [`Iter::try_count`](crate::Iter::try_count).
+    ///
+    /// # Errors
+    /// The first error that an entry yields.
+    pub fn try_count(self) -> Result<u64> {
+        self.0.try_count()
+    }
+}
+
+impl Iterator for TransactionIter<'_> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+
+impl DoubleEndedIterator for TransactionIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back()
+    }
+}
+
+impl Transaction {
+    /// Returns an unpositioned cursor over what the transaction sees.
+    pub fn cursor(&self) -> TransactionCursor<'_> {
+        TransactionCursor::new(self, self.start().cursor(), Span::all())
+    }
+
+    /// Iterates over all entries in order, from either end.
+    pub fn iter(&self) -> TransactionIter<'_> {
+        self.range(..)
+    }
+
+    /// Iterates over the entries whose keys are in `range`, in order, from either end.
+    pub fn range(&self, range: impl KeyRange) -> TransactionIter<'_> {
+        let (from, to) = range.key_bounds();
+        let limits = Span {
+            from: from.map(<[u8]>::to_vec),
+            to: to.map(<[u8]>::to_vec),
+        };
+        let cursor = TransactionCursor::new(self, self.start().cursor(), limits);
+        TransactionIter(Entries::over_range(cursor, self.order(), &range))
+    }
+
+    /// Iterates over the entries whose keys start with `prefix`. For databases with a custom
+    /// comparator see [`Db::prefix`].
+    pub fn prefix(&self, prefix: &[u8]) -> TransactionIter<'_> {
+        let cursor = TransactionCursor::new(self, self.start().cursor(), self.limits_of(prefix));
+        TransactionIter(Entries::over_prefix(cursor, self.order(), prefix))
+    }
+
+    fn limits_of(&self, prefix: &[u8]) -> Span {
+        let to = if self.order().is_bytewise() {
+            successor(prefix).map_or(Bound::Unbounded, Bound::Excluded)
+        } else {
+            Bound::Unbounded
+        };
+        Span {
+            from: Bound::Included(prefix.to_vec()),
+            to,
+        }
+    }
+}
+
+impl<'t> IntoIterator for &'t Transaction {
+    type Item = Result<Entry>;
+    type IntoIter = TransactionIter<'t>;
+
+    fn into_iter(self) -> TransactionIter<'t> {
+        self.iter()
+    }
+}

@@ -1,0 +1,23 @@
+//! Optimistic transactions.
+//!
+//! A transaction reads a snapshot and its own writes, which it keeps in a batch. It takes no lock.
+//! When it is committed, the keys and ranges that it depends on are checked under the commit lock,
+//! and the batch is written if nobody has written to them since the snapshot. The order of commits
+//! is then a serial order with the same results.
+//!
+//! * `options`: isolation
+//! * `own_writes`: the batch, and an index of its keys that is made when they are read
+//! * `read_set`: keys and ranges that must not have changed
+//! * `commit`: the check, and the write
+//! * `handle`, `cursor`, `iter`: the public types
+//! * `retry`: `Db::transact` and `Db::compare_and_set`
+
+mod commit;
+pub(crate) mod cursor;
+pub(crate) mod handle;
+pub(crate) mod iter;
+pub(crate) mod options;
+pub(crate) mod own_writes;
+mod read_set;
+mod retry;
+mod sorted_ops;

@@ -1,0 +1,315 @@
+//! `OwnWrites`: the writes of a transaction, and a lookup of their keys.
+//!
+//! A transaction that only writes fills a batch. The index of its keys is made when it first reads
+//! (a key or with a cursor), and continued at later reads. Each operation knows the previous one on
+//! the same key, so a rollback to a savepoint can restore the index.
+
+use std::cmp;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cairndb_base::{Error, Kind, Order, Result};
+use cairndb_format::batch::Entry;
+
+use crate::state::batch::{Mark, WriteBatch};
+use crate::transaction::sorted_ops::{Place, SortedOps};
+
+/// Stands for "no operation".
+const NONE: u32 = u32::MAX;
+
+/// One write of the batch.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    /// Offset of its entry in the batch, which is at most 2 GiB long.
+    offset: u32,
+    /// The previous operation on the same key, once the operation is in the index.
+    previous: u32,
+}
+
+/// State of a transaction's writes to which [`Transaction::rollback_to`] returns.
+///
+/// [`Transaction::rollback_to`]: crate::Transaction::rollback_to
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let db = cairndb::Db::open(&dir)?;
+/// let transaction = db.transaction();
+/// transaction.put(b"kept", b"1")?;
+/// let savepoint = transaction.savepoint();
+/// transaction.put(b"undone", b"2")?;
+/// transaction.rollback_to(&savepoint)?;
+/// transaction.commit()?;
+/// assert!(db.contains(b"kept")? && !db.contains(b"undone")?);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    ops: u32,
+    mark: Mark,
+    /// Number of changes before it.
+    changes: u64,
+    /// Identifies the transaction.
+    owner: u64,
+}
+
+/// A rollback. It ends the savepoints that were taken before it and had more operations.
+#[derive(Clone, Copy, Debug)]
+struct Rollback {
+    /// Number of changes before and including it.
+    changes: u64,
+    /// Number of operations that it left.
+    ops: u32,
+}
+
+/// Last number given to a transaction with savepoints.
+static OWNERS: AtomicU64 = AtomicU64::new(0);
+
+/// The writes of a transaction.
+#[derive(Debug)]
+pub(crate) struct OwnWrites {
+    order: Order,
+    batch: WriteBatch,
+    ops: Vec<Op>,
+    index: SortedOps,
+    /// Number of operations in the index.
+    indexed: u32,
+    /// Number of changes so far, so that a cursor notices them.
+    changes: u64,
+    /// Rollbacks, except those that a later one with as many operations or fewer makes
+    /// superfluous. So both fields ascend.
+    rollbacks: Vec<Rollback>,
+    /// Number of the transaction, once it has a savepoint.
+    owner: u64,
+}
+
+/// The newest own write of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OwnWrite<'a> {
+    Put(&'a [u8]),
+    Delete,
+    /// Operands on top of something else; the argument of [`OwnWrites::operands`].
+    Merge(u32),
+}
+
+impl OwnWrites {
+    pub(crate) fn new(order: Order) -> OwnWrites {
+        OwnWrites {
+            order,
+            batch: WriteBatch::new(),
+            ops: Vec::new(),
+            index: SortedOps::default(),
+            indexed: 0,
+            changes: 0,
+            rollbacks: Vec::new(),
+            owner: 0,
+        }
+    }
+
+    pub(crate) fn batch(&self) -> &WriteBatch {
+        &self.batch
+    }
+
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Adds a write.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it exceeds a limit; it is then not added.
+    pub(crate) fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+        let mark = self.batch.mark();
+        match kind {
+            Kind::Put => self.batch.put(key, value),
+            Kind::Delete => self.batch.delete(key),
+            Kind::Merge => self.batch.merge(key, value),
+            Kind::Pointer => return Err(Error::invalid("a pointer is not a user's write")),
+        }
+        if let Err(error) = self.batch.writer().check() {
+            self.batch.truncate(&mark);
+            return Err(error);
+        }
+        let offset = u32::try_from(mark.offset()).expect("a batch is at most 2 GiB long");
+        self.ops.push(Op {
+            offset,
+            previous: NONE,
+        });
+        self.changes += 1;
+        Ok(())
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.ops.len()).expect("an entry takes at least two bytes of 2 GiB")
+    }
+
+    pub(crate) fn savepoint(&mut self) -> Savepoint {
+        if self.owner == 0 {
+            // Relaxed: only that the numbers differ matters.
+            self.owner = OWNERS.fetch_add(1, Ordering::Relaxed) + 1;
+        }
+        Savepoint {
+            ops: self.len(),
+            mark: self.batch.mark(),
+            changes: self.changes,
+            owner: self.owner,
+        }
+    }
+
+    /// Removes the writes since `savepoint`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the savepoint is another transaction's, or was itself undone.
+    pub(crate) fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        if savepoint.owner != self.owner {
+            return Err(Error::invalid("the savepoint is of another transaction"));
+        }
+        let later = self
+            .rollbacks
+            .partition_point(|rollback| rollback.changes <= savepoint.changes);
+        // The first of the later ones left the fewest operations.
+        let undone = self.rollbacks.get(later);
+        if undone.is_some_and(|rollback| rollback.ops < savepoint.ops) {
+            return Err(Error::invalid(
+                "the savepoint was undone by a rollback to an earlier one",
+            ));
+        }
+        assert!(
+            savepoint.ops <= self.len(),
+            "only rollbacks remove operations"
+        );
+        while self.indexed > savepoint.ops {
+            self.unindex_last();
+        }
+        self.ops.truncate(savepoint.ops as usize);
+        self.batch.truncate(&savepoint.mark);
+        self.changes += 1;
+        let ops = savepoint.ops;
+        while self
+            .rollbacks
+            .pop_if(|earlier| earlier.ops >= ops)
+            .is_some()
+        {}
+        self.rollbacks.push(Rollback {
+            changes: self.changes,
+            ops,
+        });
+        Ok(())
+    }
+
+    /// Returns the entry of `op`.
+    pub(crate) fn entry(&self, op: u32) -> Entry<'_> {
+        let offset = self.ops[op as usize].offset as usize;
+        let mut entries = self.batch.writer().entries_from(offset);
+        entries.next().expect("an operation has an entry")
+    }
+
+    /// Adds all operations to the index.
+    fn catch_up(&mut self) {
+        while self.indexed < self.len() {
+            let op = self.indexed;
+            let place = self.lower_bound(self.entry(op).key);
+            let same = self.index.get(place).filter(|other| {
+                let (key, other) = (self.entry(op).key, self.entry(*other).key);
+                self.order.compare(other, key).is_eq()
+            });
+            if same.is_some() {
+                self.ops[op as usize].previous = self.index.replace(place, op);
+            } else {
+                self.index.insert(place, op);
+            }
+            self.indexed += 1;
+        }
+    }
+
+    fn unindex_last(&mut self) {
+        let op = self.indexed - 1;
+        let place = self.lower_bound(self.entry(op).key);
+        assert_eq!(
+            self.index.get(place),
+            Some(op),
+            "the last operation in the index is the newest of its key"
+        );
+        match self.ops[op as usize].previous {
+            NONE => self.index.remove(place),
+            previous => {
+                self.index.replace(place, previous);
+            }
+        }
+        self.indexed = op;
+    }
+
+    fn lower_bound(&self, key: &[u8]) -> Place {
+        let order = &self.order;
+        self.index
+            .lower_bound(|op| order.compare(self.entry(op).key, key))
+    }
+
+    /// Returns the newest operation on `key`.
+    pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
+        self.catch_up();
+        let op = self.index.get(self.lower_bound(key))?;
+        let found = self.order.compare(self.entry(op).key, key);
+        found.is_eq().then_some(op)
+    }
+
+    /// Returns the newest operation on the nearest key at or after `key`, or after it if `beyond`.
+    pub(crate) fn at_or_after(&mut self, key: &[u8], beyond: bool) -> Option<u32> {
+        self.catch_up();
+        let place = self.lower_bound(key);
+        let op = self.index.get(place)?;
+        if beyond && self.order.compare(self.entry(op).key, key).is_eq() {
+            return self.index.get_after(place);
+        }
+        Some(op)
+    }
+
+    /// Returns the newest operation on the nearest key at or before `key`, or before it if
+    /// `beyond`.
+    pub(crate) fn at_or_before(&mut self, key: &[u8], beyond: bool) -> Option<u32> {
+        self.catch_up();
+        let place = self.lower_bound(key);
+        let at = self
+            .index
+            .get(place)
+            .filter(|op| !beyond && self.order.compare(self.entry(*op).key, key).is_eq());
+        at.or_else(|| self.index.get_before(place))
+    }
+
+    /// Returns the newest operation on the first key.
+    pub(crate) fn first(&mut self) -> Option<u32> {
+        self.catch_up();
+        self.index
+            .get(self.index.lower_bound(|_| cmp::Ordering::Equal))
+    }
+
+    /// Returns the newest operation on the last key.
+    pub(crate) fn last(&mut self) -> Option<u32> {
+        self.catch_up();
+        self.index.last()
+    }
+
+    /// Returns what `op`, the newest operation on its key, does.
+    pub(crate) fn write(&self, op: u32) -> OwnWrite<'_> {
+        let entry = self.entry(op);
+        match entry.kind {
+            Kind::Delete => OwnWrite::Delete,
+            Kind::Merge => OwnWrite::Merge(op),
+            Kind::Put | Kind::Pointer => OwnWrite::Put(entry.value),
+        }
+    }
+
+    /// Returns the operands that `op` and the previous operations on its key add, newest first, and
+    /// the own write below them, if there is one.
+    pub(crate) fn operands(&self, op: u32) -> (Vec<&[u8]>, Option<OwnWrite<'_>>) {
+        debug_assert!(op < self.indexed, "operations are linked in the index");
+        let (mut operands, mut op) = (Vec::new(), op);
+        while op != NONE {
+            match self.write(op) {
+                OwnWrite::Merge(_) => operands.push(self.entry(op).value),
+                base => return (operands, Some(base)),
+            }
+            op = self.ops[op as usize].previous;
+        }
+        (operands, None)
+    }
+}

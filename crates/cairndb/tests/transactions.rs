@@ -1,0 +1,56 @@
+//! Tests of transactions: what conflicts, what a transaction sees, and whether histories of many
+//! threads can be put into one order.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `CAIRN_SEED` | seed of the first random list and of the histories, 1 by default |
+//! | `CAIRN_LISTS` | number of random lists, 300 by default |
+//! | `CAIRN_TRANSACTIONS` | number of transactions of each history, 100,000 by default |
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests fail by panicking, and say what they ran"
+)]
+
+#[path = "transactions/checker.rs"]
+mod checker;
+#[path = "transactions/conflicts.rs"]
+mod conflicts;
+#[path = "transactions/history.rs"]
+mod history;
+#[path = "transactions/lists.rs"]
+mod lists;
+#[path = "transactions/oracle.rs"]
+mod oracle;
+#[path = "transactions/semantics.rs"]
+mod semantics;
+
+use std::sync::Arc;
+
+use cairndb::env::{Background, MemEnv};
+use cairndb::{Append, Db, Options};
+
+/// Returns options with an in-memory environment whose background work is stepped, and operands
+/// that are appended.
+fn options() -> Options {
+    Options::new()
+        .env(MemEnv::new(Background::Stepped))
+        .create_if_missing(true)
+        .memory_budget(256 << 10)
+        .merge_operator(Arc::new(Append))
+}
+
+fn database() -> Db {
+    options().open("/db").unwrap()
+}
+
+/// Reads a number from the environment.
+fn variable(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
+        Err(_) => default,
+    }
+}

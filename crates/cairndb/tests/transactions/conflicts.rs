@@ -1,0 +1,340 @@
+//! What conflicts, wherever the other write is by then: in a memtable, a table, or dropped.
+
+use cairndb::{Db, Durability, ErrorKind, Isolation, Job, Transaction, TransactionOptions};
+
+use crate::database;
+
+/// What happens to the other write before the commit.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    InMemtable,
+    Flushed,
+    Compacted,
+    /// Compacted together with everything below it, while other snapshots come and go.
+    CompactedTwice,
+}
+
+const FATES: [Fate; 4] = [
+    Fate::InMemtable,
+    Fate::Flushed,
+    Fate::Compacted,
+    Fate::CompactedTwice,
+];
+
+fn befall(db: &Db, fate: Fate) {
+    match fate {
+        Fate::InMemtable => {}
+        Fate::Flushed => db.flush().unwrap(),
+        Fate::Compacted => db.compact_range(..).unwrap(),
+        Fate::CompactedTwice => {
+            let snapshot = db.snapshot();
+            db.put(b"A", b"more").unwrap();
+            db.compact_range(..).unwrap();
+            drop(snapshot);
+            db.put(b"A", b"even more").unwrap();
+            db.compact_range(..).unwrap();
+            while db.step_background(Job::Persist).unwrap()
+                || db.step_background(Job::Reap).unwrap()
+            {}
+        }
+    }
+}
+
+fn begin(db: &Db, isolation: Isolation) -> Transaction {
+    db.transaction_with(&TransactionOptions::new().isolation(isolation))
+}
+
+/// Runs `body` in a transaction, then `other` beside it, then commits. Returns the key of the
+/// conflict, if there was one.
+fn conflict(
+    isolation: Isolation,
+    fate: Fate,
+    body: impl Fn(&Transaction),
+    other: impl Fn(&Db),
+) -> Option<String> {
+    let db = database();
+    for key in [b"a", b"c", b"e"] {
+        db.put(key, b"stored").unwrap();
+    }
+    db.put(b"gone", b"stored").unwrap();
+    db.delete(b"gone").unwrap();
+    let transaction = begin(&db, isolation);
+    body(&transaction);
+    transaction.put(b"mark", b"committed").unwrap();
+    other(&db);
+    befall(&db, fate);
+    let result = transaction.commit();
+    let committed = db.get(b"mark").unwrap().is_some();
+    assert_eq!(result.is_ok(), committed, "{result:?}");
+    let error = result.err()?;
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    Some(
+        error
+            .key_text()
+            .expect("a conflict names its key")
+            .to_owned(),
+    )
+}
+
+#[test]
+fn a_key_that_was_read_must_not_be_written() {
+    for fate in FATES {
+        type Write<'a> = (&'a str, &'a dyn Fn(&Db));
+        let writes: [Write<'_>; 5] = [
+            ("put", &|db| db.put(b"c", b"other").unwrap()),
+            ("same value", &|db| db.put(b"c", b"stored").unwrap()),
+            ("delete", &|db| db.delete(b"c").unwrap()),
+            ("merge", &|db| db.merge(b"c", b"other").unwrap()),
+            ("large", &|db| db.put(b"c", &vec![1; 20_000]).unwrap()),
+        ];
+        for (name, write) in writes {
+            let found = conflict(Isolation::Serializable, fate, |t| drop(t.get(b"c")), write);
+            assert_eq!(found.as_deref(), Some("\"c\""), "{name} {fate:?}");
+            let found = conflict(Isolation::Snapshot, fate, |t| drop(t.get(b"c")), write);
+            assert_eq!(
+                found, None,
+                "{name} {fate:?}: a snapshot does not record reads"
+            );
+            let body = |t: &Transaction| drop(t.get_for_update(b"c"));
+            let found = conflict(Isolation::Snapshot, fate, body, write);
+            assert_eq!(found.as_deref(), Some("\"c\""), "{name} {fate:?}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_was_absent_must_stay_absent() {
+    for fate in FATES {
+        for absent in [&b"b"[..], b"gone", b"zzz"] {
+            let body = |t: &Transaction| assert!(!t.contains(absent).unwrap());
+            let other = |db: &Db| db.put(absent, b"new").unwrap();
+            let found = conflict(Isolation::Serializable, fate, body, other);
+            assert!(found.is_some(), "{} {fate:?}", absent.escape_ascii());
+            // Put and deleted again: the write is found, or has left no trace and no difference.
+            let other = |db: &Db| {
+                db.put(absent, b"new").unwrap();
+                db.delete(absent).unwrap();
+            };
+            let found = conflict(Isolation::Serializable, fate, body, other);
+            assert!(found.is_some(), "{} {fate:?}", absent.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn other_keys_do_not_conflict() {
+    for fate in FATES {
+        for isolation in [Isolation::Serializable, Isolation::Snapshot] {
+            let body = |t: &Transaction| {
+                t.get(b"c").unwrap();
+                t.multi_get(&[b"a", b"x"]).unwrap();
+                t.get_for_update(b"gone").unwrap();
+                t.put(b"e", b"own").unwrap();
+                t.get(b"e").unwrap();
+            };
+            let other = |db: &Db| {
+                db.put(b"b", b"other").unwrap();
+                db.delete(b"d").unwrap();
+            };
+            assert_eq!(conflict(isolation, fate, body, other), None, "{fate:?}");
+        }
+    }
+}
+
+/// Serializable: a blind write comes after the other one. Snapshot: the first committer wins.
+#[test]
+fn blind_writes_conflict_only_with_snapshot_isolation() {
+    for fate in FATES {
+        for own in [0, 1] {
+            let body = |t: &Transaction| match own {
+                0 => t.put(b"c", b"own").unwrap(),
+                _ => t.delete(b"c").unwrap(),
+            };
+            let other = |db: &Db| db.put(b"c", b"other").unwrap();
+            assert_eq!(conflict(Isolation::Serializable, fate, body, other), None);
+            let found = conflict(Isolation::Snapshot, fate, body, other);
+            assert_eq!(found.as_deref(), Some("\"c\""), "{fate:?}");
+        }
+        let body = |t: &Transaction| t.merge(b"c", b"own").unwrap();
+        let other = |db: &Db| db.merge(b"c", b"other").unwrap();
+        for isolation in [Isolation::Serializable, Isolation::Snapshot] {
+            assert_eq!(conflict(isolation, fate, body, other), None, "operands");
+        }
+    }
+}
+
+/// Takes all entries.
+fn count(entries: impl Iterator<Item = cairndb::Result<(cairndb::Value, cairndb::Value)>>) {
+    assert!(entries.count() > 0);
+}
+
+#[test]
+fn a_range_that_was_scanned_admits_no_phantom() {
+    // Each scan, and the keys whose write conflicts with it, of `KEYS`.
+    const KEYS: [&[u8]; 7] = [b"Z", b"a", b"b", b"c", b"d", b"e", b"f"];
+    type Scan<'a> = (&'a str, &'a dyn Fn(&Transaction), &'a [usize]);
+    let scans: [Scan<'_>; 9] = [
+        ("all", &|t| count(t.iter()), &[0, 1, 2, 3, 4, 5, 6]),
+        ("range", &|t| count(t.range(b"b"..b"d")), &[2, 3]),
+        ("inclusive", &|t| count(t.range(b"b"..=b"d")), &[2, 3, 4]),
+        ("backward", &|t| count(t.range(b"b"..b"d").rev()), &[2, 3]),
+        (
+            "first of a range",
+            &|t| drop(t.range(b"b"..).next()),
+            &[2, 3],
+        ),
+        ("last", &|t| drop(t.iter().next_back()), &[5, 6]),
+        ("prefix", &|t| count(t.prefix(b"c")), &[3]),
+        ("seek", &|t| t.cursor().seek(b"d").unwrap(), &[4, 5]),
+        (
+            "there and back",
+            &|t| {
+                let mut cursor = t.cursor();
+                cursor.seek(b"c").unwrap();
+                cursor.prev().unwrap();
+            },
+            &[1, 2, 3],
+        ),
+    ];
+    for fate in FATES {
+        for (name, scan, conflicting) in scans {
+            for (index, key) in KEYS.iter().enumerate() {
+                for delete in [false, true] {
+                    let other = |db: &Db| {
+                        if delete {
+                            db.delete(key).unwrap();
+                        } else {
+                            db.put(key, b"other").unwrap();
+                        }
+                    };
+                    let found = conflict(Isolation::Serializable, fate, scan, other);
+                    let expected = conflicting.contains(&index);
+                    let shown = key.escape_ascii();
+                    assert_eq!(found.is_some(), expected, "{name}, {shown}, {fate:?}");
+                    assert_eq!(conflict(Isolation::Snapshot, fate, scan, other), None);
+                }
+            }
+        }
+    }
+}
+
+/// A forgotten cursor counts as having read everything ahead of it.
+#[test]
+#[expect(clippy::mem_forget, reason = "what is tested")]
+fn a_forgotten_cursor_has_read_everything_ahead() {
+    let body = |t: &Transaction| {
+        let mut cursor = t.cursor();
+        cursor.seek(b"c").unwrap();
+        std::mem::forget(cursor);
+    };
+    let other = |key: &'static [u8]| move |db: &Db| db.put(key, b"other").unwrap();
+    let fate = Fate::InMemtable;
+    assert!(conflict(Isolation::Serializable, fate, body, other(b"x")).is_some());
+    assert!(conflict(Isolation::Serializable, fate, body, other(b"b")).is_none());
+}
+
+#[test]
+fn a_transaction_without_writes_always_commits() {
+    let db = database();
+    db.put(b"k", b"v").unwrap();
+    let transaction = db.transaction();
+    transaction.get(b"k").unwrap();
+    assert_eq!(transaction.iter().count(), 1);
+    db.put(b"k", b"w").unwrap();
+    transaction.commit().unwrap();
+}
+
+/// Equal keys with different bytes are the same key.
+#[test]
+fn a_custom_order_decides_which_keys_are_the_same() {
+    #[derive(Debug)]
+    struct IgnoresCase;
+    impl cairndb::Comparator for IgnoresCase {
+        fn name(&self) -> &'static str {
+            "test.IgnoresCase"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+            a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+        }
+    }
+    for fate in FATES {
+        let options = crate::options().comparator(std::sync::Arc::new(IgnoresCase));
+        let db = options.open("/db").unwrap();
+        db.put(b"Key", b"stored").unwrap();
+        let transaction = begin(&db, Isolation::Serializable);
+        assert!(transaction.get(b"kEY").unwrap().is_some());
+        transaction.put(b"KEY", b"own").unwrap();
+        assert_eq!(
+            transaction.get(b"key").unwrap().as_deref(),
+            Some(&b"own"[..])
+        );
+        let mut keys = transaction.iter().map(|entry| entry.unwrap().0.into_vec());
+        assert_eq!((keys.next(), keys.next()), (Some(b"KEY".to_vec()), None));
+        drop(keys);
+        db.put(b"key", b"other").unwrap();
+        befall(&db, fate);
+        assert_eq!(
+            transaction.commit().unwrap_err().kind(),
+            ErrorKind::Conflict
+        );
+    }
+}
+
+/// A commit conflicts with writes that wait for their sync, and is run again after that.
+#[test]
+fn a_write_that_is_being_synced_conflicts() {
+    const THREADS: u64 = 8;
+    const TURNS: u64 = 200;
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::open(&dir).unwrap();
+    db.put(b"counter", &0_u64.to_le_bytes()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let db = &db;
+            scope.spawn(move || {
+                let sync = cairndb::WriteOptions::new().durability(Durability::Sync);
+                for turn in 0..TURNS {
+                    if (thread + turn) % 8 == 0 {
+                        // Most transactions begin while this waits for its sync.
+                        db.put_with(b"beside", b"", &sync).unwrap();
+                    }
+                    db.transact(|transaction| {
+                        let value = transaction.get(b"counter")?.unwrap();
+                        let count = u64::from_le_bytes((*value).try_into().unwrap()) + 1;
+                        transaction.put(b"counter", &count.to_le_bytes())
+                    })
+                    .unwrap();
+                }
+            });
+        }
+    });
+    let value = db.get(b"counter").unwrap().unwrap();
+    assert_eq!(
+        u64::from_le_bytes((*value).try_into().unwrap()),
+        THREADS * TURNS
+    );
+}
+
+/// Every thread increments through `compare_and_set`; no increment is lost.
+#[test]
+fn compare_and_set_loses_no_increment() {
+    let db = database();
+    db.put(b"n", &0_u64.to_le_bytes()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..2_000 {
+                    loop {
+                        let old = db.get(b"n").unwrap().unwrap();
+                        let new = u64::from_le_bytes((*old).try_into().unwrap()) + 1;
+                        let new = new.to_le_bytes();
+                        if db.compare_and_set(b"n", Some(&old), Some(&new)).unwrap() {
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(db.get(b"n").unwrap().unwrap(), 8_000_u64.to_le_bytes());
+}
