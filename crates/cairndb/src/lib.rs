@@ -53,7 +53,7 @@ pub use cairndb_env as env;
 
 pub use api::cursor::Cursor;
 pub use api::db::Db;
-pub use api::iter::Iter;
+pub use api::iter::{Iter, LendingIter};
 pub use api::offline::{VerifyReport, destroy, verify};
 pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
@@ -73,7 +73,7 @@ pub use state::options::{
 };
 pub use transaction::cursor::TransactionCursor;
 pub use transaction::handle::Transaction;
-pub use transaction::iter::TransactionIter;
+pub use transaction::iter::{TransactionIter, TransactionLendingIter};
 pub use transaction::options::{Isolation, TransactionOptions};
 pub use transaction::own_writes::Savepoint;
 

@@ -13,6 +13,8 @@
     reason = "tests fail by panicking, and say what they ran"
 )]
 
+#[path = "transactions/calls.rs"]
+mod calls;
 #[path = "transactions/checker.rs"]
 mod checker;
 #[path = "transactions/conflicts.rs"]

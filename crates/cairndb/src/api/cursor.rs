@@ -55,6 +55,38 @@ impl Cursor {
         }
     }
 
+    /// Returns another cursor of the same moment, on the same entry. Both move independently. Costs
+    /// a seek.
+    ///
+    /// # Errors
+    /// Same as [`Cursor::seek`].
+    ///
+    /// ```
+    /// # fn main() -> cairndb::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = cairndb::Db::open(&dir)?;
+    /// # for key in [b"a", b"b", b"c"] { db.put(key, b"")?; }
+    /// let mut cursor = db.cursor();
+    /// cursor.seek(b"b")?;
+    /// db.delete(b"b")?;
+    /// let mut other = cursor.try_clone()?;
+    /// cursor.next()?;
+    /// assert_eq!((cursor.key(), other.key()), (&b"c"[..], &b"b"[..]));
+    /// # Ok(()) }
+    /// ```
+    pub fn try_clone(&self) -> Result<Cursor> {
+        let mut clone = self.fork();
+        if self.valid() {
+            clone.seek(self.key())?;
+        }
+        Ok(clone)
+    }
+
+    /// Returns the sequence number that the cursor reads at.
+    pub(crate) fn seq(&self) -> SeqNo {
+        self.inner.seq()
+    }
+
     /// Returns another cursor over the same view and sequence number, not yet positioned.
     pub(crate) fn fork(&self) -> Cursor {
         Cursor {

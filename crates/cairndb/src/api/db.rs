@@ -1,6 +1,5 @@
 //! The database handle, and [`Options::open`].
 
-use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -300,8 +299,8 @@ impl Db {
         Cursor::new(self.core(), None)
     }
 
-    /// Iterates over all entries in order, from either end. Copies each entry; a [`Db::cursor`]
-    /// borrows entries and is several times as fast.
+    /// Iterates over all entries in order, from either end. Copies each entry;
+    /// [`Iter::lending`] and a [`Db::cursor`] borrow it.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }
@@ -380,27 +379,6 @@ impl Db {
     /// names. `docs/guide/properties.md` defines their fields, units and levels.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
-    }
-
-    /// Returns the approximate number of bytes on disk of the keys in `range`: accurate to about a
-    /// page in tables, plus a share of the large values. Memtables are not counted.
-    ///
-    /// # Errors
-    /// `Corruption`, `Io`, `Closed`.
-    pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
-        let (from, to) = range.key_bounds();
-        let from = match from {
-            Bound::Included(key) | Bound::Excluded(key) => Some(key),
-            Bound::Unbounded => None,
-        };
-        let to = match to {
-            Bound::Included(key) | Bound::Excluded(key) => Some(key),
-            Bound::Unbounded => None,
-        };
-        let core = self.core();
-        core.shared
-            .context
-            .with_directory(core.approximate_size(from, to))
     }
 
     /// Copies everything written so far into a new database at `path`, which must be missing or

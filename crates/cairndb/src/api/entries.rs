@@ -25,11 +25,16 @@ pub(crate) trait Walk: Sized {
     fn prev(&mut self) -> Result<()>;
     /// Returns the key of the position, which the cursor keeps when the merge operator fails.
     fn place(&self) -> Option<&[u8]>;
+    /// Returns the key and the value, borrowed until the next move.
+    fn borrowed(&self) -> Borrowed<'_>;
     /// Copies the entry. A large value in a mapped file is borrowed.
     fn entry(&self) -> Entry;
     /// Returns another cursor over the same state, not yet positioned.
     fn fork(&self) -> Self;
 }
+
+/// A key and its value, borrowed.
+pub(crate) type Borrowed<'a> = (&'a [u8], &'a [u8]);
 
 /// The item of an iterator, unless it is an error.
 pub(crate) type Entry = (Value, Value);
@@ -83,6 +88,26 @@ impl<C: Walk> Entries<C> {
             to,
             prefix: None,
             done: false,
+        }
+    }
+
+    /// Moves to the next entry from the front, and borrows it.
+    #[inline]
+    pub(crate) fn lend_front(&mut self) -> Result<Option<Borrowed<'_>>> {
+        match self.step_front(|_| ()) {
+            None => Ok(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(())) => Ok(Some(self.front.borrowed())),
+        }
+    }
+
+    /// Moves to the next entry from the back, and borrows it.
+    #[inline]
+    pub(crate) fn lend_back(&mut self) -> Result<Option<Borrowed<'_>>> {
+        match self.step_back(|_| ()) {
+            None => Ok(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(())) => Ok(self.back.as_ref().map(C::borrowed)),
         }
     }
 

@@ -3,7 +3,7 @@
 use cairndb_base::{Order, Result};
 
 use crate::api::cursor::Cursor;
-use crate::api::entries::{Entries, Entry, Walk};
+use crate::api::entries::{Borrowed, Entries, Entry, Walk};
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 
@@ -67,6 +67,10 @@ impl Walk for Cursor {
         Cursor::place(self)
     }
     #[inline]
+    fn borrowed(&self) -> Borrowed<'_> {
+        (self.key(), self.value())
+    }
+    #[inline]
     fn entry(&self) -> Entry {
         (Value::from(self.key()), self.owned_value())
     }
@@ -82,6 +86,11 @@ impl Iter {
 
     pub(crate) fn over_prefix(cursor: Cursor, order: &Order, prefix: &[u8]) -> Iter {
         Iter(Entries::over_prefix(cursor, order, prefix))
+    }
+
+    /// Returns the remaining entries without copies, each borrowed until the next call.
+    pub fn lending(self) -> LendingIter {
+        LendingIter(self.0)
     }
 
     /// Counts the remaining entries without copying them. As in any scan, merge operands are
@@ -105,6 +114,53 @@ impl Iter {
     /// ```
     pub fn try_count(self) -> Result<u64> {
         self.0.try_count()
+    }
+}
+
+/// The entries of a range, borrowed one at a time: what [`Iter`] yields, without copies.
+///
+/// Made by [`Iter::lending`]. It is not an [`Iterator`], because an entry is borrowed until the
+/// next call. Errors are those of `Iter`: after one of the merge operator, it continues past the
+/// key.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let db = cairndb::Db::open(&dir)?;
+/// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
+/// let mut bytes = 0;
+/// let mut entries = db.range(b"a"..b"c").lending();
+/// while let Some((key, value)) = entries.next()? {
+///     bytes += key.len() + value.len();
+/// }
+/// assert_eq!(bytes, 4);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "it reads nothing unless consumed"]
+pub struct LendingIter(Entries<Cursor>);
+
+impl LendingIter {
+    /// Returns the next entry from the front, or `None` after the last.
+    ///
+    /// # Errors
+    /// Same as [`Cursor::next`](crate::Cursor::next).
+    #[inline]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "not an `Iterator`: the entry is borrowed until the next call"
+    )]
+    pub fn next(&mut self) -> Result<Option<Borrowed<'_>>> {
+        self.0.lend_front()
+    }
+
+    /// Returns the next entry from the back, or `None` after the first.
+    ///
+    /// # Errors
+    /// Same as [`Cursor::prev`](crate::Cursor::prev).
+    #[inline]
+    pub fn next_back(&mut self) -> Result<Option<Borrowed<'_>>> {
+        self.0.lend_back()
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod entries;
+mod estimates;
 pub(crate) mod iter;
 #[cfg(feature = "leveldb")]
 pub(crate) mod leveldb;

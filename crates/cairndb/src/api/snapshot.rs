@@ -102,8 +102,8 @@ impl Snapshot {
         Cursor::new(&self.core, Some(self.seq))
     }
 
-    /// Iterates over all entries in order, from either end. Copies each entry; a
-    /// [`Snapshot::cursor`] borrows entries and is several times as fast.
+    /// Iterates over all entries in order, from either end. Copies each entry;
+    /// [`Iter::lending`] and a [`Snapshot::cursor`] borrow it.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }

@@ -164,6 +164,11 @@ impl Core {
         self.properties.approximate_size(from, to)
     }
 
+    /// Returns about how many keys are in `[from, to)`.
+    pub(crate) fn estimate_count(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
+        self.properties.estimate_count((from, to))
+    }
+
     /// Returns the report of the open.
     pub(crate) fn open_report(&self) -> &OpenReport {
         self.log.open_report()

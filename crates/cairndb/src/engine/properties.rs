@@ -16,6 +16,7 @@ use crate::state::version::Version;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 
+mod estimate;
 mod space;
 
 /// Returns a JSON object of numbers.

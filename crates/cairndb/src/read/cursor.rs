@@ -157,6 +157,11 @@ impl ViewCursor {
         self.view.context()
     }
 
+    /// Returns the sequence number that the cursor reads at.
+    pub(crate) fn seq(&self) -> SeqNo {
+        self.seq
+    }
+
     /// Returns another cursor over the same view at the same sequence number.
     pub(crate) fn fork(&self) -> ViewCursor {
         ViewCursor::new(self.view.fork(), self.seq)

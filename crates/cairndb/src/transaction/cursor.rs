@@ -126,6 +126,18 @@ impl<'t> TransactionCursor<'t> {
         }
     }
 
+    /// Returns another cursor on the same entry. Both move independently. Costs a seek.
+    ///
+    /// # Errors
+    /// Same as [`Cursor::seek`](crate::Cursor::seek).
+    pub fn try_clone(&self) -> Result<TransactionCursor<'t>> {
+        let mut clone = self.fork();
+        if self.valid() {
+            clone.seek(self.key())?;
+        }
+        Ok(clone)
+    }
+
     /// Returns another cursor over the same state, not yet positioned.
     pub(crate) fn fork(&self) -> TransactionCursor<'t> {
         TransactionCursor::new(self.transaction, self.base.fork(), self.limits.clone())

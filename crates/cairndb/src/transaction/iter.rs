@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use cairndb_base::Result;
 
-use crate::api::entries::{Entries, Entry, Walk, successor};
+use crate::api::entries::{Borrowed, Entries, Entry, Walk, successor};
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 use crate::read::conflicts::Span;
@@ -61,6 +61,10 @@ impl Walk for TransactionCursor<'_> {
     fn place(&self) -> Option<&[u8]> {
         TransactionCursor::place(self)
     }
+    fn borrowed(&self) -> Borrowed<'_> {
+        (self.key(), self.value())
+    }
+    #[inline]
     fn entry(&self) -> Entry {
         (Value::from(self.key()), self.owned_value())
     }
@@ -69,7 +73,12 @@ impl Walk for TransactionCursor<'_> {
     }
 }
 
-impl TransactionIter<'_> {
+impl<'t> TransactionIter<'t> {
+    /// Returns the remaining entries without copies, each borrowed until the next call.
+    pub fn lending(self) -> TransactionLendingIter<'t> {
+        TransactionLendingIter(self.0)
+    }
+
     /// Counts the remaining entries without copying them. For errors see
     /// [`Iter::try_count`](crate::Iter::try_count).
     ///
@@ -77,6 +86,40 @@ impl TransactionIter<'_> {
     /// The first error that an entry yields.
     pub fn try_count(self) -> Result<u64> {
         self.0.try_count()
+    }
+}
+
+/// The entries of a range that a transaction sees, borrowed one at a time: what [`TransactionIter`]
+/// yields, without copies. See [`LendingIter`](crate::LendingIter).
+#[must_use = "it reads nothing unless consumed"]
+pub struct TransactionLendingIter<'t>(Entries<TransactionCursor<'t>>);
+
+impl fmt::Debug for TransactionLendingIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransactionLendingIter")
+            .finish_non_exhaustive()
+    }
+}
+
+impl TransactionLendingIter<'_> {
+    /// Returns the next entry from the front, or `None` after the last.
+    ///
+    /// # Errors
+    /// Same as [`Cursor::next`](crate::Cursor::next).
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "not an `Iterator`: the entry is borrowed until the next call"
+    )]
+    pub fn next(&mut self) -> Result<Option<Borrowed<'_>>> {
+        self.0.lend_front()
+    }
+
+    /// Returns the next entry from the back, or `None` after the first.
+    ///
+    /// # Errors
+    /// Same as [`Cursor::prev`](crate::Cursor::prev).
+    pub fn next_back(&mut self) -> Result<Option<Borrowed<'_>>> {
+        self.0.lend_back()
     }
 }
 
@@ -117,7 +160,7 @@ impl Transaction {
     }
 
     /// Iterates over the entries whose keys start with `prefix`. For databases with a custom
-    /// comparator see [`Db::prefix`].
+    /// comparator see [`Db::prefix`](crate::Db::prefix).
     pub fn prefix(&self, prefix: &[u8]) -> TransactionIter<'_> {
         let cursor = TransactionCursor::new(self, self.start().cursor(), self.limits_of(prefix));
         TransactionIter(Entries::over_prefix(cursor, self.order(), prefix))

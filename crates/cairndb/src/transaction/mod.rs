@@ -11,13 +11,16 @@
 //! * `commit`: the check, and the write
 //! * `handle`, `cursor`, `iter`: the public types
 //! * `retry`: `Db::transact` and `Db::compare_and_set`
+//! * `ends`, `retain`: other calls that read and write as one step
 
 mod commit;
 pub(crate) mod cursor;
+mod ends;
 pub(crate) mod handle;
 pub(crate) mod iter;
 pub(crate) mod options;
 pub(crate) mod own_writes;
 mod read_set;
+mod retain;
 mod retry;
 mod sorted_ops;

@@ -11,7 +11,7 @@ use crate::transaction::read_set::ReadSet;
 
 /// Number of attempts of a transaction. Each failed one means that another writer was successful,
 /// so a thousand in a row mean that the transaction is too long for the writes beside it.
-const ATTEMPTS_MAX: u32 = 1000;
+pub(crate) const ATTEMPTS_MAX: u32 = 1000;
 
 impl Db {
     /// Runs `body` in a transaction and commits it. If the commit conflicts, runs `body` again in a
@@ -57,7 +57,7 @@ impl Db {
 
     /// Waits until everything written so far can be seen. A write that waits for its sync conflicts
     /// with a transaction that cannot see it yet, and would do so again.
-    fn await_published(&self) -> Result<()> {
+    pub(crate) fn await_published(&self) -> Result<()> {
         let core = self.core();
         core.shared.context.with_directory(core.wait_published())
     }

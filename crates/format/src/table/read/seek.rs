@@ -5,7 +5,7 @@
 //! the entry, on the fast path of `get.rs` if the page is plain.
 
 use cairndb_base::limits::PAGE_BYTES;
-use cairndb_base::{Result, SeqNo};
+use cairndb_base::{Result, SEQ_MAX, SeqNo};
 
 use crate::table::EntryMark;
 use crate::table::page::layout::Layout;
@@ -64,6 +64,52 @@ impl Table {
             reader.number_of(end)?
         };
         Ok(u64::from(page) * PAGE_BYTES as u64)
+    }
+}
+
+/// Number of units of a range whose entries are counted if there are more: their mean stands for
+/// the rest. Units hold a similar number of bytes, so counts differ only as much as lengths of
+/// entries.
+const UNITS_SAMPLED: u32 = 64;
+
+impl Table {
+    /// Returns about how many entries have keys in `[from, to)`, where `None` is no bound. Exact if
+    /// at most sixteen pages lie in between; otherwise as accurate as sixteen pages are typical.
+    ///
+    /// # Errors
+    /// Same as [`Table::get`].
+    pub fn estimate_entries(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
+        if from.is_none() && to.is_none() {
+            return Ok(self.meta.summary.entries);
+        }
+        let reader = PageReader::new(self);
+        let lookup = Lookup::with(reader);
+        let place_of = |key: Option<&[u8]>, otherwise: u32| -> Result<(u32, usize)> {
+            let Some(key) = key else {
+                return Ok((otherwise, 0));
+            };
+            let found = lookup.find(lookup.span_of(key)?, key, SEQ_MAX)?;
+            let found = found.map(|position| (position.unit.number, position.index));
+            Ok(found.unwrap_or((self.meta.units, 0)))
+        };
+        let (start, end) = (place_of(from, 0)?, place_of(to, self.meta.units)?);
+        if start >= end {
+            return Ok(0);
+        }
+        let before = |place: (u32, usize)| (place.1 as u64, u64::from(place.0));
+        let ((skipped, first), (part, last)) = (before(start), before(end));
+        let count = last - first;
+        let sampled = count.min(u64::from(UNITS_SAMPLED));
+        let mut counted = 0;
+        for index in 0..sampled {
+            // The unit in the middle of each of `sampled` equal parts.
+            let unit = first + (2 * index + 1) * count / (2 * sampled);
+            let unit = u32::try_from(unit).unwrap_or(self.meta.units);
+            counted += reader.unit(unit)?.layout.count() as u64;
+        }
+        let whole = counted.saturating_mul(count).checked_div(sampled);
+        let whole = whole.unwrap_or(0);
+        Ok((whole + part).saturating_sub(skipped))
     }
 }
 
