@@ -106,6 +106,7 @@ impl Cursor {
 
     /// Returns the key of the cursor's position. The cursor keeps its position when the merge
     /// operator fails for that key.
+    #[inline]
     pub(crate) fn place(&self) -> Option<&[u8]> {
         self.inner.place()
     }

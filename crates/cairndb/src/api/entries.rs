@@ -178,16 +178,7 @@ impl<C: Walk> Entries<C> {
             Bound::Included(from) => self.order.compare(key, from).is_ge(),
             Bound::Excluded(from) => self.order.compare(key, from).is_gt(),
         };
-        let to = match &self.to {
-            Bound::Unbounded => true,
-            Bound::Included(to) => self.order.compare(key, to).is_le(),
-            Bound::Excluded(to) => self.order.compare(key, to).is_lt(),
-        };
-        let prefix = self
-            .prefix
-            .as_ref()
-            .is_none_or(|prefix| key.starts_with(prefix));
-        from && to && prefix
+        from && self.is_before_end(key)
     }
 
     fn move_front(&mut self) -> Result<()> {
@@ -230,11 +221,43 @@ impl<C: Walk> Entries<C> {
         Ok(Some(make(cursor)))
     }
 
+    #[inline]
     fn step_front<T>(&mut self, make: impl FnOnce(&C) -> T) -> Option<Result<T>> {
+        // Nearly every step: the next entry, with nothing taken from the other end.
+        if self.front_placed && !self.done && self.back.is_none() {
+            let moved = self.front.next();
+            if moved.is_ok() && self.front.place().is_some_and(|at| self.is_before_end(at)) {
+                return Some(Ok(make(&self.front)));
+            }
+            return self.end_step_front(moved, make);
+        }
         if self.done {
             return None;
         }
         let moved = self.move_front();
+        self.end_step_front(moved, make)
+    }
+
+    /// Returns whether a key at or after the start of the range is in it.
+    #[inline]
+    fn is_before_end(&self, key: &[u8]) -> bool {
+        let to = match &self.to {
+            Bound::Unbounded => true,
+            Bound::Included(to) => self.order.compare(key, to).is_le(),
+            Bound::Excluded(to) => self.order.compare(key, to).is_lt(),
+        };
+        to && self
+            .prefix
+            .as_ref()
+            .is_none_or(|prefix| key.starts_with(prefix))
+    }
+
+    #[inline(never)]
+    fn end_step_front<T>(
+        &mut self,
+        moved: Result<()>,
+        make: impl FnOnce(&C) -> T,
+    ) -> Option<Result<T>> {
         let back = self.back.as_ref();
         let result = self.shown(moved, &self.front, back, Ordering::Greater, make);
         self.done = self.front.place().is_none();

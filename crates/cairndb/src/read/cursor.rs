@@ -179,8 +179,10 @@ impl ViewCursor {
     }
 
     /// Returns the key of the current entry, or of the entry that could not be folded.
+    #[inline]
     pub(crate) fn place(&self) -> Option<&[u8]> {
         match self.location {
+            Location::Window => Some(self.window.key()),
             Location::Nothing => None,
             Location::Failed => Some(&self.key),
             _ => Some(self.key()),
