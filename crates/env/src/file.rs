@@ -250,6 +250,10 @@ pub trait LogRegion: Debug + Send + Sync {
     /// `Io`; never retried.
     fn sync(&self) -> Result<()>;
 
+    /// Begins to write the bytes written so far to the disk, without waiting: for a caller that
+    /// will sync several regions one after another. Advice only.
+    fn begin_sync(&self) {}
+
     /// Prepares the region's memory so that the following writes take few page faults. Advice only:
     /// may do nothing if the region was prepared recently and has not been synced since.
     ///

@@ -371,6 +371,13 @@ impl SyncPlan {
 
     /// Syncs the segments, oldest first, and returns the number of syncs.
     pub(crate) fn sync_segments(&self) -> Result<u64> {
+        if self.segments.len() > 1 {
+            // Otherwise the disk would be idle between the end of one sync and the start of the
+            // next.
+            for (segment, _) in &self.segments {
+                segment.region.begin_sync();
+            }
+        }
         for (segment, end) in &self.segments {
             segment.region.sync()?;
             segment.synced.fetch_max(*end, Ordering::AcqRel);

@@ -221,6 +221,10 @@ impl LogRegion for RealLogRegion {
         self.borrowing.reuse();
     }
 
+    fn begin_sync(&self) {
+        self.file.begin();
+    }
+
     fn sync(&self) -> Result<()> {
         let synced = self.file.sync();
         self.warmed.store(0, Ordering::Relaxed);
