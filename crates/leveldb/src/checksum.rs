@@ -13,6 +13,11 @@ pub(crate) const fn mask(checksum: u32) -> u32 {
     checksum.rotate_right(15).wrapping_add(MASK)
 }
 
+/// The checksum of which `stored` is the stored form.
+pub(crate) const fn unmask(stored: u32) -> u32 {
+    stored.wrapping_sub(MASK).rotate_left(15)
+}
+
 /// The stored checksum of two pieces, one after the other.
 pub(crate) fn masked(first: &[u8], rest: &[u8]) -> u32 {
     mask(crc32c_append(crc32c(first), rest))
@@ -24,7 +29,6 @@ mod tests {
 
     #[test]
     fn the_mask_is_reversible_and_changes_every_checksum() {
-        let unmask = |stored: u32| stored.wrapping_sub(MASK).rotate_left(15);
         for checksum in [0, 1, 0xe306_9283, u32::MAX, 0xa282_ead8] {
             assert_eq!(unmask(mask(checksum)), checksum);
             assert_ne!(mask(checksum), checksum);

@@ -5,7 +5,9 @@
 //! [`LogReader::salvaging`](crate::LogReader::salvaging), which goes on after damage. Sequence
 //! numbers order all entries of a database, so a table can be read without knowing its level.
 
+mod anchor;
 mod blocks;
+mod ends;
 mod manifest;
 mod table;
 

@@ -5,10 +5,10 @@
 //! locates metaindex and index.
 
 pub(crate) mod block;
-mod block_builder;
+pub(crate) mod block_builder;
 mod bloom;
 mod builder;
-mod codec;
+pub(crate) mod codec;
 mod cursor;
 mod filter;
 pub(crate) mod footer;

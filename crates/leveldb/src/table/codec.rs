@@ -71,6 +71,28 @@ pub(crate) fn decode(id: u8, stored: Vec<u8>, bytes_max: usize) -> Result<Vec<u8
     }
 }
 
+/// Returns whether `stored` begins as what codec `id` writes. Few other bytes do.
+pub(crate) fn may_begin(id: u8, stored: &[u8]) -> bool {
+    let is_zlib = |header: &[u8; 2]| {
+        // The method is deflate, and the header is a multiple of 31.
+        let [method, flags] = header.map(u32::from);
+        method % 16 == 8 && (method << 8 | flags) % 31 == 0
+    };
+    match id {
+        // A block that does not shrink is stored as it is.
+        1 => snap::raw::decompress_len(stored).is_ok_and(|len| len >= stored.len()),
+        2 if stored.first_chunk().is_some_and(is_zlib) => true,
+        2 | 3 => stored.starts_with(&ZSTANDARD_MAGIC),
+        4 => match stored {
+            // A stored part begins with its length, twice.
+            [first, a, b, c, d, ..] if first & 0b110 == 0 => (*a, *b) == (!c, !d),
+            [first, ..] => first & 0b110 != 0b110,
+            [] => false,
+        },
+        _ => true,
+    }
+}
+
 fn snappy(stored: &[u8]) -> Result<Vec<u8>> {
     let malformed = |cause: snap::Error| {
         Error::corruption("a block is not valid Snappy data").source_error(cause)
@@ -174,9 +196,14 @@ mod tests {
                 "codec {id}"
             );
         }
+        for (id, stored) in stored() {
+            assert!(may_begin(id, &stored), "codec {id}");
+            assert!(id == 0 || !may_begin(id, &[0xff; 40]), "codec {id}");
+        }
         for level in [0, 1, 9] {
             // The other headers that zlib writes.
             let stored = compress_to_vec_zlib(&text(), level);
+            assert!(may_begin(2, &stored) && may_begin(4, &stored[2..]));
             assert_eq!(decode(2, stored, DECODED_BYTES_MAX).unwrap(), text());
         }
     }

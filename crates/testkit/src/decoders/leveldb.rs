@@ -11,8 +11,6 @@ use super::one_file;
 
 /// A block of a log.
 const BLOCK: usize = 32 << 10;
-/// Longest table that is read. Without an index, every pair of offsets may be a block.
-const TABLE_BYTES_MAX: usize = 1 << 10;
 /// Checksum, length and type of a piece of a log.
 const PIECE_HEADER: usize = 7;
 
@@ -50,7 +48,7 @@ pub fn leveldb_salvage(bytes: &[u8]) {
             let mut both = named.filter(|number| manifest.removed.contains(number));
             assert!(both.next().is_none(), "a table is in use or removed");
         }
-        table(&bytes[..bytes.len().min(TABLE_BYTES_MAX)]);
+        table(bytes);
     }
 }
 
