@@ -38,6 +38,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cairndb_env::testing::setting::setting;
 use images::Image;
 use judge::Verdict;
 use mutants::Mutant;
@@ -49,14 +50,6 @@ const THREADS: u64 = 2;
 /// Limit of the test's virtual memory. A length that is trusted before it is verified would exceed
 /// it.
 const MEMORY_KIB_MAX: u64 = 4 << 20;
-
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-    )
-}
 
 /// Judges one mutant. A panic is a failure.
 fn judged(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
@@ -105,7 +98,7 @@ impl Tally {
 #[test]
 fn after_a_clean_close_every_changed_byte_is_noticed() {
     let image = images::tiny();
-    let mutants = mutants::every_byte(&image, variable("CAIRN_DAMAGE").unwrap_or(MUTANTS) / 60_000);
+    let mutants = mutants::every_byte(&image, setting("CAIRN_DAMAGE").unwrap_or(MUTANTS) / 60_000);
     let (tally, next) = (Tally::default(), AtomicU64::new(0));
     let watchdog = Watchdog::new(THREADS);
     std::thread::scope(|scope| {
@@ -129,8 +122,8 @@ fn after_a_clean_close_every_changed_byte_is_noticed() {
 
 #[test]
 fn damage_is_refused_or_reported_and_never_believed() {
-    let seed = variable("CAIRN_SEED");
-    let wanted = variable("CAIRN_DAMAGE").unwrap_or(if seed.is_some() { 1 } else { MUTANTS });
+    let seed = setting("CAIRN_SEED");
+    let wanted = setting("CAIRN_DAMAGE").unwrap_or(if seed.is_some() { 1 } else { MUTANTS });
     let first = seed.unwrap_or(1);
     let images = images::all();
     let (tally, next) = (Tally::default(), AtomicU64::new(first));

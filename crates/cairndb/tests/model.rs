@@ -40,23 +40,17 @@ mod upkeep;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cairndb_env::testing::setting::setting;
+
 /// Number of operations in a push check: about three minutes on two cores.
 const OPS: u64 = 20_000_000;
 /// Number of threads. Each runs its own list, so that two cores are busy.
 const THREADS: usize = 2;
 
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-    )
-}
-
 #[test]
 fn the_database_answers_as_a_map_does() {
-    let seed = variable("CAIRN_SEED");
-    let wanted = variable("CAIRN_MODEL_OPS").unwrap_or(if seed.is_some() { 1 } else { OPS });
+    let seed = setting("CAIRN_SEED");
+    let wanted = setting("CAIRN_MODEL_OPS").unwrap_or(if seed.is_some() { 1 } else { OPS });
     let next = AtomicU64::new(seed.unwrap_or(1));
     let done = AtomicU64::new(0);
     let first = next.load(Ordering::Relaxed);

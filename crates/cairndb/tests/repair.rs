@@ -30,6 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cairndb_env::testing::setting::setting;
 use judge::Tally;
 
 /// Number of mutants in a push check.
@@ -40,18 +41,10 @@ const FAILURE_CHARS: usize = 2_000;
 /// Number of mutants that share the same images.
 const MUTANTS_PER_IMAGES: u64 = 3_000;
 
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-    )
-}
-
 #[test]
 fn what_is_intact_is_kept_and_what_is_lost_is_named() {
-    let seed = variable("CAIRN_SEED");
-    let wanted = variable("CAIRN_REPAIRS").unwrap_or(if seed.is_some() { 1 } else { MUTANTS });
+    let seed = setting("CAIRN_SEED");
+    let wanted = setting("CAIRN_REPAIRS").unwrap_or(if seed.is_some() { 1 } else { MUTANTS });
     let first = seed.unwrap_or(1);
     let tallies = Mutex::new(BTreeMap::<_, Tally>::new());
     let failures = Mutex::new(Vec::new());

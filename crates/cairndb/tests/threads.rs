@@ -32,6 +32,8 @@ mod upkeep;
 #[path = "threads/values.rs"]
 mod values;
 
+use cairndb_env::testing::setting::setting;
+
 /// Number of rounds in a push check: about ten seconds on two cores.
 const ROUNDS: u64 = 24;
 
@@ -45,19 +47,11 @@ impl Scale {
     }
 }
 
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-    )
-}
-
 #[test]
 fn readers_see_moments_while_everything_runs_and_closes() {
-    let seed = variable("CAIRN_SEED");
-    let rounds = variable("CAIRN_ROUNDS").unwrap_or(if seed.is_some() { 1 } else { ROUNDS });
-    let scale = Scale(variable("CAIRN_ROUND_PERCENT").unwrap_or(100));
+    let seed = setting("CAIRN_SEED");
+    let rounds = setting("CAIRN_ROUNDS").unwrap_or(if seed.is_some() { 1 } else { ROUNDS });
+    let scale = Scale(setting("CAIRN_ROUND_PERCENT").unwrap_or(100));
     let first = seed.unwrap_or(1);
     let mut done = round::Done::default();
     for seed in first..first + rounds {

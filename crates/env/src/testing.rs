@@ -9,7 +9,8 @@
 //! ```
 //!
 //! [`conformance::check`] tests the behaviour of the calls; [`naming`] tests that every error names
-//! its path.
+//! its path; [`setting`] reads the environment variables that scale tests.
 
 pub mod conformance;
 pub mod naming;
+pub mod setting;

@@ -27,14 +27,15 @@ use cairndb_leveldb::{
     WriteOptions,
 };
 
-use noise::{Noise, variable};
+use cairndb_env::testing::setting::setting;
+use noise::Noise;
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 fn rounds() -> std::ops::Range<u64> {
-    let first = variable("CAIRN_SEED").unwrap_or(1);
-    first..first + variable("CAIRN_ROUNDS").unwrap_or(60)
+    let first = setting("CAIRN_SEED").unwrap_or(1);
+    first..first + setting("CAIRN_ROUNDS").unwrap_or(60)
 }
 
 fn program() -> Command {

@@ -31,9 +31,10 @@ use std::time::{Duration, Instant};
 use cairndb_env::{Background, Dir, Env as _, MemEnv};
 use cairndb_leveldb::{Database, Error, ReadOptions, Recovery};
 
+use cairndb_env::testing::setting::setting;
 use damage::{Damage, Effect};
 use images::{Files, Image, Pairs};
-use noise::{Noise, variable};
+use noise::Noise;
 
 /// Mutants in a push.
 const MUTANTS: u64 = 20_000;
@@ -131,7 +132,7 @@ fn mutants_are_refused_or_read_right() {
         let (contents, _) = read(&directory(&image.files), Recovery::Strict).unwrap();
         assert!(contents == *image.states.last().unwrap());
     }
-    let (seed, percent) = (variable("CAIRN_SEED"), variable("CAIRN_STATES"));
+    let (seed, percent) = (setting("CAIRN_SEED"), setting("CAIRN_STATES"));
     let only = seed.is_some() && percent.is_none();
     let count = if only {
         1

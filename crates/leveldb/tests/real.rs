@@ -39,8 +39,9 @@ use cairndb_leveldb::{
 };
 use engine_leveldb::LevelDb;
 
+use cairndb_env::testing::setting::setting;
 use history::{History, Shape};
-use noise::{Noise, variable};
+use noise::Noise;
 use peer::Contents;
 
 /// Rounds in a push.
@@ -56,8 +57,8 @@ fn library() -> Option<LevelDb> {
 }
 
 fn rounds() -> std::ops::Range<u64> {
-    let seed = variable("CAIRN_SEED");
-    let rounds = variable("CAIRN_ROUNDS").unwrap_or(if seed.is_some() { 1 } else { ROUNDS });
+    let seed = setting("CAIRN_SEED");
+    let rounds = setting("CAIRN_ROUNDS").unwrap_or(if seed.is_some() { 1 } else { ROUNDS });
     let first = seed.unwrap_or(1);
     first..first + rounds
 }

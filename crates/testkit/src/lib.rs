@@ -58,8 +58,9 @@ pub type Check<T> = Result<T, Violation>;
 
 /// Reads a number from the environment variable `name`, or returns `default`. `CAIRN_SEED` replays
 /// all tests, and `CAIRN_STATES` scales them, in percent of a push check.
+///
+/// # Panics
+/// If the variable is set to something else than a number.
 pub fn setting(name: &str, default: u64) -> u64 {
-    let text = std::env::var(name).ok();
-    text.and_then(|text| text.trim().parse().ok())
-        .unwrap_or(default)
+    cairndb_env::testing::setting::setting(name).unwrap_or(default)
 }

@@ -28,6 +28,7 @@ mod mutants;
 
 use std::collections::BTreeMap;
 
+use cairndb_env::testing::setting::setting;
 use engine_leveldb::LevelDb;
 
 use judge::{Case, Tally};
@@ -36,14 +37,6 @@ use judge::{Case, Tally};
 const REPAIRS: u64 = 1_500;
 /// A repair of real files takes as long as many in memory.
 const SHARE: u64 = 15;
-
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-    )
-}
 
 /// Does nothing unless the other test runs it in a process of its own.
 #[test]
@@ -60,8 +53,8 @@ fn leveldbs_directories_are_repaired() {
         bench_core::host::test_skip::skip("install libleveldb1d");
         return;
     };
-    let first = variable("CAIRN_SEED").unwrap_or(1);
-    let wanted = (variable("CAIRN_REPAIRS").unwrap_or(REPAIRS) / SHARE).max(1);
+    let first = setting("CAIRN_SEED").unwrap_or(1);
+    let wanted = (setting("CAIRN_REPAIRS").unwrap_or(REPAIRS) / SHARE).max(1);
     let images = images::all(&library);
     let mut tallies = BTreeMap::<String, (Tally, Tally)>::new();
     let mut failures = Vec::new();

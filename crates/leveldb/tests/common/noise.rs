@@ -1,4 +1,4 @@
-//! The seeded generator of the tests, and their variables.
+//! The seeded generator of the tests.
 
 /// Sebastiano Vigna's `SplitMix64`: small, seeded, the same everywhere.
 #[derive(Debug)]
@@ -32,13 +32,4 @@ impl Noise {
     pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
-}
-
-/// The value of an environment variable that holds a number.
-pub(crate) fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-    )
 }

@@ -74,7 +74,10 @@ fn many(random: &mut Random) -> Entries {
 
 #[test]
 fn a_killed_command_continues_without_loss_or_repetition() {
-    let (seed, kills) = (setting("CAIRN_SEED", 1), setting("CAIRN_KILLS", 220) / 11);
+    let (seed, kills) = (
+        setting("CAIRN_SEED").unwrap_or(1),
+        setting("CAIRN_KILLS").unwrap_or(220) / 11,
+    );
     println!("kills: CAIRN_SEED={seed} CAIRN_KILLS={}", kills * 11);
     let mut random = Random::new(seed);
     let entries = many(&mut random);
@@ -146,7 +149,7 @@ fn a_killed_command_continues_without_loss_or_repetition() {
 
 #[test]
 fn an_import_from_stdin_continues_with_the_same_stream() {
-    let mut random = Random::new(setting("CAIRN_SEED", 1));
+    let mut random = Random::new(setting("CAIRN_SEED").unwrap_or(1));
     let entries = many(&mut random);
     let parent = tempfile::tempdir().unwrap();
     let at = parent.path();

@@ -22,7 +22,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use bench_core::host::test_skip::skip;
 use cairndb::{Db, Options, WriteBatch};
+use cairndb_env::testing::setting::setting;
 
 /// Entries in order.
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -127,25 +129,4 @@ fn assert_same(found: &Entries, expected: &Entries, what: &str) {
         assert!(value == expected, "{what}: the value of {key:?}");
     }
     assert_eq!(found.len(), expected.len(), "{what}");
-}
-
-/// The number in an environment variable.
-fn setting(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text.parse().expect("a number"),
-        Err(_) => default,
-    }
-}
-
-/// Adds a line to the list of tests that could not run on this machine.
-fn skip(what: &str) {
-    use std::io::Write;
-    eprintln!("skipped: {what}");
-    if let Some(list) = std::env::var_os("CAIRN_SKIPS") {
-        let mut options = std::fs::OpenOptions::new();
-        let list = options.create(true).append(true).open(list);
-        writeln!(list.unwrap(), "{what}").unwrap();
-    }
-    let ci = std::env::var("CI");
-    assert!(ci.as_deref() != Ok("true"), "CI=true and {what}");
 }

@@ -32,7 +32,10 @@ fn lmdb_loads_and_dumps() {
     if !has("mdb_load", "lmdb-utils") || !has("mdb_dump", "lmdb-utils") {
         return;
     }
-    let (seed, count) = (setting("CAIRN_SEED", 1), setting("CAIRN_TRANSFERS", 12));
+    let (seed, count) = (
+        setting("CAIRN_SEED").unwrap_or(1),
+        setting("CAIRN_TRANSFERS").unwrap_or(12),
+    );
     for number in 0..count {
         println!("mdb_load: CAIRN_SEED={}", seed + number);
         let entries = Random::new(seed + number).lmdb_entries();
@@ -57,7 +60,10 @@ fn berkeley_db_loads_and_dumps() {
     if !has("db5.3_load", "db5.3-util") || !has("db5.3_dump", "db5.3-util") {
         return;
     }
-    let (seed, count) = (setting("CAIRN_SEED", 1), setting("CAIRN_TRANSFERS", 12));
+    let (seed, count) = (
+        setting("CAIRN_SEED").unwrap_or(1),
+        setting("CAIRN_TRANSFERS").unwrap_or(12),
+    );
     for number in 0..count {
         println!("db5.3_load: CAIRN_SEED={}", seed + number);
         let entries = Random::new(seed + number).entries();

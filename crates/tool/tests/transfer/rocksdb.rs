@@ -66,7 +66,10 @@ fn random_databases_are_imported_and_not_changed() {
     if !is_installed() {
         return;
     }
-    let (seed, count) = (setting("CAIRN_SEED", 1), setting("CAIRN_TRANSFERS", 12));
+    let (seed, count) = (
+        setting("CAIRN_SEED").unwrap_or(1),
+        setting("CAIRN_TRANSFERS").unwrap_or(12),
+    );
     for number in 0..count {
         eprintln!("rocksdb: CAIRN_SEED={}", seed + number);
         let mut entries = Random::new(seed + number).entries();

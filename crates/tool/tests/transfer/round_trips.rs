@@ -9,7 +9,10 @@ fn on_random(
     kind: fn(&mut Random) -> Entries,
     check: impl Fn(&std::path::Path, &Entries),
 ) {
-    let (seed, count) = (setting("CAIRN_SEED", 1), setting("CAIRN_TRANSFERS", 12));
+    let (seed, count) = (
+        setting("CAIRN_SEED").unwrap_or(1),
+        setting("CAIRN_TRANSFERS").unwrap_or(12),
+    );
     eprintln!("{name}: CAIRN_SEED={seed} CAIRN_TRANSFERS={count}");
     for number in 0..count {
         let mut random = Random::new(seed.wrapping_add(number));
