@@ -27,7 +27,9 @@ pub use record::{
     encode_record, record_bytes,
 };
 pub use resync::find_later_synced;
-pub use salvage::{Found, SegmentEnd, SegmentSalvage, header_of_damaged};
+pub use salvage::{
+    Found, HEAD_BYTES, SegmentEnd, SegmentSalvage, first_record_end, header_of_damaged,
+};
 
 #[cfg(test)]
 mod tests;

@@ -45,8 +45,11 @@ const SORT_SHARE: usize = 4;
 /// the keys. The guide has the steps in `docs/guide/after-damage.md`.
 ///
 /// Cost: reads the directory once and writes the new one, as a compaction of everything. Memory:
-/// the budget of the options, one log segment, one page for each of the tables that share keys, and
-/// one value.
+/// the budget of the options, one log segment, one page for each of the tables that share keys, one
+/// for each sorted part of the log (a quarter of the budget long), one value, and up to 1 KiB for
+/// each table. Of LevelDB's tables, a block takes the place of a page, and one table whose index is
+/// damaged is held as a whole, with one decoded block of it. A dry run also holds the entries of
+/// the log.
 ///
 /// # Errors
 /// - `InvalidArgument` if `source` holds no database or has another comparator or merge operator,

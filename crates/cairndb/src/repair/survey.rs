@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_env::{Dir, ReadFile};
-use cairndb_format::log::{Found, HEADER_BYTES, SegmentHeader, SegmentSalvage, header_of_damaged};
+use cairndb_format::log::{
+    Found, HEAD_BYTES, HEADER_BYTES, SegmentHeader, SegmentSalvage, first_record_end,
+    header_of_damaged,
+};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::table::is_table_number;
 use cairndb_format::value_file;
@@ -234,13 +237,22 @@ fn log_file(dir: &dyn Dir, found: String, findings: &mut Findings) -> Result<Opt
             return Err(error.file(log.name));
         }
         Err(error) => {
-            log.header = read_all(&*file, log.bytes).and_then(|bytes| header_of_damaged(&bytes));
+            log.header = inferred_header(&*file);
             if log.header.is_some() {
                 findings.harmless(&error.file(log.name.clone()));
             }
         }
     }
     Ok(Some(log))
+}
+
+/// Returns the header of a segment whose header is damaged. Only the first record is read: another
+/// store's log may be longer than the memory.
+fn inferred_header(file: &dyn ReadFile) -> Option<SegmentHeader> {
+    let mut head = [0; HEAD_BYTES];
+    file.read_at(0, &mut head).ok()?;
+    let end = first_record_end(&head).filter(|end| *end <= file.size())?;
+    header_of_damaged(&read_all(file, end)?)
 }
 
 /// Returns the number of intact records of the segment with `header` in a log file.

@@ -2,12 +2,15 @@
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use cairndb_base::coding::get_u64;
+use cairndb_base::coding::{get_u32, get_u64};
 
 use crate::checksum::RangeChecksum;
-use crate::log::header::SegmentHeader;
+use crate::log::header::{HEADER_BYTES, SegmentHeader};
 use crate::log::reader::{Bad, Record, Rules, SegmentReader, Step};
-use crate::log::record::ALIGN;
+use crate::log::record::{ALIGN, RECORD_HEADER_BYTES};
+
+/// Number of bytes of a segment's header and of that of its first record.
+pub const HEAD_BYTES: usize = HEADER_BYTES + RECORD_HEADER_BYTES;
 
 /// What [`SegmentSalvage::advance`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +104,17 @@ impl<'a> SegmentSalvage<'a> {
             found.is_ok_and(|found| rules.accept_in(&found, &mut self.sums))
         })
     }
+}
+
+/// Returns the number of bytes of a segment that [`header_of_damaged`] needs, given its first
+/// bytes, [`HEAD_BYTES`] of them: up to the end of the first record. `None` if no record begins
+/// there.
+///
+/// A file that is no segment states any length, mostly one beyond its end.
+pub fn first_record_end(head: &[u8]) -> Option<u64> {
+    let len = get_u32(head, HEADER_BYTES.saturating_add(4))?;
+    let end = u64::from(len).saturating_add(HEAD_BYTES as u64);
+    (len > 0).then_some(end)
 }
 
 /// Returns the header of a segment whose header sector is damaged: the fields as they are, or with
