@@ -7,8 +7,8 @@ use std::sync::Arc;
 use cairndb::env::{Background, Dir, Env, MemEnv};
 use cairndb::{DoubtKind, Options, RepairOptions, RepairReport};
 use cairndb_leveldb::{
-    BatchWriter, Codec, InternalKey, Kind, LogWriter, NewTable, Order, TableBuilder, TableOptions,
-    VersionEdit,
+    BatchWriter, Codec, InternalKey, Kind, LogWriter, NewDatabase, NewTable, Order, TableBuilder,
+    TableOptions, VersionEdit, WriteOptions,
 };
 
 const MANIFEST: &str = "MANIFEST-000002";
@@ -402,4 +402,27 @@ fn a_table_cut_between_two_blocks_is_a_loss() {
         silent += usize::from(report.lost[0].reason.contains("cut short"));
     }
     assert!(silent > 0, "one of the cuts is between blocks");
+}
+
+/// Regression: the manifest of an export names no log, and was taken for one that was cut.
+#[test]
+fn an_export_lacks_no_edit() {
+    let export = || {
+        let source = Source::new();
+        let mut new = NewDatabase::create(&source.dir, WriteOptions::default()).unwrap();
+        new.put(&key_of(7), &value_of(7)).unwrap();
+        new.finish().unwrap();
+        source
+    };
+    let (report, keys) = export().repair();
+    assert_eq!((keys.len(), report.lost.len()), (1, 0), "{report}");
+    let kinds: Vec<_> = report.doubts.iter().map(|doubt| doubt.kind).collect();
+    assert_eq!(kinds, [DoubtKind::LogEnd], "{report}");
+    // A log belongs to a manifest that is lost.
+    let source = export();
+    source.log(9, 8..9);
+    let (report, keys) = source.repair();
+    assert_eq!(keys.len(), 2);
+    let is_lack = |doubt: &cairndb::Doubt| doubt.kind == DoubtKind::Manifest;
+    assert!(report.doubts.iter().any(is_lack), "{report}");
 }

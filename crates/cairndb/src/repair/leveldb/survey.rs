@@ -147,10 +147,13 @@ impl LevelSurvey {
     }
 
     /// Returns whether the manifest ends before the edit that names the first log. LevelDB writes
-    /// that edit right after the list of tables, before the first write of a user.
+    /// that edit right after the list of tables, before the first write of a user. An export has no
+    /// log, and states that in the edit that lists its tables.
     fn lacks_log(&self, manifest: &ManifestSalvage) -> bool {
         let unnamed = manifest.log.unwrap_or(0) == 0;
-        unnamed && (self.has_writes || !self.tables.is_empty())
+        let is_listed = |number: &u64| manifest.tables.contains_key(number);
+        let is_export = manifest.log == Some(0) && self.tables.keys().all(is_listed);
+        unnamed && (self.has_writes || !self.tables.is_empty() && !is_export)
     }
 
     fn record(&self, number: u64) -> Option<&NewTable> {
