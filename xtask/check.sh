@@ -123,7 +123,7 @@ fuzz)
     for file in fuzz/fuzz_targets/*.rs; do
         target=$(basename "$file" .rs)
         echo "cargo +nightly fuzz run $target"
-        cargo +nightly fuzz run "$target" -- -max_total_time="${2:-60}" -max_len=4096
+        cargo +nightly fuzz run "$target" -- -max_total_time="${2:-60}" -max_len=16384
     done
     ;;
 platforms)
