@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use cairndb::env::{Background, MemEnv};
 use cairndb::{Append, Db, Options};
+use cairndb_env::testing::setting::setting;
 
 /// Returns options with an in-memory environment whose background work is stepped, and operands
 /// that are appended.
@@ -47,12 +48,7 @@ fn database() -> Db {
     options().open("/db").unwrap()
 }
 
-/// Reads a number from the environment.
+/// Returns the number in an environment variable, or `default`.
 fn variable(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-        Err(_) => default,
-    }
+    setting(name).unwrap_or(default)
 }
