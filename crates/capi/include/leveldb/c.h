@@ -277,10 +277,11 @@ LEVELDB_EXPORT void leveldb_writeoptions_set_sync(leveldb_writeoptions_t* option
 /* ---- Objects of options ---- */
 
 /* Returns an order of keys. `compare` returns a negative number, 0 or a positive one, as memcmp
- * does; the order must be total and never change. `name` returns a string, of at most 255 bytes of
- * UTF-8, that lives as long as `state`; it is called at each open. `destructor` is called with
- * `state` once the comparator was destroyed and no options and no database use it, on any thread.
- * Returns NULL if `compare` or `name` is NULL. */
+ * does; the order must be total and never change. `name` returns a string that lives as long as
+ * `state`; it is called at each open. A name that is not UTF-8, or is longer than 255 bytes, is
+ * stored as its start and a hash. `destructor` is called with `state` once the comparator was
+ * destroyed and no options and no database use it, on any thread. Returns NULL if `compare` or
+ * `name` is NULL. */
 LEVELDB_EXPORT leveldb_comparator_t* leveldb_comparator_create(
     void* state, void (*destructor)(void*),
     int (*compare)(void*, const char* a, size_t alen, const char* b, size_t blen),

@@ -1,7 +1,7 @@
 //! Comparators of the caller.
 
 use std::cmp::Ordering;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,10 +62,57 @@ impl CallerOrder {
         let name = unsafe { (self.name)(self.state.pointer()) };
         // SAFETY: the headers require a string that lives as long as the state.
         let name = unsafe { text(name, "the comparator's name") }?.to_owned();
-        Ok(Arc::new(NamedOrder {
+        Ok(self.with_name(name))
+    }
+
+    /// Same as [`CallerOrder::named`], but takes any name, as LevelDB does. One that the database
+    /// cannot store is shortened; see [`storable_name`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the name is NULL.
+    pub(crate) fn named_freely(self: &Arc<Self>) -> Result<Arc<dyn Comparator>> {
+        // SAFETY: the caller passed the function for this state.
+        let name = unsafe { (self.name)(self.state.pointer()) };
+        if name.is_null() {
+            return Err(Error::invalid("the comparator's name is NULL"));
+        }
+        // SAFETY: the header requires a string that lives as long as the state.
+        let name = unsafe { CStr::from_ptr(name) };
+        Ok(self.with_name(storable_name(name.to_bytes())))
+    }
+
+    fn with_name(self: &Arc<Self>, name: String) -> Arc<dyn Comparator> {
+        Arc::new(NamedOrder {
             order: Arc::clone(self),
             name,
-        }))
+        })
+    }
+}
+
+/// Longest name that a database stores, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Returns a name that the database can store: `name` itself if it is short UTF-8. Otherwise its
+/// start and a hash of all of it, so that different names stay different.
+fn storable_name(name: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(name)
+        && text.len() <= NAME_BYTES_MAX
+    {
+        return text.to_owned();
+    }
+    // FNV-1a: stored on disk, so it must not change with a library's version.
+    let hash = name.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let start: String = name.iter().take(64).copied().map(plain).collect();
+    format!("{start}#{hash:016x}")
+}
+
+fn plain(byte: u8) -> char {
+    if byte.is_ascii_graphic() {
+        char::from(byte)
+    } else {
+        '?'
     }
 }
 
@@ -108,5 +155,28 @@ impl Comparator for NamedOrder {
             )
         };
         result.cmp(&0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAME_BYTES_MAX, storable_name};
+
+    #[test]
+    fn names_that_cannot_be_stored_are_shortened_and_stay_different() {
+        assert_eq!(storable_name(b"idb_cmp1"), "idb_cmp1");
+        let longest = "n".repeat(NAME_BYTES_MAX);
+        assert_eq!(storable_name(longest.as_bytes()), longest);
+        let names = [
+            storable_name(format!("{longest}a").as_bytes()),
+            storable_name(format!("{longest}b").as_bytes()),
+            storable_name(b"not\xff text"),
+            storable_name(b"not\xfe text"),
+        ];
+        for (at, name) in names.iter().enumerate() {
+            assert!(name.len() <= NAME_BYTES_MAX, "{name}");
+            assert!(!names[..at].contains(name), "{name}");
+        }
+        assert_eq!(names[2], "not??text#f80d29bd6a93baa6");
     }
 }

@@ -2,9 +2,12 @@
 
 use std::ffi::{c_char, c_int};
 use std::ops::Bound;
+use std::path::Path;
 use std::ptr::null_mut;
 
-use cairndb::{Error, Result};
+use cairndb::{Error, ErrorKind, Result};
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use crate::boundary::{guarded, keep, or_keep};
 use crate::bytes::{bytes, path, text};
@@ -27,11 +30,29 @@ pub unsafe extern "C" fn leveldb_open(
     // SAFETY: the header requires a string.
     let name = unsafe { path(name) };
     let opened = guarded(|| {
-        let db = translate::options(options)?.open(name?)?;
-        insert(Database(db))
+        let name = name?;
+        let db = translate::options(options)?.open(name);
+        insert(Database(db.map_err(|error| lock_first(name, error))?))
     });
     // SAFETY: the header requires the address of NULL or of an earlier text.
     unsafe { or_store(errptr, opened, Handle::NULL) }.pointer()
+}
+
+/// Returns the error that LevelDB reports for a failed open of `name`.
+///
+/// LevelDB creates the lock file before it looks for a database. So in a directory that cannot be
+/// written, a missing database is an I/O error there, and programs distinguish the two.
+#[cold]
+fn lock_first(name: &Path, error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    match rustix::fs::access(name, Access::WRITE_OK) {
+        Err(errno @ (Errno::ACCESS | Errno::ROFS)) => {
+            Error::io("the lock file cannot be created", errno.into()).path(&name.join("LOCK"))
+        }
+        _ => error,
+    }
 }
 
 /// Closes the database: makes everything durable. Iterators and snapshots may be destroyed later;
@@ -47,7 +68,6 @@ pub extern "C" fn leveldb_close(db: *mut leveldb_t) {
 /// # Errors
 /// Those of the handle, and of `Db::close`.
 pub(crate) fn close(handle: Handle) -> Result<()> {
-    use cairndb::ErrorKind;
     let closed = with_shared(handle, |database: &Database| database.0.close());
     let destroyed = destroy::<Database>(handle);
     match closed {

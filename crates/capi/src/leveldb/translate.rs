@@ -30,7 +30,7 @@ pub(super) fn options(options: Option<&leveldb_options_t>) -> Result<Options> {
         options = options.filter_bits_per_key(bits);
     }
     if let Some(order) = &given.order {
-        options = options.comparator(order.named()?);
+        options = options.comparator(order.named_freely()?);
     }
     Ok(options)
 }

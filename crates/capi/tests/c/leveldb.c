@@ -358,6 +358,39 @@ static void comparators(void) {
     leveldb_options_destroy(options);
 }
 
+static const char* name_of_state(void* state) { return state; }
+
+static int bytewise(void* state, const char* a, size_t alen, const char* b, size_t blen) {
+    (void)state;
+    int order = memcmp(a, b, alen < blen ? alen : blen);
+    return order != 0 ? order : alen < blen ? -1 : alen > blen;
+}
+
+static void kept(void* state) { (void)state; }
+
+/* Names that LevelDB stores, and that are not short text. */
+static void names_of_comparators(void) {
+    static char names[3][400];
+    for (int n = 0; n < 3; n++) memset(names[n], 'n', sizeof names[n] - 1);
+    names[1][390] = 'm';
+    strcpy(names[2], "\377");
+    for (int n = 0; n < 3; n++) {
+        char* error = NULL;
+        leveldb_options_t* options = creating();
+        leveldb_comparator_t* order =
+            leveldb_comparator_create(names[n], kept, bytewise, name_of_state);
+        leveldb_options_set_comparator(options, order);
+        leveldb_comparator_destroy(order);
+        if (n == 0) leveldb_close(open_at("named", options));
+        leveldb_t* db = leveldb_open(options, below("named"), &error);
+        CHECK((db != NULL) == (n == 0));
+        if (db != NULL) leveldb_close(db);
+        else CHECK(starts(error, "Invalid argument: "));
+        leveldb_free(error);
+        leveldb_options_destroy(options);
+    }
+}
+
 static char* never_create(void* state, const char* const* keys, const size_t* lens, int count,
                           size_t* len) {
     (void)state, (void)keys, (void)lens, (void)count, (void)len;
@@ -442,6 +475,7 @@ int main(int argc, char** argv) {
     misused_handles();
     forked_children();
     comparators();
+    names_of_comparators();
     filters();
     repairs();
     other_objects();
