@@ -30,7 +30,9 @@ NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIR
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # The libraries that install-peers.sh unpacked without root, for tests that load them in process.
 with_peers := LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:+$$LD_LIBRARY_PATH:}$(CURDIR)/target/peers/libraries" \
-	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin"
+	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin" \
+	CPLUS_INCLUDE_PATH="$${CPLUS_INCLUDE_PATH:+$$CPLUS_INCLUDE_PATH:}$(CURDIR)/target/peers/usr/include" \
+	PYTHONPATH="$${PYTHONPATH:+$$PYTHONPATH:}$(CURDIR)/target/peers/usr/lib/python3/dist-packages"
 # Tests append one line here for each check that they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
 export INSTALL CI VERBOSE
@@ -129,7 +131,7 @@ drill: toolchain ## check that the crash tests detect disks that lie about syncs
 	cargo test --locked --package cairndb-testkit --test drill -- --nocapture
 
 .PHONY: compat
-compat: toolchain ## check LevelDB's format against goleveldb, and the C library with levigo (needs Go)
+compat: toolchain ## check LevelDB's format with goleveldb, the C library with levigo, programs of Debian
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh compat
 	@xtask/skips.sh
@@ -152,6 +154,15 @@ lint: toolchain ## check formatting, clippy, documentation, tidy, licences, othe
 .PHONY: hooks
 hooks: ## install the commit-msg hook, which checks the subject of a commit
 	@xtask/hooks.sh
+
+# The C++ classes of LevelDB over the C library, beside which the loader finds the latter.
+classes = $(TARGET)/cpp/lib
+.PHONY: cpp
+cpp: toolchain ## build libleveldb.so.1d, LevelDB's C++ classes over CairnDB (needs g++ and libleveldb-dev)
+	cargo rustc --release --locked --package cairndb-capi --lib --crate-type cdylib,staticlib
+	install -D $(TARGET)/release/libcairndb_capi.so $(classes)/libcairndb.so.0
+	crates/capi/cpp/build.sh $(classes)/libcairndb.so.0 $(classes)/cairndb
+	@echo "LD_LIBRARY_PATH=$(classes)/cairndb runs programs that are linked with LevelDB"
 
 .PHONY: docs
 docs: toolchain ## build the documentation of the interface

@@ -4,8 +4,8 @@
 #   2. as root, or with passwordless sudo: names the packages, then runs apt-get install
 #   3. otherwise: downloads the packages and unpacks them below target/peers/, which needs no root
 #   4. if that fails: reports what is missing; the benchmark then runs over what is installed
-# INSTALL=0 stops after 1. TOOLS=1 also installs the programs of RocksDB,
-# LMDB and Berkeley DB. Always exits with status 0.
+# INSTALL=0 stops after 1. TOOLS=1 also installs the programs of RocksDB, LMDB and Berkeley DB, and
+# LevelDB's headers and Python module. Always exits with status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -22,6 +22,7 @@ peers=(
 if [ "${TOOLS:-0}" = 1 ]; then
     # RocksDB's are detected by another program of the package, because db_bench may be ours.
     peers+=("sst_dump rocksdb-tools" "mdb_load lmdb-utils" "db5.3_load db5.3-util")
+    peers+=("libmemenv.a libleveldb-dev" "plyvel python3-plyvel" "pytest python3-pytest" "pip python3-pip")
 fi
 folder=$PWD/target/peers
 lib=$folder/libraries
@@ -30,7 +31,8 @@ lib=$folder/libraries
 has() {
     local dir
     ldconfig -p 2>/dev/null | grep -F "$1 " >/dev/null && return 0
-    for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib" /usr/bin "$folder/usr/bin"; do
+    for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib" /usr/bin \
+        /usr/lib/python3/dist-packages "$folder"/usr/{bin,lib/*-linux-gnu,lib/python3/dist-packages}; do
         [ -e "$dir/$1" ] && return 0
     done
     return 1

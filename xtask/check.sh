@@ -59,19 +59,7 @@ tests)
     }
     ;;
 compat)
-    if ! command -v go >/dev/null; then
-        skip "goleveldb: install Go"
-        exit 0
-    fi
-    program=$(realpath -m "${CARGO_TARGET_DIR:-target}")/goleveldb
-    if ! (cd crates/leveldb/tests/goleveldb && go build -o "$program" .); then
-        skip "goleveldb: the program does not build; it needs the Go module proxy once"
-        exit 0
-    fi
-    echo "cargo test --package cairndb-leveldb --test goleveldb"
-    CAIRN_GOLEVELDB=$program cargo test --package cairndb-leveldb --test goleveldb --locked -- --ignored
-    echo "crates/capi/tests/levigo.sh"
-    crates/capi/tests/levigo.sh
+    xtask/compat.sh
     ;;
 loom)
     # Another configuration is another build, so it gets its own target folder.

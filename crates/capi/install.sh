@@ -5,9 +5,11 @@
 #   PREFIX=/usr/local   where it will be used
 #   DESTDIR=            what precedes that path now, for packages
 #   LIBRARIES=          a folder with libcairndb_capi.so and .a; built if not set
+#   CXX, LEVELDB_INCLUDE   see cpp/build.sh
 #
 # Files with LevelDB's names go to $PREFIX/lib/cairndb: in a folder that the loader or the compiler
-# searches, they would also be taken by programs that need LevelDB's own C++ classes.
+# searches by itself, they would replace LevelDB for every program of the machine. They have
+# LevelDB's C++ classes, too, if a C++ compiler and Debian's libleveldb-dev are installed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -32,9 +34,22 @@ install -m 644 "$here/include/leveldb/c.h" "$to/include/cairndb/leveldb/c.h"
 install -m 755 "$libraries/libcairndb_capi.so" "$to/lib/libcairndb.so.$version"
 ln -sf "libcairndb.so.$version" "$to/lib/libcairndb.so.$major"
 ln -sf "libcairndb.so.$major" "$to/lib/libcairndb.so"
-for name in libleveldb.so libleveldb.so.1 libleveldb.so.1d; do
-    ln -sf "../libcairndb.so.$version" "$to/lib/cairndb/$name"
-done
+rm -f "$to/lib/cairndb"/libleveldb.so*
+classes=0
+"$here/cpp/build.sh" "$to/lib/libcairndb.so.$version" "$to/lib/cairndb" || classes=$?
+case $classes in
+0)
+    ln -sf libleveldb.so.1d "$to/lib/cairndb/libleveldb.so.1"
+    # For -lleveldb: the linker takes the C functions from one file and the classes from the other.
+    echo 'GROUP ( AS_NEEDED ( libleveldb.so.1d ../libcairndb.so ) )' >"$to/lib/cairndb/libleveldb.so"
+    ;;
+3)
+    for name in libleveldb.so libleveldb.so.1 libleveldb.so.1d; do
+        ln -sf "../libcairndb.so.$version" "$to/lib/cairndb/$name"
+    done
+    ;;
+*) exit 1 ;;
+esac
 
 # One object whose only global names are those of the headers, so that a program can link another
 # Rust library, too.

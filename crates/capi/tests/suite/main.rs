@@ -7,6 +7,7 @@
 
 mod compiler;
 mod conversion;
+mod cpp;
 mod header;
 mod installed;
 mod programs;

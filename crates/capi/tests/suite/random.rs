@@ -45,7 +45,7 @@ fn databases() -> tempfile::TempDir {
 }
 
 /// Returns the installed LevelDB: where the loader looks first, then in the usual folders.
-fn leveldb() -> Option<PathBuf> {
+pub(crate) fn leveldb() -> Option<PathBuf> {
     let path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let usual = [
         "/usr/lib/x86_64-linux-gnu",
