@@ -93,6 +93,20 @@ pub(crate) fn compile_with(source: &Path, library: &Path, program: &Path) {
     assert!(output.status.success(), "{command:?}\n{text}");
 }
 
+/// Compiles a C program with our header that is linked with no library of ours.
+pub(crate) fn compile_alone(source: &Path, flags: &[&str], program: &Path) {
+    let mut command = Command::new(compiler("c"));
+    command
+        .arg("-I")
+        .arg(here("include"))
+        .arg(source)
+        .args(flags);
+    command.args(["-lpthread", "-o"]).arg(program);
+    let output = command.output().expect("the compiler runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{text}");
+}
+
 /// Runs `program` and returns everything that it prints. It must succeed.
 pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> String {
     let mut command = Command::new(program);

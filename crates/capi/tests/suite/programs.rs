@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use cargo_metadata::MetadataCommand;
 
-use crate::compiler::{WARNINGS, compile, has_compiler, here, run};
+use crate::compiler::{
+    WARNINGS, compile, compile_alone, has_compiler, here, library, library_folder, run,
+};
+use crate::random::leveldb;
 
 const SANITIZED: &[&str] = &["-fsanitize=address", "-fno-omit-frame-pointer"];
 
@@ -88,4 +91,23 @@ fn leveldbs_own_test_of_its_interface_passes() {
 #[test]
 fn leveldbs_own_test_of_its_interface_passes_under_address_sanitizer() {
     leveldbs_own_test_passes(SANITIZED);
+}
+
+#[test]
+fn cairndb_and_leveldb_work_in_one_process() {
+    if !has_compiler("c") {
+        return;
+    }
+    let Some(leveldb) = leveldb() else {
+        bench_core::host::test_skip::skip("both libraries in a process: install libleveldb1d");
+        return;
+    };
+    let home = tempfile::tempdir().expect("a directory");
+    let program = home.path().join("both");
+    let flags = [WARNINGS, &["-std=gnu11", "-ldl"]].concat();
+    // Loads the libraries itself, so it is linked with neither.
+    compile_alone(&here("tests/c/both.c"), &flags, &program);
+    let ours = library(&library_folder());
+    let printed = run(&program, &[ours.as_path(), leveldb.as_path(), home.path()]);
+    assert_eq!(printed, "PASS\n");
 }
