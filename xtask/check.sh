@@ -102,6 +102,7 @@ tsan)
     echo "RUSTFLAGS='$RUSTFLAGS' ${tsan[*]}"
     "${tsan[@]}" --package cairndb-env --package cairndb-sim --package cairndb-mem --lib
     "${tsan[@]}" --package cairndb --lib --test behaviour --test threads
+    "${tsan[@]}" --package cairndb-capi --lib --test threads
     ;;
 fuzz)
     cargo +nightly fuzz --version >/dev/null 2>&1 || {
