@@ -56,6 +56,7 @@ pub use api::db::Db;
 pub use api::iter::{Iter, LendingIter};
 pub use api::offline::{VerifyReport, destroy, verify};
 pub use api::range::KeyRange;
+pub use api::range_cursor::RangeCursor;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use recovery::report::{LogCut, ManifestCut, OpenReport, SkippedFile};

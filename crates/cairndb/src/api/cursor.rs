@@ -1,6 +1,6 @@
 //! The cursor: a position in the ordered keys of one view, movable both ways.
 
-use cairndb_base::{Result, SeqNo};
+use cairndb_base::{Order, Result, SeqNo};
 
 use crate::api::access::view_cursor;
 use crate::api::value::Value;
@@ -96,12 +96,17 @@ impl Cursor {
 
     /// Checks that the database is open. If it is not, the cursor becomes invalid.
     #[inline]
-    fn check_read(&mut self) -> Result<()> {
+    pub(crate) fn check_read(&mut self) -> Result<()> {
         let open = self.inner.check_read();
         if open.is_err() {
             self.inner.unplace();
         }
         open
+    }
+
+    /// Returns the order of the database.
+    pub(crate) fn order(&self) -> &Order {
+        &self.inner.context().order
     }
 
     /// Returns the key of the cursor's position. The cursor keeps its position when the merge

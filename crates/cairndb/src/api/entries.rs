@@ -2,42 +2,12 @@
 //! share.
 
 use std::cmp::Ordering;
-use std::ops::Bound;
 
 use cairndb_base::{Order, Result};
 
+use crate::api::bounds::Bounds;
 use crate::api::range::KeyRange;
-use crate::api::value::Value;
-
-/// A cursor, as far as an iterator needs it.
-pub(crate) trait Walk: Sized {
-    /// Moves to the first entry at or after `key`.
-    fn seek(&mut self, key: &[u8]) -> Result<()>;
-    /// Moves to the last entry at or before `key`.
-    fn seek_for_prev(&mut self, key: &[u8]) -> Result<()>;
-    /// Moves to the first entry.
-    fn seek_to_first(&mut self) -> Result<()>;
-    /// Moves to the last entry.
-    fn seek_to_last(&mut self) -> Result<()>;
-    /// Moves to the next entry.
-    fn next(&mut self) -> Result<()>;
-    /// Moves to the previous entry.
-    fn prev(&mut self) -> Result<()>;
-    /// Returns the key of the position, which the cursor keeps when the merge operator fails.
-    fn place(&self) -> Option<&[u8]>;
-    /// Returns the key and the value, borrowed until the next move.
-    fn borrowed(&self) -> Borrowed<'_>;
-    /// Copies the entry. A large value in a mapped file is borrowed.
-    fn entry(&self) -> Entry;
-    /// Returns another cursor over the same state, not yet positioned.
-    fn fork(&self) -> Self;
-}
-
-/// A key and its value, borrowed.
-pub(crate) type Borrowed<'a> = (&'a [u8], &'a [u8]);
-
-/// The item of an iterator, unless it is an error.
-pub(crate) type Entry = (Value, Value);
+use crate::api::walk::{Borrowed, Entry, Walk};
 
 /// The entries of a range, from either end.
 #[derive(Debug)]
@@ -47,46 +17,25 @@ pub(crate) struct Entries<C> {
     front_placed: bool,
     /// Created when an entry is first requested from the back.
     back: Option<C>,
-    order: Order,
-    from: Bound<Vec<u8>>,
-    to: Bound<Vec<u8>>,
-    /// The required prefix of keys, if the order is custom and the bounds do not ensure it.
-    prefix: Option<Vec<u8>>,
+    bounds: Bounds,
     done: bool,
 }
 
 impl<C: Walk> Entries<C> {
     pub(crate) fn over_range(cursor: C, order: &Order, range: &impl KeyRange) -> Entries<C> {
-        let (from, to) = range.key_bounds();
-        Entries::new(
-            cursor,
-            order,
-            from.map(<[u8]>::to_vec),
-            to.map(<[u8]>::to_vec),
-        )
+        Entries::new(cursor, Bounds::of_range(order, range))
     }
 
     pub(crate) fn over_prefix(cursor: C, order: &Order, prefix: &[u8]) -> Entries<C> {
-        let from = Bound::Included(prefix.to_vec());
-        if order.is_bytewise() {
-            let to = successor(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-            return Entries::new(cursor, order, from, to);
-        }
-        Entries {
-            prefix: Some(prefix.to_vec()),
-            ..Entries::new(cursor, order, from, Bound::Unbounded)
-        }
+        Entries::new(cursor, Bounds::of_prefix(order, prefix))
     }
 
-    fn new(cursor: C, order: &Order, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Entries<C> {
+    fn new(cursor: C, bounds: Bounds) -> Entries<C> {
         Entries {
             front: cursor,
             front_placed: false,
             back: None,
-            order: order.clone(),
-            from,
-            to,
-            prefix: None,
+            bounds,
             done: false,
         }
     }
@@ -121,64 +70,11 @@ impl<C: Walk> Entries<C> {
         Ok(entries)
     }
 
-    fn place_front(&mut self) -> Result<()> {
-        match &self.from {
-            Bound::Unbounded => self.front.seek_to_first(),
-            Bound::Included(key) => self.front.seek(key),
-            Bound::Excluded(key) => {
-                let moved = self.front.seek(key);
-                if self.is_at(&self.front, key) {
-                    return self.front.next();
-                }
-                moved
-            }
-        }
-    }
-
-    fn is_at(&self, cursor: &C, key: &[u8]) -> bool {
-        let at = cursor.place();
-        at.is_some_and(|at| self.order.compare(at, key).is_eq())
-    }
-
     fn place_back(&mut self) -> Result<()> {
         let mut cursor = self.front.fork();
-        let moved = self.place_last(&mut cursor);
+        let moved = self.bounds.place_last(&mut cursor);
         self.back = Some(cursor);
         moved
-    }
-
-    fn place_last(&self, cursor: &mut C) -> Result<()> {
-        if let (Some(prefix), Bound::Included(from)) = (&self.prefix, &self.from) {
-            // With a custom order, no upper bound of the keys with a prefix is known.
-            let mut moved = cursor.seek(from);
-            while cursor.place().is_some_and(|at| at.starts_with(prefix)) {
-                moved = cursor.next();
-            }
-            if cursor.place().is_some() {
-                return cursor.prev();
-            }
-            return moved.and_then(|()| cursor.seek_to_last());
-        }
-        match &self.to {
-            Bound::Unbounded => cursor.seek_to_last(),
-            Bound::Included(key) => cursor.seek_for_prev(key),
-            Bound::Excluded(key) => {
-                let moved = cursor.seek_for_prev(key);
-                if self.is_at(cursor, key) {
-                    return cursor.prev();
-                }
-                moved
-            }
-        }
-    }
-
-    fn inside(&self, key: &[u8]) -> bool {
-        let from = match &self.from {
-            Bound::Unbounded => true,
-            Bound::Included(from) => self.order.compare(key, from).is_ge(),
-            Bound::Excluded(from) => self.order.compare(key, from).is_gt(),
-        };
-        from && self.is_before_end(key)
     }
 
     fn move_front(&mut self) -> Result<()> {
@@ -186,7 +82,7 @@ impl<C: Walk> Entries<C> {
             return self.front.next();
         }
         self.front_placed = true;
-        self.place_front()
+        self.bounds.place_first(&mut self.front)
     }
 
     fn move_back(&mut self) -> Result<()> {
@@ -212,9 +108,9 @@ impl<C: Walk> Entries<C> {
         };
         let met = other.is_some_and(|other| {
             let other = other.place();
-            other.is_none_or(|other| self.order.compare(other, at) != toward)
+            other.is_none_or(|other| self.bounds.order.compare(other, at) != toward)
         });
-        if met || !self.inside(at) {
+        if met || !self.bounds.contains(at) {
             return Ok(None);
         }
         moved?;
@@ -226,7 +122,12 @@ impl<C: Walk> Entries<C> {
         // Nearly every step: the next entry, with nothing taken from the other end.
         if self.front_placed && !self.done && self.back.is_none() {
             let moved = self.front.next();
-            if moved.is_ok() && self.front.place().is_some_and(|at| self.is_before_end(at)) {
+            if moved.is_ok()
+                && self
+                    .front
+                    .place()
+                    .is_some_and(|at| self.bounds.contains_from_start(at))
+            {
                 return Some(Ok(make(&self.front)));
             }
             return self.end_step_front(moved, make);
@@ -236,20 +137,6 @@ impl<C: Walk> Entries<C> {
         }
         let moved = self.move_front();
         self.end_step_front(moved, make)
-    }
-
-    /// Returns whether a key at or after the start of the range is in it.
-    #[inline]
-    fn is_before_end(&self, key: &[u8]) -> bool {
-        let to = match &self.to {
-            Bound::Unbounded => true,
-            Bound::Included(to) => self.order.compare(key, to).is_le(),
-            Bound::Excluded(to) => self.order.compare(key, to).is_lt(),
-        };
-        to && self
-            .prefix
-            .as_ref()
-            .is_none_or(|prefix| key.starts_with(prefix))
     }
 
     #[inline(never)]
@@ -315,27 +202,5 @@ impl<C: Walk> DoubleEndedIterator for Entries<C> {
             let _passed = self.step_back(|_| ())?;
         }
         self.next_back()
-    }
-}
-
-/// Returns the smallest byte string greater than all that start with `prefix`, or `None` if there
-/// is none.
-pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
-    let end = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
-    let mut next = prefix[..=end].to_vec();
-    next[end] += 1;
-    Some(next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::successor;
-
-    #[test]
-    fn prefixes_end_before_their_successor() {
-        assert_eq!(successor(b"ab"), Some(b"ac".to_vec()));
-        assert_eq!(successor(b"a\xff"), Some(b"b".to_vec()));
-        assert_eq!(successor(b"\xff\xff"), None);
-        assert_eq!(successor(b""), None);
     }
 }

@@ -3,9 +3,10 @@
 use cairndb_base::{Order, Result};
 
 use crate::api::cursor::Cursor;
-use crate::api::entries::{Borrowed, Entries, Entry, Walk};
+use crate::api::entries::Entries;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
+use crate::api::walk::{Borrowed, Entry, Walk};
 
 /// An iterator over the entries of a range, as `(key, value)`, in order. `rev` and `next_back` take
 /// entries from the other end.

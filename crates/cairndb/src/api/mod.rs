@@ -1,6 +1,7 @@
 //! The public API: thin handles over the engine.
 
 pub(crate) mod access;
+pub(crate) mod bounds;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod entries;
@@ -10,5 +11,7 @@ pub(crate) mod iter;
 pub(crate) mod leveldb;
 pub(crate) mod offline;
 pub(crate) mod range;
+pub(crate) mod range_cursor;
 pub(crate) mod snapshot;
 pub(crate) mod value;
+pub(crate) mod walk;

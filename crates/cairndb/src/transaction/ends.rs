@@ -6,9 +6,9 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::api::cursor::Cursor;
 use crate::api::db::Db;
-use crate::api::entries::Entry;
 use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
+use crate::api::walk::Entry;
 use crate::log::commit::Commit;
 use crate::read::conflicts::Span;
 use crate::state::batch::WriteBatch;

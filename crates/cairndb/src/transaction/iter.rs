@@ -5,9 +5,11 @@ use std::ops::Bound;
 
 use cairndb_base::Result;
 
-use crate::api::entries::{Borrowed, Entries, Entry, Walk, successor};
+use crate::api::bounds::successor;
+use crate::api::entries::Entries;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
+use crate::api::walk::{Borrowed, Entry, Walk};
 use crate::read::conflicts::Span;
 use crate::transaction::cursor::TransactionCursor;
 use crate::transaction::handle::Transaction;

@@ -29,6 +29,7 @@ mod missing_files;
 mod operators;
 mod properties;
 mod queues;
+mod range_cursors;
 mod reads;
 mod regressions;
 mod relocation;
