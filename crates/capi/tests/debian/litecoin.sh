@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Debian's litecoind over our library: mines 200 blocks on regtest, is killed, and has the same
-# height and the same set of unspent outputs after the restart. Then the same for 50 more.
+# height and the same set of unspent outputs after the restart. Then 50 more blocks in the same way.
+# At last, the databases that it has written over LevelDB itself are opened over ours.
 #
 # Exits with status 3 if something is not installed.
 . "$(dirname "$0")/common.sh"
@@ -16,12 +17,21 @@ client() {
     litecoin-cli -regtest -datadir="$data" -rpcport="$port" "$@"
 }
 
-start() {
-    "${with_ours[@]}" "$program" -regtest -datadir="$data" -disablewallet -listen=0 -rpcport="$port" \
+# Starts the server; arguments precede the program.
+serve() {
+    "$@" "$program" -regtest -datadir="$data" -disablewallet -listen=0 -rpcport="$port" \
         -debug=leveldb -printtoconsole=1 >>"$work/log" 2>&1 &
     server=$!
     wait_for client getblockcount
+}
+
+start() {
+    serve "${with_ours[@]}"
     check_loaded "$server"
+}
+
+mine() {
+    client generatetodescriptor "$1" "$descriptor" >/dev/null
 }
 
 # The report also makes the program write its caches to the database.
@@ -31,7 +41,7 @@ state() {
 
 start
 for blocks in 200 50; do
-    client generatetodescriptor "$blocks" "$descriptor" >/dev/null
+    mine "$blocks"
     before=$(state)
     kill_server
     start
@@ -45,4 +55,16 @@ kill_server
 for name in chainstate blocks/index; do
     "$CAIRN" verify "$data/regtest/$name" >/dev/null || fail "$name is damaged"
 done
+
+data=$work/converted
+mkdir "$data"
+serve env
+mine 120
+before=$(state)
+client stop >/dev/null
+wait "$server" || fail "the server over LevelDB"
+start
+[ "$before" = "$(state)" ] || fail "before the conversion: $before"$'\n'"after: $(state)"
+[ -e "$data/regtest/chainstate/leveldb-original/CURRENT" ] || fail "nothing was converted"
+kill_server
 echo "litecoind: $(tr -d '\n' <<<"$after")"
