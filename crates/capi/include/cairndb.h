@@ -169,6 +169,21 @@
 #define CAIRNDB_RECOVERY_POINT_IN_TIME 1
 
 /**
+ * The log was cut at the offset. After a kill it usually is, although no record is lost.
+ */
+#define CAIRNDB_NOTE_LOG_CUT 1
+
+/**
+ * The manifest's unsynced tail was cut at the offset.
+ */
+#define CAIRNDB_NOTE_MANIFEST_CUT 2
+
+/**
+ * The file looks like one of the database, but is not, and is left alone.
+ */
+#define CAIRNDB_NOTE_SKIPPED 3
+
+/**
  * Sets a key to a value.
  */
 #define CAIRNDB_WRITE_PUT 1
@@ -182,17 +197,6 @@
  * Adds a merge operand to a key.
  */
 #define CAIRNDB_WRITE_MERGE 3
-
-/**
- * Reads everything and writes nothing.
- */
-#define CAIRNDB_REPAIR_DRY_RUN 1
-
-/**
- * Also keeps entries of tables that an intact manifest does not name; keys that were deleted may
- * be back.
- */
-#define CAIRNDB_REPAIR_INCLUDE_UNNAMED 2
 
 /**
  * LevelDB's files are linked into leveldb-original/.
@@ -213,6 +217,38 @@
  * `CURRENT` is replaced and LevelDB's names are removed.
  */
 #define CAIRNDB_UPGRADE_FINISHING 4
+
+/**
+ * Reads everything and writes nothing.
+ */
+#define CAIRNDB_REPAIR_DRY_RUN 1
+
+/**
+ * Also keeps entries of tables that an intact manifest does not name; keys that were deleted may
+ * be back.
+ */
+#define CAIRNDB_REPAIR_INCLUDE_UNNAMED 2
+
+/**
+ * Bytes of a file could not be read. `flag`: older versions of the keys, and deleted keys, may be
+ * in the new database.
+ */
+#define CAIRNDB_FINDING_LOST 1
+
+/**
+ * It cannot be determined whether something of the keys is lost or out of date.
+ */
+#define CAIRNDB_FINDING_DOUBT 2
+
+/**
+ * The manifest does not name the file. `flag`: its entries were included.
+ */
+#define CAIRNDB_FINDING_UNNAMED 3
+
+/**
+ * Damage that lost no entry.
+ */
+#define CAIRNDB_FINDING_HARMLESS 4
 
 /**
  * The handle of a batch. Destroy it with `cairndb_batch_destroy`.
@@ -246,16 +282,32 @@ typedef struct cairndb_error cairndb_error;
 typedef struct cairndb_iter cairndb_iter;
 
 /**
+ * Options of an iterator. Setters do nothing for NULL; a key with a wrong length is reported by
+ * `cairndb_iter_create_with`. Destroy them with `cairndb_iter_options_destroy`.
+ */
+typedef struct cairndb_iter_options cairndb_iter_options;
+
+/**
  * Folds merge operands. Destroy it with `cairndb_merge_operator_destroy`; options and databases
  * keep it.
  */
 typedef struct cairndb_merge_operator cairndb_merge_operator;
 
 /**
+ * What an open has cut and left alone. Destroy it with `cairndb_open_notes_destroy`.
+ */
+typedef struct cairndb_open_notes cairndb_open_notes;
+
+/**
  * Options of a database. Setters do nothing for NULL; a value out of range is reported by the
  * function that the options are passed to.
  */
 typedef struct cairndb_options cairndb_options;
+
+/**
+ * The report of a repair. Destroy it with `cairndb_repair_report_destroy`.
+ */
+typedef struct cairndb_repair_report cairndb_repair_report;
 
 /**
  * The handle of a snapshot. Release it with `cairndb_snapshot_release`.
@@ -327,6 +379,33 @@ typedef struct {
      */
     bool manifest_cut;
 } cairndb_open_report;
+
+/**
+ * What a note reports: one of `CAIRNDB_NOTE_*`. Later versions may add some.
+ */
+typedef uint32_t cairndb_note_kind;
+
+/**
+ * One note of an open. The addresses live as long as the notes.
+ */
+typedef struct {
+    /**
+     * What it reports.
+     */
+    cairndb_note_kind kind;
+    /**
+     * Name of the file in the database's directory.
+     */
+    const char *file;
+    /**
+     * Number of bytes of the file that were kept; 0 for a file that is left alone.
+     */
+    uint64_t offset;
+    /**
+     * Reason, as a phrase; empty for the manifest.
+     */
+    const char *reason;
+} cairndb_open_note;
 
 /**
  * What a write of a batch does: one of `CAIRNDB_WRITE_*`. Later versions may add some.
@@ -406,6 +485,107 @@ typedef struct {
      */
     bool fits;
 } cairndb_leveldb_plan_report;
+
+/**
+ * What a repair has kept, in numbers.
+ */
+typedef struct {
+    /**
+     * Number of keys with a value in the new database.
+     */
+    uint64_t keys;
+    /**
+     * Number of bytes of these keys and their values.
+     */
+    uint64_t bytes;
+    /**
+     * Number of large values among them.
+     */
+    uint64_t large_values;
+    /**
+     * Number of tables from which at least one entry was read.
+     */
+    uint64_t tables;
+    /**
+     * Number of entries read from tables, each version and tombstone counted.
+     */
+    uint64_t table_entries;
+    /**
+     * Number of log records read.
+     */
+    uint64_t log_records;
+    /**
+     * Number of entries in these records that no table holds.
+     */
+    uint64_t log_entries;
+    /**
+     * Number of findings, for `cairndb_repair_report_finding`.
+     */
+    size_t findings;
+    /**
+     * Whether nothing is lost and nothing is in doubt.
+     */
+    bool complete;
+    /**
+     * Whether nothing was written.
+     */
+    bool dry_run;
+} cairndb_repair_summary;
+
+/**
+ * What a finding reports: one of `CAIRNDB_FINDING_*`. Later versions may add some.
+ */
+typedef uint32_t cairndb_finding_kind;
+
+/**
+ * One finding of a repair. The addresses live as long as the report.
+ */
+typedef struct {
+    /**
+     * What it reports.
+     */
+    cairndb_finding_kind kind;
+    /**
+     * See the constants of the kind.
+     */
+    bool flag;
+    /**
+     * Name of the file in the source directory; NULL for a doubt.
+     */
+    const char *file;
+    /**
+     * Reason, as a phrase; empty for a file that the manifest does not name.
+     */
+    const char *reason;
+    /**
+     * Offset of the first byte in the file.
+     */
+    uint64_t offset;
+    /**
+     * Number of bytes; 0 if it is not known.
+     */
+    uint64_t bytes;
+    /**
+     * Number of entries that can be read, of a file that the manifest does not name.
+     */
+    uint64_t entries;
+    /**
+     * The first key that may be affected; NULL if there is no lower bound.
+     */
+    const char *first_key;
+    /**
+     * Length of the first key.
+     */
+    size_t first_key_len;
+    /**
+     * The last key that may be affected; NULL if there is no upper bound.
+     */
+    const char *last_key;
+    /**
+     * Length of the last key.
+     */
+    size_t last_key_len;
+} cairndb_repair_finding;
 
 #ifdef __cplusplus
 extern "C" {
@@ -732,6 +912,22 @@ cairndb_error *cairndb_wait_idle(cairndb_db *db, uint64_t limit_ms, bool *done);
 cairndb_error *cairndb_get_open_report(const cairndb_db *db, cairndb_open_report *report);
 
 /**
+ * Stores in `*notes` what the open of this database has cut and left alone, by file.
+ * `cairndb_get_open_report` has the numbers.
+ */
+cairndb_error *cairndb_get_open_notes(const cairndb_db *db, cairndb_open_notes **notes);
+
+/**
+ * Stores the note at `index` in `*note`. Returns whether there is one.
+ */
+bool cairndb_open_notes_at(const cairndb_open_notes *notes, size_t index, cairndb_open_note *note);
+
+/**
+ * Destroys notes; NULL is allowed.
+ */
+void cairndb_open_notes_destroy(cairndb_open_notes *notes);
+
+/**
  * Stores the value of `key` in `*value`, or NULL if there is none. Reads `snapshot`, or the
  * current state if that is NULL.
  */
@@ -868,6 +1064,53 @@ cairndb_error *cairndb_batch_iterate(cairndb_batch *batch,
                                                   size_t value_len));
 
 /**
+ * Returns options for an iterator over all keys of the current state.
+ */
+cairndb_iter_options *cairndb_iter_options_create(void);
+
+/**
+ * Destroys options; NULL is allowed. Iterators keep what they were created with.
+ */
+void cairndb_iter_options_destroy(cairndb_iter_options *options);
+
+/**
+ * Sets the snapshot to read; NULL for the current state.
+ */
+void cairndb_iter_options_set_snapshot(cairndb_iter_options *options,
+                                       const cairndb_snapshot *snapshot);
+
+/**
+ * Sets the keys that the iterator sees: from `from` to before `to`, in the order of the database.
+ * NULL stands for the first or the last key. Replaces a prefix that was set before.
+ */
+void cairndb_iter_options_set_range(cairndb_iter_options *options,
+                                    const char *from,
+                                    size_t from_len,
+                                    const char *to,
+                                    size_t to_len);
+
+/**
+ * Sets the keys that the iterator sees: those that start with `prefix`. With a comparator, those
+ * that start with `prefix` and follow `prefix` itself without a gap. Replaces a range that was set
+ * before.
+ */
+void cairndb_iter_options_set_prefix(cairndb_iter_options *options,
+                                     const char *prefix,
+                                     size_t prefix_len);
+
+/**
+ * Stores an iterator with these options in `*iter`, not yet on an entry. Later writes are not
+ * visible to it.
+ *
+ * If a range or a prefix is set, a move that leaves it ends there: the iterator must be positioned
+ * again. `cairndb_iter_seek` with a key before it moves to its first entry, and
+ * `cairndb_iter_seek_for_prev` with a key after it to its last one.
+ */
+cairndb_error *cairndb_iter_create_with(cairndb_db *db,
+                                        const cairndb_iter_options *options,
+                                        cairndb_iter **iter);
+
+/**
  * Stores an iterator in `*iter`, not yet on an entry: over `snapshot`, or over the current state
  * if that is NULL. Later writes are not visible to it.
  */
@@ -970,23 +1213,6 @@ cairndb_error *cairndb_verify(const char *path,
                               cairndb_verify_report *report);
 
 /**
- * Reads the damaged database in directory `source`, which is not changed, and writes everything
- * that is intact to a new database in directory `target`, which must be missing or empty. `source`
- * may be LevelDB's.
- *
- * `options` need the database's comparator and merge operator. `flags` are 0 or a sum of
- * `CAIRNDB_REPAIR_*`. Stores in `*complete` whether nothing was lost, and in `*report` a text for
- * the caller to free that names what was; both may be NULL. Damage is no error: it is in the
- * report.
- */
-cairndb_error *cairndb_repair(const char *source,
-                              const char *target,
-                              const cairndb_options *options,
-                              uint32_t flags,
-                              bool *complete,
-                              char **report);
-
-/**
  * Removes the database in directory `path`: every file whose contents identify it as CairnDB's,
  * then the directory, if that leaves it empty. A missing database is no error. Unlike
  * `leveldb_destroy_db`, refuses a directory of LevelDB and keeps leveldb-original/.
@@ -1018,6 +1244,51 @@ cairndb_error *cairndb_leveldb_upgrade(const char *path,
                                                         uint64_t bytes,
                                                         uint64_t bytes_expected),
                                        uint64_t *entries);
+
+/**
+ * Reads the damaged database in directory `source`, which is not changed, and writes everything
+ * that is intact to a new database in directory `target`, which must be missing or empty. `source`
+ * may be LevelDB's.
+ *
+ * `options` need the database's comparator and merge operator. `flags` are 0 or a sum of
+ * `CAIRNDB_REPAIR_*`. Stores the report in `*report`, which may be NULL. Damage is no error: it is
+ * in the report.
+ */
+cairndb_error *cairndb_repair(const char *source,
+                              const char *target,
+                              const cairndb_options *options,
+                              uint32_t flags,
+                              cairndb_repair_report **report);
+
+/**
+ * Destroys a report; NULL is allowed.
+ */
+void cairndb_repair_report_destroy(cairndb_repair_report *report);
+
+/**
+ * Returns what the repair has kept, in numbers; zeros for NULL.
+ */
+cairndb_repair_summary cairndb_repair_report_summary(const cairndb_repair_report *report);
+
+/**
+ * Stores the finding at `index` in `*finding`: first what is lost, then doubts, files that the
+ * manifest does not name, and harmless damage. Returns whether there is one.
+ */
+bool cairndb_repair_report_finding(const cairndb_repair_report *report,
+                                   size_t index,
+                                   cairndb_repair_finding *finding);
+
+/**
+ * Returns the report as text for people, which the caller frees with `free`. NULL for NULL.
+ */
+char *cairndb_repair_report_text(const cairndb_repair_report *report);
+
+/**
+ * Returns the report as one JSON object, in a string that the caller frees with `free`. Keys are
+ * strings in which every byte other than printable ASCII, and the backslash, is `\xNN`. NULL for
+ * NULL.
+ */
+char *cairndb_repair_report_json(const cairndb_repair_report *report);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -6,7 +6,7 @@
               addresses, here and in all files of it"
 )]
 
-use std::ffi::{CStr, OsStr, c_char};
+use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -55,6 +55,12 @@ pub(crate) unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
     // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(path) };
     Ok(Path::new(OsStr::from_bytes(text.to_bytes())))
+}
+
+/// Returns `text` as a string that ends with a NUL byte, up to its first one.
+pub(crate) fn c_string(text: &str) -> CString {
+    let text = text.split('\0').next().unwrap_or_default();
+    CString::new(text).unwrap_or_default()
 }
 
 /// Returns the text in a string that ends with a NUL byte.

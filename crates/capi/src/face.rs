@@ -21,9 +21,9 @@ pub mod options;
 
 pub mod database;
 
-pub mod read;
+pub mod open_notes;
 
-pub mod snapshot;
+pub mod read;
 
 pub mod batch;
 
@@ -32,3 +32,5 @@ pub mod iter;
 pub mod figures;
 
 pub mod offline;
+
+pub mod repair;

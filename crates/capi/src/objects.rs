@@ -1,6 +1,8 @@
 //! The objects that handles stand for.
 
-use cairndb::{Cursor, Db, Error, Result, Snapshot, WriteBatch};
+use std::ops::Bound;
+
+use cairndb::{Cursor, Db, Error, RangeCursor, Result, Snapshot, WriteBatch};
 
 use crate::handle::{Handle, Kind, Object, Shared};
 
@@ -41,9 +43,88 @@ impl SnapshotOf {
     }
 }
 
+/// The keys that an iterator sees, if not all.
+pub(crate) enum Part {
+    Range(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    Prefix(Vec<u8>),
+}
+
+/// The position of an iterator, over all keys or a part of them.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every iterator sees all keys, and a box would cost a load at every step"
+)]
+pub(crate) enum Position {
+    Whole(Cursor),
+    Part(Box<RangeCursor>),
+}
+
+impl Position {
+    pub(crate) fn new(cursor: Cursor, part: Option<&Part>) -> Position {
+        let part = match part {
+            None => return Position::Whole(cursor),
+            Some(Part::Range(from, to)) => cursor.within((from.as_ref(), to.as_ref())),
+            Some(Part::Prefix(prefix)) => cursor.with_prefix(prefix),
+        };
+        Position::Part(Box::new(part))
+    }
+
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<(&[u8], &[u8])> {
+        match self {
+            Position::Whole(cursor) => cursor.valid().then(|| (cursor.key(), cursor.value())),
+            Position::Part(cursor) => cursor.valid().then(|| (cursor.key(), cursor.value())),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self {
+            Position::Whole(cursor) => cursor.next(),
+            Position::Part(cursor) => cursor.next(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        match self {
+            Position::Whole(cursor) => cursor.prev(),
+            Position::Part(cursor) => cursor.prev(),
+        }
+    }
+
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        match self {
+            Position::Whole(cursor) => cursor.seek(key),
+            Position::Part(cursor) => cursor.seek(key),
+        }
+    }
+
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        match self {
+            Position::Whole(cursor) => cursor.seek_for_prev(key),
+            Position::Part(cursor) => cursor.seek_for_prev(key),
+        }
+    }
+
+    pub(crate) fn seek_to_first(&mut self) -> Result<()> {
+        match self {
+            Position::Whole(cursor) => cursor.seek_to_first(),
+            Position::Part(cursor) => cursor.seek_to_first(),
+        }
+    }
+
+    pub(crate) fn seek_to_last(&mut self) -> Result<()> {
+        match self {
+            Position::Whole(cursor) => cursor.seek_to_last(),
+            Position::Part(cursor) => cursor.seek_to_last(),
+        }
+    }
+}
+
 /// An iterator, with the error of its last move.
 pub(crate) struct Iter {
-    pub(crate) cursor: Cursor,
+    pub(crate) position: Position,
     pub(crate) error: Option<Error>,
     pub(crate) copies: Copies,
 }

@@ -1,16 +1,18 @@
-//! Iterators.
+//! Iterators, and their options: a snapshot, and the keys that the iterator sees.
 
 use std::ffi::c_char;
+use std::ops::Bound;
 use std::ptr::{null, null_mut};
 
-use cairndb::Cursor;
+use cairndb::{Error, Result};
 
 use crate::bytes::bytes;
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
 use crate::face::handles::{cairndb_db, cairndb_iter, cairndb_snapshot};
 use crate::handle::{Handle, destroy, entry_of};
-use crate::leveldb::iterator::{create, entry, step, step_many, store_len};
-use crate::objects::{Iter, Spans};
+use crate::leveldb::iterator::{create, create_part, entry, step, step_many, store_len};
+use crate::leveldb::objects::{give, take_back};
+use crate::objects::{Iter, Part, Position, Spans};
 
 /// One entry that `cairndb_iter_next_n` has stored.
 #[repr(C)]
@@ -24,6 +26,136 @@ pub struct cairndb_entry {
     pub value: *const c_char,
     /// Length of the value.
     pub value_len: usize,
+}
+
+/// Options of an iterator. Setters do nothing for NULL; a key with a wrong length is reported by
+/// `cairndb_iter_create_with`. Destroy them with `cairndb_iter_options_destroy`.
+pub struct cairndb_iter_options {
+    snapshot: Handle,
+    part: Result<Option<Part>>,
+}
+
+impl std::fmt::Debug for cairndb_iter_options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("cairndb_iter_options")
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns options for an iterator over all keys of the current state.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_iter_options_create() -> *mut cairndb_iter_options {
+    give(cairndb_iter_options {
+        snapshot: Handle::NULL,
+        part: Ok(None),
+    })
+}
+
+/// Destroys options; NULL is allowed. Iterators keep what they were created with.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_iter_options_destroy(options: *mut cairndb_iter_options) {
+    // SAFETY: the header requires NULL or live options.
+    unsafe { take_back(options) };
+}
+
+/// Sets the snapshot to read; NULL for the current state.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_iter_options_set_snapshot(
+    options: *mut cairndb_iter_options,
+    snapshot: *const cairndb_snapshot,
+) {
+    // SAFETY: the header requires NULL or live options.
+    if let Some(options) = unsafe { options.as_mut() } {
+        options.snapshot = Handle::of(snapshot);
+    }
+}
+
+/// Sets the part of the keys; the first error is kept.
+///
+/// # Safety
+/// `options` must be NULL or live.
+unsafe fn set_part(options: *mut cairndb_iter_options, part: Result<Part>) {
+    // SAFETY: guaranteed by the caller.
+    if let Some(options) = unsafe { options.as_mut() }
+        && options.part.is_ok()
+    {
+        options.part = part.map(Some);
+    }
+}
+
+/// Sets the keys that the iterator sees: from `from` to before `to`, in the order of the database.
+/// NULL stands for the first or the last key. Replaces a prefix that was set before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_iter_options_set_range(
+    options: *mut cairndb_iter_options,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+) {
+    // SAFETY: the header requires NULL or readable bytes.
+    let from = unsafe { bound(from, from_len) };
+    // SAFETY: as above.
+    let to = unsafe { bound(to, to_len) };
+    let part = from.and_then(|from| {
+        let from = from.map_or(Bound::Unbounded, Bound::Included);
+        let to = to?.map_or(Bound::Unbounded, Bound::Excluded);
+        Ok(Part::Range(from, to))
+    });
+    // SAFETY: the header requires NULL or live options.
+    unsafe { set_part(options, part) };
+}
+
+/// Sets the keys that the iterator sees: those that start with `prefix`. With a comparator, those
+/// that start with `prefix` and follow `prefix` itself without a gap. Replaces a range that was set
+/// before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_iter_options_set_prefix(
+    options: *mut cairndb_iter_options,
+    prefix: *const c_char,
+    prefix_len: usize,
+) {
+    // SAFETY: the header requires readable bytes.
+    let prefix = unsafe { bytes(prefix, prefix_len) };
+    let part = prefix.map(|prefix| Part::Prefix(prefix.to_vec()));
+    // SAFETY: the header requires NULL or live options.
+    unsafe { set_part(options, part) };
+}
+
+/// Copies one end of a range; NULL for none.
+///
+/// # Safety
+/// `key` must be NULL or readable for `len` bytes.
+unsafe fn bound(key: *const c_char, len: usize) -> Result<Option<Vec<u8>>> {
+    if key.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { bytes(key, len) }.map(|key| Some(key.to_vec()))
+}
+
+/// Stores an iterator with these options in `*iter`, not yet on an entry. Later writes are not
+/// visible to it.
+///
+/// If a range or a prefix is set, a move that leaves it ends there: the iterator must be positioned
+/// again. `cairndb_iter_seek` with a key before it moves to its first entry, and
+/// `cairndb_iter_seek_for_prev` with a key after it to its last one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_iter_create_with(
+    db: *mut cairndb_db,
+    options: *const cairndb_iter_options,
+    iter: *mut *mut cairndb_iter,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires live options.
+    let options = unsafe { options.as_ref() };
+    let made = options
+        .ok_or_else(|| Error::invalid("the options are NULL; cairndb_iter_create needs none"))
+        .and_then(|options| {
+            let part = options.part.as_ref().map_err(Error::clone)?;
+            create_part(Handle::of(db), options.snapshot, part.as_ref())
+        });
+    // SAFETY: the header requires the address of a handle.
+    unsafe { outcome_in(iter, null_mut(), made.map(Handle::pointer)) }
 }
 
 /// Stores an iterator in `*iter`, not yet on an entry: over `snapshot`, or over the current state
@@ -48,13 +180,13 @@ pub extern "C" fn cairndb_iter_destroy(iter: *mut cairndb_iter) -> *mut cairndb_
 /// Moves to the first entry. In an empty database the iterator is not on an entry afterwards.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_iter_seek_to_first(iter: *mut cairndb_iter) -> *mut cairndb_error {
-    outcome(step(Handle::of(iter), Cursor::seek_to_first))
+    outcome(step(Handle::of(iter), Position::seek_to_first))
 }
 
 /// Moves to the last entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_iter_seek_to_last(iter: *mut cairndb_iter) -> *mut cairndb_error {
-    outcome(step(Handle::of(iter), Cursor::seek_to_last))
+    outcome(step(Handle::of(iter), Position::seek_to_last))
 }
 
 /// Moves to the first entry whose key is `key` or follows it.
@@ -84,13 +216,13 @@ pub unsafe extern "C" fn cairndb_iter_seek_for_prev(
 /// Moves to the next entry. Does nothing if the iterator is not on one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_iter_next(iter: *mut cairndb_iter) -> *mut cairndb_error {
-    outcome(step(Handle::of(iter), Cursor::next))
+    outcome(step(Handle::of(iter), Position::next))
 }
 
 /// Moves to the previous entry. Does nothing if the iterator is not on one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_iter_prev(iter: *mut cairndb_iter) -> *mut cairndb_error {
-    outcome(step(Handle::of(iter), Cursor::prev))
+    outcome(step(Handle::of(iter), Position::prev))
 }
 
 /// Returns whether the iterator is on an entry; `false` for a handle that is not valid.

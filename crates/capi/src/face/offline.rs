@@ -1,17 +1,13 @@
-//! Databases that are not open: verify, repair, destroy, and conversions of LevelDB's.
+//! Databases that are not open: verify, destroy, and conversions of LevelDB's.
 
 use std::ffi::{c_char, c_void};
-use std::ptr::null_mut;
 
-use cairndb::RepairOptions;
 use cairndb::leveldb::{UpgradeOptions, UpgradeStep, plan, upgrade};
 
 use crate::boundary::guarded;
-use crate::bytes::path;
 use crate::callbacks::State;
 use crate::face::error::{cairndb_error, outcome, outcome_in};
 use crate::face::options::cairndb_options;
-use crate::memory::copy_text;
 
 /// What `cairndb_verify` has read and found correct.
 #[repr(C)]
@@ -55,59 +51,6 @@ pub unsafe extern "C" fn cairndb_verify(
     }
     // SAFETY: the header requires NULL or the address of a report.
     unsafe { outcome_in(report, cairndb_verify_report::default(), verified) }
-}
-
-/// Reads everything and writes nothing.
-pub const CAIRNDB_REPAIR_DRY_RUN: u32 = 1;
-/// Also keeps entries of tables that an intact manifest does not name; keys that were deleted may
-/// be back.
-pub const CAIRNDB_REPAIR_INCLUDE_UNNAMED: u32 = 2;
-
-/// Reads the damaged database in directory `source`, which is not changed, and writes everything
-/// that is intact to a new database in directory `target`, which must be missing or empty. `source`
-/// may be LevelDB's.
-///
-/// `options` need the database's comparator and merge operator. `flags` are 0 or a sum of
-/// `CAIRNDB_REPAIR_*`. Stores in `*complete` whether nothing was lost, and in `*report` a text for
-/// the caller to free that names what was; both may be NULL. Damage is no error: it is in the
-/// report.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cairndb_repair(
-    source: *const c_char,
-    target: *const c_char,
-    options: *const cairndb_options,
-    flags: u32,
-    complete: *mut bool,
-    report: *mut *mut c_char,
-) -> *mut cairndb_error {
-    // SAFETY: the header requires NULL or live options.
-    let options = unsafe { cairndb_options::read(options) };
-    // SAFETY: the header requires a string.
-    let source = unsafe { path(source) };
-    // SAFETY: as above.
-    let target = unsafe { path(target) };
-    let repaired = guarded(|| {
-        let options = RepairOptions::new(&options?)
-            .dry_run(flags & CAIRNDB_REPAIR_DRY_RUN != 0)
-            .include_unnamed(flags & CAIRNDB_REPAIR_INCLUDE_UNNAMED != 0);
-        cairndb::repair(source?, target?, &options)
-    });
-    let whole = repaired
-        .as_ref()
-        .is_ok_and(cairndb::RepairReport::is_complete);
-    let text = repaired
-        .as_ref()
-        .map_or(None, |report| Some(report.to_string()));
-    if !complete.is_null() {
-        // SAFETY: the header requires NULL or the address of a truth value.
-        unsafe { complete.write(whole) };
-    }
-    if !report.is_null() {
-        let text = text.map_or(null_mut(), |text| copy_text(&text));
-        // SAFETY: the header requires NULL or the address of a string.
-        unsafe { report.write(text) };
-    }
-    outcome(repaired.map(drop))
 }
 
 /// Removes the database in directory `path`: every file whose contents identify it as CairnDB's,

@@ -1,4 +1,4 @@
-//! Point reads and values.
+//! Point reads, their values, and the snapshots that they read.
 
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
@@ -8,7 +8,7 @@ use cairndb::{Db, Error, Result, Snapshot, Value};
 use crate::bytes::bytes;
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
 use crate::face::handles::{cairndb_db, cairndb_snapshot};
-use crate::handle::{Handle, with_shared};
+use crate::handle::{Handle, destroy, insert, with_shared};
 use crate::leveldb::database::read_value;
 use crate::leveldb::objects::{give, take_back};
 use crate::objects::{Database, SnapshotOf};
@@ -235,4 +235,26 @@ pub unsafe extern "C" fn cairndb_value_len(value: *const cairndb_value) -> usize
 pub unsafe extern "C" fn cairndb_value_destroy(value: *mut cairndb_value) {
     // SAFETY: the header requires NULL or a live value.
     unsafe { take_back(value) };
+}
+
+/// Stores a snapshot of everything written so far in `*snapshot`. It costs disk space while it
+/// lives, because the versions that it sees are kept.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_snapshot_create(
+    db: *mut cairndb_db,
+    snapshot: *mut *mut cairndb_snapshot,
+) -> *mut cairndb_error {
+    let database = Handle::of(db);
+    let taken = with_shared(database, |open: &Database| {
+        let snapshot = open.0.snapshot();
+        insert(SnapshotOf { snapshot, database })
+    });
+    // SAFETY: the header requires the address of a handle.
+    unsafe { outcome_in(snapshot, null_mut(), taken.map(Handle::pointer)) }
+}
+
+/// Releases a snapshot, also after its database was closed.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_snapshot_release(snapshot: *mut cairndb_snapshot) -> *mut cairndb_error {
+    outcome(destroy::<SnapshotOf>(Handle::of(snapshot)))
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr::null;
 
-use cairndb::{Cursor, Error, Result};
+use cairndb::{Error, Result};
 
 use crate::boundary::{keep, or_keep};
 use crate::bytes::bytes;
@@ -11,7 +11,7 @@ use crate::errors::or_store;
 use crate::handle::{Entry, Handle, destroy, entry_of, insert, with_exclusive, with_shared};
 use crate::leveldb::options::leveldb_readoptions_t;
 use crate::leveldb::{leveldb_iterator_t, leveldb_t, translate};
-use crate::objects::{Copies, Database, Iter, SnapshotOf, Spans};
+use crate::objects::{Copies, Database, Iter, Part, Position, SnapshotOf, Spans};
 
 /// Makes an iterator over the database or the snapshot of the options, not yet on an entry. NULL
 /// after an error.
@@ -25,11 +25,19 @@ pub unsafe extern "C" fn leveldb_create_iterator(
     or_keep(create(Handle::of(db), snapshot), Handle::NULL).pointer()
 }
 
-/// Makes an iterator; `snapshot` may be the null handle.
+/// Makes an iterator over all keys; `snapshot` may be the null handle.
 ///
 /// # Errors
 /// Those of the handles; `InvalidArgument` if the snapshot is of another database.
 pub(crate) fn create(db: Handle, snapshot: Handle) -> Result<Handle> {
+    create_part(db, snapshot, None)
+}
+
+/// Makes an iterator over a part of the keys.
+///
+/// # Errors
+/// Same as [`create`].
+pub(crate) fn create_part(db: Handle, snapshot: Handle, part: Option<&Part>) -> Result<Handle> {
     with_shared(db, |database: &Database| {
         let cursor = if snapshot.is_null() {
             database.0.cursor()
@@ -40,7 +48,7 @@ pub(crate) fn create(db: Handle, snapshot: Handle) -> Result<Handle> {
             })?
         };
         insert(Iter {
-            cursor,
+            position: Position::new(cursor, part),
             error: None,
             copies: Copies::default(),
         })
@@ -55,14 +63,13 @@ pub extern "C" fn leveldb_iter_destroy(iter: *mut leveldb_iterator_t) {
 
 /// Moves the iterator and notes where its entry is.
 #[inline]
-pub(crate) fn step(handle: Handle, step: impl FnOnce(&mut Cursor) -> Result<()>) -> Result<()> {
+pub(crate) fn step(handle: Handle, step: impl FnOnce(&mut Position) -> Result<()>) -> Result<()> {
     with_exclusive(handle, |slot, iter: &mut Iter| {
         // Until the move has succeeded, there is no entry, also if it panics.
         slot.entry.set(None);
-        let moved = step(&mut iter.cursor);
-        if moved.is_ok() && iter.cursor.valid() {
-            slot.entry
-                .set(Some((iter.cursor.key(), iter.cursor.value())));
+        let moved = step(&mut iter.position);
+        if moved.is_ok() {
+            slot.entry.set(iter.position.entry());
         }
         iter.error = None;
         moved.inspect_err(|error| iter.error = Some(error.clone()))
@@ -84,13 +91,13 @@ pub extern "C" fn leveldb_iter_valid(iter: *const leveldb_iterator_t) -> u8 {
 /// Moves to the first entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_seek_to_first(iter: *mut leveldb_iterator_t) {
-    or_keep(step(Handle::of(iter), Cursor::seek_to_first), ());
+    or_keep(step(Handle::of(iter), Position::seek_to_first), ());
 }
 
 /// Moves to the last entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_seek_to_last(iter: *mut leveldb_iterator_t) {
-    or_keep(step(Handle::of(iter), Cursor::seek_to_last), ());
+    or_keep(step(Handle::of(iter), Position::seek_to_last), ());
 }
 
 /// Moves to the first entry at or after `key`.
@@ -108,13 +115,13 @@ pub unsafe extern "C" fn leveldb_iter_seek(
 /// Moves to the next entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_next(iter: *mut leveldb_iterator_t) {
-    or_keep(step(Handle::of(iter), Cursor::next), ());
+    or_keep(step(Handle::of(iter), Position::next), ());
 }
 
 /// Moves to the previous entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_prev(iter: *mut leveldb_iterator_t) {
-    or_keep(step(Handle::of(iter), Cursor::prev), ());
+    or_keep(step(Handle::of(iter), Position::prev), ());
 }
 
 /// Returns the entry, or keeps the error.
@@ -200,14 +207,14 @@ pub(crate) fn step_many(
     with_exclusive(handle, |slot, iter: &mut Iter| {
         slot.entry.set(None);
         let Iter {
-            cursor,
+            position,
             error,
             copies,
         } = iter;
-        let moved = copies.fill(cursor, max);
+        let moved = copies.fill(position, max);
         copies.each(&mut take);
-        if moved.is_ok() && cursor.valid() {
-            slot.entry.set(Some((cursor.key(), cursor.value())));
+        if moved.is_ok() {
+            slot.entry.set(position.entry());
         }
         *error = moved.as_ref().err().cloned();
         moved
@@ -215,22 +222,24 @@ pub(crate) fn step_many(
 }
 
 impl Copies {
-    fn fill(&mut self, cursor: &mut Cursor, max: usize) -> Result<()> {
+    fn fill(&mut self, position: &mut Position, max: usize) -> Result<()> {
         self.bytes.clear();
         self.spans.clear();
-        if !cursor.valid() {
+        if position.entry().is_none() {
             // Moves nowhere, but reports that the database was closed.
-            return cursor.next();
+            return position.next();
         }
-        while self.spans.len() < max && self.bytes.len() < MANY_BYTES && cursor.valid() {
-            let (key, value) = (cursor.key(), cursor.value());
+        while self.spans.len() < max && self.bytes.len() < MANY_BYTES {
+            let Some((key, value)) = position.entry() else {
+                break;
+            };
             self.bytes.extend_from_slice(key);
             self.bytes.extend_from_slice(value);
             self.spans.push(Spans {
                 key_len: key.len(),
                 value_len: value.len(),
             });
-            cursor.next()?;
+            position.next()?;
         }
         Ok(())
     }

@@ -1,67 +1,8 @@
 /* Tests of "cairndb.h". Arguments: an empty directory. Prints PASS. */
-#include "cairndb.h"
-#include "leveldb/c.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);  \
-            exit(1);                                                         \
-        }                                                                    \
-    } while (0)
-
-static char path[2048];
-static char buffer[2][4096];
-
-static char* below(const char* name) {
-    static int turn;
-    char* text = buffer[turn++ % 2];
-    snprintf(text, sizeof buffer[0], "%s/%s", path, name);
-    return text;
-}
-
-/* Requires success. */
-static void ok(cairndb_error* error) {
-    if (error != NULL) {
-        fprintf(stderr, "%s\n", cairndb_error_message(error));
-        exit(1);
-    }
-}
-
-/* Requires an error of this kind. */
-static int fails(cairndb_error* error, cairndb_error_kind kind) {
-    int same = cairndb_error_get_kind(error) == kind;
-    if (!same) fprintf(stderr, "%s\n", cairndb_error_message(error));
-    cairndb_error_destroy(error);
-    return same;
-}
-
-static cairndb_db* open_at(const char* name, cairndb_options* options) {
-    cairndb_db* db = NULL;
-    cairndb_options_set_create_if_missing(options, true);
-    ok(cairndb_open(options, below(name), &db));
-    CHECK(db != NULL);
-    return db;
-}
-
-static void put(cairndb_db* db, const char* key, const char* value) {
-    ok(cairndb_put(db, key, strlen(key), value, strlen(value), CAIRNDB_DURABILITY_DEFAULT));
-}
-
-static int has(cairndb_db* db, cairndb_snapshot* snapshot, const char* key, const char* expected) {
-    cairndb_value* value;
-    ok(cairndb_get(db, snapshot, key, strlen(key), &value));
-    int same = value == NULL ? expected == NULL
-                             : expected != NULL && cairndb_value_len(value) == strlen(expected) &&
-                                   memcmp(cairndb_value_data(value), expected, strlen(expected)) == 0;
-    cairndb_value_destroy(value);
-    return same;
-}
+#include "check.h"
+#include "leveldb/c.h"
 
 static void errors(void) {
     CHECK(strcmp(cairndb_version(), "0.1.0") == 0 && CAIRNDB_VERSION_MINOR == 1);
@@ -88,16 +29,6 @@ static void errors(void) {
     CHECK(cairndb_error_get_kind(error) == CAIRNDB_ERROR_CORRUPTION);
     CHECK(cairndb_error_file(error) != NULL && strstr(cairndb_error_message(error), "CURRENT"));
     cairndb_error_destroy(error);
-    bool complete = false;
-    char* report = NULL;
-    ok(cairndb_repair(below("damaged"), below("repaired"), options, CAIRNDB_REPAIR_DRY_RUN,
-                      &complete, &report));
-    CHECK(report != NULL);
-    free(report);
-    ok(cairndb_repair(below("damaged"), below("repaired"), options, 0, &complete, NULL));
-    db = open_at("repaired", options);
-    CHECK(has(db, NULL, "granite", "grey"));
-    ok(cairndb_close(db));
     cairndb_options_destroy(options);
 }
 

@@ -45,6 +45,16 @@ fn cairndbs_interface_keeps_its_rules_under_address_sanitizer() {
     passes("cairndb.c", SANITIZED);
 }
 
+#[test]
+fn iterators_see_a_part_of_the_keys() {
+    passes("bounds.c", SANITIZED);
+}
+
+#[test]
+fn reports_name_files_and_keys() {
+    passes("reports.c", SANITIZED);
+}
+
 /// Returns LevelDB's test of its C interface, from the package that contains it.
 fn leveldbs_own_test() -> Option<PathBuf> {
     let metadata = MetadataCommand::new()
