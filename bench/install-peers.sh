@@ -22,7 +22,8 @@ peers=(
 if [ "${TOOLS:-0}" = 1 ]; then
     # RocksDB's are detected by another program of the package, because db_bench may be ours.
     peers+=("sst_dump rocksdb-tools" "mdb_load lmdb-utils" "db5.3_load db5.3-util")
-    peers+=("libmemenv.a libleveldb-dev" "plyvel python3-plyvel" "pytest python3-pytest" "pip python3-pip")
+    peers+=("libmemenv.a libleveldb-dev" "plyvel python3-plyvel" "pytest python3-pytest" "pip python3-pip"
+        "abidiff abigail-tools")
 fi
 folder=$PWD/target/peers
 lib=$folder/libraries

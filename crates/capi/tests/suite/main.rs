@@ -5,6 +5,7 @@
     reason = "the tests prepare real directories for programs"
 )]
 
+mod abi;
 mod compiler;
 mod conversion;
 mod cpp;
