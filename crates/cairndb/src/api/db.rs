@@ -361,7 +361,7 @@ impl Db {
     /// Compacts everything that overlaps `range` into one sorted run, drops the versions that no
     /// snapshot sees, and makes the result durable. `compact_range(..)` also does the work of an
     /// idle database: it reclaims dead space in value files until at most a sixth of their bytes
-    /// are dead, and compresses the large values that shrink.
+    /// are dead, compresses the large values that shrink, and removes spare log segments.
     ///
     /// # Errors
     /// Same as [`Db::flush`]; `Corruption` if an input is damaged. After an error the inputs are

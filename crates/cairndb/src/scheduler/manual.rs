@@ -39,6 +39,9 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// The range of all keys.
+const ALL_KEYS: KeyRange<'static> = (Bound::Unbounded, Bound::Unbounded);
+
 impl Drop for Turn<'_> {
     /// Gives up a turn that was not taken, so that other compactions may start.
     fn drop(&mut self) {
@@ -108,7 +111,7 @@ impl Manual {
     /// Frees dead space in value files: everything that an idle database would free if the range is
     /// all keys, otherwise the files without a live value.
     fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
-        let whole = range == (Bound::Unbounded, Bound::Unbounded);
+        let whole = range == ALL_KEYS;
         // Relaxed: this does not wait for value files started in the meantime.
         let below = self.shared.next_file.load(Ordering::Relaxed);
         loop {
@@ -158,7 +161,9 @@ impl Manual {
             }
             result = self.compact_now(range);
         }
-        if nearly_full {
+        if nearly_full || range == ALL_KEYS {
+            // The caller asks for little space, and a load may have left as many spares as the log
+            // may have segments.
             self.log.trim_spares();
         }
         self.installer.end_compacting();
