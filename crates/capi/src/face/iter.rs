@@ -4,13 +4,13 @@ use std::ffi::c_char;
 use std::ops::Bound;
 use std::ptr::{null, null_mut};
 
-use cairndb::{Error, Result};
+use cairndb::{Cursor, Error, Result};
 
 use crate::bytes::bytes;
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
 use crate::face::handles::{cairndb_db, cairndb_iter, cairndb_snapshot};
 use crate::handle::{Handle, destroy, entry_of};
-use crate::leveldb::iterator::{create, create_part, entry, step, step_many, store_len};
+use crate::leveldb::iterator::{create, create_part, entry, step, step_many, step_on, store_len};
 use crate::leveldb::objects::{give, take_back};
 use crate::objects::{Iter, Part, Position, Spans};
 
@@ -216,13 +216,13 @@ pub unsafe extern "C" fn cairndb_iter_seek_for_prev(
 /// Moves to the next entry. Does nothing if the iterator is not on one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_iter_next(iter: *mut cairndb_iter) -> *mut cairndb_error {
-    outcome(step(Handle::of(iter), Position::next))
+    outcome(step_on(Handle::of(iter), Cursor::next, Position::next))
 }
 
 /// Moves to the previous entry. Does nothing if the iterator is not on one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_iter_prev(iter: *mut cairndb_iter) -> *mut cairndb_error {
-    outcome(step(Handle::of(iter), Position::prev))
+    outcome(step_on(Handle::of(iter), Cursor::prev, Position::prev))
 }
 
 /// Returns whether the iterator is on an entry; `false` for a handle that is not valid.

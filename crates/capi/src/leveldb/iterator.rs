@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr::null;
 
-use cairndb::{Error, Result};
+use cairndb::{Cursor, Error, Result};
 
 use crate::boundary::{keep, or_keep};
 use crate::bytes::bytes;
@@ -76,6 +76,33 @@ pub(crate) fn step(handle: Handle, step: impl FnOnce(&mut Position) -> Result<()
     })
 }
 
+/// Same as [`step`], for the moves of a scan: the kind of the position is looked at once, which is
+/// measurable. `part` is the move of a cursor over a part of the keys.
+#[inline]
+pub(crate) fn step_on(
+    handle: Handle,
+    whole: impl FnOnce(&mut Cursor) -> Result<()>,
+    part: impl FnOnce(&mut Position) -> Result<()>,
+) -> Result<()> {
+    with_exclusive(handle, |slot, iter: &mut Iter| {
+        slot.entry.set(None);
+        let Position::Whole(cursor) = &mut iter.position else {
+            let moved = part(&mut iter.position);
+            if moved.is_ok() {
+                slot.entry.set(iter.position.entry());
+            }
+            iter.error = moved.as_ref().err().cloned();
+            return moved;
+        };
+        let moved = whole(cursor);
+        if moved.is_ok() && cursor.valid() {
+            slot.entry.set(Some((cursor.key(), cursor.value())));
+        }
+        iter.error = None;
+        moved.inspect_err(|error| iter.error = Some(error.clone()))
+    })
+}
+
 /// Returns whether the iterator is on an entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_valid(iter: *const leveldb_iterator_t) -> u8 {
@@ -115,13 +142,13 @@ pub unsafe extern "C" fn leveldb_iter_seek(
 /// Moves to the next entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_next(iter: *mut leveldb_iterator_t) {
-    or_keep(step(Handle::of(iter), Position::next), ());
+    or_keep(step_on(Handle::of(iter), Cursor::next, Position::next), ());
 }
 
 /// Moves to the previous entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn leveldb_iter_prev(iter: *mut leveldb_iterator_t) {
-    or_keep(step(Handle::of(iter), Position::prev), ());
+    or_keep(step_on(Handle::of(iter), Cursor::prev, Position::prev), ());
 }
 
 /// Returns the entry, or keeps the error.
