@@ -200,9 +200,11 @@ fn plyvels_tests_pass_over_the_classes() {
     let output = command.env("PREFIX", prefix).output().expect("bash runs");
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    if output.status.code() == Some(3) {
-        skip(text.trim_end());
-        return;
+    match output.status.code() {
+        Some(3) => return skip(text.trim_end()),
+        // A push must not depend on the network. `make compat` does.
+        Some(4) => return eprintln!("{}", text.trim_end()),
+        _ => {}
     }
     assert!(output.status.success(), "{text}");
     assert!(text.contains("53 passed"), "{text}");
