@@ -100,6 +100,7 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	cargo xtask tidy
 	@xtask/check.sh loom
 	@$(with_peers) xtask/check.sh tests || { CI=false xtask/skips.sh; exit 1; }
+	@xtask/check.sh python
 	@xtask/skips.sh
 
 .PHONY: nightly
@@ -134,6 +135,12 @@ drill: toolchain ## check that the crash tests detect disks that lie about syncs
 compat: toolchain ## check LevelDB's format with goleveldb, the C library with levigo, programs of Debian
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh compat
+	@xtask/skips.sh
+
+.PHONY: python
+python: toolchain ## build the Python packages, and test them under every Python found (needs PyPI)
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@crates/python/check.py all
 	@xtask/skips.sh
 
 .PHONY: fuzz

@@ -1,0 +1,243 @@
+"""CairnDB: an embedded, ordered key-value store.
+
+A database is a directory, and in Python a mapping of `bytes` to `bytes`:
+
+>>> import cairndb
+>>> with cairndb.open(path) as db:
+...     db[b"granite"] = b"grey"
+...     db[b"slate"] = b"blue"
+...     for stone, colour in db.prefix(b"s"):
+...         print(stone, colour)
+b'slate' b'blue'
+
+`cairndb.aio` has the same for `asyncio`.
+"""
+
+from __future__ import annotations
+
+import atexit as _atexit
+import json as _json
+from typing import Any, NamedTuple, Optional
+
+from . import _cairndb
+from ._cairndb import Batch
+from ._database import Database, Snapshot
+from ._errors import (
+    ClosedError,
+    CorruptionError,
+    DeniedError,
+    Error,
+    ForkedError,
+    FormatTooNewError,
+    InvalidArgumentError,
+    IoError,
+    LockedError,
+    NoSpaceError,
+    NotADatabaseError,
+    NotFoundError,
+    NotSupportedError,
+    PoisonedError,
+    ReadOnlyError,
+)
+from ._types import Bytes, Comparator, Durability, MergeOperator, Path
+from ._views import Items, Keys, Range, Values
+
+__all__ = [
+    "Batch",
+    "Bytes",
+    "ClosedError",
+    "Comparator",
+    "CorruptionError",
+    "Database",
+    "DeniedError",
+    "Durability",
+    "Error",
+    "ForkedError",
+    "FormatTooNewError",
+    "InvalidArgumentError",
+    "IoError",
+    "Items",
+    "Keys",
+    "LockedError",
+    "MergeOperator",
+    "NoSpaceError",
+    "NotADatabaseError",
+    "NotFoundError",
+    "NotSupportedError",
+    "Path",
+    "PoisonedError",
+    "Range",
+    "ReadOnlyError",
+    "RepairReport",
+    "Snapshot",
+    "Values",
+    "destroy",
+    "open",
+    "repair",
+    "upgrade_leveldb",
+    "verify",
+]
+
+# Background threads may need the interpreter, so no database outlives it.
+_atexit.register(_cairndb._close_all)
+
+
+def open(
+    path: Path,
+    flag: str = "c",
+    *,
+    memory: int = 64 << 20,
+    durability: Durability = "os",
+    compression: Optional[str] = "fast",
+    comparator: Optional[Comparator] = None,
+    merge_operator: Optional[MergeOperator] = None,
+    upgrade_leveldb: bool = False,
+    recovery: str = "strict",
+    filter_bits_per_key: int = 10,
+    value_file_bytes: int = 256 << 20,
+    mapped: Optional[bool] = None,
+    verify_always: bool = False,
+) -> Database:
+    """Open the database in the directory `path`.
+
+    `flag` is that of the standard library's `dbm`: 'r' reads an existing database, 'w' reads and
+    writes an existing one, 'c' (the default) creates it if it is missing, 'n' removes it first and
+    creates it. Only one process may have a database open for writing, or several for reading.
+
+    - `memory`: the budget in bytes for everything that the store keeps in memory; 64 MiB by
+      default, 256 KiB at least.
+    - `durability` of the writes that do not give their own. 'os', the default: survives the death
+      of the process. 'sync': survives a power failure. 'none': survives once `flush` returned.
+    - `compression`: 'fast' (the default), or None.
+    - `comparator`: the order of the keys; bytewise by default. `('name', function)` is slow: each
+      comparison calls the function, which returns a negative number, 0 or a positive one.
+    - `merge_operator`: how `merge` folds operands: 'add' (little-endian counters), 'append', 'max',
+      or `('name', function)`.
+    - `upgrade_leveldb`: whether a LevelDB database at `path` is converted. LevelDB's files stay in
+      its subdirectory `leveldb-original`.
+    - `recovery` after a crash: 'strict' (the default) refuses a log that was damaged after it had
+      been synced, 'point-in-time' keeps what comes before the damage.
+    - `filter_bits_per_key`: for absent keys; 10 by default, 0 for no filters.
+    - `value_file_bytes`: length of the files that hold values of 8 KiB or more.
+    - `mapped`: whether files are read through mappings; by default where that is safe and fast.
+    - `verify_always`: whether checksums are verified at every read instead of the first.
+
+    Raises `NotFoundError`, `LockedError`, `CorruptionError`, `InvalidArgumentError`, `IoError`.
+
+    >>> db = cairndb.open(path, "n")
+    >>> db[b"k"] = b"v"
+    >>> db.close()
+    >>> with cairndb.open(path, "r") as db:
+    ...     db[b"k"]
+    b'v'
+    """
+    return Database(
+        path,
+        flag,
+        memory=memory,
+        durability=durability,
+        compression=compression,
+        comparator=comparator,
+        merge_operator=merge_operator,
+        upgrade_leveldb=upgrade_leveldb,
+        recovery=recovery,
+        filter_bits_per_key=filter_bits_per_key,
+        value_file_bytes=value_file_bytes,
+        mapped=mapped,
+        verify_always=verify_always,
+    )
+
+
+def verify(
+    path: Path,
+    *,
+    comparator: Optional[Comparator] = None,
+    merge_operator: Optional[MergeOperator] = None,
+) -> dict[str, int]:
+    """Check every byte of the database at `path`, which must not be open. Changes nothing.
+
+    Returns what was read and found correct: `tables`, `entries`, `bytes`, `values`, `log_entries`.
+    Raises `CorruptionError` for the first damage, with its file and offset.
+
+    >>> cairndb.open(path).close()
+    >>> cairndb.verify(path)["entries"]
+    0
+    """
+    return _cairndb.verify(path, comparator=comparator, merge_operator=merge_operator)
+
+
+class RepairReport(NamedTuple):
+    """What a repair kept and what it lost. `str()` of it is text for people."""
+
+    #: Whether every entry of the damaged database is known to be in the new one.
+    complete: bool
+    #: The text.
+    text: str
+    #: The same for programs. The guide's page "After damage" defines the fields.
+    details: dict[str, Any]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def repair(
+    source: Path,
+    target: Path,
+    *,
+    dry_run: bool = False,
+    include_unnamed: bool = False,
+    comparator: Optional[Comparator] = None,
+    merge_operator: Optional[MergeOperator] = None,
+) -> RepairReport:
+    """Write what is intact of the damaged database `source` into a new one at `target`.
+
+    `source`, which may be LevelDB's, is not changed. `target` must be missing or empty. With
+    `dry_run` nothing is written. `include_unnamed` also keeps entries of tables that the manifest
+    does not name; keys that were deleted may be back then.
+
+    >>> cairndb.open(path).close()
+    >>> report = cairndb.repair(path, path + ".repaired")
+    >>> report.complete
+    True
+    """
+    complete, text, details = _cairndb.repair(
+        source,
+        target,
+        dry_run=dry_run,
+        include_unnamed=include_unnamed,
+        comparator=comparator,
+        merge_operator=merge_operator,
+    )
+    return RepairReport(complete, text, _json.loads(details))
+
+
+def destroy(path: Path) -> None:
+    """Remove the database at `path`, which must not be open. A missing one is no error.
+
+    Files that are not of a database stay, and the directory with them.
+
+    >>> cairndb.open(path).close()
+    >>> cairndb.destroy(path)
+    """
+    _cairndb.destroy(path)
+
+
+def upgrade_leveldb(path: Path, *, comparator: Optional[Comparator] = None) -> dict[str, Any]:
+    """Convert the LevelDB database at `path` in place. LevelDB must not have it open.
+
+    LevelDB's files stay in the subdirectory `leveldb-original`. Returns `converted`, which is False
+    if the database was converted already, and the numbers `entries`, `raw_bytes`, `target_bytes`.
+    `open` with `upgrade_leveldb=True` does the same first.
+    """
+    return _cairndb.upgrade_leveldb(path, comparator=comparator)
+
+
+def _publish() -> None:
+    """Give classes the module in which programs find them, which tracebacks print."""
+    for name in __all__:
+        found = globals()[name]
+        if isinstance(found, type) and found.__module__.startswith("cairndb._"):
+            found.__module__ = "cairndb"
+
+
+_publish()

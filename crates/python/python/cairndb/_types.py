@@ -1,0 +1,23 @@
+"""Names for the types of arguments, for annotations in programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Literal, Optional, Union
+
+#: What keys and values may be given as. Any other object with the buffer protocol works, too.
+Bytes = Union[bytes, bytearray, memoryview]
+
+#: What paths may be given as.
+Path = Union[str, bytes, "PathLike[str]", "PathLike[bytes]"]
+
+#: What a write survives: nothing but a later `flush`, the death of the process, a power failure.
+Durability = Literal["none", "os", "sync"]
+
+#: The order of keys: 'bytewise', 'reverse', 'indexeddb', or a name and a function that compares.
+Comparator = Union[str, tuple[str, Callable[[bytes, bytes], int]]]
+
+#: How operands are folded: 'add', 'append', 'max', or a name and a function of the key, the value
+#: or None, and the operands, oldest first.
+MergeOperator = Union[str, tuple[str, Callable[[bytes, Optional[bytes], list[bytes]], bytes]]]

@@ -1,0 +1,407 @@
+"""CairnDB for `asyncio`: the same calls, awaitable.
+
+The calls run on a few threads of the database's own, so a slow disk does not stop the event loop.
+A call costs some tens of microseconds for the way to a thread and back: use `multi_get`, batches
+and ranges, which do much with one call.
+
+>>> import asyncio, cairndb.aio
+>>> async def main() -> None:
+...     async with cairndb.aio.open(path) as db:
+...         await db.put(b"granite", b"grey")
+...         await db.update({b"slate": b"blue", b"shale": b"black"})
+...         async for stone, colour in db.prefix(b"s"):
+...             print(stone, colour)
+>>> asyncio.run(main())
+b'shale' b'black'
+b'slate' b'blue'
+
+Cancellation is safe. A write whose task is cancelled is either not begun or completed in full. An
+iteration that is cancelled while it waits loses no entry: the next step returns it. An open that is
+cancelled closes what it has opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Callable, Generic, Optional, TypeVar, Union
+
+import cairndb
+
+from ._cairndb import Scan as _SyncScan
+from ._types import Bytes, Durability, Path
+
+__all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "open"]
+
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
+
+#: Threads of a database, by default: enough to overlap waits for a disk.
+_THREADS = 4
+#: Entries of the first step of an iteration, and of each further one.
+_ENTRIES_FIRST = 64
+_ENTRIES_MAX = 2048
+
+
+class _Threads:
+    """The threads of a database."""
+
+    def __init__(self, count: int) -> None:
+        self._executor = ThreadPoolExecutor(count, thread_name_prefix="cairndb")
+
+    def submit(self, function: Callable[..., _T], *args: Any, **kwargs: Any) -> Future[_T]:
+        """Call `function` on a thread."""
+        try:
+            return self._executor.submit(function, *args, **kwargs)
+        except RuntimeError:
+            raise cairndb.ClosedError("closed: the database was closed") from None
+
+    def end(self, *, wait: bool) -> None:
+        """Run the calls that wait for a thread, and accept no further ones."""
+        self._executor.shutdown(wait=wait)
+
+
+class Scan(AsyncIterator[_Item], Generic[_Item]):
+    """An iterator over keys, values or entries, fetched many at a time."""
+
+    def __init__(self, threads: _Threads, make: Callable[[], _SyncScan[_Item]]) -> None:
+        self._threads = threads
+        # Made now, so that the iteration sees the database as of now.
+        self._scan = make()
+        self._chunk: list[_Item] = []
+        self._taken = 0
+        self._size = _ENTRIES_FIRST
+        self._pending: Optional[Future[list[_Item]]] = None
+
+    def __aiter__(self) -> Scan[_Item]:
+        return self
+
+    async def __anext__(self) -> _Item:
+        while self._taken == len(self._chunk):
+            if self._pending is None:
+                self._pending = self._threads.submit(self._scan.take_list, self._size)
+                self._size = min(self._size * 4, _ENTRIES_MAX)
+            pending = self._pending
+            if not pending.done():
+                # Shielded: if this task is cancelled, the chunk is there for the next call.
+                await asyncio.shield(asyncio.wrap_future(pending))
+            chunk = pending.result()
+            if self._pending is pending:
+                self._pending = None
+                self._chunk = chunk
+                self._taken = 0
+                if not chunk:
+                    raise StopAsyncIteration
+        item = self._chunk[self._taken]
+        self._taken += 1
+        return item
+
+    async def aclose(self) -> None:
+        """End the iteration and release what it holds."""
+        self._chunk = []
+        self._taken = 0
+        await asyncio.wrap_future(self._threads.submit(self._scan.close))
+
+
+class Range:
+    """A part of a database: an asynchronous iterable of `(key, value)` pairs, in order."""
+
+    def __init__(self, threads: _Threads, part: cairndb.Range) -> None:
+        self._threads = threads
+        self._part = part
+
+    def __aiter__(self) -> Scan[tuple[bytes, bytes]]:
+        return self.items()
+
+    def items(self) -> Scan[tuple[bytes, bytes]]:
+        """Iterate over the entries as pairs; the same as iterating over the range."""
+        return Scan(self._threads, self._part.items)
+
+    def keys(self) -> Scan[bytes]:
+        """Iterate over the keys only."""
+        return Scan(self._threads, self._part.keys)
+
+    def values(self) -> Scan[bytes]:
+        """Iterate over the values only."""
+        return Scan(self._threads, self._part.values)
+
+    async def count(self) -> int:
+        """Return the number of entries. Scans the range."""
+        return await asyncio.wrap_future(self._threads.submit(self._part.__len__))
+
+    def __repr__(self) -> str:
+        return repr(self._part).replace("cairndb.Range", "cairndb.aio.Range", 1)
+
+
+class _Reads:
+    """What a database and a snapshot have in common."""
+
+    _threads: _Threads
+    _reader: Union[cairndb.Database, cairndb.Snapshot]
+
+    def _run(self, function: Callable[..., _T], *args: Any, **kwargs: Any) -> Awaitable[_T]:
+        return asyncio.wrap_future(self._threads.submit(function, *args, **kwargs))
+
+    async def get(self, key: Bytes, default: Any = None) -> Any:
+        """Return the value of `key`, or `default`."""
+        return await self._run(self._reader.get, key, default)
+
+    async def get_view(self, key: Bytes, default: Any = None) -> Any:
+        """Return the value of `key` as a `memoryview`, or `default`."""
+        return await self._run(self._reader.get_view, key, default)
+
+    async def multi_get(self, keys: Iterable[Bytes], default: Any = None) -> list[Any]:
+        """Return the values of `keys`, all as of the same moment, `default` for absent ones."""
+        return await self._run(self._reader.multi_get, list(keys), default)
+
+    async def contains(self, key: Bytes) -> bool:
+        """Return whether `key` has a value."""
+        return await self._run(self._reader.__contains__, key)
+
+    async def count(self) -> int:
+        """Return the number of entries. Scans all of them."""
+        return await self._run(self._reader.__len__)
+
+    def range(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        reverse: bool = False,
+        limit: Optional[int] = None,
+    ) -> Range:
+        """Return the entries from key `start`, included, to key `stop`, excluded."""
+        part = self._reader.range(start, stop, reverse=reverse, limit=limit)
+        return Range(self._threads, part)
+
+    def prefix(self, prefix: Bytes, *, reverse: bool = False, limit: Optional[int] = None) -> Range:
+        """Return the entries whose keys start with `prefix`."""
+        part = self._reader.prefix(prefix, reverse=reverse, limit=limit)
+        return Range(self._threads, part)
+
+    def items(self) -> Scan[tuple[bytes, bytes]]:
+        """Iterate over the entries as pairs, in the order of their keys."""
+        return self.range().items()
+
+    def keys(self) -> Scan[bytes]:
+        """Iterate over the keys, in order."""
+        return self.range().keys()
+
+    def values(self) -> Scan[bytes]:
+        """Iterate over the values, in the order of their keys."""
+        return self.range().values()
+
+    def __aiter__(self) -> Scan[bytes]:
+        return self.keys()
+
+
+class Snapshot(_Reads):
+    """The database as it was when the snapshot was taken. Close it, or use `async with`."""
+
+    def __init__(self, threads: _Threads, snapshot: cairndb.Snapshot) -> None:
+        self._threads = threads
+        self._reader = snapshot
+
+    def close(self) -> None:
+        """Release the snapshot, which does not wait."""
+        self._reader.close()
+
+    async def __aenter__(self) -> Snapshot:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self.close()
+
+
+class Batch:
+    """Writes that are applied together, at the end of an `async with` block.
+
+    If the block raises or is cancelled, nothing is written.
+    """
+
+    def __init__(self, database: Database, batch: cairndb.Batch) -> None:
+        self._database = database
+        self._batch = batch
+
+    def put(self, key: Bytes, value: Bytes) -> None:
+        """Set `key` to `value`."""
+        self._batch.put(key, value)
+
+    def delete(self, key: Bytes) -> None:
+        """Remove `key`."""
+        self._batch.delete(key)
+
+    def merge(self, key: Bytes, operand: Bytes) -> None:
+        """Add `operand` to `key`."""
+        self._batch.merge(key, operand)
+
+    def clear(self) -> None:
+        """Remove all writes from the batch."""
+        self._batch.clear()
+
+    def __setitem__(self, key: Bytes, value: Bytes) -> None:
+        self._batch.put(key, value)
+
+    def __delitem__(self, key: Bytes) -> None:
+        self._batch.delete(key)
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    async def write(self) -> None:
+        """Apply the writes, all or none, and empty the batch."""
+        await self._database._run(self._batch.write)
+
+    async def __aenter__(self) -> Batch:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        exception: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if kind is None:
+            await self.write()
+        else:
+            self._batch.clear()
+
+
+class Database(_Reads):
+    """An open database. Made by `open`."""
+
+    def __init__(self, threads: _Threads, db: cairndb.Database) -> None:
+        self._threads = threads
+        self._reader = db
+        self._db = db
+
+    @property
+    def path(self) -> str:
+        """The directory of the database."""
+        return self._db.path
+
+    @property
+    def closed(self) -> bool:
+        """Whether the database was closed."""
+        return self._db.closed
+
+    async def put(
+        self, key: Bytes, value: Bytes, *, durability: Optional[Durability] = None
+    ) -> None:
+        """Set `key` to `value`."""
+        await self._run(self._db.put, key, value, durability=durability)
+
+    async def delete(self, key: Bytes, *, durability: Optional[Durability] = None) -> None:
+        """Remove `key`. Removing an absent key is not an error."""
+        await self._run(self._db.delete, key, durability=durability)
+
+    async def merge(
+        self, key: Bytes, operand: Bytes, *, durability: Optional[Durability] = None
+    ) -> None:
+        """Add `operand` to `key`."""
+        await self._run(self._db.merge, key, operand, durability=durability)
+
+    async def update(
+        self, entries: Union[Mapping[bytes, bytes], Iterable[tuple[bytes, bytes]]]
+    ) -> None:
+        """Put the entries of a mapping or of an iterable of pairs, all of them or none."""
+        await self._run(self._db.update, entries)
+
+    async def clear(self) -> None:
+        """Remove all entries."""
+        await self._run(self._db.clear)
+
+    def batch(self, *, durability: Optional[Durability] = None) -> Batch:
+        """Return a batch, for an `async with` statement."""
+        return Batch(self, self._db.batch(durability=durability))
+
+    def snapshot(self) -> Snapshot:
+        """Take a snapshot, which does not wait."""
+        return Snapshot(self._threads, self._db.snapshot())
+
+    async def flush(self) -> None:
+        """Write everything to tables and make it durable."""
+        await self._run(self._db.flush)
+
+    async def sync(self) -> None:
+        """Make every logged write so far durable."""
+        await self._run(self._db.sync)
+
+    async def compact(self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None) -> None:
+        """Compact the keys from `start` to `stop`."""
+        await self._run(self._db.compact, start, stop)
+
+    async def checkpoint(self, path: Path) -> None:
+        """Copy the database to a new directory."""
+        await self._run(self._db.checkpoint, path)
+
+    async def stats(self) -> dict[str, Any]:
+        """Return counters and sizes."""
+        return await self._run(self._db.stats)
+
+    async def close(self) -> None:
+        """Wait for the calls that are running, and close the database."""
+        loop = asyncio.get_running_loop()
+        # Shielded: a cancelled close goes on.
+        await asyncio.shield(loop.run_in_executor(None, self._close))
+
+    def _close(self) -> None:
+        self._threads.end(wait=True)
+        self._db.close()
+
+    async def __aenter__(self) -> Database:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._db).replace("cairndb.Database", "cairndb.aio.Database", 1)
+
+
+class _Opening:
+    """An open that is under way: to be awaited, or used in an `async with` statement."""
+
+    def __init__(self, open_: Callable[[], cairndb.Database], threads: int) -> None:
+        self._open = open_
+        self._count = threads
+        self._opened: Optional[Database] = None
+
+    async def _run(self) -> Database:
+        threads = _Threads(self._count)
+        future = threads.submit(self._open)
+        try:
+            db = await asyncio.wrap_future(future)
+        except BaseException:
+            future.add_done_callback(_close_late)
+            threads.end(wait=False)
+            raise
+        return Database(threads, db)
+
+    def __await__(self) -> Generator[Any, None, Database]:
+        return self._run().__await__()
+
+    async def __aenter__(self) -> Database:
+        self._opened = await self._run()
+        return self._opened
+
+    async def __aexit__(self, *exception: object) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+
+def _close_late(future: Future[cairndb.Database]) -> None:
+    """Close the database of an open that nobody waits for any more."""
+    if not future.cancelled() and future.exception() is None:
+        future.result().close()
+
+
+def open(path: Path, flag: str = "c", *, threads: int = _THREADS, **options: Any) -> _Opening:
+    """Open a database: `await open(path)`, or `async with open(path) as db`.
+
+    The arguments are those of `cairndb.open`. `threads` is the number of calls that run at the same
+    time; further ones wait.
+    """
+    return _Opening(lambda: cairndb.open(path, flag, **options), threads)

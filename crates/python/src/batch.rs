@@ -1,0 +1,205 @@
+//! Batches: writes that are applied together.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cairndb::{Durability, WriteBatch};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyDict;
+
+use crate::arguments::{Bytes, DurabilityName, write_options};
+use crate::boundary::detached;
+use crate::errors::{broken_lock, raised};
+use crate::handle::Handle;
+
+/// Writes that are applied together, or not at all. Made by `Database.batch`.
+#[pyclass(frozen, module = "cairndb")]
+#[derive(Debug)]
+pub(crate) struct Batch {
+    handle: Arc<Handle>,
+    durability: Option<Durability>,
+    writes: Mutex<WriteBatch>,
+}
+
+impl Batch {
+    pub(crate) fn new(handle: &Arc<Handle>, durability: Option<DurabilityName>) -> Batch {
+        Batch {
+            handle: Arc::clone(handle),
+            durability: durability.map(|name| name.0),
+            writes: Mutex::new(WriteBatch::new()),
+        }
+    }
+
+    #[inline]
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, WriteBatch>> {
+        if let Err(error) = self.handle.open_db() {
+            return Err(raised(py, &error));
+        }
+        self.writes.lock_py_attached(py).map_err(|_| broken_lock())
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// Sets `key` to `value`.
+    fn put(&self, py: Python<'_>, key: Bytes<'_, '_>, value: Bytes<'_, '_>) -> PyResult<()> {
+        self.lock(py)?.put(&key, &value);
+        Ok(())
+    }
+
+    /// Removes `key`. Removing an absent key is not an error.
+    fn delete(&self, py: Python<'_>, key: Bytes<'_, '_>) -> PyResult<()> {
+        self.lock(py)?.delete(&key);
+        Ok(())
+    }
+
+    /// Adds `operand` to `key`, to be folded by the database's merge operator.
+    fn merge(&self, py: Python<'_>, key: Bytes<'_, '_>, operand: Bytes<'_, '_>) -> PyResult<()> {
+        self.lock(py)?.merge(&key, &operand);
+        Ok(())
+    }
+
+    fn __setitem__(
+        &self,
+        py: Python<'_>,
+        key: Bytes<'_, '_>,
+        value: Bytes<'_, '_>,
+    ) -> PyResult<()> {
+        self.put(py, key, value)
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: Bytes<'_, '_>) -> PyResult<()> {
+        self.delete(py, key)
+    }
+
+    /// Puts the entries of a mapping, or of an iterable of pairs.
+    fn update(&self, py: Python<'_>, entries: Bound<'_, PyAny>) -> PyResult<()> {
+        if let Ok(dict) = entries.cast::<PyDict>() {
+            let mut batch = self.lock(py)?;
+            for (key, value) in dict.iter() {
+                let (key, value): (Bytes<'_, '_>, Bytes<'_, '_>) =
+                    (key.extract()?, value.extract()?);
+                batch.put(&key, &value);
+            }
+            return Ok(());
+        }
+        let pairs = if entries.hasattr("keys")? {
+            pairs_of(&entries)?
+        } else {
+            entries
+        };
+        // Not locked while the iterable runs, which may be a generator over this very batch.
+        for pair in pairs.try_iter()? {
+            let pair = pair?;
+            let mut parts = pair.try_iter()?;
+            let (Some(key), Some(value), None) = (parts.next(), parts.next(), parts.next()) else {
+                return Err(PyValueError::new_err(
+                    "an entry is a pair of a key and a value",
+                ));
+            };
+            let (key, value) = (key?, value?);
+            self.put(py, key.extract()?, value.extract()?)?;
+        }
+        Ok(())
+    }
+
+    /// Removes all writes from the batch.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.clear();
+        Ok(())
+    }
+
+    /// Applies the writes, all or none, and empties the batch. After an error the batch is as it
+    /// was.
+    #[pyo3(signature = (*, durability=None))]
+    fn write(&self, py: Python<'_>, durability: Option<DurabilityName>) -> PyResult<()> {
+        let durability = durability.or(self.durability.map(DurabilityName));
+        let mut batch = self.lock(py)?;
+        let (batch, handle) = (&mut *batch, &*self.handle);
+        detached(py, || {
+            handle.db()?.write_with(batch, &write_options(durability))?;
+            batch.clear();
+            Ok(())
+        })
+    }
+
+    /// Applies the writes and keeps them, as plyvel does.
+    fn _write_and_keep(&self, py: Python<'_>) -> PyResult<()> {
+        let durability = self.durability.map(DurabilityName);
+        let batch = self.lock(py)?;
+        let (batch, handle) = (&*batch, &*self.handle);
+        detached(py, || {
+            handle.db()?.write_with(batch, &write_options(durability))
+        })
+    }
+
+    /// Adds the writes of `source`.
+    fn _append(&self, py: Python<'_>, source: &Batch) -> PyResult<()> {
+        // Copied first: the two may be one batch, and two threads may append each to the other.
+        let writes = source.lock(py)?.clone();
+        self.lock(py)?.append(&writes);
+        Ok(())
+    }
+
+    /// The size of the writes in bytes, as they are stored.
+    #[getter]
+    fn byte_len(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.byte_len())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.len())
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind=None, _exception=None, _traceback=None))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: Option<Bound<'_, PyAny>>,
+        _exception: Option<Bound<'_, PyAny>>,
+        _traceback: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if kind.is_none() {
+            return self.write(py, None);
+        }
+        // The block raised: the writes are dropped. The database may be closed, which is no reason
+        // to hide the block's exception.
+        self.writes
+            .lock_py_attached(py)
+            .map_err(|_| broken_lock())?
+            .clear();
+        Ok(())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let batch = self
+            .writes
+            .lock_py_attached(py)
+            .map_err(|_| broken_lock())?;
+        Ok(format!(
+            "<cairndb.Batch of {} writes, {} bytes>",
+            batch.len(),
+            batch.byte_len()
+        ))
+    }
+}
+
+/// Returns the pairs of a mapping that is not a `dict`.
+fn pairs_of<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if mapping.hasattr("items")? {
+        return mapping.call_method0("items");
+    }
+    let keys = mapping.call_method0("keys")?;
+    let mut pairs = Vec::new();
+    for key in keys.try_iter()? {
+        let key = key?;
+        let value = mapping.get_item(&key)?;
+        pairs.push((key, value));
+    }
+    Ok(pairs.into_pyobject(mapping.py())?.into_any())
+}

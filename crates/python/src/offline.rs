@@ -1,0 +1,99 @@
+//! Operations on a database that is not open: verify, repair, destroy, conversion of LevelDB's.
+
+use cairndb::RepairOptions;
+use cairndb::leveldb::{UpgradeOptions, UpgradeOutcome};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::Place;
+use crate::boundary::detached;
+use crate::options::Components;
+
+/// Checks a database. See `cairndb.verify`.
+#[pyfunction]
+#[pyo3(signature = (path, *, comparator=None, merge_operator=None))]
+pub(crate) fn verify<'py>(
+    py: Python<'py>,
+    path: Place,
+    comparator: Option<Bound<'_, PyAny>>,
+    merge_operator: Option<Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = Components::new(comparator.as_ref(), merge_operator.as_ref())?.options;
+    let report = detached(py, || cairndb::verify(&path.0, &options))?;
+    let dict = PyDict::new(py);
+    dict.set_item("tables", report.tables)?;
+    dict.set_item("entries", report.entries)?;
+    dict.set_item("bytes", report.bytes)?;
+    dict.set_item("values", report.values)?;
+    dict.set_item("log_entries", report.log_entries)?;
+    Ok(dict)
+}
+
+/// Repairs a database. See `cairndb.repair`. Returns whether it is complete, the text and the JSON.
+#[pyfunction]
+#[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None))]
+pub(crate) fn repair(
+    py: Python<'_>,
+    source: Place,
+    target: Place,
+    dry_run: bool,
+    include_unnamed: bool,
+    comparator: Option<Bound<'_, PyAny>>,
+    merge_operator: Option<Bound<'_, PyAny>>,
+) -> PyResult<(bool, String, String)> {
+    let options = Components::new(comparator.as_ref(), merge_operator.as_ref())?.options;
+    let options = RepairOptions::new(&options)
+        .dry_run(dry_run)
+        .include_unnamed(include_unnamed);
+    let report = detached(py, || cairndb::repair(&source.0, &target.0, &options))?;
+    Ok((report.is_complete(), report.to_string(), report.to_json()))
+}
+
+/// Removes a database. See `cairndb.destroy`.
+#[pyfunction]
+pub(crate) fn destroy(py: Python<'_>, path: Place) -> PyResult<()> {
+    detached(py, || cairndb::destroy(&path.0, &cairndb::Options::new()))
+}
+
+/// Converts a LevelDB database. See `cairndb.upgrade_leveldb`.
+#[pyfunction]
+#[pyo3(signature = (path, *, comparator=None))]
+pub(crate) fn upgrade_leveldb<'py>(
+    py: Python<'py>,
+    path: Place,
+    comparator: Option<Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = Components::new(comparator.as_ref(), None)?.options;
+    let report = detached(py, || {
+        cairndb::leveldb::upgrade(&path.0, UpgradeOptions::new(options))
+    })?;
+    let dict = PyDict::new(py);
+    let converted = report.outcome == UpgradeOutcome::Converted;
+    dict.set_item("converted", converted)?;
+    dict.set_item("entries", report.entries)?;
+    dict.set_item("raw_bytes", report.raw_bytes)?;
+    dict.set_item("target_bytes", report.target_bytes)?;
+    Ok(dict)
+}
+
+/// Exchanges the names of two directories, so that after a crash each name has one of them. Where
+/// the file system cannot do it in one step, moves one after the other.
+#[pyfunction]
+#[pyo3(name = "_exchange")]
+pub(crate) fn exchange(py: Python<'_>, first: Place, second: Place) -> PyResult<()> {
+    use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
+    let (first, second) = (&*first.0, &*second.0);
+    detached(py, || {
+        let failed = |errno: rustix::io::Errno| {
+            cairndb::Error::io("the directories could not be exchanged", errno.into()).path(first)
+        };
+        if renameat_with(CWD, first, CWD, second, RenameFlags::EXCHANGE).is_ok() {
+            return Ok(());
+        }
+        let mut aside = first.as_os_str().to_owned();
+        aside.push(".exchanged");
+        rename(second, &*aside).map_err(failed)?;
+        rename(first, second).map_err(failed)?;
+        rename(&*aside, first).map_err(failed)
+    })
+}

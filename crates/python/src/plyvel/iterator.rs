@@ -1,0 +1,335 @@
+//! `plyvel.Iterator`: an iterator that stands between entries.
+//!
+//! A translation of plyvel 1.5's: the same states and the same steps, so that the same calls give
+//! the same results, its quirks included.
+
+use std::cmp::Ordering;
+use std::sync::{Arc, Mutex};
+
+use cairndb::Cursor;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
+
+use crate::errors::broken_lock;
+use crate::handle::Handle;
+use crate::plyvel::{OpenCursor, closed};
+use crate::reader::Reader;
+
+/// Where the iterator stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    BeforeStart,
+    AfterStop,
+    InBetween,
+    /// A seek has put the cursor on the entry that `next` returns.
+    AlreadyPositioned,
+}
+
+/// The range and the parts of its entries that are returned.
+#[expect(clippy::struct_excessive_bools, reason = "plyvel's arguments")]
+struct Range {
+    start: Option<Vec<u8>>,
+    stop: Option<Vec<u8>>,
+    include_start: bool,
+    include_stop: bool,
+    include_key: bool,
+    include_value: bool,
+    /// Prefix of the database; its length is cut from each key.
+    db_prefix: Vec<u8>,
+}
+
+impl Range {
+    /// Compares in the order of the database.
+    fn compare(handle: &Handle, a: &[u8], b: &[u8]) -> Ordering {
+        handle.order().compare(a, b)
+    }
+
+    /// Returns the object for the cursor's entry.
+    fn current<'py>(&self, py: Python<'py>, cursor: &Cursor) -> PyResult<Bound<'py, PyAny>> {
+        let key = || {
+            let key = cursor.key();
+            PyBytes::new(py, key.get(self.db_prefix.len()..).unwrap_or_default())
+        };
+        let value = || PyBytes::new(py, cursor.value());
+        Ok(match (self.include_key, self.include_value) {
+            (true, true) => (key(), value()).into_pyobject(py)?.into_any(),
+            (true, false) => key().into_any(),
+            (false, true) => value().into_any(),
+            (false, false) => py.None().into_bound(py),
+        })
+    }
+}
+
+struct Inner {
+    cursor: OpenCursor,
+    handle: Arc<Handle>,
+    range: Range,
+    state: State,
+}
+
+type Object<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+impl Inner {
+    fn real_next<'py>(&mut self, py: Python<'py>) -> Object<'py> {
+        self.cursor.get(py)?;
+        match self.state {
+            State::InBetween => {
+                let cursor = self.cursor.step(py, Cursor::next)?;
+                if !cursor.valid() {
+                    self.state = State::AfterStop;
+                    return Ok(None);
+                }
+            }
+            State::AlreadyPositioned => self.state = State::InBetween,
+            State::BeforeStart => {
+                if !self.enter_at_start(py)? {
+                    return Ok(None);
+                }
+                self.state = State::InBetween;
+            }
+            State::AfterStop => return Ok(None),
+        }
+        let cursor = self.cursor.get(py)?;
+        if let Some(stop) = &self.range.stop {
+            let order = Range::compare(&self.handle, cursor.key(), stop);
+            let past = order.is_gt() || order.is_eq() && !self.range.include_stop;
+            if past {
+                self.state = State::AfterStop;
+                return Ok(None);
+            }
+        }
+        self.range.current(py, cursor).map(Some)
+    }
+
+    /// Moves to the first entry. Returns whether there is one.
+    fn enter_at_start(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let Some(start) = &self.range.start else {
+            return Ok(self.cursor.step(py, Cursor::seek_to_first)?.valid());
+        };
+        let cursor = self.cursor.step(py, |cursor| cursor.seek(start))?;
+        if cursor.valid()
+            && !self.range.include_start
+            && Range::compare(&self.handle, cursor.key(), start).is_eq()
+        {
+            return Ok(self.cursor.step(py, Cursor::next)?.valid());
+        }
+        Ok(cursor.valid())
+    }
+
+    fn real_prev<'py>(&mut self, py: Python<'py>) -> Object<'py> {
+        self.cursor.get(py)?;
+        match self.state {
+            State::InBetween => {}
+            State::AlreadyPositioned => {
+                if !self.cursor.step(py, Cursor::prev)?.valid() {
+                    self.state = State::BeforeStart;
+                    return Ok(None);
+                }
+            }
+            State::BeforeStart => return Ok(None),
+            State::AfterStop => {
+                if !self.enter_at_stop(py)? {
+                    return Ok(None);
+                }
+            }
+        }
+        // Unlike in `real_next`, the entry is taken first and the cursor moved then, so that
+        // turning around returns the same entry again.
+        let entry = self.range.current(py, self.cursor.get(py)?)?;
+        let cursor = self.cursor.step(py, Cursor::prev)?;
+        self.state = match &self.range.start {
+            _ if !cursor.valid() => State::BeforeStart,
+            None => State::InBetween,
+            Some(start) => {
+                let order = Range::compare(&self.handle, cursor.key(), start);
+                let inside = order.is_gt() || order.is_eq() && self.range.include_start;
+                if inside {
+                    State::InBetween
+                } else {
+                    State::BeforeStart
+                }
+            }
+        };
+        Ok(Some(entry))
+    }
+
+    /// Moves to the last entry. Returns whether there is one.
+    fn enter_at_stop(&mut self, py: Python<'_>) -> PyResult<bool> {
+        match &self.range.stop {
+            None => {
+                self.cursor.step(py, Cursor::seek_to_last)?;
+            }
+            Some(stop) => {
+                let valid = self.cursor.step(py, |cursor| cursor.seek(stop))?.valid();
+                if !valid {
+                    self.cursor.step(py, Cursor::seek_to_last)?;
+                } else if !self.range.include_stop {
+                    self.cursor.step(py, Cursor::prev)?;
+                }
+                let cursor = self.cursor.get(py)?;
+                if cursor.valid() && Range::compare(&self.handle, cursor.key(), stop).is_gt() {
+                    self.cursor.step(py, Cursor::prev)?;
+                }
+            }
+        }
+        let cursor = self.cursor.get(py)?;
+        if !cursor.valid() {
+            return Ok(false);
+        }
+        // plyvel excludes the start here, whatever `include_start` says.
+        let start = self.range.start.as_ref();
+        let before =
+            start.is_some_and(|start| !Range::compare(&self.handle, start, cursor.key()).is_lt());
+        Ok(!before)
+    }
+
+    fn seek(&mut self, py: Python<'_>, target: &[u8]) -> PyResult<()> {
+        self.cursor.get(py)?;
+        let mut target = [self.range.db_prefix.as_slice(), target].concat();
+        if let Some(start) = &self.range.start
+            && Range::compare(&self.handle, &target, start).is_lt()
+        {
+            target.clone_from(start);
+        }
+        if let Some(stop) = &self.range.stop
+            && Range::compare(&self.handle, &target, stop).is_gt()
+        {
+            target.clone_from(stop);
+        }
+        let cursor = self.cursor.step(py, |cursor| cursor.seek(&target))?;
+        self.state = if cursor.valid() {
+            State::AlreadyPositioned
+        } else {
+            State::AfterStop
+        };
+        Ok(())
+    }
+}
+
+/// An iterator over a range, in both directions.
+#[pyclass(frozen, weakref, name = "Iterator", module = "plyvel._plyvel")]
+pub(crate) struct PlyvelIterator {
+    reverse: bool,
+    inner: Mutex<Inner>,
+}
+
+#[pymethods]
+impl PlyvelIterator {
+    #[new]
+    fn new<'py>(
+        py: Python<'py>,
+        reader: Bound<'py, Reader>,
+        db_prefix: Vec<u8>,
+        start: Option<Vec<u8>>,
+        stop: Option<Vec<u8>>,
+        include: (bool, bool, bool, bool),
+        reverse: bool,
+    ) -> PyResult<PlyvelIterator> {
+        let reader = reader.get();
+        let handle = Arc::clone(reader.handle());
+        let cursor = reader.with(py, |source| Ok(source.cursor()))?;
+        let (include_start, include_stop, include_key, include_value) = include;
+        let state = if reverse {
+            State::AfterStop
+        } else {
+            State::BeforeStart
+        };
+        let inner = Inner {
+            cursor: OpenCursor::new(&handle, cursor),
+            handle,
+            range: Range {
+                start,
+                stop,
+                include_start,
+                include_stop,
+                include_key,
+                include_value,
+                db_prefix,
+            },
+            state,
+        };
+        Ok(PlyvelIterator {
+            reverse,
+            inner: Mutex::new(inner),
+        })
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> Object<'py> {
+        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        if self.reverse {
+            inner.real_prev(py)
+        } else {
+            inner.real_next(py)
+        }
+    }
+
+    /// Returns the next entry.
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.__next__(py)?.ok_or_else(stop)
+    }
+
+    /// Returns the previous entry.
+    fn prev<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        let entry = if self.reverse {
+            inner.real_next(py)
+        } else {
+            inner.real_prev(py)
+        };
+        entry?.ok_or_else(stop)
+    }
+
+    /// Moves before the first entry.
+    fn seek_to_start(&self, py: Python<'_>) -> PyResult<()> {
+        self.place(py, State::BeforeStart)
+    }
+
+    /// Moves after the last entry.
+    fn seek_to_stop(&self, py: Python<'_>) -> PyResult<()> {
+        self.place(py, State::AfterStop)
+    }
+
+    /// Moves before the first entry at or after `target`, inside of the range.
+    fn seek(&self, py: Python<'_>, target: Bound<'_, PyBytes>) -> PyResult<()> {
+        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        inner.seek(py, target.as_bytes())
+    }
+
+    /// Releases the iterator. The next use raises `RuntimeError`.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        inner.cursor.cursor = None;
+        Ok(())
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: Bound<'_, PyAny>) -> PyResult<bool> {
+        self.close(py)?;
+        Ok(false)
+    }
+}
+
+impl PlyvelIterator {
+    fn place(&self, py: Python<'_>, state: State) -> PyResult<()> {
+        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        if inner.cursor.cursor.is_none() {
+            return Err(closed());
+        }
+        inner.cursor.get(py)?;
+        inner.state = state;
+        Ok(())
+    }
+}
+
+fn stop() -> PyErr {
+    pyo3::exceptions::PyStopIteration::new_err(())
+}

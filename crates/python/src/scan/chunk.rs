@@ -1,0 +1,65 @@
+//! A chunk: entries that were fetched and wait to become Python objects.
+
+/// Entries, one after the other in one buffer, which is kept from chunk to chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    data: Vec<u8>,
+    /// Ends of the key and of the value of each entry in `data`.
+    ends: Vec<(usize, usize)>,
+    /// Number of entries that were taken, and the end of the last of them.
+    taken: usize,
+    taken_bytes: usize,
+}
+
+impl Chunk {
+    pub(crate) fn clear(&mut self) {
+        self.data.clear();
+        self.ends.clear();
+        self.taken = 0;
+        self.taken_bytes = 0;
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.data.extend_from_slice(key);
+        let key_end = self.data.len();
+        self.data.extend_from_slice(value);
+        self.ends.push((key_end, self.data.len()));
+    }
+
+    /// Returns the key and the value of the next entry.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<(&[u8], &[u8])> {
+        let (key_end, end) = *self.ends.get(self.taken)?;
+        let key = self.data.get(self.taken_bytes..key_end)?;
+        let value = self.data.get(key_end..end)?;
+        self.taken += 1;
+        self.taken_bytes = end;
+        Some((key, value))
+    }
+
+    /// Drops the entries that are left and returns how many they were.
+    pub(crate) fn drain(&mut self) -> u64 {
+        let left = self.ends.len() - self.taken;
+        self.clear();
+        u64::try_from(left).unwrap_or(u64::MAX)
+    }
+
+    /// Returns whether every entry was taken.
+    #[inline]
+    pub(crate) fn is_read(&self) -> bool {
+        self.taken == self.ends.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}

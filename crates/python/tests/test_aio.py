@@ -1,0 +1,217 @@
+"""`cairndb.aio`: awaiting, iterating, cancelling."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+import cairndb
+import cairndb.aio
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(main, 60))
+
+
+def test_calls(path: str, tmp_path: Any) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path, merge_operator="add") as db:
+            assert db.path == path and not db.closed
+            await db.put(b"a", b"1")
+            await db.put(b"b", b"2", durability="sync")
+            assert await db.get(b"a") == b"1" and await db.get(b"x", 7) == 7
+            assert bytes(await db.get_view(b"a")) == b"1"
+            assert await db.contains(b"a") and not await db.contains(b"x")
+            assert await db.multi_get([b"a", b"x"]) == [b"1", None]
+            await db.update({b"c": b"3"})
+            await db.merge(b"n", b"\1")
+            await db.merge(b"n", b"\2")
+            assert (await db.get(b"n"))[0] == 3
+            await db.delete(b"n")
+            async with db.batch() as batch:
+                batch[b"d"] = b"4"
+                batch.delete(b"a")
+                assert len(batch) == 2
+            with pytest.raises(LookupError):
+                async with db.batch() as batch:
+                    batch[b"e"] = b"5"
+                    raise LookupError
+            async with db.snapshot() as snapshot:
+                await db.put(b"e", b"5")
+                assert await snapshot.count() == 3
+                assert [key async for key in snapshot] == [b"b", b"c", b"d"]
+            assert await db.count() == 4
+            assert [entry async for entry in db.range(b"c", b"e")] == [(b"c", b"3"), (b"d", b"4")]
+            assert [v async for v in db.range(reverse=True, limit=1).values()] == [b"5"]
+            assert [k async for k in db.prefix(b"c").keys()] == [b"c"]
+            assert await db.prefix(b"c").count() == 1
+            await db.sync()
+            await db.flush()
+            await db.compact()
+            await db.checkpoint(str(tmp_path / "copy"))
+            assert "memory" in await db.stats()
+            await db.clear()
+            assert await db.count() == 0
+        assert db.closed
+        with pytest.raises(ValueError):
+            await db.get(b"a")
+        await db.close()
+
+    run(main())
+
+
+def test_open_may_be_awaited_and_fails_as_usual(path: str) -> None:
+    async def main() -> None:
+        with pytest.raises(FileNotFoundError):
+            await cairndb.aio.open(path, "r")
+        db = await cairndb.aio.open(path)
+        with pytest.raises(TypeError, match="encode"):
+            await db.put("a", b"1")  # type: ignore[arg-type]
+        with pytest.raises(OSError):
+            async with cairndb.aio.open(path):
+                pass
+        await db.close()
+
+    run(main())
+
+
+def test_many_tasks(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+
+            async def work(number: int) -> None:
+                key = b"%03d" % number
+                await db.put(key, key)
+                assert await db.get(key) == key
+                count = 0
+                async for _ in db.keys():
+                    count += 1
+                assert count >= 1
+
+            await asyncio.gather(*(work(number) for number in range(200)))
+            assert await db.count() == 200
+
+    run(main())
+
+
+def test_the_loop_runs_meanwhile(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+            await db.update({b"%06d" % number: bytes(100) for number in range(100_000)})
+            ticks = 0
+
+            async def tick() -> None:
+                nonlocal ticks
+                while True:
+                    await asyncio.sleep(0)
+                    ticks += 1
+
+            ticking = asyncio.create_task(tick())
+            await db.compact()
+            ticking.cancel()
+            assert ticks > 10
+
+    run(main())
+
+
+def test_a_cancelled_iteration_loses_nothing(path: str) -> None:
+    async def main() -> None:
+        count = 20_000
+        async with cairndb.aio.open(path, threads=1) as db:
+            await db.update({b"%06d" % number: b"" for number in range(count)})
+            keys: list[bytes] = []
+            scan = db.keys()
+            cancelled = 0
+
+            async def read() -> None:
+                async for key in scan:
+                    keys.append(key)
+
+            while True:
+                task = asyncio.create_task(read())
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                task.cancel()
+                try:
+                    await task
+                    break
+                except asyncio.CancelledError:
+                    cancelled += 1
+                    await asyncio.sleep(0.0001)
+            assert keys == [b"%06d" % number for number in range(count)]
+            assert cancelled > 0
+
+    run(main())
+
+
+def test_a_cancelled_write_is_whole_or_absent(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path, threads=1) as db:
+            for number in range(100):
+                entries = {b"%03d-%03d" % (number, part): bytes(100) for part in range(200)}
+                task = asyncio.create_task(db.update(entries))
+                for _ in range(number % 5):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await db.sync()
+            for number in range(100):
+                assert await db.prefix(b"%03d-" % number).count() in (0, 200)
+
+    run(main())
+
+
+def test_a_cancelled_open_leaves_nothing_open(path: str) -> None:
+    async def main() -> None:
+        for turns in range(4):
+
+            async def open_it() -> None:
+                await cairndb.aio.open(path)
+
+            task = asyncio.create_task(open_it())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            for _ in range(1000):
+                try:
+                    cairndb.open(path).close()
+                    break
+                except cairndb.LockedError:
+                    await asyncio.sleep(0.01)
+            else:
+                raise AssertionError("the database is still open")
+
+    run(main())
+
+
+def test_a_cancelled_close_goes_on(path: str) -> None:
+    async def main() -> None:
+        db = await cairndb.aio.open(path)
+        await db.put(b"k", b"v")
+        task = asyncio.create_task(db.close())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await db.close()
+        with cairndb.open(path) as again:
+            assert again[b"k"] == b"v"
+
+    run(main())
+
+
+def test_iterators_are_closed(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+            await db.update({b"a": b"1", b"b": b"2"})
+            scan = db.items()
+            assert await scan.__anext__() == (b"a", b"1")
+            await scan.aclose()
+            with pytest.raises(ValueError, match="closed"):
+                await scan.__anext__()
+            assert "aio.Range" in repr(db.prefix(b"a")) and "aio.Database" in repr(db)
+
+    run(main())
