@@ -219,6 +219,7 @@ def lint() -> None:
     run(environment.program("ruff"), "check", HERE)
     run(environment.program("ruff"), "format", "--check", HERE)
     sources = [HERE / "python" / "cairndb", HERE / "plyvel" / "src" / "plyvel"]
+    sources.append(HERE / "tests" / "typed_usage.py")
     run(environment.program("mypy"), "--strict", *sources, cwd=HERE, env={"MYPYPATH": "python"})
     run(environment.program("pyright"), "-p", HERE, cwd=HERE)
 
@@ -230,10 +231,12 @@ def build() -> None:
     # `zig` from PyPI links against the old glibc.
     path = f"{environment.program('')}{os.pathsep}{os.environ['PATH']}"
     settings = {"PATH": path, "CARGO_TARGET_DIR": str(TARGET)}
-    maturin = [environment.program("maturin"), "build", "-m", HERE / "Cargo.toml", "--out", DIST]
+    program, manifest = environment.program("maturin"), HERE / "Cargo.toml"
+    run(program, "sdist", "-m", manifest, "--out", DIST, env=settings, stderr=subprocess.DEVNULL)
+    maturin = [program, "build", "-m", manifest, "--out", DIST]
     portable = ["--release", "--locked", "--zig", "--compatibility", COMPATIBILITY]
-    run(*maturin, *portable, "--sdist", env=settings)
-    wheel = newest("cairndb-*.whl")
+    run(*maturin, *portable, env=settings)
+    wheel = newest("cairndb-*x86_64.whl")
     shown = output(environment.program("auditwheel"), "show", wheel)
     say(shown)
     if f'"{COMPATIBILITY}_' not in re.sub(r"\s+", " ", shown):

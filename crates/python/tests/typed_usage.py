@@ -1,0 +1,67 @@
+"""Checked by mypy and pyright, both strict: the types that a program sees. Not run."""
+
+from __future__ import annotations
+
+import shelve
+from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping
+from typing import Any, Optional, Union
+
+import cairndb
+import cairndb.aio
+
+
+def database(path: str) -> None:
+    db: cairndb.Database
+    with cairndb.open(path, "c", durability="sync", merge_operator="add") as db:
+        mapping: MutableMapping[bytes, bytes] = db
+        db[b"k"] = b"v"
+        db[bytearray(b"k")] = memoryview(b"v")
+        value: bytes = db[b"k"]
+        found: Optional[bytes] = db.get(b"k")
+        known: bytes = db.get(b"k", b"")
+        other: Union[bytes, int] = db.get(b"k", 7)
+        view: Optional[memoryview] = db.get_view(b"k")
+        several: list[Optional[bytes]] = db.multi_get([b"a", b"b"])
+        popped: Optional[bytes] = db.pop(b"k", None)
+        db.put(b"k", b"v", durability="none")
+        db.update({b"a": b"1"})
+        db.update([(b"a", b"1")])
+        with db.batch(durability="os") as batch:
+            batch[b"k"] = b"v"
+            count: int = len(batch)
+        keys: Iterator[bytes] = iter(db)
+        entries: Iterator[tuple[bytes, bytes]] = iter(db.items())
+        part: cairndb.Range = db.range(b"a", b"b", reverse=True, limit=3)
+        for key, content in part:
+            print(key.decode(), content.decode())
+        names: list[bytes] = [*db.prefix(b"a").keys()]
+        with db.snapshot() as snapshot:
+            frozen: Mapping[bytes, bytes] = snapshot
+        stats: dict[str, Any] = db.stats()
+        shelf: shelve.Shelf[Any] = shelve.Shelf(db)
+    report: cairndb.RepairReport = cairndb.repair(path, path + "2")
+    complete: bool = report.complete
+    print(mapping, value, found, known, other, view, several, popped, count, keys, entries, names)
+    print(frozen, stats, shelf, complete)
+
+
+async def awaited(path: str) -> AsyncIterator[bytes]:
+    async with cairndb.aio.open(path) as db:
+        await db.put(b"k", b"v")
+        async for key, value in db.prefix(b"a"):
+            yield key + value
+        async for key in db.keys():
+            yield key
+    again: cairndb.aio.Database = await cairndb.aio.open(path)
+    await again.close()
+
+
+def errors(path: str) -> None:
+    try:
+        cairndb.open(path, "r")
+    except cairndb.LockedError as error:
+        number: Optional[int] = error.errno
+        file: Optional[str] = error.file
+        print(number, file)
+    except (FileNotFoundError, cairndb.Error):
+        pass
