@@ -105,12 +105,12 @@ impl Grammar {
             _ => {}
         }
         let mut arguments: Vec<OsString> = vec![name.text.clone().into()];
-        let command = self.definition.find_subcommand(&name.text);
-        if command.is_some_and(takes_directory) {
+        let command = self.command(&name.text)?;
+        if takes_directory(command) {
             arguments.push(self.directory.clone().into());
         }
         for word in rest {
-            arguments.push(argument(word)?);
+            arguments.push(argument(&name.text, word)?);
         }
         let parsed = self.definition.clone().try_get_matches_from(arguments);
         let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
@@ -124,17 +124,29 @@ impl Grammar {
             Err(refusal) => {
                 let text = refusal.to_string();
                 let text = text.strip_prefix("error: ").unwrap_or(&text);
-                Err(Failure::Usage(text.trim_end().to_owned()))
+                let text = text.replace("For more information, try '--help'.", "");
+                let (text, name) = (text.trim_end(), &name.text);
+                Err(Failure::Usage(format!(
+                    "{text}\n\n`help {name}` explains the command."
+                )))
             }
         }
+    }
+
+    /// Returns the command with this name.
+    fn command(&self, name: &str) -> Result<&clap::Command, Failure> {
+        let unknown = || {
+            Failure::Usage(format!(
+                "there is no command `{name}`; `help` lists the commands"
+            ))
+        };
+        self.definition.find_subcommand(name).ok_or_else(unknown)
     }
 
     /// Returns the help of a command, or the list of commands.
     fn help(&self, words: &[Word]) -> Result<String, Failure> {
         if let Some(word) = words.first() {
-            let command = self.definition.find_subcommand(&word.text);
-            let unknown = || Failure::Usage(format!("there is no command `{}`", word.text));
-            let mut command = command.ok_or_else(unknown)?.clone();
+            let mut command = self.command(&word.text)?.clone();
             return Ok(command.render_long_help().to_string());
         }
         let commands = self.definition.get_subcommands();
@@ -168,16 +180,19 @@ fn takes_directory(command: &clap::Command) -> bool {
 
 /// Returns whether a command would take the lines of the script for its data.
 fn reads_stdin(command: &Command) -> bool {
+    let is_stdin = |path: &Option<PathBuf>| path.as_ref().is_none_or(|path| path == Path::new("-"));
     match command {
-        Command::Load(load) => load.file.is_none(),
-        Command::Import(import) => import.source.is_none(),
+        Command::Load(load) => is_stdin(&load.file),
+        Command::Import(import) => is_stdin(&import.source),
         _ => false,
     }
 }
 
-/// Returns the argument that a word stands for.
-fn argument(word: &Word) -> Result<OsString, Failure> {
+/// Returns the argument of a command that a word stands for.
+fn argument(command: &str, word: &Word) -> Result<OsString, Failure> {
     match (&*word.text, word.quoted) {
+        // A file: `dump` and `export` write to stdout, and `reads_stdin` names the others.
+        ("-", _) if ["dump", "export", "load", "import"].contains(&command) => Ok("-".into()),
         ("-", false) => Err(Failure::Usage(
             "`-` cannot be stdin inside the shell: quote a value that spans lines, or read it with \
              --file"
@@ -235,12 +250,33 @@ mod tests {
             "scan --limit x",
             "load",
             "import --format csv",
+            "load -",
+            "import --format csv -",
         ] {
             let refused = matches!(grammar.parse(line), Err(Failure::Usage(_)));
             assert!(refused, "{line}");
         }
         assert!(matches!(grammar.parse("put key '-'"), Ok(Line::Command(_))));
         assert!(matches!(grammar.parse("load file"), Ok(Line::Command(_))));
+        for line in ["dump -", "export --format csv '-'"] {
+            assert!(
+                matches!(grammar.parse(line), Ok(Line::Command(_))),
+                "{line}"
+            );
+        }
+        let Err(Failure::Usage(message)) = grammar.parse("load -") else {
+            panic!("a refusal");
+        };
+        assert!(message.contains("name the file"), "{message}");
+        for (line, advice) in [("look", "`help` lists"), ("get", "`help get` explains")] {
+            let Err(Failure::Usage(message)) = grammar.parse(line) else {
+                panic!("a refusal");
+            };
+            assert!(
+                message.contains(advice) && !message.contains("'--help'"),
+                "{message}"
+            );
+        }
         assert!(matches!(grammar.parse("quit"), Ok(Line::End)));
         assert!(matches!(grammar.parse(" # nothing"), Ok(Line::Empty)));
     }
