@@ -10,6 +10,9 @@ use crate::escape::escaped;
 use crate::holder::holder;
 use crate::terminal;
 
+/// The subdirectory in which a conversion keeps LevelDB's files.
+pub(crate) const ORIGINAL: &str = "leveldb-original";
+
 /// The exit codes. `cairn --help` and `docs/guide/cairn.md` list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -50,7 +53,11 @@ pub(crate) enum Failure {
     /// A file that is not a database is damaged.
     Damaged(String),
     /// A repair has kept what it could, and that is not certain to be everything.
-    Incomplete(PathBuf),
+    Incomplete {
+        directory: PathBuf,
+        /// The new database; `None` after a dry run.
+        target: Option<PathBuf>,
+    },
     /// A line of a script has failed.
     Line { line: u64, failure: Box<Failure> },
     /// A failure that has been reported.
@@ -111,7 +118,7 @@ impl Failure {
             Failure::OutputClosed => Code::Done,
             Failure::Line { failure, .. } => failure.code(),
             Failure::Reported(code) => *code,
-            Failure::Damaged(_) | Failure::Incomplete(_) => Code::Damaged,
+            Failure::Damaged(_) | Failure::Incomplete { .. } => Code::Damaged,
             Failure::Other(_) => Code::Other,
             Failure::Database { error, .. } => match error.kind() {
                 ErrorKind::Corruption => Code::Damaged,
@@ -140,9 +147,12 @@ impl Failure {
             Failure::Usage(message) | Failure::Damaged(message) | Failure::Other(message) => {
                 message.clone()
             }
-            Failure::Incomplete(directory) => {
+            Failure::Incomplete { directory, target } => {
                 let path = directory.display();
-                format!("something in {path} is lost or in doubt; the report says what")
+                let kept = target.as_ref().map_or(String::new(), |target| {
+                    format!("; {} holds what was kept", target.display())
+                });
+                format!("something in {path} is lost or in doubt, as the report says{kept}")
             }
             Failure::KeyNotFound { key, directory } => {
                 let (key, directory) = (escaped(key), directory.display());
@@ -183,10 +193,19 @@ fn locked_by(error: &Error, directory: &Path) -> Error {
 fn advice(kind: ErrorKind, store: Store, directory: &Path) -> Option<String> {
     let path = directory.display();
     Some(match (kind, store) {
-        (ErrorKind::Corruption, Store::Cairn) => format!(
-            "restore the database from a checkpoint or another copy, or keep what is intact: \
-             `cairn repair --dry-run {path}` reports what that is"
-        ),
+        (ErrorKind::Corruption, Store::Cairn) => {
+            let original = directory.join(ORIGINAL);
+            let original = if original.is_dir() {
+                let original = original.display();
+                format!("; {original} still holds what LevelDB had before the conversion")
+            } else {
+                String::new()
+            };
+            format!(
+                "restore the database from a checkpoint or another copy, or keep what is intact: \
+                 `cairn repair --dry-run {path}` reports what that is{original}"
+            )
+        }
         (ErrorKind::Corruption, Store::LevelDb) => format!(
             "restore the directory from a copy, or keep what is intact, as a CairnDB database: \
              `cairn repair --dry-run {path}` reports what that is"

@@ -9,11 +9,8 @@ use cairndb::env::{Dir, Env, RealEnv};
 use cairndb_leveldb::FileName;
 
 use crate::database::open_to_read;
-use crate::failure::Failure;
+use crate::failure::{Failure, ORIGINAL};
 use crate::output::{Output, counted, size};
-
-/// The subdirectory in which a conversion keeps LevelDB's files.
-pub(super) const ORIGINAL: &str = "leveldb-original";
 
 /// Removes LevelDB's files of the converted database at `path`, if the user confirms it.
 ///

@@ -15,6 +15,13 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
     let path = &arguments.directory;
     // A dry run does not touch the target.
     let target = arguments.target.as_deref().unwrap_or(path);
+    let mut entries = std::fs::read_dir(target).into_iter().flatten();
+    if !arguments.dry_run && entries.next().is_some() {
+        return Err(Failure::Other(format!(
+            "{} is not empty; choose another directory for the new database",
+            target.display()
+        )));
+    }
     let meter = Meter::over("repairing", path);
     let options = options_for(path).env(meter.env());
     let settings = RepairOptions::new(&options)
@@ -23,16 +30,15 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
     let repaired = cairndb::repair(path, target, &settings);
     meter.finish();
     let report = repaired.map_err(|error| {
-        let is_target = match error.kind() {
-            ErrorKind::NoSpace => true,
-            ErrorKind::NotFound => path.is_dir(),
-            _ => false,
+        let advice = match error.kind() {
+            ErrorKind::NoSpace => {
+                "\ncairn: what was written is removed; free some space on the file system and try again"
+            }
+            ErrorKind::NotFound if path.is_dir() => "",
+            _ => return Failure::of(path)(error),
         };
-        if is_target {
-            let target = target.display();
-            return Failure::Other(format!("{target} cannot be written: {error}"));
-        }
-        Failure::of(path)(error)
+        let target = target.display();
+        Failure::Other(format!("{target} cannot be written: {error}{advice}"))
     })?;
     let mut output = Output::stdout()?;
     if arguments.json {
@@ -49,5 +55,8 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
     if report.is_complete() {
         return Ok(());
     }
-    Err(Failure::Incomplete(path.clone()))
+    Err(Failure::Incomplete {
+        directory: path.clone(),
+        target: arguments.target.clone().filter(|_| !arguments.dry_run),
+    })
 }

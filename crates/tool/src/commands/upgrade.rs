@@ -11,7 +11,7 @@ use super::originals;
 use crate::arguments::Upgrade;
 use crate::database::options_for;
 use crate::failure::Failure;
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, size};
 use crate::progress::Meter;
 
 /// Converts a LevelDB database, or prints the plan.
@@ -75,14 +75,14 @@ fn print_report(
 }
 
 fn print_plan(plan: &UpgradePlan, output: &mut Output) -> Result<(), Failure> {
-    output.line(&format!("LevelDB's files  {} bytes", plan.source_bytes))?;
+    output.line(&format!("LevelDB's files  {}", size(plan.source_bytes)))?;
     output.line(&format!(
-        "new files        about {} bytes",
-        plan.target_bytes
+        "new files        about {}",
+        size(plan.target_bytes)
     ))?;
     if let Some(free) = plan.free_bytes {
         let enough = if plan.fits() { "enough" } else { "too little" };
-        output.line(&format!("free space       {free} bytes, {enough}"))?;
+        output.line(&format!("free space       {}, {enough}", size(free)))?;
     }
     let seconds = plan.duration.as_secs_f64();
     output.line(&format!("duration         about {seconds:.1} s"))

@@ -42,6 +42,7 @@ pub(crate) fn log(directory: &Path, file: Option<&str>, style: Style) -> Result<
         Store::Cairn => ours::log::print(&source, file, &mut printer),
         Store::LevelDb => leveldb::log::print(&source, file, &mut printer),
     };
+    let outcome = outcome.and_then(|()| printer.say_if_empty("no logs: every entry is in a table"));
     end(outcome, printer, &source)
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Printer {
     style: Style,
     columns: Option<usize>,
     damage: Option<Error>,
+    /// Whether nothing was printed yet.
+    is_empty: bool,
 }
 
 /// An entry of a table or of a record.
@@ -73,6 +75,7 @@ impl Printer {
             style,
             columns: terminal::columns(),
             damage: None,
+            is_empty: true,
         })
     }
 
@@ -82,6 +85,7 @@ impl Printer {
 
     /// Prints a row, as text at a depth.
     pub(super) fn row(&mut self, depth: usize, row: &Row<'_>) -> Result<(), Failure> {
+        self.is_empty = false;
         if self.style.json {
             row.append_json(self.style.coding, self.output.buffer());
             return self.output.end_line();
@@ -90,6 +94,15 @@ impl Printer {
             self.output.line(&line)?;
         }
         Ok(())
+    }
+
+    /// Prints a sentence on a terminal if there was no row: a person expects some answer, and a
+    /// program none.
+    pub(super) fn say_if_empty(&mut self, text: &str) -> Result<(), Failure> {
+        match self.columns {
+            Some(_) if self.is_empty && !self.style.json => self.output.line(text),
+            _ => Ok(()),
+        }
     }
 
     /// Prints an entry: sequence number, kind, key and value, with tabs between them.

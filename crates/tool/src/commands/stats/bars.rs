@@ -6,8 +6,7 @@
 use serde_json::Value;
 
 use super::figures::Figures;
-use crate::commands::originals::ORIGINAL;
-use crate::failure::Failure;
+use crate::failure::{Failure, ORIGINAL};
 use crate::output::{Output, counted, size};
 use crate::terminal::{self, wrapped};
 
@@ -18,6 +17,9 @@ const GAP: usize = 2;
 /// Columns of the longest bar, in a pipe and on a wide terminal.
 const BAR_COLUMNS_MAX: usize = 40;
 const WIDE_BAR_COLUMNS_MAX: usize = 60;
+
+/// A bar that is not zero, but shorter than half a column.
+const SLIVER: &str = "▏";
 
 const GREEN: &str = "\x1b[32m";
 const RED: &str = "\x1b[31m";
@@ -61,9 +63,12 @@ impl Canvas {
         let label = terminal::shortened(&bar.label, LABEL_COLUMNS - 1);
         let padding = " ".repeat(LABEL_COLUMNS - terminal::width(&label));
         let (dead, all) = (self.length(bar.dead), self.length(bar.bytes));
-        let solid = "█".repeat(all.saturating_sub(dead));
+        let solid = match all.saturating_sub(dead) {
+            0 if all == 0 && bar.bytes > 0 => SLIVER.to_owned(),
+            columns => "█".repeat(columns),
+        };
         let dead = "░".repeat(dead.min(all));
-        let drawn = if self.colours && all > 0 {
+        let drawn = if self.colours && bar.bytes > 0 {
             format!("{GREEN}{solid}{RED}{dead}{RESET}")
         } else {
             format!("{solid}{dead}")
@@ -75,11 +80,11 @@ impl Canvas {
         line.trim_end().to_owned()
     }
 
-    /// Returns the length of a bar. Only zero has none.
+    /// Returns the length of a bar, rounded to columns.
     fn length(self, bytes: u64) -> usize {
-        let scaled = u128::from(bytes) * self.columns as u128 / u128::from(self.longest.max(1));
-        let length = usize::try_from(scaled).unwrap_or(0);
-        length.max(usize::from(bytes > 0))
+        let longest = u128::from(self.longest.max(1));
+        let scaled = (u128::from(bytes) * self.columns as u128 + longest / 2) / longest;
+        usize::try_from(scaled).unwrap_or(0)
     }
 }
 
@@ -152,8 +157,8 @@ fn bars(figures: &Figures) -> Vec<Bar> {
         Bar::new("dead, at most", dead).with_dead(dead),
     ];
     let runs = figures.runs.as_array();
-    for (index, run) in runs.into_iter().flatten().enumerate() {
-        let bar = Bar::new(format!("run {}", index + 1), number(run, "bytes"));
+    for run in runs.into_iter().flatten() {
+        let bar = Bar::new(format!("run {}", number(run, "run")), number(run, "bytes"));
         bars.push(bar.with_dead(number(run, "hidden_bytes")));
     }
     let original = figures.original;
@@ -177,7 +182,9 @@ fn stalls(stalls: &Value) -> Vec<String> {
     });
     let mut lines: Vec<String> = lines.collect();
     if lines.is_empty() {
-        lines.push("write stalls: none since this opening, which only reads".to_owned());
+        lines.push(
+            "write stalls: none recorded; only the process that writes counts them".to_owned(),
+        );
     }
     lines
 }
@@ -196,7 +203,9 @@ mod tests {
             longest: 1_000_000,
         };
         let lengths = [0, 1, 25_000, 1_000_000].map(|bytes| canvas.length(bytes));
-        assert_eq!(lengths, [0, 1, 1, 40]);
+        assert_eq!(lengths, [0, 0, 1, 40]);
+        let sliver = canvas.line(&Bar::new("other files", 16).with_dead(16));
+        assert_eq!(sliver, "other files             16 B  ▏");
         let line = canvas.line(&Bar::new("tables", 1_000_000).with_dead(500_000));
         assert_eq!(
             line,

@@ -7,8 +7,8 @@ use cairndb::env::{Env, RealEnv};
 use cairndb_format::name::FileKind;
 use serde_json::Value;
 
-use crate::commands::originals::{self, ORIGINAL};
-use crate::failure::Failure;
+use crate::commands::originals;
+use crate::failure::{Failure, ORIGINAL};
 
 /// Bytes of the files in a directory, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
