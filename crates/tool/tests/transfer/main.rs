@@ -11,7 +11,10 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod kills;
+mod leveldb;
 mod programs;
 mod random;
 mod rocksdb;
