@@ -288,7 +288,7 @@ impl Runner {
         let options = WriteOptions::new().durability(durability);
         // Each half of the batches takes one of the two ways.
         let result = if batch.len().is_multiple_of(2) {
-            as_transaction(db, &batch, &options)
+            as_transaction(db, &batch, options)
         } else {
             db.write_with(&batch, &options)
         };
@@ -385,7 +385,7 @@ fn compare(
 }
 
 /// Writes `batch` through a transaction, which reads back each of its own writes.
-fn as_transaction(db: &Db, batch: &WriteBatch, options: &WriteOptions) -> Result<(), Error> {
+fn as_transaction(db: &Db, batch: &WriteBatch, options: WriteOptions) -> Result<(), Error> {
     let transaction = db.transaction();
     for entry in batch.iter() {
         match entry {
@@ -404,7 +404,7 @@ fn as_transaction(db: &Db, batch: &WriteBatch, options: &WriteOptions) -> Result
             _ => unreachable!("a batch has no other entries"),
         }
     }
-    transaction.commit_with(options)
+    transaction.commit_with(&options)
 }
 
 fn is_poisoned(result: &Result<(), Error>) -> bool {
