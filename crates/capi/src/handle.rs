@@ -149,7 +149,9 @@ impl Handle {
         if self.is_null() {
             return Error::invalid(format!("the {name} is NULL"));
         }
-        let Some(state) = state.filter(|_| self.is_of(kind)) else {
+        // A slot that was never used has generation 0, and no handle has.
+        let made = self.is_of(kind) && self.generation() > 0;
+        let Some(state) = state.filter(|_| made) else {
             return Error::invalid(format!("the handle is not that of a {name}"));
         };
         if state >> STATE_GENERATION_SHIFT != self.generation() {

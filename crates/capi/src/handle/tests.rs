@@ -105,6 +105,19 @@ fn handles_of_other_kinds_and_numbers_of_the_caller_are_invalid() {
     destroy::<Number>(batch).unwrap();
 }
 
+/// Regression: the number of a slot that was never used was taken for a handle that a panic had
+/// poisoned, if other slots beside it were in use.
+#[test]
+fn numbers_of_slots_that_were_never_used_are_invalid() {
+    let batch = insert(Number(7)).unwrap();
+    for slot in 0..64 {
+        let bits = slot << KIND_BITS | Kind::Snapshot as u64;
+        let refused = kind_of(number_of(Handle(bits)));
+        assert_eq!(refused, ErrorKind::InvalidArgument, "slot {slot}");
+    }
+    destroy::<Number>(batch).unwrap();
+}
+
 #[test]
 fn an_exclusive_object_has_one_user_at_a_time() {
     let batch = insert(Number(7)).unwrap();
