@@ -34,8 +34,8 @@ pub(super) struct LogFile {
 pub(super) struct Survey {
     /// Names of the tables' files, by number.
     pub(super) tables: BTreeMap<u64, String>,
-    /// Names of the value files, by number.
-    pub(super) values: BTreeMap<u64, String>,
+    /// Names of the files that may be a value file, by its number, the likeliest first.
+    pub(super) values: BTreeMap<u64, Vec<String>>,
     pub(super) logs: Vec<LogFile>,
     /// Numbers of the manifests, ascending.
     pub(super) manifests: Vec<u64>,
@@ -64,7 +64,7 @@ impl Survey {
             }
             match kind {
                 FileKind::Table(number) => _ = survey.tables.insert(number.0, found),
-                FileKind::Value(number) => _ = survey.values.insert(number.0, found),
+                FileKind::Value(number) => _ = survey.values.insert(number.0, vec![found]),
                 FileKind::Manifest(number) => survey.manifests.push(number.0),
                 FileKind::Log(_) => {
                     let log = log_file(dir, found, findings)?;
@@ -116,25 +116,38 @@ impl Survey {
         self.logs = kept;
     }
 
-    /// Finds value files that have the name of another one.
+    /// Finds value files that have the name of another one. Several files may be the same one: an
+    /// older copy is shorter. A file without a readable header may be any; the checksums of the
+    /// values decide.
     fn find_swapped_values(&mut self, dir: &dyn Dir) {
-        let mut owners = BTreeMap::new();
-        for (number, found) in &self.values {
-            let mut header = [0; value_file::HEADER_BYTES];
-            let read = dir
-                .open_read(found)
-                .and_then(|file| file.read_at(0, &mut header));
-            let owner = read.ok().and_then(|()| value_file::number_of(&header));
-            let owner = owner.map_or(*number, |owner| owner.0);
-            // A file under its own name takes precedence.
-            if owner == *number || !owners.contains_key(&owner) {
-                owners.insert(owner, found.clone());
+        let mut nameless = Vec::new();
+        let mut moved = Vec::new();
+        for (number, names) in &self.values {
+            for found in names {
+                match value_file_number(dir, found) {
+                    None => nameless.push((*number, found.clone())),
+                    Some(owner) if owner != *number => moved.push((owner, *number, found.clone())),
+                    Some(_) => {}
+                }
             }
         }
-        for (number, found) in &self.values {
-            owners.entry(*number).or_insert_with(|| found.clone());
+        for (owner, number, found) in &moved {
+            self.values.entry(*owner).or_default().push(found.clone());
+            // Under its own name it comes last: no other may be there.
+            if let Some(names) = self.values.get_mut(number) {
+                names.retain(|name| name != found);
+                names.push(found.clone());
+            }
         }
-        self.values = owners;
+        let is_moved = |number: &u64| moved.iter().any(|(_, from, _)| from == number);
+        for (number, names) in self
+            .values
+            .iter_mut()
+            .filter(|(number, _)| is_moved(number))
+        {
+            let others = nameless.iter().filter(|(own, _)| own != number);
+            names.extend(others.map(|(_, found)| found.clone()));
+        }
     }
 
     /// Finds tables that have the name of another one. `known` are numbers of tables of which no
@@ -200,6 +213,14 @@ fn is_it(file: &Arc<dyn ReadFile>, number: u64) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::FormatTooNew => Err(error),
         Err(_) => Ok(false),
     }
+}
+
+/// Returns the number that the header of a value file states, if it is intact.
+fn value_file_number(dir: &dyn Dir, found: &str) -> Option<u64> {
+    let mut header = [0; value_file::HEADER_BYTES];
+    let file = dir.open_read(found).ok()?;
+    file.read_at(0, &mut header).ok()?;
+    value_file::number_of(&header).map(|number| number.0)
 }
 
 /// Opens a file of the source.

@@ -18,7 +18,7 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
 use cairndb_env::Dir;
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
-use cairndb_format::table::{Dictionary, Salvaged, TableFacts, TableSalvage};
+use cairndb_format::table::{Dictionary, Salvaged, TableFacts, TableSalvage, is_table_number};
 
 use crate::repair::described::{Described, NEWEST_TABLES};
 use crate::repair::findings::{Findings, include};
@@ -211,12 +211,14 @@ impl Planner<'_> {
             plan.add_record(record);
             plans.push(plan);
         }
-        let is_old =
-            hole_age.is_some() || self.log_is_later || self.has_recycled_segment(described);
         let later_table =
             self.survey.tables.keys().any(|number| {
                 *number >= described.next_file && !described.tables.contains_key(number)
             });
+        let is_old = hole_age.is_some()
+            || self.log_is_later
+            || self.has_recycled_segment(described)
+            || described.closed && self.has_table_after(described);
         if is_old && later_table && !described.is_damaged() {
             let reason = "the manifest is an old copy: what replaced or deleted these keys may be \
                           missing";
@@ -272,6 +274,18 @@ impl Planner<'_> {
             header.is_some_and(|header| {
                 header.salt != segment.salt && header.start_seq > segment.start_seq
             })
+        })
+    }
+
+    /// Returns whether a table was written after the last edit. After a clean close, another edit
+    /// precedes it, so the manifest is an old copy.
+    fn has_table_after(&self, described: &Described) -> bool {
+        let mut later = self.survey.tables.range(described.next_file..);
+        later.any(|(number, found)| {
+            let is_table = |file| is_table_number(&file, FileNumber(*number));
+            opened(&**self.dir, found)
+                .and_then(is_table)
+                .unwrap_or(false)
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cairndb_base::{Error, FileNumber, Order, Result};
+use cairndb_base::{Error, ErrorKind, Order, Result};
 use cairndb_env::{Dir, ReadFile};
 use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, read_value};
@@ -15,15 +15,16 @@ const OPEN_MAX: usize = 64;
 pub(super) struct SourceValues {
     dir: Arc<dyn Dir>,
     order: Order,
-    files: BTreeMap<u64, String>,
-    open: BTreeMap<u64, Arc<dyn ReadFile>>,
+    /// Names of the files that may be a value file, by its number.
+    files: BTreeMap<u64, Vec<String>>,
+    open: BTreeMap<String, Arc<dyn ReadFile>>,
 }
 
 impl SourceValues {
     pub(super) fn new(
         dir: &Arc<dyn Dir>,
         order: &Order,
-        files: BTreeMap<u64, String>,
+        files: BTreeMap<u64, Vec<String>>,
     ) -> SourceValues {
         SourceValues {
             dir: Arc::clone(dir),
@@ -41,25 +42,34 @@ impl SourceValues {
         let pointer = Pointer::decode(encoded)?;
         let named = name::value(pointer.file);
         let place = |error: Error| error.file(named.clone()).offset(pointer.offset);
-        let file = self.file(pointer.file).map_err(place)?;
-        let size = file.size();
-        if pointer.end().is_none_or(|end| end > size) {
-            return Err(place(Error::corruption("value file ends before the value")));
+        let missing = || place(Error::corruption("value file is missing"));
+        let candidates = self.files.get(&pointer.file.0).cloned();
+        let mut failure = None;
+        for candidate in candidates.unwrap_or_default() {
+            let read = self.file(&candidate).and_then(|file| {
+                if pointer.end().is_none_or(|end| end > file.size()) {
+                    return Err(Error::corruption("value file ends before the value"));
+                }
+                read_value(&*file, pointer.file, &pointer, self.order.hash(key), out)
+            });
+            match read {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::FormatTooNew => return Err(place(error)),
+                Err(error) => _ = failure.get_or_insert_with(|| place(error)),
+            }
         }
-        read_value(&*file, pointer.file, &pointer, self.order.hash(key), out)
+        Err(failure.unwrap_or_else(missing))
     }
 
-    fn file(&mut self, number: FileNumber) -> Result<Arc<dyn ReadFile>> {
-        if let Some(file) = self.open.get(&number.0) {
+    fn file(&mut self, found: &str) -> Result<Arc<dyn ReadFile>> {
+        if let Some(file) = self.open.get(found) {
             return Ok(Arc::clone(file));
         }
-        let named = self.files.get(&number.0);
-        let named = named.ok_or_else(|| Error::corruption("value file is missing"))?;
-        let file = self.dir.open_read(named)?;
+        let file = self.dir.open_read(found)?;
         if self.open.len() >= OPEN_MAX {
             self.open.clear();
         }
-        self.open.insert(number.0, Arc::clone(&file));
+        self.open.insert(found.to_owned(), Arc::clone(&file));
         Ok(file)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use cairndb::env::{Background, Dir, Env, MemEnv};
-use cairndb::{Append, Db, ErrorKind, Job, Options, RepairOptions};
+use cairndb::{Append, Db, DoubtKind, ErrorKind, Job, Options, RepairOptions};
 use cairndb_sim::{Profile, SimEnv};
 
 use crate::{Reverse, all, mem_db, real_dir, stepped};
@@ -105,6 +105,79 @@ fn a_directory_without_a_database_is_refused() {
         "{error}"
     );
     assert!(!target.exists());
+}
+
+/// Regression: of two value files with exchanged names, one had no readable header and kept the
+/// name that the other needed. An older copy under the right name did the same.
+#[test]
+fn values_are_read_from_files_under_other_names() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().env(env.clone()).create_if_missing(true);
+    let dir = env.open_dir(Path::new("/db"), true).unwrap();
+    for byte in 0..3 {
+        let db = options.open("/db").unwrap();
+        db.put(&[byte], &vec![byte; 20_000]).unwrap();
+        db.flush().unwrap();
+        db.close().unwrap();
+    }
+    let whole = files_of(&*dir);
+    let names: Vec<_> = whole.keys().filter(|name| name.contains(".val")).collect();
+    assert!(names.len() >= 2, "{names:?}");
+    let write = |name: &str, bytes: &[u8]| {
+        dir.unlink(name).unwrap();
+        dir.create(name).unwrap().append(bytes).unwrap();
+    };
+    let (one, other) = (&whole[names[0]], &whole[names[1]]);
+    let headless = [&[0; 16], &one[16..]].concat();
+    let shorter = &other[..other.len() / 2];
+    for (first, second) in [(&other[..], &headless[..]), (&other[..], shorter)] {
+        write(names[0], first);
+        write(names[1], second);
+        let report = repair_to(&options, "/new").unwrap();
+        let db = options.open("/new").unwrap();
+        // The copy took the place of the first file.
+        let lost = usize::from(second == shorter);
+        assert_eq!(
+            (all(&db).len(), report.lost.len()),
+            (3 - lost, lost),
+            "{report}"
+        );
+        db.close().unwrap();
+        cairndb::destroy("/new", &options).unwrap();
+    }
+}
+
+/// Regression: the last manifest was missing, and an older one, of a clean close, was taken for the
+/// last, although a table had been written after it.
+#[test]
+fn a_table_after_a_clean_close_shows_that_the_manifest_is_old() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().env(env.clone()).create_if_missing(true);
+    let db = options.open("/db").unwrap();
+    db.put(b"key", b"old").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let dir = env.open_dir(Path::new("/db"), false).unwrap();
+    let older = files_of(&*dir);
+    let db = options.open("/db").unwrap();
+    db.put(b"key", b"new").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    for (name, _) in files_of(&*dir) {
+        if name.starts_with("MANIFEST") || name == "CURRENT" {
+            dir.unlink(&name).unwrap();
+        }
+    }
+    let left = dir.list().unwrap();
+    for (name, bytes) in older.iter().filter(|(name, _)| !left.contains(name)) {
+        dir.create(name).unwrap().append(bytes).unwrap();
+    }
+    let report = repair_to(&options, "/new").unwrap();
+    let is_old = |doubt: &cairndb::Doubt| doubt.kind == DoubtKind::Manifest;
+    assert!(report.doubts.iter().any(is_old), "{report}");
+    let db = options.open("/new").unwrap();
+    assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+    db.close().unwrap();
 }
 
 /// With the feature, the tests of `cairndb-testkit` repair such directories.
