@@ -25,6 +25,8 @@ mod history;
 mod lists;
 #[path = "transactions/oracle.rs"]
 mod oracle;
+#[path = "transactions/pops.rs"]
+mod pops;
 #[path = "transactions/semantics.rs"]
 mod semantics;
 

@@ -6,6 +6,7 @@ use crate::api::access::view_cursor;
 use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
+use crate::read::view::View;
 
 /// A position in the ordered entries of the database, as of the creation of the cursor.
 ///
@@ -87,6 +88,11 @@ impl Cursor {
         self.inner.seq()
     }
 
+    /// Returns the view that the cursor reads.
+    pub(crate) fn view(&self) -> &View {
+        self.inner.view()
+    }
+
     /// Returns another cursor over the same view and sequence number, not yet positioned.
     pub(crate) fn fork(&self) -> Cursor {
         Cursor {
@@ -106,7 +112,7 @@ impl Cursor {
 
     /// Returns the order of the database.
     pub(crate) fn order(&self) -> &Order {
-        &self.inner.context().order
+        &self.inner.view().context().order
     }
 
     /// Returns the key of the cursor's position. The cursor keeps its position when the merge
@@ -153,7 +159,7 @@ impl Cursor {
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek(key);
-        self.inner.context().with_directory(moved)
+        self.inner.view().context().with_directory(moved)
     }
 
     /// Moves to the last entry whose key is at or before `key`. If there is none, the cursor is not
@@ -164,7 +170,7 @@ impl Cursor {
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek_for_prev(key);
-        self.inner.context().with_directory(moved)
+        self.inner.view().context().with_directory(moved)
     }
 
     /// Moves to the first entry. In an empty database the cursor is not valid afterwards.
@@ -174,7 +180,7 @@ impl Cursor {
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.first();
-        self.inner.context().with_directory(moved)
+        self.inner.view().context().with_directory(moved)
     }
 
     /// Moves to the last entry. In an empty database the cursor is not valid afterwards.
@@ -184,7 +190,7 @@ impl Cursor {
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.last();
-        self.inner.context().with_directory(moved)
+        self.inner.view().context().with_directory(moved)
     }
 
     /// Moves to the next entry. After the last entry the cursor is not valid. Does nothing if the
@@ -200,7 +206,7 @@ impl Cursor {
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.next();
-        self.inner.context().with_directory(moved)
+        self.inner.view().context().with_directory(moved)
     }
 
     /// Moves to the previous entry. Before the first entry the cursor is not valid. Does nothing if
@@ -212,6 +218,6 @@ impl Cursor {
     pub fn prev(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.prev();
-        self.inner.context().with_directory(moved)
+        self.inner.view().context().with_directory(moved)
     }
 }

@@ -114,6 +114,7 @@ impl Closer {
         self.shared.health.close();
         drop(commit);
         self.log.notify();
+        self.versions.view().readers.view_bound.end();
         self.versions.notify_changed();
         let state = self.versions.lock();
         drop(self.versions.wait(state, |state| !state.at_work()));

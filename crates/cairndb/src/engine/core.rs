@@ -114,6 +114,17 @@ impl Core {
             .write_batch(batch, durability, Some(precondition))
     }
 
+    /// Deletes `key`, if `precondition` holds at that moment.
+    pub(crate) fn delete_if(
+        &self,
+        key: &[u8],
+        durability: Durability,
+        precondition: Precondition<'_>,
+    ) -> Result<()> {
+        self.begin_write()?;
+        self.writer.delete_if(key, durability, precondition)
+    }
+
     /// Makes every logged write so far durable.
     pub(crate) fn sync_written(&self) -> Result<()> {
         self.group_sync.sync_written()

@@ -45,7 +45,7 @@ use crate::read::hints::buffers::Buffers;
 use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::hints::view_ref::ViewRef;
 use crate::read::merging_iter::MergingIter;
-use crate::state::context::ReadContext;
+use crate::read::view::View;
 
 /// Location of the current entry, which `key` and `value` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,11 +152,6 @@ impl ViewCursor {
         }
     }
 
-    /// Returns the components used for reading.
-    pub(crate) fn context(&self) -> &ReadContext {
-        self.view.context()
-    }
-
     /// Returns the sequence number that the cursor reads at.
     pub(crate) fn seq(&self) -> SeqNo {
         self.seq
@@ -165,6 +160,11 @@ impl ViewCursor {
     /// Returns another cursor over the same view at the same sequence number.
     pub(crate) fn fork(&self) -> ViewCursor {
         ViewCursor::new(self.view.fork(), self.seq)
+    }
+
+    /// Returns the view that the cursor reads.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
     }
 
     /// Returns `Ok` while the database is open, otherwise `Closed`.

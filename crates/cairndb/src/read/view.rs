@@ -16,6 +16,7 @@ use cairndb_mem::Memtable;
 use crate::read::hints::read_cost::{CompactionTrigger, ReadCost};
 use crate::read::hints::thread_cache::ThreadCaches;
 use crate::read::hints::tombstone_spans::TombstoneSpans;
+use crate::read::hints::view_bound::ViewBound;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
@@ -52,6 +53,8 @@ pub(crate) struct Readers {
     pub(crate) health: Arc<Health>,
     pub(crate) thread_caches: Arc<ThreadCaches>,
     pub(crate) spans: Arc<TombstoneSpans>,
+    /// Cursors that calls keep for the next call.
+    pub(crate) view_bound: Arc<ViewBound>,
     /// Trigger of the compaction that starts once reads of several runs have paid for it.
     pub(crate) compaction_trigger: Arc<CompactionTrigger>,
 }
@@ -64,6 +67,7 @@ impl Readers {
             context: Arc::new(context),
             thread_caches: Arc::new(ThreadCaches::new(view)),
             spans: Arc::default(),
+            view_bound: Arc::new(ViewBound::new(view)),
             compaction_trigger: Arc::default(),
         }
     }

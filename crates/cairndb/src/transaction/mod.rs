@@ -20,6 +20,7 @@ pub(crate) mod handle;
 pub(crate) mod iter;
 pub(crate) mod options;
 pub(crate) mod own_writes;
+mod pop;
 mod read_set;
 mod retain;
 mod retry;

@@ -212,6 +212,7 @@ impl VersionSet {
         ));
         drop(old);
         view.readers.thread_caches.begin_view(view.number);
+        view.readers.view_bound.begin_view(view.number);
         self.published_views.note(&view);
         // Release, and before the view: a reader that loads a sequence number published over this
         // view also sees that its own view is not the newest.

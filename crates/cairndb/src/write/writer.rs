@@ -145,6 +145,18 @@ impl Writer {
         self.write_payload(&Payload::One { kind, key, value }, durability, None)
     }
 
+    /// Deletes `key`, which exists, if `precondition` holds at that moment.
+    pub(crate) fn delete_if(
+        &self,
+        key: &[u8],
+        durability: Durability,
+        precondition: Precondition<'_>,
+    ) -> Result<()> {
+        let (kind, value) = (Kind::Delete, &[][..]);
+        let payload = Payload::One { kind, key, value };
+        self.write_payload(&payload, durability, Some(precondition))
+    }
+
     /// Writes an operand that the merge operator accepts. Separate from [`Writer::write_one`], so
     /// that a put need not check for operands.
     pub(crate) fn write_operand(

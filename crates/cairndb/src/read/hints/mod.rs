@@ -11,4 +11,5 @@ pub(crate) mod read_cost;
 pub(crate) mod seek_predictor;
 pub(crate) mod thread_cache;
 pub(crate) mod tombstone_spans;
+pub(crate) mod view_bound;
 pub(crate) mod view_ref;
