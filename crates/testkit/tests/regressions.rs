@@ -3,7 +3,7 @@
 use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
 use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
-use cairndb_testkit::oracle::PATH;
+use cairndb_testkit::oracle::{self, PATH};
 use cairndb_testkit::setup::Setup;
 use cairndb_testkit::workload::{Act, Step};
 
@@ -474,4 +474,32 @@ fn a_close_flushes_without_compacting_first() {
         "{closed:?}"
     );
     closed.unwrap();
+}
+
+/// Regression: after a manifest whose `CURRENT` could not be written, an attempt that could not even
+/// create its manifest removed the first, which marks its number as used. The next open used the
+/// number again.
+#[test]
+fn the_number_of_a_failed_manifest_stays_taken() {
+    for skip in 0..12 {
+        let env = SimEnv::new(1);
+        open(&env).close().unwrap();
+        let fails = Effect::Fails(Cause::Quota);
+        env.inject(Fault::on(OpKind::Create, "", fails).after(skip).sticky());
+        if let Ok(db) = Setup::plain().options(env.clone()).open(PATH) {
+            for _ in 0..4 {
+                let _ = db.put(b"key", &[7; 1000]);
+                let _ = db.flush();
+            }
+            let _ = db.close();
+        }
+        env.heal();
+        let db = open(&env);
+        for _ in 0..4 {
+            db.put(b"key", &[7; 1000]).unwrap();
+            db.flush().unwrap();
+        }
+        db.close().unwrap();
+        oracle::check_protocol(&env).unwrap_or_else(|error| panic!("skip {skip}: {error}"));
+    }
 }

@@ -147,10 +147,16 @@ impl Manifests {
                 // CURRENT is unchanged and nothing needs these two files. However, no durable
                 // record states that the number is taken, so the manifest stays as a mark for the
                 // next open until a later attempt succeeds or leaves another.
-                self.sweeper
-                    .reaper()
-                    .add(name::temp(FileNumber(begun_number)));
-                self.forget_failed_manifest(begun_number);
+                let number = FileNumber(begun_number);
+                self.sweeper.reaper().add(name::temp(number));
+                // An attempt that could not create its manifest leaves no mark, so the earlier one
+                // is still needed.
+                if matches!(
+                    self.shared.dir.size_of(&name::manifest(number)),
+                    Ok(Some(_))
+                ) {
+                    self.forget_failed_manifest(begun_number);
+                }
                 return Err(error);
             }
         };
