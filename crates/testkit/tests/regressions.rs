@@ -476,9 +476,9 @@ fn a_close_flushes_without_compacting_first() {
     closed.unwrap();
 }
 
-/// Regression: after a manifest whose `CURRENT` could not be written, an attempt that could not even
-/// create its manifest removed the first, which marks its number as used. The next open used the
-/// number again.
+/// Regression: after a manifest whose `CURRENT` could not be written, an attempt that could not
+/// even create its manifest removed the first, which marks its number as used. The next open used
+/// the number again.
 #[test]
 fn the_number_of_a_failed_manifest_stays_taken() {
     for skip in 0..12 {

@@ -195,7 +195,8 @@ pub(crate) fn read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
         // The second test holds if a newer view has been announced but not yet stored. The
         // publishing thread may have been descheduled, and a reader does not wait for it.
         if newest_view == view.number || Arc::ptr_eq(&view, &core.versions.view()) {
-            return (view, newest);
+            let seq = view.newest_readable(newest);
+            return (view, seq);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, FileNumber, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::{TableRecord, VersionEdit};
 use cairndb_format::name;
@@ -77,6 +77,14 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
         edit.runs = Some(runs);
     }
     edit
+}
+
+#[cold]
+fn part_left() -> Error {
+    Error::new(
+        ErrorKind::Io,
+        "a part of a long batch could not be flushed; nothing can be made durable before it is",
+    )
 }
 
 pub(crate) struct Persister {
@@ -175,6 +183,10 @@ impl Persister {
             let state = self.versions.lock();
             if state.durable.persisting || state.durable.pending.is_none() {
                 return Ok(None);
+            }
+            // Under the commit lock, so a flush of a part has failed.
+            if state.holds_part() {
+                return Err(self.shared.health.background().unwrap_or_else(part_left));
             }
         }
         self.log.ensure_manifest(&mut commit)?;

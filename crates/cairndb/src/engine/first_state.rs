@@ -9,6 +9,7 @@ use crate::state::version::Version;
 use crate::versions::state::{
     Background, Compactions, DurableState, Flushes, ImmutableMemtable, State,
 };
+use cairndb_base::SEQ_MAX;
 use cairndb_mem::Memtable;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub(super) fn first_view(
         Arc::clone(version),
         readers,
         FIRST_VIEW,
+        SEQ_MAX,
     )
 }
 
@@ -74,6 +76,7 @@ pub(super) fn first_state(
         value_gc: ValueGcState::default(),
         squeezes: Squeezes::default(),
         background: Background::default(),
+        parts: None,
         closing: false,
     }
 }

@@ -7,17 +7,21 @@
 //! Syncs are shared (see `durable/group_sync.rs`). LevelDB's queue of batches, which a leader
 //! writes for its followers, would save nothing here: an append is a short copy, and only the sync
 //! is worth sharing.
+//!
+//! * `apply`: inserts into the memtable
+
+mod apply;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
-use cairndb_env::LogRegion;
-use cairndb_format::batch::{self, BatchWriter, Entry};
+use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo};
+use cairndb_format::batch;
 use cairndb_format::log;
-use cairndb_format::value_file::Pointer;
-use cairndb_mem::{Borrowed, MemWriter, Memtable};
+use cairndb_mem::{MemWriter, Memtable};
 
+pub(crate) use self::apply::Parts;
+use crate::log::payload::Payload;
 use crate::log::segments::Segment;
 
 /// Accounting of the mutable memtable's values that stay in the log.
@@ -107,93 +111,6 @@ pub(crate) struct Appended {
     pub(crate) bytes: u64,
     /// End offset of the payload in the segment.
     end: u64,
-}
-
-/// Borrows the `len` bytes before `end` if the region can be read in place.
-fn borrow_value(
-    region: Option<&Arc<dyn LogRegion>>,
-    end: Option<u64>,
-    len: usize,
-) -> Option<Borrowed<'_>> {
-    let (region, end) = region.zip(end)?;
-    Borrowed::by(region, end - len as u64, len)
-}
-
-/// Fields of a [`Commit`] that an insert changes, separate from the segment that holds its values.
-struct Inserter<'a> {
-    writer: &'a mut MemWriter,
-    last_seq: &'a mut SeqNo,
-    values: &'a mut MemtableValues,
-    can_hash: bool,
-}
-
-impl Inserter<'_> {
-    /// Inserts an entry; `borrowed` is its value in the log segment, if it stays there.
-    #[expect(clippy::inline_always, reason = "it is part of a batch's inner loop")]
-    #[inline(always)]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], borrowed: Option<Borrowed<'_>>) {
-        *self.last_seq += 1;
-        if kind == Kind::Pointer {
-            self.note_pointer(value);
-        }
-        let (seq, hash) = (*self.last_seq, if self.can_hash { hash64(key) } else { 0 });
-        match borrowed {
-            Some(borrowed) => self
-                .writer
-                .insert_logged(seq, kind, key, value, borrowed, hash),
-            None => self.writer.insert(seq, kind, key, value, hash),
-        }
-    }
-
-    #[cold]
-    fn note_pointer(&mut self, pointer: &[u8]) {
-        let (file, bytes) =
-            Pointer::decode(pointer).map_or((0, 0), |pointer| (pointer.file.0, pointer.len));
-        let first = self.values.first.map_or(file, |first| first.min(file));
-        self.values.first = Some(first);
-        self.values.bytes += u64::from(bytes);
-    }
-}
-
-/// A write to commit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Payload<'a> {
-    /// A single entry.
-    One {
-        kind: Kind,
-        key: &'a [u8],
-        value: &'a [u8],
-    },
-    /// Encoded entries.
-    Many(&'a BatchWriter),
-}
-
-impl Payload<'_> {
-    pub(crate) fn count(&self) -> u64 {
-        match self {
-            Payload::One { .. } => 1,
-            Payload::Many(batch) => batch.count(),
-        }
-    }
-
-    /// Returns whether the write consists only of deletions.
-    pub(crate) fn only_deletes(&self) -> bool {
-        match self {
-            Payload::One { kind, .. } => *kind == Kind::Delete,
-            Payload::Many(batch) => batch.own_entries().all(|entry| entry.kind == Kind::Delete),
-        }
-    }
-
-    /// Returns the length of the log record, including header and padding.
-    pub(crate) fn record_bytes(&self) -> u64 {
-        match self {
-            Payload::One { kind, key, value } => {
-                let frame = batch::frame(*kind, key.len(), value.len());
-                log::record_bytes(frame.payload_len(key.len(), value.len()))
-            }
-            Payload::Many(batch) => log::record_bytes(batch.payload_len()),
-        }
-    }
 }
 
 #[cold]
@@ -404,55 +321,6 @@ impl Commit {
             }
             Err(_) => false,
         }
-    }
-
-    /// Inserts `payload` into the mutable memtable, and returns its last sequence number. Values
-    /// that were `appended` to the log stay there if it can be read in place.
-    pub(crate) fn apply(&mut self, payload: &Payload<'_>, appended: Option<Appended>) -> SeqNo {
-        assert!(
-            self.last_seq + payload.count() < SEQ_MAX,
-            "sequence numbers are exhausted"
-        );
-        let end = appended
-            .filter(|_| self.logged_values.in_place)
-            .map(|appended| appended.end);
-        let segment = self.segment.as_ref().filter(|_| end.is_some());
-        let region = segment.map(|segment| &segment.region);
-        let mut inserts = Inserter {
-            writer: &mut self.writer,
-            last_seq: &mut self.last_seq,
-            values: &mut self.memtable_values,
-            can_hash: self.can_hash,
-        };
-        match payload {
-            Payload::One { kind, key, value } => {
-                let value = if *kind == Kind::Delete { &[] } else { *value };
-                // The only value is at the end of the payload.
-                let region = region.filter(|_| MemWriter::stays_apart(value.len()));
-                inserts.insert(*kind, key, value, borrow_value(region, end, value.len()));
-            }
-            Payload::Many(batch) => {
-                let entries = batch.entries();
-                let borrowed = borrow_value(region, end, entries.len());
-                let mut count = 0;
-                for Entry { kind, key, value } in batch.own_entries() {
-                    count += 1;
-                    // An empty value need not point into the batch.
-                    let piece = borrowed.filter(|_| !value.is_empty());
-                    let piece = piece.and_then(|borrowed| {
-                        let at = value.as_ptr().addr() - entries.as_ptr().addr();
-                        borrowed.piece(at, value.len())
-                    });
-                    inserts.insert(kind, key, value, piece);
-                }
-                assert_eq!(
-                    count,
-                    batch.count(),
-                    "the count of a batch matches its entries"
-                );
-            }
-        }
-        self.last_seq
     }
 
     /// Returns the largest sequence number that may be published now: the last, or the last synced

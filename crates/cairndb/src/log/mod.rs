@@ -2,5 +2,6 @@
 
 pub(crate) mod commit;
 pub(crate) mod manifest;
+pub(crate) mod payload;
 pub(crate) mod segments;
 pub(crate) mod values;

@@ -307,6 +307,16 @@ impl Segments {
             .sum()
     }
 
+    /// Returns the size of the live segments at which a writer waits: all but the newest one that
+    /// is longer than `regular`. It holds one long record, which had to be accepted whole; the
+    /// writers after it need not wait for the syncs of all its entries.
+    pub(crate) fn limited_bytes(&self, regular: u64) -> u64 {
+        let sets = self.sets.lock();
+        let sizes = sets.live.iter().map(|segment| segment.region.size());
+        let long = sizes.clone().rev().find(|size| *size > regular);
+        sizes.sum::<u64>() - long.unwrap_or(0)
+    }
+
     /// Returns the number of the next segment.
     pub(crate) fn next_number(&self) -> u64 {
         self.sets.lock().next_number

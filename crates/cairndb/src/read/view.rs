@@ -3,7 +3,8 @@
 //! A reader loads the view first and the published sequence number second. Everything in the view's
 //! tables and immutable memtables was published before the view, so the pair is consistent: either
 //! the number is older than the last entries of the mutable memtable and hides them, or it is newer
-//! than the sealing of that memtable, and then the view itself is consistent.
+//! than the sealing of that memtable, and then the view itself is consistent. A view that may have
+//! only a part of a batch is the exception: it limits the number at which it is read.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -33,6 +34,9 @@ pub(crate) struct View {
     pub(crate) immutables: Vec<Arc<Memtable>>,
     /// Runs of tables and value files.
     pub(crate) version: Arc<Version>,
+    /// Largest sequence number that may be read in it: the maximum, unless a long batch was being
+    /// inserted in parts, of which the view may have some.
+    limit: SeqNo,
     /// Other state that reads need. It is stored here so that a cursor need not hold it: each
     /// reference count shared by threads costs every seek two transfers of its cache line.
     pub(crate) readers: Readers,
@@ -101,9 +105,11 @@ impl View {
         version: Arc<Version>,
         readers: Readers,
         number: u64,
+        limit: SeqNo,
     ) -> View {
         View {
             number,
+            limit,
             mutable,
             immutables,
             version,
@@ -113,6 +119,13 @@ impl View {
             read_cost: ReadCost::default(),
             settled: AtomicU64::new(0),
         }
+    }
+
+    /// Returns the sequence number at which to read the view if everything up to `published` is
+    /// published.
+    #[inline]
+    pub(crate) fn newest_readable(&self, published: SeqNo) -> SeqNo {
+        published.min(self.limit)
     }
 
     /// Returns the key order and the merge operator of the view.

@@ -23,7 +23,7 @@ use crate::durable::persist::Persister;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::sweeper::Sweeper;
 use crate::flush::flusher::Flusher;
-use crate::log::commit::Payload;
+use crate::log::payload::Payload;
 use crate::space::squeeze::Squeezer;
 use crate::state::reserve::Plan;
 use crate::value_gc::dead_files::DeadFiles;

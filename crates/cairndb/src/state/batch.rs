@@ -43,7 +43,8 @@ pub enum BatchEntry<'a> {
 /// Writes that [`crate::Db::write`] applies atomically.
 ///
 /// Later writes to a key override earlier ones. A batch holds at most 2 GiB in encoded form. A
-/// batch of any size is one commit.
+/// batch of any size is one commit. Beyond three sixteenths of the memory budget, at most 16 MiB,
+/// writing it includes writing its entries to tables, during which other writers wait.
 ///
 /// ```
 /// let mut batch = cairndb::WriteBatch::new();

@@ -17,8 +17,9 @@
 //! | inner locks (2) | their own fields | appends; `values` and `moved` also a sync |
 //!
 //! (1) Syncs while a whole manifest is written or the database is closed, and of value files if
-//! more than 64 wait. (2) The locks of segments, manifest, values, moved, snapshots, published
-//! views, files, reaper, dictionaries.
+//! more than 64 wait. Also flushes of a batch that is longer than the memtables of a flush. (2) The
+//! locks of segments, manifest, values, moved, snapshots, published views, files, reaper,
+//! dictionaries.
 //!
 //! Readers take none of these locks: they load the view and the published sequence number.
 //! Exception: a read may start the worker (`Scheduler::start_for_readers`). It try-locks the state,
@@ -27,7 +28,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, SeqNo};
+use cairndb_base::{Error, ErrorKind, SEQ_MAX, SeqNo};
 use cairndb_env::FileSync;
 use cairndb_mem::Memtable;
 
@@ -185,6 +186,17 @@ pub(crate) struct Background {
     pub(crate) retry_ns: u64,
 }
 
+/// A long batch that is inserted into several memtables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchParts {
+    /// Last sequence number before it.
+    pub(crate) before: SeqNo,
+    /// Its last sequence number.
+    pub(crate) last: SeqNo,
+    /// Whether a part is still to be inserted.
+    pub(crate) open: bool,
+}
+
 /// The state guarded by the state lock.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -201,6 +213,8 @@ pub(crate) struct State {
     pub(crate) value_gc: ValueGcState,
     pub(crate) squeezes: Squeezes,
     pub(crate) background: Background,
+    /// The last batch that was inserted in parts.
+    pub(crate) parts: Option<BatchParts>,
     /// Whether the handle is being closed: jobs stop at the next step.
     pub(crate) closing: bool,
 }
@@ -209,6 +223,21 @@ impl State {
     /// Returns whether a flush, a compaction or a persister pass is running.
     pub(crate) fn at_work(&self) -> bool {
         self.flushing() || self.is_compacting() || self.durable.persisting
+    }
+
+    /// Returns the largest sequence number that a view of this state may be read at.
+    pub(crate) fn readable_max(&self) -> SeqNo {
+        let open = self.parts.filter(|parts| parts.open);
+        open.map_or(SEQ_MAX, |parts| parts.before)
+    }
+
+    /// Returns whether memtables hold a part of a batch of which tables may hold another. The
+    /// tables must not be made durable: a crash would leave a part of the batch.
+    pub(crate) fn holds_part(&self) -> bool {
+        let immutables = self.immutables.iter().map(|immutable| &immutable.mem);
+        let mut memtables = immutables.chain([&self.mutable]);
+        self.parts
+            .is_some_and(|parts| memtables.any(|mem| mem.seq_min() <= parts.last))
     }
 
     /// Returns whether one more compaction may start.

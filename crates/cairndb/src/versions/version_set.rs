@@ -195,7 +195,7 @@ impl VersionSet {
     #[inline]
     pub(crate) fn read_point(&self) -> (arc_swap::Guard<Arc<View>>, SeqNo) {
         let view = self.view.load();
-        let seq = self.published.load(Ordering::Acquire);
+        let seq = view.newest_readable(self.published.load(Ordering::Acquire));
         (view, seq)
     }
 
@@ -209,6 +209,7 @@ impl VersionSet {
             Arc::clone(&state.version),
             old.readers.clone(),
             old.number + 1,
+            state.readable_max(),
         ));
         drop(old);
         view.readers.thread_caches.begin_view(view.number);

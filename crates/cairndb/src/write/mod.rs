@@ -1,4 +1,5 @@
 //! The write path.
 
+pub(crate) mod long_batches;
 pub(crate) mod seal;
 pub(crate) mod writer;

@@ -6,10 +6,10 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::compaction::schedule::Schedule;
 use crate::flush::flusher::Flusher;
-use crate::log::commit::Commit;
+use crate::log::commit::{Commit, SealedMemtable};
 use crate::state::stats::StallReason;
 use crate::versions::shared::Shared;
-use crate::versions::state::{ImmutableMemtable, UNSYNCED_TABLES_MAX};
+use crate::versions::state::{BatchParts, ImmutableMemtable, State, UNSYNCED_TABLES_MAX};
 use crate::versions::version_set::VersionSet;
 
 pub(crate) struct Sealer {
@@ -69,11 +69,7 @@ impl Sealer {
         {
             return Some(StallReason::Memtable);
         }
-        let hint = commit.mutable.next_prefix().to_vec();
-        let order = self.shared.context.order.clone();
-        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.memtable);
-        let filled = commit.replace_memtable(Arc::clone(&mutable), writer);
-        state.mutable = mutable;
+        let filled = self.replace(commit, &mut state);
         state.immutables.push_back(ImmutableMemtable::from(filled));
         // Nothing else wakes an idle worker, which also flushes a small number of memtables.
         let rested = state.background.idle.disturb();
@@ -82,5 +78,71 @@ impl Sealer {
             self.versions.notify_work();
         }
         None
+    }
+
+    /// Replaces the mutable memtable, and returns the old one.
+    fn replace(&self, commit: &mut Commit, state: &mut State) -> SealedMemtable {
+        let hint = commit.mutable.next_prefix().to_vec();
+        let order = self.shared.context.order.clone();
+        let capacity = self.shared.settings.budget.memtable;
+        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, capacity);
+        state.mutable = Arc::clone(&mutable);
+        commit.replace_memtable(mutable, writer)
+    }
+
+    /// Prepares for a batch of `count` entries that is inserted in parts. From here on, new views
+    /// are read as of before it. The mutable memtable, which is empty, is replaced too: a reader
+    /// may hold a view that has it, and would see one part.
+    pub(crate) fn begin_parts(&self, commit: &mut Commit, count: u64) {
+        let mut state = self.versions.lock();
+        assert!(
+            commit.mutable.is_empty() && commit.awaiting_sync.is_empty(),
+            "everything before a batch in parts is sealed and published"
+        );
+        state.parts = Some(BatchParts {
+            before: commit.last_seq,
+            last: commit.last_seq + count,
+            open: true,
+        });
+        let empty = self.replace(commit, &mut state);
+        assert!(empty.mem.is_empty(), "nothing is lost");
+        self.versions.publish_view(&state);
+    }
+
+    /// Queues the mutable memtable, which a part of a batch fills, for its flush, and starts
+    /// another if the queue has room. Returns whether it did. Unlike [`Sealer::seal`], it does not
+    /// stop for runs or the log: a compaction may wait for the commit lock, and the log grows by
+    /// one record however long the batch is.
+    pub(crate) fn seal_part(&self, commit: &mut Commit) -> bool {
+        let mut state = self.versions.lock();
+        assert!(
+            state.readable_max() < commit.last_seq,
+            "no view shows a part"
+        );
+        let budget = &self.shared.settings.budget;
+        let waiting = state.immutable_bytes();
+        let filled_bytes = commit.mutable.allocated_bytes();
+        if waiting > 0
+            && (waiting + filled_bytes > budget.immutable_max()
+                || state.immutable_logged() > budget.immutable_logged_max)
+        {
+            return false;
+        }
+        let filled = self.replace(commit, &mut state);
+        state.immutables.push_back(ImmutableMemtable::from(filled));
+        self.versions.publish_view(&state);
+        if self.flusher.flush_wanted(&state, budget.flush) {
+            self.versions.notify_work();
+        }
+        true
+    }
+
+    /// Ends a batch in parts, all of which are inserted: new views show it once it is published.
+    pub(crate) fn end_parts(&self) {
+        let mut state = self.versions.lock();
+        if let Some(parts) = &mut state.parts {
+            parts.open = false;
+        }
+        self.versions.publish_view(&state);
     }
 }

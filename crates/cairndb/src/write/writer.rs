@@ -26,7 +26,8 @@ use crate::durable::reserve::DiskReserve;
 use crate::durable::sweeper::Sweeper;
 use crate::durable::value_files::ValueFiles;
 use crate::flush::flusher::Flusher;
-use crate::log::commit::{Commit, Payload, closing};
+use crate::log::commit::{Commit, closing};
+use crate::log::payload::Payload;
 use crate::space::make_room::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
@@ -34,6 +35,7 @@ use crate::state::stats::{StallReason, Stats};
 use crate::value_gc::dead_files::DeadFiles;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
+use crate::write::long_batches::{LongBatches, long_batch};
 use crate::write::seal::Sealer;
 
 mod flush_all;
@@ -306,7 +308,7 @@ impl Writer {
     /// entries makes room.
     fn log_holds_up(&self, commit: &Commit) -> bool {
         let (segments, budget) = (self.log.segments(), &self.shared.settings.budget);
-        segments.retained_bytes() + budget.segment > budget.retained_log
+        segments.limited_bytes(budget.segment) + budget.segment > budget.retained_log
             && segments.live().len() > 1
             && self.log.can_shrink(commit)
     }
@@ -341,9 +343,21 @@ impl Writer {
             appended = Some(record);
         }
         let mut unwound = PoisonOnUnwind(Some(&self.versions));
-        let last = commit.apply(payload, appended);
+        let last = match long_batch(&commit, payload, self.shared.settings.budget.flush_max) {
+            Some(batch) => self.long_batches().apply(&mut commit, batch, appended),
+            None => commit.apply(payload, appended),
+        };
         unwound.0 = None;
         self.acknowledge(commit, last, durability)
+    }
+
+    fn long_batches(&self) -> LongBatches<'_> {
+        LongBatches {
+            shared: &self.shared,
+            versions: &self.versions,
+            flusher: &self.flusher,
+            sealer: &self.sealer,
+        }
     }
 
     /// Publishes the write that ends at `last`, after its sync if it requested one.

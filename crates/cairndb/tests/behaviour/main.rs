@@ -24,6 +24,7 @@ mod idle_space;
 mod json;
 mod loaded_space;
 mod logged_values;
+mod long_batches;
 mod long_keys;
 mod missing_files;
 mod operators;

@@ -9,7 +9,7 @@ use cairndb_mem::ClockCache;
 
 use super::*;
 use crate::engine::configure::{context, opener, settings};
-use crate::log::commit::Payload;
+use crate::log::payload::Payload;
 use crate::read::get;
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;

@@ -12,7 +12,8 @@ use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::value_file::{POINTER_BYTES, Pointer, ValueWriter};
 
 use crate::durable::log::Log;
-use crate::log::commit::{Commit, Payload, closing};
+use crate::log::commit::{Commit, closing};
+use crate::log::payload::Payload;
 use crate::log::values::UNSYNCED_FILES_MAX;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;

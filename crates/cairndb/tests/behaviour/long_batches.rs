@@ -1,0 +1,180 @@
+//! Batches longer than what a flush takes, which are inserted into several memtables: visible at
+//! once, within the memory budget, and not in the way of the next writer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use cairndb::env::random::Random;
+use cairndb::env::{Background, MemEnv};
+use cairndb::{Append, Db, Durability, Job, Options, WriteBatch, WriteOptions};
+
+use crate::{stepped, threaded};
+
+const BUDGET: usize = 256 << 10;
+
+fn key(n: u64) -> Vec<u8> {
+    format!("key {n:06}").into_bytes()
+}
+
+/// A batch that sets `count` keys to `round`, in random order.
+fn batch(random: &mut Random, count: u64, round: u64) -> WriteBatch {
+    let mut order: Vec<u64> = (0..count).collect();
+    for at in (1..order.len()).rev() {
+        order.swap(at, random.index(at + 1));
+    }
+    let mut batch = WriteBatch::new();
+    for n in order {
+        let mut value = round.to_le_bytes().to_vec();
+        value.resize(100, 7);
+        batch.put(&key(n), &value);
+    }
+    batch
+}
+
+fn round_of(value: &[u8]) -> u64 {
+    u64::from_le_bytes(value[..8].try_into().unwrap())
+}
+
+fn memory(db: &Db, owner: &str) -> usize {
+    let text = db.property("cairndb.memory").unwrap();
+    let at = text.find(&format!("\"{owner}\":")).unwrap() + owner.len() + 3;
+    let digits: String = text[at..]
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    digits.parse().unwrap()
+}
+
+/// Readers of every kind see each batch whole or not at all, while it is inserted and flushed.
+#[test]
+fn readers_see_all_of_a_batch_or_nothing() {
+    const KEYS: u64 = 3_000;
+    let db = threaded().memory_budget(BUDGET).open("/db").unwrap();
+    let mut random = Random::new(7);
+    db.write(&batch(&mut random, KEYS, 0)).unwrap();
+    let done = AtomicBool::new(false);
+    let keys: Vec<Vec<u8>> = (0..KEYS).map(key).collect();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut last = 0;
+            while !done.load(Ordering::Relaxed) {
+                let values = db.multi_get(&keys).unwrap();
+                let rounds = values.iter().map(|value| round_of(value.as_ref().unwrap()));
+                let first = round_of(values[0].as_ref().unwrap());
+                assert!(rounds.into_iter().all(|round| round == first));
+                assert!(first >= last, "a batch never disappears");
+                last = first;
+            }
+        });
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let snapshot = db.snapshot();
+                let rounds = |entry: cairndb::Result<_>| {
+                    let (_, value): (cairndb::Value, cairndb::Value) = entry.unwrap();
+                    round_of(&value)
+                };
+                let mut seen: Vec<u64> = db.iter().map(rounds).collect();
+                seen.dedup();
+                assert_eq!(seen.len(), 1, "an iterator sees one batch");
+                let mut seen: Vec<u64> = snapshot.iter().map(rounds).collect();
+                seen.dedup();
+                assert_eq!(seen.len(), 1, "a snapshot sees one batch");
+            }
+        });
+        for round in 1..=30 {
+            let durability = [Durability::None, Durability::Os, Durability::Sync];
+            let options = WriteOptions::new().durability(durability[(round % 3) as usize]);
+            db.write_with(&batch(&mut random, KEYS, round), &options)
+                .unwrap();
+            let value = db.get(&key(round)).unwrap().unwrap();
+            assert_eq!(round_of(&value), round, "the writer reads its batch");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Puts, deletes and operands of keys that occur several times, beside what was there before.
+#[test]
+fn a_long_batch_is_applied_in_order() {
+    let options = stepped()
+        .memory_budget(BUDGET)
+        .merge_operator(Arc::new(Append));
+    let db = options.open("/db").unwrap();
+    let mut contents: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    let mut random = Random::new(11);
+    let mut before = None;
+    for _ in 0..6 {
+        let mut batch = WriteBatch::new();
+        for _ in 0..4_000 {
+            let key = key(random.below(1_500));
+            let value = vec![b'v'; 1 + random.index(60)];
+            match random.below(4) {
+                0 => {
+                    batch.delete(&key);
+                    contents.remove(&key);
+                }
+                1 => {
+                    batch.merge(&key, &value);
+                    contents.entry(key).or_default().extend(value);
+                }
+                _ => {
+                    batch.put(&key, &value);
+                    contents.insert(key, value);
+                }
+            }
+        }
+        db.write(&batch).unwrap();
+        db.put(b"single", b"write").unwrap();
+        contents.insert(b"single".to_vec(), b"write".to_vec());
+        let entries = db.iter().map(|entry| entry.unwrap());
+        let entries = entries.map(|(key, value)| (key.into_vec(), value.into_vec()));
+        assert!(entries.eq(contents.clone()));
+        if let Some((snapshot, contents)) = before.replace((db.snapshot(), contents.clone())) {
+            let snapshot: cairndb::Snapshot = snapshot;
+            let entries = snapshot.iter().map(|entry| entry.unwrap());
+            let entries = entries.map(|(key, value)| (key.into_vec(), value.into_vec()));
+            assert!(entries.eq(contents), "a snapshot keeps what it saw");
+        }
+        while db.step_background(Job::Compact).unwrap() {}
+    }
+}
+
+/// The memory of a batch forty times the budget stays within it, and what was written is in tables,
+/// so that the next writer need not wait.
+#[test]
+fn a_long_batch_takes_no_more_memory_than_the_budget() {
+    let db = stepped().memory_budget(BUDGET).open("/db").unwrap();
+    let mut random = Random::new(13);
+    db.write(&batch(&mut random, 100_000, 1)).unwrap();
+    assert_eq!(memory(&db, "sealed"), 0);
+    assert!(memory(&db, "mutable") + memory(&db, "pooled") <= BUDGET);
+    assert!(db.step_background(Job::Persist).unwrap());
+    assert_eq!(db.iter().try_count().unwrap(), 100_000);
+}
+
+/// After a crash the log has the whole batch, although some of it was in tables.
+#[test]
+fn a_long_batch_is_recovered_whole() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = |env: &Arc<MemEnv>| {
+        let options = Options::new().env(Arc::clone(env) as _);
+        options.create_if_missing(true).memory_budget(BUDGET)
+    };
+    let db = options(&env).open("/db").unwrap();
+    let mut random = Random::new(17);
+    for round in 0..5 {
+        db.write(&batch(&mut random, 2_000, round)).unwrap();
+        db.put(b"single", b"write").unwrap();
+    }
+    db.checkpoint("/copy").unwrap();
+    drop(db);
+    for path in ["/db", "/copy"] {
+        let db = options(&env).open(path).unwrap();
+        assert_eq!(db.iter().try_count().unwrap(), 2_001);
+        for n in 0..2_000 {
+            assert_eq!(round_of(&db.get(&key(n)).unwrap().unwrap()), 4);
+        }
+    }
+}
