@@ -150,8 +150,8 @@ impl Style {
             0 => Step::One(self.key(random), self.act(random), self.durability(random)),
             1 => {
                 // With many keys some batches are longer than what a flush takes.
-                let long = self.keys > KEYS && random.below(10) == 0;
-                let count = 1 + random.index(if long { 80 } else { 6 });
+                let long = self.keys > KEYS && random.below(25) == 0;
+                let count = 1 + random.index(if long { 60 } else { 6 });
                 let entries = (0..count).map(|_| (self.key(random), self.act(random)));
                 Step::Batch(entries.collect(), self.durability(random))
             }
