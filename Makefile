@@ -100,7 +100,6 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	cargo xtask tidy
 	@xtask/check.sh loom
 	@$(with_peers) xtask/check.sh tests || { CI=false xtask/skips.sh; exit 1; }
-	@xtask/check.sh python
 	@xtask/skips.sh
 
 .PHONY: nightly

@@ -61,14 +61,6 @@ tests)
 compat)
     xtask/compat.sh
     ;;
-python)
-    if ! command -v python3 >/dev/null; then
-        skip "Python: install python3 and python3-venv"
-        exit 0
-    fi
-    echo "crates/python/check.py test"
-    crates/python/check.py test
-    ;;
 loom)
     # Another configuration is another build, so it gets its own target folder.
     target=${CARGO_TARGET_DIR:-target}/loom
@@ -135,7 +127,7 @@ platforms)
     done
     ;;
 *)
-    echo "usage: xtask/check.sh format|clippy|python|loom|miri|tsan|deny|advisories|fuzz|platforms" >&2
+    echo "usage: xtask/check.sh format|clippy|loom|miri|tsan|deny|advisories|fuzz|platforms" >&2
     exit 2
     ;;
 esac

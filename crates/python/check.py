@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Builds the Python packages and tests them.
 
-    check.py test    the part for `make test`: an unoptimised wheel, under one Python, small sizes
     check.py all     `make python`: linters and types, wheels and source distribution, every Python
                      that is found, plyvel's own tests, all sizes
+    check.py test FOLDER
+                     small sizes, with the extension module in FOLDER and this Python. `cargo test
+                     --package cairndb-python`, a part of `make test`, builds the module and runs
+                     this
 
 Needs nothing but Python; what else is needed is installed from PyPI into environments below
 `target/python`, unless INSTALL=0. What cannot run here is noted in the file that CAIRN_SKIPS names;
@@ -20,9 +23,10 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import time
 from pathlib import Path
-from typing import Optional, Union
+from typing import Callable, Optional, Union
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -108,7 +112,7 @@ class Environment:
     def install(self, packages: list[str]) -> None:
         """Install packages that are missing."""
         names = [re.split(r"[<>=]", package)[0] for package in packages]
-        if all(self.has(name) for name in names):
+        if has_packages(self.python, names):
             return
         if not INSTALL:
             raise Missing(f"pip install {' '.join(packages)}")
@@ -116,15 +120,18 @@ class Environment:
         if subprocess.run([*pip, *packages], check=False).returncode != 0:
             raise Missing(f"pip install {' '.join(packages)} fails; it needs PyPI once")
 
-    def has(self, package: str) -> bool:
-        show = [str(self.python), "-m", "pip", "show", "-q", package]
-        return subprocess.run(show, stderr=subprocess.DEVNULL, check=False).returncode == 0
-
     def install_wheels(self, *wheels: Path) -> None:
         run(self.python, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", *wheels)
 
     def program(self, name: str) -> Path:
         return self.folder / "bin" / name
+
+
+def has_packages(python: Argument, names: list[str]) -> bool:
+    """Return whether a Python has these packages, which takes `pip` a second each."""
+    code = "import sys, importlib.metadata as m; [m.version(name) for name in sys.argv[1:]]"
+    command = [str(python), "-c", code, *names]
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def version(python: Argument) -> Optional[tuple[int, int]]:
@@ -185,33 +192,41 @@ def build_shim(environment: Environment) -> Path:
     return newest("cairndb_plyvel-*.whl")
 
 
-def pytest(environment: Environment, *arguments: Argument, **settings: object) -> None:
+def pytest(python: Argument, *arguments: Argument, **settings: object) -> None:
     """Run pytest outside of the source folder, so that it imports what is installed."""
     run(
-        *(environment.python, "-B", "-m", "pytest", "-q", "--rootdir", HERE / "tests"),
+        *(python, "-B", "-m", "pytest", "-q", "--rootdir", HERE / "tests"),
         *("-p", "no:cacheprovider", "-c", HERE / "pyproject.toml", *arguments),
         cwd=OUT,
         **settings,
     )
 
 
-def test() -> None:
-    """The part for `make test`."""
-    python = Path(sys.executable)
+def test(folder: Path) -> None:
+    """The part for `make test`: no wheel is built, which would compile the store once more."""
     if sys.version_info < OLDEST:
         raise Missing(f"Python {OLDEST[0]}.{OLDEST[1]} or newer")
-    name = f"test-{sys.version_info[0]}.{sys.version_info[1]}"
-    environment = Environment(name, python, [*BUILD, *TEST])
-    DIST.mkdir(parents=True, exist_ok=True)
-    run(
-        *(environment.program("maturin"), "build", "--quiet", "-m", HERE / "Cargo.toml"),
-        *("--out", OUT / "unoptimised", "--locked", "-i", environment.python),
-        # As in the profile `test`, so that `cargo test` has built the same crates already.
-        env={"CARGO_PROFILE_DEV_OPT_LEVEL": "2", "CARGO_TARGET_DIR": str(TARGET)},
-    )
-    wheels = sorted((OUT / "unoptimised").glob("*.whl"), key=lambda path: path.stat().st_mtime)
-    environment.install_wheels(wheels[-1], build_shim(environment))
-    pytest(environment, HERE / "tests")
+    library = folder / "lib_cairndb.so"
+    if not library.exists():
+        sys.exit(f"{library} is missing: cargo test --package cairndb-python builds it")
+    packages = OUT / "unpacked"
+    shutil.rmtree(packages, ignore_errors=True)
+    shutil.copytree(HERE / "python" / "cairndb", packages / "cairndb")
+    shutil.copytree(HERE / "plyvel" / "src" / "plyvel", packages / "plyvel")
+    shutil.copy(library, packages / "cairndb" / "_cairndb.abi3.so")
+    python: Argument = sys.executable
+    if not has_packages(python, TEST):
+        name = f"test-{sys.version_info[0]}.{sys.version_info[1]}"
+        python = Environment(name, python, TEST).python
+    # In memory, because most of the time would go to opens and closes that wait for a disk. `make
+    # python` runs the tests on one.
+    memory = Path("/dev/shm")
+    temporary = tempfile.mkdtemp(prefix="cairndb-", dir=memory if memory.is_dir() else None)
+    try:
+        where = ["--basetemp", temporary]
+        pytest(python, *where, HERE / "tests", env={"PYTHONPATH": str(packages)})
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def lint() -> None:
@@ -360,7 +375,7 @@ def every_python() -> None:
         if known == main:
             test_file, real = fetch_plyvel(environment)
             settings = {**FULL, "CAIRN_REAL_PLYVEL": str(real)}
-        pytest(environment, HERE / "tests", env=settings)
+        pytest(environment.python, HERE / "tests", env=settings)
         if known == main:
             plyvels_own(environment, test_file)
 
@@ -373,13 +388,13 @@ def source_distribution() -> None:
         newest("cairndb-*.tar.gz"),
         env={"PATH": f"{environment.program('')}{os.pathsep}{os.environ['PATH']}"},
     )
-    pytest(environment, HERE / "tests" / "test_mapping.py")
+    pytest(environment.python, HERE / "tests" / "test_mapping.py")
 
 
 def main() -> None:
     started = time.monotonic()
-    step = sys.argv[1] if len(sys.argv) == 2 else "--help"
-    steps = {
+    step, *arguments = sys.argv[1:] or ["--help"]
+    steps: dict[str, list[Callable[..., None]]] = {
         "test": [test],
         "all": [lint, build, every_python, source_distribution],
         "lint": [lint],
@@ -387,11 +402,11 @@ def main() -> None:
         "pythons": [every_python],
         "source": [source_distribution],
     }
-    if step not in steps:
+    if step not in steps or len(arguments) != (1 if step == "test" else 0):
         sys.exit(f"{__doc__}\nSteps of `all`, to run alone: lint, build, pythons, source.")
     try:
         for part in steps[step]:
-            part()
+            part(*map(Path, arguments))
     except Missing as missing:
         skip(f"Python: {missing}")
         if step != "test":
