@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order, Result};
+use cairndb_base::{ErrorKind, Kind, Order, Result};
 
 use crate::api::db::Db;
 use crate::api::snapshot::Snapshot;
@@ -282,7 +282,8 @@ impl Transaction {
     ///
     /// # Errors
     /// - `Conflict`, with the key, if another writer has changed something that the transaction
-    ///   depends on; see [`Isolation`]. Run the whole transaction again.
+    ///   depends on; see [`Isolation`]. Run the whole transaction again: one that begins now sees
+    ///   that change, for whose sync, if any, the commit has waited.
     /// - The errors of [`Db::write`].
     ///
     /// After an error nothing is written, with the exceptions of [`Db::put`].
@@ -307,6 +308,14 @@ impl Transaction {
         let durability = core.shared.settings.durability_of(*options);
         let since = self.snapshot.seq();
         let committed = commit(core, own.batch(), durability, since, dependencies);
+        let committed = committed.or_else(|error| {
+            if error.kind() == ErrorKind::Conflict {
+                // The conflicting write may wait for its sync. A transaction that began now would
+                // not see it, and conflict again.
+                core.wait_published()?;
+            }
+            Err(error)
+        });
         core.shared.context.with_directory(committed)
     }
 

@@ -45,7 +45,7 @@ impl Db {
             let result = body(&transaction)?;
             match transaction.commit() {
                 Ok(()) => return Ok(result),
-                Err(error) if error.kind() == ErrorKind::Conflict => self.await_published()?,
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
                 Err(error) => return Err(error),
             }
         }
