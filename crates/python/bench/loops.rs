@@ -15,6 +15,8 @@ const MEMORY: usize = 64 << 20;
 const BATCH: usize = 1000;
 const KEY_BYTES: usize = 16;
 const VALUE_BYTES: usize = 100;
+const LARGE_BYTES: usize = 100_000;
+const PAGE_BYTES: usize = 4096;
 
 /// A shuffle of the numbers below `count`, the same as in `speed.py`.
 fn order(count: usize) -> Vec<usize> {
@@ -106,6 +108,49 @@ fn prefixes(db: &Db, count: usize) -> Result<usize> {
     Ok(bytes)
 }
 
+/// Reads a byte of each page of large values, `passes` times. Returns seconds of reading with a
+/// copy of each value, and without.
+fn large(env: &dyn Env, db: &Db, count: usize, passes: usize) -> Result<[f64; 2]> {
+    let keys: Vec<Vec<u8>> = order(count)
+        .into_iter()
+        .map(|number| format!("{number:0KEY_BYTES$}").into_bytes())
+        .collect();
+    let noise: Vec<u8> = (0..=LARGE_BYTES / VALUE_BYTES * 2)
+        .flat_map(|number| value(number)[..VALUE_BYTES / 2].to_vec())
+        .collect();
+    for (number, key) in keys.iter().enumerate() {
+        let mut value = noise[..LARGE_BYTES].to_vec();
+        value[..8].copy_from_slice(&number.to_le_bytes());
+        db.put(key, &value)?;
+    }
+    db.compact_range(..)?;
+    let touch = |value: &[u8]| -> usize {
+        let pages = value.iter().step_by(PAGE_BYTES);
+        pages.map(|byte| usize::from(*byte)).sum()
+    };
+    let mut seconds = [0.0; 2];
+    for _ in 0..2 {
+        let (copied, copy_seconds) = timed(env, || {
+            let (mut total, mut out) = (0, Vec::new());
+            for key in (0..passes).flat_map(|_| &keys) {
+                db.get_into(key, &mut out)?;
+                total += touch(&out);
+            }
+            Ok(total)
+        })?;
+        let (viewed, view_seconds) = timed(env, || {
+            let mut total = 0;
+            for key in (0..passes).flat_map(|_| &keys) {
+                total += db.get(key)?.map_or(0, |value| touch(&value));
+            }
+            Ok(total)
+        })?;
+        assert_eq!(copied, viewed);
+        seconds = [copy_seconds, view_seconds];
+    }
+    Ok(seconds)
+}
+
 /// Runs `row` and returns its result and its seconds.
 fn timed<T>(env: &dyn Env, row: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let start = env.now_ns();
@@ -118,11 +163,17 @@ fn timed<T>(env: &dyn Env, row: impl FnOnce() -> Result<T>) -> Result<(T, f64)> 
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let (Some(directory), Some(count)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: loops DIRECTORY COUNT; speed.py runs it");
+    let Some(directory) = arguments.next() else {
+        eprintln!("usage: loops DIRECTORY COUNT LARGE_COUNT LARGE_PASSES; speed.py runs it");
         return Ok(());
     };
-    let count: usize = count.parse().unwrap_or(0);
+    let mut number = || {
+        arguments
+            .next()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0)
+    };
+    let (count, large_count, passes): (usize, usize, usize) = (number(), number(), number());
     let directory = Path::new(&directory);
     let env = RealEnv::new();
     let entries: Vec<Entry> = order(count)
@@ -146,9 +197,12 @@ fn main() -> Result<()> {
         seconds = [get, iterate, prefix];
     }
     let [get, iterate, prefix] = seconds;
+    db.close()?;
+    let db = open(&directory.join("large"))?;
+    let [large, view] = large(&*env, &db, large_count, passes)?;
     println!(
         "{{\"put\": {put}, \"batch\": {batch}, \"get\": {get}, \"iterate\": {iterate}, \
-         \"prefix\": {prefix}}}"
+         \"prefix\": {prefix}, \"large\": {large}, \"view\": {view}}}"
     );
     db.close()
 }

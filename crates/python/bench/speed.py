@@ -3,15 +3,17 @@
 
     speed.py [--rounds=5] [--count=200000] [--loops=PROGRAM] [ENGINE...]
 
-Needs `cairndb`, and whatever else is to be compared: plyvel, rocksdict, lmdb. PROGRAM is the Rust
-program `bench/loops.rs`: `cargo bench --package cairndb-python --bench loops --no-run` prints its
-path.
+Needs `cairndb`, and whatever else is to be compared: plyvel, rocksdict, lmdb. `rust` is the program
+`bench/loops.rs`, which Cargo builds first, unless PROGRAM is one that it has built.
 
 The engines take turns: each round runs every engine once, in a process and a directory of its own.
 The tables show the medians. All have 64 MiB of memory, compress as they do by default, and write so
 that an acknowledged write survives the death of the process, but not a power failure. Keys have 16
 bytes, values 100, of which half is noise. Every value that is read is counted; a wrong count ends
 the run. Reads come after the engine's own compaction, if it has one.
+
+Last come 500 values of 100 KB of noise, of which a byte a page is read: as `bytes`, which are a
+copy, and as a view of the stored value, where the package has one.
 """
 
 from __future__ import annotations
@@ -27,19 +29,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, Callable
+from pathlib import Path
+from typing import Any, Callable, Optional
 
 MEMORY = 64 << 20
 BATCH = 1000
 #: Digits of a key that a prefix leaves open: it has 100 entries.
 OPEN_DIGITS = 2
-ROWS = ["put", "batch", "get", "iterate", "prefix"]
+#: Number of the large values, how long each is, and how often each is read.
+LARGE_COUNT, LARGE_BYTES, LARGE_PASSES = 500, 100_000, 4
+PAGE_BYTES = 4096
+ROWS = ["put", "batch", "get", "iterate", "prefix", "large", "view"]
 UNITS = {
     "put": "puts, one a call, in random order",
     "batch": "puts in batches of 1,000, in random order",
     "get": "gets in random order",
     "iterate": "entries of a full iteration",
     "prefix": "entries of prefix scans of 100",
+    "large": "gets of 100 KB as `bytes`",
+    "view": "gets of 100 KB as a view",
 }
 
 
@@ -61,6 +69,8 @@ class Engine:
 
     put: Callable[[bytes, bytes], Any]
     get: Callable[[bytes], bytes]
+    #: Returns a value without a copy.
+    view: Optional[Callable[[bytes], memoryview]] = None
 
     def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
         raise NotImplementedError
@@ -85,6 +95,7 @@ class CairnDB(Engine):
         self.db = cairndb.open(path, memory=MEMORY)
         self.put = self.db.__setitem__
         self.get = self.db.__getitem__
+        self.view = self.db.get_view
         self.items = self.db.items
         self.prefix = self.db.prefix
         self.close = self.db.close
@@ -185,6 +196,8 @@ class Lmdb(Engine):
     def settle(self) -> None:
         self.reads = self.env.begin(buffers=self.buffers)
         self.get = self.reads.get
+        if self.buffers:
+            self.view = self.reads.get
 
     def items(self) -> Iterable[Any]:
         return self.reads.cursor()
@@ -198,7 +211,7 @@ class Lmdb(Engine):
                 yield entry
 
     def close(self) -> None:
-        self.reads = self.get = None  # type: ignore[assignment]
+        self.reads = self.get = self.view = None  # type: ignore[assignment]
         self.env.close()
 
 
@@ -287,6 +300,36 @@ def measure(name: str, directory: str, count: int) -> dict[str, float]:
             if size != {"get": 100, "iterate": 116, "prefix": 116}[row] * count:
                 sys.exit(f"{name}: {row} has read {size} bytes")
     engine.close()
+    seconds.update(measure_large(name, directory))
+    return seconds
+
+
+def measure_large(name: str, directory: str) -> dict[str, float]:
+    """Run the rows of large values with one engine. Returns seconds a row."""
+    noise = os.urandom(LARGE_COUNT * LARGE_BYTES)
+    numbers = order(LARGE_COUNT)
+    keys = [b"%016d" % number for number in numbers]
+    parts = [noise[number * LARGE_BYTES : (number + 1) * LARGE_BYTES] for number in numbers]
+    expected = LARGE_PASSES * sum(sum(part[::PAGE_BYTES]) for part in parts)
+    engine = ENGINES[name](os.path.join(directory, "large"))
+    engine.batch(list(zip(keys, parts)))
+    engine.settle()
+    seconds = {}
+    for row, get in (("large", engine.get), ("view", engine.view)):
+        # What returns views is in the other row.
+        if get is None or (row == "large" and get == engine.view):
+            continue
+        for _ in range(2):
+            start = time.perf_counter()
+            total = 0
+            for _ in range(LARGE_PASSES):
+                for key in keys:
+                    total += sum(get(key)[::PAGE_BYTES])
+            seconds[row] = time.perf_counter() - start
+            if total != expected:
+                sys.exit(f"{name}: {row} has read other bytes than were written")
+    del get
+    engine.close()
     return seconds
 
 
@@ -313,11 +356,22 @@ def prefixes(engine: Engine, keys: list[bytes], count: int) -> int:
     return size
 
 
+def build_loops() -> str:
+    """Build the Rust program and return its path."""
+    command = "cargo bench --package cairndb-python --bench loops --no-run --message-format=json"
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(command.split(), stdout=subprocess.PIPE, text=True, check=True, cwd=root)
+    for message in map(json.loads, done.stdout.splitlines()):
+        if message.get("target", {}).get("name") == "loops" and message.get("executable"):
+            return str(message["executable"])
+    sys.exit("cargo has built no program")
+
+
 def run_one(name: str, count: int, loops: str) -> dict[str, float]:
     """Run one engine in a process and a directory of its own."""
     directory = tempfile.mkdtemp(prefix="cairndb-speed-")
     if name == "rust":
-        command = [loops, directory, str(count)]
+        command = [loops, directory, str(count), str(LARGE_COUNT), str(LARGE_PASSES)]
     else:
         command = [sys.executable, __file__, "--one", name, directory, str(count)]
     try:
@@ -328,27 +382,38 @@ def run_one(name: str, count: int, loops: str) -> dict[str, float]:
         shutil.rmtree(directory)
 
 
+def median(rounds: list[dict[str, float]], row: str) -> Optional[float]:
+    found = [seconds[row] for seconds in rounds if row in seconds]
+    return statistics.median(found) if found else None
+
+
+def amount(seconds: float) -> str:
+    """Return a duration in a unit that fits."""
+    return f"{seconds * 1e6:.2f} us" if seconds < 1e-4 else f"{seconds * 1e3:.2f} ms"
+
+
 def report(results: dict[str, list[dict[str, float]]], count: int) -> None:
-    """Print a table in Markdown: nanoseconds an entry of ours, and the ratio of each other."""
-    medians = {
-        name: {row: statistics.median(found[row] for found in rounds) for row in ROWS}
-        for name, rounds in results.items()
-    }
-    ours = medians["cairndb"]
-    others = [name for name in medians if name != "cairndb"]
+    """Print a table in Markdown: our time of an entry, and the ratio of each other package."""
+    others = [name for name in results if name != "cairndb"]
     print(f"| row | cairndb | {' | '.join(others)} |")
     print("|---|---|" + "---|" * len(others))
     for row in ROWS:
-        cells = [f"{ours[row] / count * 1e9:.0f} ns"]
-        cells += [f"{medians[name][row] / ours[row]:.2f}x" for name in others]
+        ours = median(results["cairndb"], row)
+        assert ours is not None
+        entries = LARGE_COUNT * LARGE_PASSES if row in ("large", "view") else count
+        cells = [amount(ours / entries)]
+        for name in others:
+            theirs = median(results[name], row)
+            cells.append("" if theirs is None else f"{theirs / ours:.2f}x")
         print(f"| {UNITS[row]} | {' | '.join(cells)} |")
     print("\nspread of the rounds (smallest and largest, of the median):")
     for name, rounds in results.items():
         parts = []
         for row in ROWS:
-            middle = medians[name][row]
-            least, most = (f(found[row] for found in rounds) / middle - 1 for f in (min, max))
-            parts.append(f"{row} {least:+.0%} {most:+.0%}")
+            middle = median(rounds, row)
+            if middle is not None:
+                least, most = (f(found[row] for found in rounds) / middle - 1 for f in (min, max))
+                parts.append(f"{row} {least:+.0%} {most:+.0%}")
         print(f"  {name}: {', '.join(parts)}")
 
 
@@ -361,17 +426,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, default=200_000)
     parser.add_argument("--loops", default="")
-    parser.add_argument("engines", nargs="*", choices=[[], *ENGINES])
+    parser.add_argument("engines", nargs="*", choices=[[], *ENGINES, "rust"])
     arguments = parser.parse_args()
-    names = arguments.engines or list(ENGINES)
+    names = arguments.engines or [*ENGINES, "rust"]
     names = ["cairndb", *(name for name in names if name != "cairndb")]
-    if arguments.loops:
-        names.append("rust")
+    loops = arguments.loops
+    if "rust" in names and not loops:
+        loops = build_loops()
     results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for number in range(arguments.rounds):
         turn = names[number % len(names) :] + names[: number % len(names)]
         for name in turn:
-            results[name].append(run_one(name, arguments.count, arguments.loops))
+            results[name].append(run_one(name, arguments.count, loops))
         print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
     report(results, arguments.count)
 
