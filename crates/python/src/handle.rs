@@ -4,6 +4,8 @@
 //! the interpreter exits. It must be closed before the interpreter is finalized, because a
 //! background thread may need the interpreter for a comparator or a merge operator.
 
+pub(crate) mod transaction;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -60,4 +60,6 @@ mod _cairndb {
     use crate::snapshot::SnapshotReader;
     #[pymodule_export]
     use crate::store::Store;
+    #[pymodule_export]
+    use crate::store::transaction::{PySavepoint, TransactionStore};
 }

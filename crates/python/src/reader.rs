@@ -1,9 +1,9 @@
-//! Reads: of the database as it is, or of a snapshot.
+//! Reads: of the database as it is, of a snapshot, or of what a transaction sees.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cairndb::{Error, ErrorKind, Result, Snapshot};
-use pyo3::exceptions::PyKeyError;
+use cairndb::{Cursor, Error, ErrorKind, Result, Snapshot};
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMemoryView};
 
@@ -11,8 +11,9 @@ use crate::arguments::Bytes;
 use crate::boundary::detached;
 use crate::errors::raised;
 use crate::handle::Handle;
+use crate::handle::transaction::OpenTransaction;
 use crate::scan::{Bounds, Scan, What};
-use crate::values::{Source, read, touch, view_of};
+use crate::values::{End, Entry, Source, read, touch, view_of};
 
 /// What reads are about.
 #[derive(Debug)]
@@ -21,9 +22,11 @@ pub(crate) enum Moment {
     Now,
     /// A snapshot; `None` once it was released.
     Then(Mutex<Option<Arc<Snapshot>>>),
+    /// What a transaction sees.
+    Within(Arc<OpenTransaction>),
 }
 
-/// The reads that a database and a snapshot have in common.
+/// The reads that a database, a snapshot and a transaction have in common.
 #[pyclass(frozen, subclass, module = "cairndb._cairndb")]
 #[derive(Debug)]
 pub(crate) struct Reader {
@@ -69,8 +72,40 @@ impl Reader {
                 let snapshot = live(snapshot).map_err(|error| raised(py, &error))?;
                 read(Source::Then(&snapshot))
             }
+            Moment::Within(transaction) => read(Source::Within(transaction)),
         }
     }
+
+    /// Returns a cursor over a database or a snapshot.
+    ///
+    /// # Errors
+    /// Those of [`Reader::with`].
+    pub(crate) fn cursor(&self, py: Python<'_>) -> PyResult<Cursor> {
+        let none = || PyTypeError::new_err("a database or a snapshot is required");
+        self.with(py, |source| source.cursor().ok_or_else(none))
+    }
+
+    fn entry_at<'py>(&self, py: Python<'py>, end: End) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let entry = self.with(py, |source| detached(py, || source.entry_at(end)));
+        pair(py, entry?)
+    }
+
+    fn scan(&self, py: Python<'_>, bounds: Bounds, what: What) -> PyResult<Scan> {
+        self.handle.open_db().map_err(|error| raised(py, &error))?;
+        if let Moment::Within(transaction) = &self.moment {
+            return Ok(Scan::within(&self.handle, transaction, bounds, what));
+        }
+        Ok(Scan::new(&self.handle, self.cursor(py)?, bounds, what))
+    }
+}
+
+/// Returns an entry as a pair of `bytes`.
+pub(crate) fn pair(py: Python<'_>, entry: Option<Entry>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    let pair = entry.map(|(key, value)| {
+        let pair = (PyBytes::new(py, &key), PyBytes::new(py, &value));
+        pair.into_pyobject(py).map(Bound::into_any)
+    });
+    pair.transpose()
 }
 
 fn live(snapshot: &Mutex<Option<Arc<Snapshot>>>) -> Result<Arc<Snapshot>> {
@@ -183,21 +218,30 @@ impl Reader {
         PyList::new(py, values.collect::<Vec<_>>())
     }
 
+    /// Returns the first entry as a pair, or None if there is none.
+    ///
+    /// ```text
+    /// >>> db.update({b"a": b"1", b"b": b"2"})
+    /// >>> db.first(), db.last()
+    /// ((b'a', b'1'), (b'b', b'2'))
+    ///
+    /// ```
+    fn first<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.entry_at(py, End::First)
+    }
+
+    /// Returns the last entry as a pair, or None if there is none.
+    fn last<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.entry_at(py, End::Last)
+    }
+
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with(py, |source| {
-            detached(py, || {
-                let mut cursor = source.cursor();
-                cursor.seek_to_first()?;
-                Ok(cursor.valid())
-            })
-        })
+        let first = self.with(py, |source| detached(py, || source.entry_at(End::First)));
+        Ok(first?.is_some())
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<Scan> {
-        self.with(py, |source| {
-            let cursor = source.cursor();
-            Ok(Scan::new(&self.handle, cursor, Bounds::all(), What::Keys))
-        })
+        self.scan(py, Bounds::all(), What::Keys)
     }
 
     /// Iterates over a range. `what` is 0 for keys, 1 for values, 2 for both.
@@ -222,23 +266,16 @@ impl Reader {
             reverse,
             limit,
         );
-        self.with(py, |source| {
-            self.handle.open_db().map_err(|error| raised(py, &error))?;
-            Ok(Scan::new(
-                &self.handle,
-                source.cursor(),
-                bounds,
-                What::from_code(what),
-            ))
-        })
+        self.scan(py, bounds, What::from_code(what))
     }
 
-    /// Whether the database, or the snapshot, was closed.
+    /// Whether the database or the snapshot was closed, or the transaction has ended.
     #[getter]
-    fn closed(&self) -> bool {
+    fn closed(&self, py: Python<'_>) -> bool {
         let released = match &self.moment {
             Moment::Now => false,
             Moment::Then(snapshot) => live(snapshot).is_err(),
+            Moment::Within(transaction) => py.detach(|| transaction.has_ended()),
         };
         released || self.handle.is_closed()
     }

@@ -8,6 +8,7 @@
 
 mod bounds;
 mod chunk;
+mod within;
 
 use std::sync::{Arc, Mutex};
 
@@ -18,10 +19,12 @@ use pyo3::types::{PyBytes, PyList};
 
 pub(crate) use bounds::Bounds;
 use chunk::Chunk;
+use within::Rest;
 
 use crate::boundary::detached;
 use crate::errors::{broken_lock, raised};
 use crate::handle::Handle;
+use crate::handle::transaction::OpenTransaction;
 
 /// Entries of the first chunk.
 const ENTRIES_FIRST: usize = 32;
@@ -58,10 +61,22 @@ impl What {
     }
 }
 
+/// What an iterator fetches its entries from.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every iterator has a cursor"
+)]
+enum Feed {
+    /// The database or a snapshot.
+    Cursor(Cursor),
+    /// A transaction.
+    Rest(Rest),
+}
+
 /// The position of an iterator.
 struct Position {
     /// `None` once the iterator has ended or was closed.
-    cursor: Option<Cursor>,
+    feed: Option<Feed>,
     bounds: Bounds,
     placed: bool,
     what: What,
@@ -72,9 +87,9 @@ struct Position {
 }
 
 impl Position {
-    /// Moves to the next entry. Returns whether there is one.
+    /// Moves the cursor to the next entry. Returns whether there is one.
     fn advance(&mut self, handle: &Handle) -> Result<bool> {
-        let Some(cursor) = &mut self.cursor else {
+        let Some(Feed::Cursor(cursor)) = &mut self.feed else {
             return Ok(false);
         };
         let left = self.bounds.take_one();
@@ -88,27 +103,43 @@ impl Position {
             cursor.valid() && self.bounds.contains(handle.order(), cursor.key())
         };
         if !inside {
-            self.cursor = None;
+            self.feed = None;
         }
         Ok(inside)
+    }
+
+    /// Returns whether the transaction has written since the chunk was fetched.
+    #[inline]
+    fn is_stale(&self) -> bool {
+        matches!(&self.feed, Some(Feed::Rest(rest)) if rest.is_stale())
     }
 
     /// Fetches the next chunk, which is empty at the end. An error ends the iterator after the
     /// entries before it.
     fn fetch(&mut self, handle: &Handle, entries: usize) {
-        self.chunk.clear();
-        while self.chunk.len() < entries && self.chunk.bytes() < BYTES_MAX {
-            match self.advance(handle) {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    self.error = Some(error);
-                    self.cursor = None;
-                    return;
-                }
-            }
-            let Some(cursor) = &self.cursor else {
-                return;
+        let fetched = if let Some(Feed::Rest(rest)) = &mut self.feed {
+            rest.pass(&self.chunk);
+            self.chunk.clear();
+            rest.fetch(&mut self.chunk, entries, BYTES_MAX)
+        } else {
+            self.chunk.clear();
+            self.fetch_with_cursor(handle, entries)
+        };
+        if let Err(error) = fetched {
+            self.error = Some(error);
+        }
+        if self.error.is_some() || self.chunk.is_empty() {
+            self.feed = None;
+        }
+    }
+
+    fn fetch_with_cursor(&mut self, handle: &Handle, entries: usize) -> Result<()> {
+        while self.chunk.len() < entries
+            && self.chunk.bytes() < BYTES_MAX
+            && self.advance(handle)?
+        {
+            let Some(Feed::Cursor(cursor)) = &self.feed else {
+                return Ok(());
             };
             let key = if self.what.has_key() {
                 cursor.key()
@@ -122,11 +153,33 @@ impl Position {
             };
             self.chunk.push(key, value);
         }
+        Ok(())
+    }
+
+    /// Passes some of the entries that are left, or all, and returns how many they were. Zero only
+    /// at the end.
+    fn pass(&mut self, handle: &Handle) -> Result<u64> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let mut passed = if self.is_stale() {
+            0
+        } else {
+            self.chunk.take_all()
+        };
+        if let Some(Feed::Rest(_)) = &self.feed {
+            self.fetch(handle, ENTRIES_MAX);
+            passed += self.chunk.take_all();
+        }
+        while passed < ENTRIES_COUNTED && self.advance(handle)? {
+            passed += 1;
+        }
+        Ok(passed)
     }
 }
 
 /// An iterator over the keys, the values or the entries of a range, as of the time when it was
-/// made.
+/// made. That of a transaction also sees what it writes ahead of the iterator.
 #[pyclass(frozen, module = "cairndb")]
 pub(crate) struct Scan {
     handle: Arc<Handle>,
@@ -136,15 +189,35 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(crate) fn new(handle: &Arc<Handle>, cursor: Cursor, bounds: Bounds, what: What) -> Scan {
+        Scan::over(handle, Feed::Cursor(cursor), bounds, what, ENTRIES_FIRST)
+    }
+
+    pub(crate) fn within(
+        handle: &Arc<Handle>,
+        transaction: &Arc<OpenTransaction>,
+        bounds: Bounds,
+        what: What,
+    ) -> Scan {
+        let feed = Feed::Rest(Rest::new(transaction, bounds));
+        Scan::over(handle, feed, Bounds::all(), what, 1)
+    }
+
+    fn over(
+        handle: &Arc<Handle>,
+        feed: Feed,
+        bounds: Bounds,
+        what: What,
+        entries_next: usize,
+    ) -> Scan {
         Scan {
             handle: Arc::clone(handle),
             what,
             position: Mutex::new(Position {
-                cursor: Some(cursor),
+                feed: Some(feed),
                 bounds,
                 placed: false,
                 what,
-                entries_next: ENTRIES_FIRST,
+                entries_next,
                 chunk: Chunk::default(),
                 error: None,
             }),
@@ -157,7 +230,7 @@ impl Scan {
         if let Some(error) = position.error.take() {
             return Err(raised(py, &error));
         }
-        if position.cursor.is_none() {
+        if position.feed.is_none() {
             return Ok(false);
         }
         let entries = position.entries_next;
@@ -183,7 +256,7 @@ impl Scan {
         py: Python<'py>,
         position: &mut Position,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if position.chunk.is_read() && !self.refill(py, position)? {
+        if (position.chunk.is_read() || position.is_stale()) && !self.refill(py, position)? {
             return Ok(None);
         }
         let Some((key, value)) = position.chunk.take() else {
@@ -251,19 +324,9 @@ impl Scan {
                 .lock_py_attached(py)
                 .map_err(|_| broken_lock())?;
             let (position, handle) = (&mut *position, &*self.handle);
-            if let Some(error) = position.error.take() {
-                return Err(raised(py, &error));
-            }
-            total += position.chunk.drain();
-            let counted = detached(py, || {
-                let mut entries = 0;
-                while entries < ENTRIES_COUNTED && position.advance(handle)? {
-                    entries += 1;
-                }
-                Ok(entries)
-            })?;
-            total += counted;
-            if counted < ENTRIES_COUNTED {
+            let passed = detached(py, || position.pass(handle))?;
+            total += passed;
+            if passed == 0 {
                 return Ok(total);
             }
             py.check_signals()?;
@@ -276,7 +339,7 @@ impl Scan {
             .position
             .lock_py_attached(py)
             .map_err(|_| broken_lock())?;
-        position.cursor = None;
+        position.feed = None;
         position.chunk = Chunk::default();
         position.error = Some(Error::new(ErrorKind::Closed, "the iterator was closed"));
         Ok(())

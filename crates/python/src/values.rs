@@ -4,13 +4,14 @@ mod view;
 
 use std::cell::Cell;
 
-use cairndb::{Db, Result, Snapshot, Value};
+use cairndb::{Db, Result, Snapshot, Transaction, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 pub(crate) use view::view_of;
 
 use crate::boundary::detached;
+use crate::handle::transaction::OpenTransaction;
 
 /// Values up to this length are read into the thread's buffer and copied from there into the
 /// `bytes` object: cheaper than an allocation for each. A longer value is copied once, from where
@@ -32,6 +33,7 @@ thread_local! {
 pub(crate) enum Source<'a> {
     Now(&'a Db),
     Then(&'a Snapshot),
+    Within(&'a OpenTransaction),
 }
 
 impl Source<'_> {
@@ -39,6 +41,7 @@ impl Source<'_> {
         match self {
             Source::Now(db) => db.get(key),
             Source::Then(snapshot) => snapshot.get(key),
+            Source::Within(open) => open.with(|transaction| transaction.get(key)),
         }
     }
 
@@ -46,6 +49,12 @@ impl Source<'_> {
         match self {
             Source::Now(db) => db.get_into(key, out),
             Source::Then(snapshot) => snapshot.get_into(key, out),
+            Source::Within(_) => {
+                let value = self.get(key)?;
+                out.clear();
+                out.extend_from_slice(value.as_deref().unwrap_or_default());
+                Ok(value.is_some())
+            }
         }
     }
 
@@ -53,6 +62,7 @@ impl Source<'_> {
         match self {
             Source::Now(db) => db.contains(key),
             Source::Then(snapshot) => snapshot.contains(key),
+            Source::Within(open) => open.with(|transaction| transaction.contains(key)),
         }
     }
 
@@ -60,16 +70,41 @@ impl Source<'_> {
         match self {
             Source::Now(db) => db.multi_get(keys),
             Source::Then(snapshot) => snapshot.multi_get(keys),
+            Source::Within(open) => open.with(|transaction| transaction.multi_get(keys)),
         }
     }
 
-    pub(crate) fn cursor(self) -> cairndb::Cursor {
+    /// Returns a cursor, but `None` for a transaction, whose cursors borrow it.
+    pub(crate) fn cursor(self) -> Option<cairndb::Cursor> {
         match self {
-            Source::Now(db) => db.cursor(),
-            Source::Then(snapshot) => snapshot.cursor(),
+            Source::Now(db) => Some(db.cursor()),
+            Source::Then(snapshot) => Some(snapshot.cursor()),
+            Source::Within(_) => None,
+        }
+    }
+
+    /// Returns the first or the last entry.
+    pub(crate) fn entry_at(self, end: End) -> Result<Option<Entry>> {
+        match (self, end) {
+            (Source::Now(db), End::First) => db.first(),
+            (Source::Now(db), End::Last) => db.last(),
+            (Source::Then(snapshot), End::First) => snapshot.first(),
+            (Source::Then(snapshot), End::Last) => snapshot.last(),
+            (Source::Within(open), End::First) => open.with(Transaction::first),
+            (Source::Within(open), End::Last) => open.with(Transaction::last),
         }
     }
 }
+
+/// One end of the keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    First,
+    Last,
+}
+
+/// A key and its value.
+pub(crate) type Entry = (Value, Value);
 
 /// Reads the value of `key` as `bytes`.
 #[inline]

@@ -23,6 +23,7 @@ CLASSES = [
     *(found for found in PUBLIC if inspect.isclass(found)),
     _cairndb.Reader,
     _cairndb.Store,
+    _cairndb.TransactionStore,
     cairndb.aio.Database,
     cairndb.aio.Range,
     cairndb.aio.Snapshot,
@@ -74,7 +75,13 @@ def test_every_name_of_the_stub_exists() -> None:
     names = re.findall(r"^(?:class|def) (\w+)", stub.read_text(), re.MULTILINE)
     assert len(names) > 10
     assert [name for name in names if not hasattr(_cairndb, name)] == []
-    for found in (_cairndb.Reader, _cairndb.Store, _cairndb.Scan, _cairndb.Batch):
+    for found in (
+        _cairndb.Reader,
+        _cairndb.Store,
+        _cairndb.TransactionStore,
+        _cairndb.Scan,
+        _cairndb.Batch,
+    ):
         body = stub.read_text().split(f"class {found.__name__}(")[-1].split("\nclass ")[0]
         if f"class {found.__name__}(" not in stub.read_text():
             body = stub.read_text().split(f"class {found.__name__}:")[1].split("\nclass ")[0]

@@ -37,12 +37,26 @@ def database(path: str) -> None:
         names: list[bytes] = [*db.prefix(b"a").keys()]
         with db.snapshot() as snapshot:
             frozen: Mapping[bytes, bytes] = snapshot
+        with db.transaction(isolation="snapshot", durability="sync") as tx:
+            within: MutableMapping[bytes, bytes] = tx
+            tx[b"k"] = tx.get_for_update(b"k", b"")
+            mark: cairndb.Savepoint = tx.savepoint()
+            tx.rollback_to(mark)
+            tx.commit(durability="os")
+        length: int = db.transact(lambda tx: len(tx), retries=3)
+        swapped: bool = db.compare_and_set(b"k", None, b"v")
+        first: Optional[tuple[bytes, bytes]] = db.pop_first()
+        print(within, length + db.estimate_count(), swapped, first, tx.last())
         stats: dict[str, Any] = db.stats()
         shelf: shelve.Shelf[Any] = shelve.Shelf(db)
     report: cairndb.RepairReport = cairndb.repair(path, path + "2")
     complete: bool = report.complete
     print(mapping, value, found, known, other, view, several, popped, count, keys, entries, names)
     print(frozen, stats, shelf, complete)
+
+
+def _size(transaction: cairndb.Transaction) -> int:
+    return len(transaction)
 
 
 async def awaited(path: str) -> AsyncIterator[bytes]:
@@ -52,6 +66,8 @@ async def awaited(path: str) -> AsyncIterator[bytes]:
             yield key + value
         async for key in db.keys():
             yield key
+        size: int = await db.transact(_size)
+        print(size, await db.compare_and_set(b"k", None, b"v"), await db.pop_last())
     again: cairndb.aio.Database = await cairndb.aio.open(path)
     await again.close()
 

@@ -20,10 +20,11 @@ import json as _json
 from typing import Any, NamedTuple, Optional
 
 from . import _cairndb
-from ._cairndb import Batch
+from ._cairndb import Batch, Savepoint
 from ._database import Database, Snapshot
 from ._errors import (
     ClosedError,
+    ConflictError,
     CorruptionError,
     DeniedError,
     Error,
@@ -39,7 +40,8 @@ from ._errors import (
     PoisonedError,
     ReadOnlyError,
 )
-from ._types import Bytes, Comparator, Durability, MergeOperator, Path
+from ._transaction import Transaction
+from ._types import Bytes, Comparator, Durability, Isolation, MergeOperator, Path
 from ._views import Items, Keys, Range, Values
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "Bytes",
     "ClosedError",
     "Comparator",
+    "ConflictError",
     "CorruptionError",
     "Database",
     "DeniedError",
@@ -56,6 +59,7 @@ __all__ = [
     "FormatTooNewError",
     "InvalidArgumentError",
     "IoError",
+    "Isolation",
     "Items",
     "Keys",
     "LockedError",
@@ -69,7 +73,9 @@ __all__ = [
     "Range",
     "ReadOnlyError",
     "RepairReport",
+    "Savepoint",
     "Snapshot",
+    "Transaction",
     "Values",
     "destroy",
     "open",

@@ -6,103 +6,22 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Mapping, MutableMapping
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, TypeVar, Union
 
-from ._cairndb import Batch, Reader, Scan, SnapshotReader, Store
-from ._errors import InvalidArgumentError, NotADatabaseError
-from ._types import Bytes, Comparator, Durability, MergeOperator, Path
-from ._views import Items, Keys, Range, Values, scan_entries, scan_keys
+from ._cairndb import Batch, SnapshotReader, Store
+from ._errors import ConflictError, InvalidArgumentError, NotADatabaseError
+from ._reads import Reads
+from ._transaction import Transaction
+from ._types import Comparator, Durability, Isolation, MergeOperator, Path
+from ._views import scan_keys
 
-#: Entries that `clear` and `Range.delete` remove with one batch.
+_T = TypeVar("_T")
+
+#: Entries that `clear` removes with one batch.
 _BATCH_ENTRIES = 10_000
 
 
-class _Reads(Reader):
-    """What a database and a snapshot have in common, besides what is written in Rust."""
-
-    __slots__ = ()
-
-    def range(
-        self,
-        start: Optional[Bytes] = None,
-        stop: Optional[Bytes] = None,
-        *,
-        reverse: bool = False,
-        limit: Optional[int] = None,
-    ) -> Range:
-        """Return the entries from key `start`, included, to key `stop`, excluded.
-
-        Without `start` or `stop` the range has no bound there. With `reverse` it begins at the
-        other end, and with `limit` it has that many entries at most.
-
-        >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
-        >>> list(db.range(b"b"))
-        [(b'b', b'2'), (b'c', b'3')]
-        >>> list(db.range(stop=b"c", reverse=True, limit=1))
-        [(b'b', b'2')]
-        """
-        return Range(self, start, stop, None, reverse, limit)
-
-    def prefix(self, prefix: Bytes, *, reverse: bool = False, limit: Optional[int] = None) -> Range:
-        """Return the entries whose keys start with `prefix`.
-
-        >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
-        >>> [key for key in db.prefix(b"user/").keys()]
-        [b'user/ada', b'user/alan']
-        """
-        return Range(self, None, None, prefix, reverse, limit)
-
-    def keys(self) -> Keys:
-        """Return a view of the keys, in order."""
-        return Keys(self)
-
-    def values(self) -> Values:
-        """Return a view of the values, in the order of their keys."""
-        return Values(self)
-
-    def items(self) -> Items:
-        """Return a view of the entries, in the order of their keys.
-
-        Iterating over it is faster than looking up each key: entries are fetched many at a time,
-        without the interpreter's lock.
-
-        >>> db.update({b"slate": b"blue", b"granite": b"grey"})
-        >>> for stone, colour in db.items():
-        ...     print(stone, colour)
-        b'granite' b'grey'
-        b'slate' b'blue'
-        """
-        return Items(self)
-
-    def __reversed__(self) -> Scan[bytes]:
-        return scan_keys(self, reverse=True)
-
-    def __len__(self) -> int:
-        """Return the number of entries. Scans all of them: the store keeps no count.
-
-        `bool(db)` does not scan.
-        """
-        return scan_keys(self).count()
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether `other` is a mapping with the same entries. Scans all of them."""
-        if self is other:
-            return True
-        if not isinstance(other, Mapping):
-            return NotImplemented
-        missing = object()
-        count = 0
-        for key, value in scan_entries(self):
-            count += 1
-            if other.get(key, missing) != value:
-                return False
-        return count == len(other)
-
-    # As every mutable mapping.
-    __hash__ = None  # type: ignore[assignment]
-
-
-class Snapshot(SnapshotReader, _Reads, Mapping[bytes, bytes]):
+class Snapshot(SnapshotReader, Reads, Mapping[bytes, bytes]):
     """The database as it was when the snapshot was taken: a read-only mapping.
 
     Made by `Database.snapshot`. While it is open, the store keeps what it sees, so close it, or use
@@ -121,7 +40,7 @@ class Snapshot(SnapshotReader, _Reads, Mapping[bytes, bytes]):
         return f"<cairndb.Snapshot of {self.path!r}{' (closed)' if self.closed else ''}>"
 
 
-class Database(Store, _Reads, MutableMapping[bytes, bytes]):
+class Database(Store, Reads, MutableMapping[bytes, bytes]):
     """An open database: a mapping of `bytes` to `bytes` on disk, in the order of the keys.
 
     Made by `cairndb.open`. Keys and values may be given as any bytes-like object; `str` is a
@@ -185,6 +104,70 @@ class Database(Store, _Reads, MutableMapping[bytes, bytes]):
         False
         """
         return Snapshot(self)
+
+    def transaction(
+        self,
+        *,
+        isolation: Isolation = "serializable",
+        durability: Optional[Durability] = None,
+    ) -> Transaction:
+        """Begin a transaction. At the end of a `with` block it is committed.
+
+        If the block raises, nothing is written. The commit raises `ConflictError`, and writes
+        nothing, if another writer has changed something that the transaction depends on. With
+        `isolation` "serializable", the default because its results are as if the transactions had
+        run one after another, these are all keys and ranges that it read. With "snapshot" these are
+        the keys that it writes or has read with `get_for_update`. `durability` is that of the
+        commit.
+
+        >>> db[b"stock"] = b"7"
+        >>> with db.transaction() as tx:
+        ...     if int(tx[b"stock"]) > 0:
+        ...         tx[b"stock"] = b"%d" % (int(tx[b"stock"]) - 1)
+        ...         tx[b"order 1"] = b"one stone"
+        >>> db[b"stock"], db[b"order 1"]
+        (b'6', b'one stone')
+        """
+        return Transaction(self, isolation, durability)
+
+    def transact(
+        self,
+        function: Callable[[Transaction], _T],
+        *,
+        retries: int = 999,
+        isolation: Isolation = "serializable",
+        durability: Optional[Durability] = None,
+    ) -> _T:
+        """Call `function` with a transaction, commit it, and return what the function returned.
+
+        If the commit conflicts, the function is called again with a new transaction, so it should
+        do nothing that must not be done twice. If it raises, nothing is written. After `retries`
+        further calls `ConflictError` is raised; by default there are 999 of them, because each
+        conflict means that another writer made progress.
+
+        >>> def visit(tx):
+        ...     visits = int(tx.get(b"visits", b"0")) + 1
+        ...     tx[b"visits"] = b"%d" % visits
+        ...     return visits
+        >>> db.transact(visit), db.transact(visit)
+        (1, 2)
+        """
+        while True:
+            try:
+                with self.transaction(isolation=isolation, durability=durability) as transaction:
+                    return function(transaction)
+            except ConflictError:
+                # Of this transaction, or of another one that the function ran.
+                if retries <= 0:
+                    raise
+                retries -= 1
+
+    def popitem(self) -> tuple[bytes, bytes]:
+        """Remove the first entry and return it, as `pop_first`, but raise `KeyError` if empty."""
+        entry = self.pop_first()
+        if entry is None:
+            raise KeyError("popitem(): the database is empty")
+        return entry
 
     def update(  # type: ignore[override]
         self,

@@ -57,7 +57,7 @@ class LockedError(Error, OSError):
 
 
 class ClosedError(Error, ValueError):
-    """The database, the snapshot or the iterator was closed."""
+    """The database, the snapshot or the iterator was closed, or the transaction has ended."""
 
 
 class PoisonedError(Error, OSError):
@@ -76,6 +76,13 @@ class ReadOnlyError(Error, PermissionError):
     """The database was opened with flag 'r'."""
 
 
+class ConflictError(Error):
+    """Another writer changed what a transaction depends on. `key` names it. Nothing was written.
+
+    Run the whole transaction again, as `Database.transact` does.
+    """
+
+
 class NotFoundError(Error, FileNotFoundError):
     """The path holds no database, and the flag does not create one."""
 
@@ -88,6 +95,7 @@ _CLASSES: dict[str, tuple[type[Error], Optional[int]]] = {
     "no space": (NoSpaceError, _errno.ENOSPC),
     "locked": (LockedError, _errno.EAGAIN),
     "closed": (ClosedError, None),
+    "conflict": (ConflictError, None),
     "poisoned": (PoisonedError, None),
     "forked": (ForkedError, None),
     "format too new": (FormatTooNewError, None),

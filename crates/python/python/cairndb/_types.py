@@ -15,6 +15,10 @@ Path = Union[str, bytes, "PathLike[str]", "PathLike[bytes]"]
 #: What a write survives: nothing but a later `flush`, the death of the process, a power failure.
 Durability = Literal["none", "os", "sync"]
 
+#: What a transaction is protected from: "serializable", from every change of what it has read;
+#: "snapshot", from changes of what it writes or has read with `get_for_update`.
+Isolation = Literal["serializable", "snapshot"]
+
 #: The order of keys: 'bytewise', 'reverse', 'indexeddb', or a name and a function that compares.
 Comparator = Union[str, tuple[str, Callable[[bytes, bytes], int]]]
 

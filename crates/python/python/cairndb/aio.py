@@ -23,6 +23,7 @@ cancelled closes what it has opened.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -31,7 +32,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar, Union
 import cairndb
 
 from ._cairndb import Scan as _SyncScan
-from ._types import Bytes, Durability, Path
+from ._types import Bytes, Durability, Isolation, Path
 
 __all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "open"]
 
@@ -159,6 +160,14 @@ class _Reads:
     async def contains(self, key: Bytes) -> bool:
         """Return whether `key` has a value."""
         return await self._run(self._reader.__contains__, key)
+
+    async def first(self) -> Optional[tuple[bytes, bytes]]:
+        """Return the first entry as a pair, or None if there is none."""
+        return await self._run(self._reader.first)
+
+    async def last(self) -> Optional[tuple[bytes, bytes]]:
+        """Return the last entry as a pair, or None if there is none."""
+        return await self._run(self._reader.last)
 
     async def count(self) -> int:
         """Return the number of entries. Scans all of them."""
@@ -312,6 +321,58 @@ class Database(_Reads):
     async def clear(self) -> None:
         """Remove all entries."""
         await self._run(self._db.clear)
+
+    async def transact(
+        self,
+        function: Callable[[cairndb.Transaction], _T],
+        *,
+        retries: int = 999,
+        isolation: Isolation = "serializable",
+        durability: Optional[Durability] = None,
+    ) -> _T:
+        """Call `function` with a transaction on a thread, commit it, and return its result.
+
+        See `cairndb.Database.transact`. The function is not a coroutine, because the transaction
+        would stay open while it waits. If the task is cancelled, the function goes on, and the
+        transaction commits in full or not at all.
+
+        >>> import asyncio, cairndb.aio
+        >>> def visit(tx):
+        ...     tx[b"visits"] = b"%d" % (int(tx.get(b"visits", b"0")) + 1)
+        >>> async def main() -> None:
+        ...     async with cairndb.aio.open(path) as db:
+        ...         await asyncio.gather(*(db.transact(visit) for _ in range(10)))
+        ...         print(await db.get(b"visits"))
+        >>> asyncio.run(main())
+        b'10'
+        """
+        if inspect.iscoroutinefunction(function):
+            raise TypeError("transact() takes a plain function, not a coroutine function")
+        return await self._run(
+            lambda: self._db.transact(
+                function, retries=retries, isolation=isolation, durability=durability
+            )
+        )
+
+    async def compare_and_set(
+        self, key: Bytes, expected: Optional[Bytes], new: Optional[Bytes]
+    ) -> bool:
+        """Set `key` to `new` if its value is `expected`. None stands for no value."""
+        return await self._run(self._db.compare_and_set, key, expected, new)
+
+    async def pop_first(self) -> Optional[tuple[bytes, bytes]]:
+        """Remove the first entry and return it as a pair, or return None if there is none."""
+        return await self._run(self._db.pop_first)
+
+    async def pop_last(self) -> Optional[tuple[bytes, bytes]]:
+        """Remove the last entry and return it as a pair, or return None if there is none."""
+        return await self._run(self._db.pop_last)
+
+    async def estimate_count(
+        self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None
+    ) -> int:
+        """Return about how many keys there are from `start` to `stop`, without a scan."""
+        return await self._run(self._db.estimate_count, start, stop)
 
     def batch(self, *, durability: Optional[Durability] = None) -> Batch:
         """Return a batch, for an `async with` statement."""

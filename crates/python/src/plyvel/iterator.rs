@@ -228,7 +228,7 @@ impl PlyvelIterator {
     ) -> PyResult<PlyvelIterator> {
         let reader = reader.get();
         let handle = Arc::clone(reader.handle());
-        let cursor = reader.with(py, |source| Ok(source.cursor()))?;
+        let cursor = reader.cursor(py)?;
         let (include_start, include_stop, include_key, include_value) = include;
         let state = if reverse {
             State::AfterStop

@@ -53,7 +53,7 @@ impl PlyvelRawIterator {
     #[new]
     fn new(py: Python<'_>, reader: Bound<'_, Reader>) -> PyResult<PlyvelRawIterator> {
         let reader = reader.get();
-        let cursor = reader.with(py, |source| Ok(source.cursor()))?;
+        let cursor = reader.cursor(py)?;
         Ok(PlyvelRawIterator {
             cursor: Mutex::new(OpenCursor::new(reader.handle(), cursor)),
         })

@@ -9,13 +9,13 @@ use cairndb::{Cursor, Result};
 /// have `prefix`.
 #[derive(Debug)]
 pub(crate) struct Bounds {
-    start: Option<Vec<u8>>,
-    stop: Option<Vec<u8>>,
+    pub(super) start: Option<Vec<u8>>,
+    pub(super) stop: Option<Vec<u8>>,
     /// The prefix, if the order is a custom one, in which no `stop` is known for it.
-    prefix: Option<Vec<u8>>,
-    reverse: bool,
+    pub(super) prefix: Option<Vec<u8>>,
+    pub(super) reverse: bool,
     /// How many entries are left; `None` for no limit.
-    left: Option<u64>,
+    pub(super) left: Option<u64>,
 }
 
 impl Bounds {

@@ -38,11 +38,27 @@ impl Chunk {
         Some((key, value))
     }
 
-    /// Drops the entries that are left and returns how many they were.
-    pub(crate) fn drain(&mut self) -> u64 {
+    /// Takes the entries that are left and returns how many they were.
+    pub(crate) fn take_all(&mut self) -> u64 {
         let left = self.ends.len() - self.taken;
-        self.clear();
+        self.taken = self.ends.len();
+        self.taken_bytes = self.data.len();
         u64::try_from(left).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the number of entries that were taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Returns the key of the last entry that was taken.
+    pub(crate) fn last_taken(&self) -> Option<&[u8]> {
+        let last = self.taken.checked_sub(1)?;
+        let start = match last.checked_sub(1) {
+            Some(before) => self.ends.get(before)?.1,
+            None => 0,
+        };
+        self.data.get(start..self.ends.get(last)?.0)
     }
 
     /// Returns whether every entry was taken.

@@ -1,0 +1,98 @@
+"""Reads, as those of Python's mappings and more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Optional
+
+from ._cairndb import Reader, Scan
+from ._types import Bytes
+from ._views import Items, Keys, Range, Values, scan_entries, scan_keys
+
+
+class Reads(Reader):
+    """The reads that a database, a snapshot and a transaction have in common.
+
+    `Reader` has those that are written in Rust.
+    """
+
+    __slots__ = ()
+
+    def range(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        reverse: bool = False,
+        limit: Optional[int] = None,
+    ) -> Range:
+        """Return the entries from key `start`, included, to key `stop`, excluded.
+
+        Without `start` or `stop` the range has no bound there. With `reverse` it begins at the
+        other end, and with `limit` it has that many entries at most.
+
+        >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
+        >>> list(db.range(b"b"))
+        [(b'b', b'2'), (b'c', b'3')]
+        >>> list(db.range(stop=b"c", reverse=True, limit=1))
+        [(b'b', b'2')]
+        """
+        return Range(self, start, stop, None, reverse, limit)
+
+    def prefix(self, prefix: Bytes, *, reverse: bool = False, limit: Optional[int] = None) -> Range:
+        """Return the entries whose keys start with `prefix`.
+
+        >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
+        >>> [key for key in db.prefix(b"user/").keys()]
+        [b'user/ada', b'user/alan']
+        """
+        return Range(self, None, None, prefix, reverse, limit)
+
+    def keys(self) -> Keys:
+        """Return a view of the keys, in order."""
+        return Keys(self)
+
+    def values(self) -> Values:
+        """Return a view of the values, in the order of their keys."""
+        return Values(self)
+
+    def items(self) -> Items:
+        """Return a view of the entries, in the order of their keys.
+
+        Iterating over it is faster than looking up each key: entries are fetched many at a time,
+        without the interpreter's lock.
+
+        >>> db.update({b"slate": b"blue", b"granite": b"grey"})
+        >>> for stone, colour in db.items():
+        ...     print(stone, colour)
+        b'granite' b'grey'
+        b'slate' b'blue'
+        """
+        return Items(self)
+
+    def __reversed__(self) -> Scan[bytes]:
+        return scan_keys(self, reverse=True)
+
+    def __len__(self) -> int:
+        """Return the number of entries. Scans all of them: the store keeps no count.
+
+        `bool(db)` does not scan.
+        """
+        return scan_keys(self).count()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether `other` is a mapping with the same entries. Scans all of them."""
+        if self is other:
+            return True
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        missing = object()
+        count = 0
+        for key, value in scan_entries(self):
+            count += 1
+            if other.get(key, missing) != value:
+                return False
+        return count == len(other)
+
+    # As every mutable mapping.
+    __hash__ = None  # type: ignore[assignment]

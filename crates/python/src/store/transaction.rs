@@ -1,0 +1,242 @@
+//! Transactions: what they have besides reads.
+
+use std::sync::Arc;
+
+use cairndb::{Isolation, Result, Savepoint, Transaction, TransactionOptions, WriteOptions};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::{Bytes, DurabilityName, write_options};
+use crate::boundary::detached;
+use crate::handle::transaction::OpenTransaction;
+use crate::reader::{Moment, Reader, pair};
+use crate::store::Store;
+
+/// The isolation of a transaction, by name.
+struct IsolationName(Isolation);
+
+impl<'py> FromPyObject<'_, 'py> for IsolationName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let name: String = object.extract()?;
+        match name.as_str() {
+            "serializable" => Ok(IsolationName(Isolation::Serializable)),
+            "snapshot" => Ok(IsolationName(Isolation::Snapshot)),
+            other => {
+                let message = format!("isolation is 'serializable' or 'snapshot', not '{other}'");
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+}
+
+/// A mark of the writes of a transaction, to which `rollback_to` returns.
+#[pyclass(frozen, name = "Savepoint", module = "cairndb")]
+#[derive(Debug)]
+pub(crate) struct PySavepoint(Savepoint);
+
+/// The calls of a transaction. `cairndb.Transaction` derives from it.
+#[pyclass(frozen, subclass, extends = Reader, module = "cairndb._cairndb")]
+#[derive(Debug)]
+pub(crate) struct TransactionStore {
+    open: Arc<OpenTransaction>,
+    durability: Option<DurabilityName>,
+}
+
+/// Calls the transaction of `slf` without the interpreter's lock.
+#[inline]
+fn call<T: Send>(
+    slf: &Bound<'_, TransactionStore>,
+    call: impl FnOnce(&OpenTransaction) -> Result<T> + Send,
+) -> PyResult<T> {
+    let handle = &**slf.as_super().get().handle();
+    let open = &*slf.get().open;
+    detached(slf.py(), || {
+        handle.open_db()?;
+        call(open)
+    })
+}
+
+#[pymethods]
+impl TransactionStore {
+    /// Begins a transaction of the database of `store`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        store: Bound<'_, Store>,
+        isolation: IsolationName,
+        durability: Option<DurabilityName>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let handle = store.as_super().get().handle();
+        let options = TransactionOptions::new().isolation(isolation.0);
+        let transaction = detached(py, || Ok(handle.open_db()?.transaction_with(&options)))?;
+        let open = Arc::new(OpenTransaction::new(transaction));
+        let reader = Reader::new(Arc::clone(handle), Moment::Within(Arc::clone(&open)));
+        let writer = TransactionStore { open, durability };
+        Ok(PyClassInitializer::from(reader).add_subclass(writer))
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: Bytes<'_, '_>,
+        value: Bytes<'_, '_>,
+    ) -> PyResult<()> {
+        Self::put(slf, key, value)
+    }
+
+    fn __delitem__(slf: &Bound<'_, Self>, key: Bytes<'_, '_>) -> PyResult<()> {
+        let bytes = &*key;
+        let found = call(slf, |open| {
+            open.change(|transaction| {
+                let found = transaction.contains(bytes)?;
+                if found {
+                    transaction.delete(bytes)?;
+                }
+                Ok(found)
+            })
+        })?;
+        if found {
+            return Ok(());
+        }
+        let key = PyBytes::new(slf.py(), bytes).unbind();
+        Err(PyKeyError::new_err((key,)))
+    }
+
+    /// Sets `key` to `value` when the transaction is committed.
+    ///
+    /// ```text
+    /// >>> with db.transaction() as tx:
+    /// ...     tx.put(b"k", b"v")
+    /// ...     tx[b"k"], db.get(b"k")
+    /// (b'v', None)
+    ///
+    /// ```
+    fn put(slf: &Bound<'_, Self>, key: Bytes<'_, '_>, value: Bytes<'_, '_>) -> PyResult<()> {
+        let (key, value) = (&*key, &*value);
+        call(slf, |open| {
+            open.change(|transaction| transaction.put(key, value))
+        })
+    }
+
+    /// Removes `key`. Removing an absent key is not an error, unlike with `del tx[key]`, which
+    /// looks first and so depends on the key.
+    fn delete(slf: &Bound<'_, Self>, key: Bytes<'_, '_>) -> PyResult<()> {
+        let key = &*key;
+        call(slf, |open| {
+            open.change(|transaction| transaction.delete(key))
+        })
+    }
+
+    /// Adds `operand` to `key`, to be folded by the database's merge operator. By itself it never
+    /// conflicts: it is applied to the value that the key has at the commit.
+    fn merge(slf: &Bound<'_, Self>, key: Bytes<'_, '_>, operand: Bytes<'_, '_>) -> PyResult<()> {
+        let (key, operand) = (&*key, &*operand);
+        call(slf, |open| {
+            open.change(|transaction| transaction.merge(key, operand))
+        })
+    }
+
+    /// Returns the value of `key`, or `default`, as `get`, and makes the commit fail if another
+    /// writer changes `key`, whatever the isolation. With isolation "serializable" it is `get`.
+    ///
+    /// ```text
+    /// >>> with db.transaction(isolation="snapshot") as tx:
+    /// ...     tx.get_for_update(b"rate", b"5")
+    /// b'5'
+    ///
+    /// ```
+    #[pyo3(signature = (key, default=None))]
+    fn get_for_update<'py>(
+        slf: &Bound<'py, Self>,
+        key: Bytes<'_, 'py>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let key = &*key;
+        let value = call(slf, |open| {
+            open.with(|transaction| transaction.get_for_update(key))
+        })?;
+        let value = value.map(|value| PyBytes::new(slf.py(), &value));
+        Ok(value.map(Bound::into_any).or(default))
+    }
+
+    /// Removes the first entry and returns it as a pair, or returns None if there is none.
+    fn pop_first<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let entry = call(slf, |open| open.change(Transaction::pop_first))?;
+        pair(slf.py(), entry)
+    }
+
+    /// Removes the last entry and returns it as a pair, or returns None if there is none.
+    fn pop_last<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let entry = call(slf, |open| open.change(Transaction::pop_last))?;
+        pair(slf.py(), entry)
+    }
+
+    /// Marks the current state of the writes, for `rollback_to`.
+    ///
+    /// ```text
+    /// >>> with db.transaction() as tx:
+    /// ...     tx[b"kept"] = b"1"
+    /// ...     mark = tx.savepoint()
+    /// ...     tx[b"undone"] = b"2"
+    /// ...     tx.rollback_to(mark)
+    /// >>> list(db)
+    /// [b'kept']
+    ///
+    /// ```
+    fn savepoint(slf: &Bound<'_, Self>) -> PyResult<PySavepoint> {
+        let mark = call(slf, |open| {
+            open.with(|transaction| Ok(transaction.savepoint()))
+        });
+        Ok(PySavepoint(mark?))
+    }
+
+    /// Undoes the writes since `savepoint`, which may be used again. What was read since then still
+    /// counts as read.
+    ///
+    /// Raises `InvalidArgumentError` for a savepoint of another transaction, or one that a rollback
+    /// to an earlier one has undone.
+    fn rollback_to(slf: &Bound<'_, Self>, savepoint: &PySavepoint) -> PyResult<()> {
+        let mark = &savepoint.0;
+        call(slf, |open| {
+            open.change(|transaction| transaction.rollback_to(mark))
+        })
+    }
+
+    /// Writes everything, all of it or nothing, and ends the transaction. The end of a `with` block
+    /// does it unless the block raises.
+    ///
+    /// Raises `ConflictError`, and writes nothing, if another writer has changed something that the
+    /// transaction depends on. Run the whole transaction again then, as `Database.transact` does.
+    #[pyo3(signature = (*, durability=None))]
+    fn commit(slf: &Bound<'_, Self>, durability: Option<DurabilityName>) -> PyResult<()> {
+        let options: WriteOptions = write_options(durability.or(slf.get().durability));
+        call(slf, |open| open.take()?.commit_with(&options))
+    }
+
+    /// Discards the writes and ends the transaction. Does nothing if it has ended.
+    fn rollback(slf: &Bound<'_, Self>) {
+        let open = &*slf.get().open;
+        slf.py().detach(|| open.discard());
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind=None, _exception=None, _traceback=None))]
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: Option<Bound<'_, PyAny>>,
+        _exception: Option<Bound<'_, PyAny>>,
+        _traceback: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let open = &*slf.get().open;
+        if kind.is_none() && !slf.py().detach(|| open.has_ended()) {
+            return Self::commit(slf, None);
+        }
+        Self::rollback(slf);
+        Ok(())
+    }
+}
