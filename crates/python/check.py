@@ -386,7 +386,10 @@ def source_distribution() -> None:
     run(
         *(environment.python, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"),
         newest("cairndb-*.tar.gz"),
-        env={"PATH": f"{environment.program('')}{os.pathsep}{os.environ['PATH']}"},
+        env={
+            "PATH": f"{environment.program('')}{os.pathsep}{os.environ['PATH']}",
+            "CARGO_TARGET_DIR": str(TARGET),
+        },
     )
     pytest(environment.python, HERE / "tests" / "test_mapping.py")
 

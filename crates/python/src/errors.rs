@@ -65,10 +65,11 @@ pub(crate) fn not_bytes(value: &Bound<'_, PyAny>) -> PyErr {
     let kind = value.get_type();
     let kind = kind.name();
     let kind = kind.map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    let help = if kind == "str" {
-        ": pass text.encode()"
-    } else {
-        ""
+    let help = match kind.as_str() {
+        "str" => ": pass text.encode()",
+        "int" => ": pass number.to_bytes(8, 'big'), which sorts by value",
+        "slice" => ": range(start, stop) returns the entries between two keys",
+        _ => "",
     };
     PyTypeError::new_err(format!(
         "a bytes-like object is required, not '{kind}'{help}"

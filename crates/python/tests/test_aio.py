@@ -215,3 +215,9 @@ def test_iterators_are_closed(path: str) -> None:
             assert "aio.Range" in repr(db.prefix(b"a")) and "aio.Database" in repr(db)
 
     run(main())
+
+
+def test_a_forgotten_await_is_explained(path: str) -> None:
+    opening = cairndb.aio.open(path)
+    with pytest.raises(AttributeError, match=r"db = await cairndb\.aio\.open\(\.\.\.\), then db\.get"):
+        opening.get  # type: ignore[attr-defined]  # noqa: B018

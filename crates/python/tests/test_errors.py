@@ -39,8 +39,18 @@ def test_keys_and_values_are_bytes(
 ) -> None:
     with pytest.raises(TypeError, match=r"not 'str': pass text\.encode\(\)"):
         call(db, "text")
-    with pytest.raises(TypeError, match="not 'int'"):
+    with pytest.raises(TypeError, match=r"not 'int': pass number\.to_bytes"):
         call(db, 7)
+
+
+def test_a_slice_is_not_a_key(db: cairndb.Database) -> None:
+    with pytest.raises(TypeError, match=r"range\(start, stop\) returns the entries"):
+        db[b"a":b"b"]  # type: ignore[misc, index]
+
+
+def test_messages_name_settings_as_python_does(db: cairndb.Database, path: str) -> None:
+    with pytest.raises(cairndb.InvalidArgumentError, match="with the argument 'merge_operator'"):
+        db.merge(b"k", b"v")
 
 
 def test_keyword_arguments_of_update(db: cairndb.Database) -> None:

@@ -315,6 +315,41 @@ fn a_write_that_is_being_synced_conflicts() {
     );
 }
 
+/// After a conflict with a write that waits for its sync, a new transaction sees that write.
+#[test]
+fn a_transaction_after_a_conflict_sees_the_other_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::open(&dir).unwrap();
+    let sync = cairndb::WriteOptions::new().durability(Durability::Sync);
+    let increment = |seen: Option<u64>| {
+        let transaction = db.transaction();
+        let value = transaction.get(b"counter").unwrap();
+        let count = value.map_or(0, |value| u64::from_le_bytes((*value).try_into().unwrap()));
+        assert_ne!(seen, Some(count), "the conflict was with another value");
+        transaction
+            .put(b"counter", &(count + 1).to_le_bytes())
+            .unwrap();
+        match transaction.commit_with(&sync) {
+            Ok(()) => None,
+            Err(error) if error.kind() == ErrorKind::Conflict => Some(count),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let mut conflict = increment(None);
+                    while conflict.is_some() {
+                        conflict = increment(conflict);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(db.get(b"counter").unwrap().unwrap(), 100_u64.to_le_bytes());
+}
+
 /// Every thread increments through `compare_and_set`; no increment is lost.
 #[test]
 fn compare_and_set_loses_no_increment() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno as _errno
+import re as _re
 from typing import Optional
 
 
@@ -110,6 +111,10 @@ _IO_CLASSES: dict[int, type[IoError]] = {
 }
 
 
+#: Where a message names a setting as Rust programs know it.
+_SETTING = _re.compile(r"Options::(\w+)( \(feature \w+\))?")
+
+
 def make(
     kind: str,
     message: str,
@@ -123,6 +128,7 @@ def make(
     if found is IoError and number is not None:
         found = _IO_CLASSES.get(number, IoError)
     number = default if number is None else number
+    message = _SETTING.sub(r"the argument '\1'", message)
     if number is not None and issubclass(found, OSError):
         error: Error = found(number, message)
     else:

@@ -430,6 +430,10 @@ class _Opening:
         self._count = threads
         self._opened: Optional[Database] = None
 
+    def __getattr__(self, name: str) -> Any:
+        message = f"the database is not open yet: db = await cairndb.aio.open(...), then db.{name}"
+        raise AttributeError(message)
+
     async def _run(self) -> Database:
         threads = _Threads(self._count)
         future = threads.submit(self._open)
