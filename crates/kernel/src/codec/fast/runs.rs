@@ -30,6 +30,10 @@ pub(in crate::codec) trait Runs: Copies {
     /// Whether values are long enough for the source to be prefetched.
     const AHEAD: bool;
     /// Whether AVX2 is used.
+    #[cfg_attr(
+        any(not(target_arch = "x86_64"), miri),
+        expect(dead_code, reason = "only asked where there is AVX2")
+    )]
     const VECTORS: bool;
 }
 
