@@ -219,5 +219,7 @@ def test_iterators_are_closed(path: str) -> None:
 
 def test_a_forgotten_await_is_explained(path: str) -> None:
     opening = cairndb.aio.open(path)
-    with pytest.raises(AttributeError, match=r"db = await cairndb\.aio\.open\(\.\.\.\), then db\.get"):
+    with pytest.raises(
+        AttributeError, match=r"db = await cairndb\.aio\.open\(\.\.\.\), then db\.get"
+    ):
         opening.get  # type: ignore[attr-defined]  # noqa: B018

@@ -47,7 +47,10 @@ def test_objects_may_go_in_any_order(path: str, order: int) -> None:
     db.update({b"%d" % number: bytes(1000) for number in range(1000)})
     objects: list[Any] = [db.snapshot(), iter(db.items()), db.batch(), db.get_view(b"1"), db]
     objects.append(iter(objects[0].items()))
-    for iterator in (objects[1], objects[5]):
+    objects.append(db.transaction())
+    objects[6][b"own"] = b"write"
+    objects.append(iter(objects[6]))
+    for iterator in (objects[1], objects[5], objects[7]):
         next(iterator)
     objects[2][b"x"] = b"y"
     if order % 2:
@@ -71,8 +74,12 @@ db.update({b"%06d" % number: bytes(100) for number in range(5000)})
 entries, snapshot, batch = iter(db.items()), db.snapshot(), db.batch()
 next(entries)
 batch[b"k"] = b"v"
+transaction = db.transaction()
+transaction[b"k"] = b"v"
+seen = iter(transaction)
+next(seen)
 view = db.get_view(b"000001")
-cycle = [db, entries, snapshot]
+cycle = [db, entries, snapshot, transaction, seen]
 cycle.append(cycle)
 stop = threading.Event()
 def work(number):
@@ -292,6 +299,9 @@ def test_memory_is_flat_over_cycles(tmp_path: Any) -> None:
         assert view is not None and len(view) == 10_000
         with db.snapshot() as snapshot:
             assert len([*snapshot.items()]) == 3
+        with db.transaction() as tx:
+            tx[b"a"] += b"."
+            assert len([*tx]) == 3
         entries = iter(db)
         assert next(entries) == b"a"
         try:

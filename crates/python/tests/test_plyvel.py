@@ -114,7 +114,9 @@ except plyvel.Error as error:
 def test_cairndb_converts_on_request_only(tmp_path: Path) -> None:
     path = str(tmp_path / "db")
     real("-c", FILL, path, "{'compression': None}")
-    with pytest.raises(cairndb.InvalidArgumentError, match="with the argument 'upgrade_leveldb' to"):
+    with pytest.raises(
+        cairndb.InvalidArgumentError, match="with the argument 'upgrade_leveldb' to"
+    ):
         cairndb.open(path)
     with cairndb.open(path, upgrade_leveldb=True) as db:
         assert db[b"000001"] and b"000003" not in db
