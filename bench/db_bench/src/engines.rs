@@ -17,6 +17,7 @@ use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
+use engine_redb::Redb;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
@@ -31,6 +32,7 @@ pub(crate) const NAMES: &[&str] = &[
     "wiredtiger_btree",
     "wiredtiger_lsm",
     "lmdb",
+    "redb",
     "disk",
     "null",
 ];
@@ -142,6 +144,7 @@ where
 fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Output, Trouble> {
     match name {
         "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
+        "redb" => task.with(&Redb).map_err(Trouble::Broken),
         "disk" => task.with(&Disk).map_err(Trouble::Broken),
         "null" => task.with(&Null).map_err(Trouble::Broken),
         "cairndb-c" => loaded(CairnC::load(library), task),

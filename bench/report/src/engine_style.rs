@@ -15,6 +15,7 @@ pub(crate) enum Pattern {
     Cross,
     Mesh,
     Wide,
+    Chevron,
     Ruled,
     Hollow,
 }
@@ -82,7 +83,7 @@ const fn spare(colour: &'static str, pattern: Pattern) -> EngineStyle {
 }
 
 /// All styles, in the order of rows; the last three are for unknown engines.
-pub(crate) const STYLES: [EngineStyle; 14] = [
+pub(crate) const STYLES: [EngineStyle; 15] = [
     known(OURS, "CairnDB", "#30363d", LIGHT, Pattern::Solid, "cairndb"),
     known(
         OURS_IN_C,
@@ -141,6 +142,7 @@ pub(crate) const STYLES: [EngineStyle; 14] = [
         "wiredtiger",
     ),
     known("lmdb", "LMDB", "#00a3a3", LIGHT, Pattern::Wide, "lmdb"),
+    known("redb", "redb", "#a8461f", LIGHT, Pattern::Chevron, "redb"),
     known(BARE, "Disk", "#f3efe6", DARK, Pattern::Ruled, "disk"),
     known(HARNESS, "null", "#d0d4d9", DARK, Pattern::Hollow, "null"),
     spare("#8a5a2b", Pattern::Slash),

@@ -354,7 +354,7 @@ pub(crate) static FLAGS: &[Flag] = &[
             "block_size",
             Kind::Number(256, 1 << 30),
             "",
-            "uncompressed bytes of a block or page; not for CairnDB and LMDB",
+            "uncompressed bytes of a block or page; not for CairnDB, LMDB and redb",
         )
     },
     Flag {

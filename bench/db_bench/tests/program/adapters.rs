@@ -278,6 +278,11 @@ fn lmdb_conforms() {
 }
 
 #[test]
+fn redb_conforms() {
+    conforms(Ok(engine_redb::Redb), "");
+}
+
+#[test]
 fn kyoto_treedb_conforms() {
     let loaded = engine_kyoto::TreeDb::load(None);
     conforms(loaded.as_ref().map_err(Clone::clone), KYOTO);
@@ -339,6 +344,7 @@ fn several_keys_are_read_at_one_moment() {
     reads_at_one_moment(rocksdb.as_ref().map_err(Clone::clone), "librocksdb7.8");
     let lmdb = engine_lmdb::Lmdb::load(None);
     reads_at_one_moment(lmdb.as_ref().map_err(Clone::clone), "liblmdb0");
+    reads_at_one_moment(Ok(engine_redb::Redb), "");
     for kind in [Kind::Btree, Kind::Lsm] {
         let tiger = engine_wiredtiger::WiredTiger::load(None, kind);
         reads_at_one_moment(tiger.as_ref().map_err(Clone::clone), WIREDTIGER);

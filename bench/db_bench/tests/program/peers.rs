@@ -98,6 +98,11 @@ fn lmdb_answers_every_workload_rightly() {
 }
 
 #[test]
+fn redb_answers_every_workload_rightly() {
+    every_workload("redb", "--num=3000");
+}
+
+#[test]
 fn kyoto_treedb_answers_every_workload_rightly() {
     with_library("kyoto_treedb", "libkyotocabinet16v5", || {
         let skips = [

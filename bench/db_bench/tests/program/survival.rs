@@ -11,6 +11,7 @@ use engine_cairndb::Cairn;
 use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
+use engine_redb::Redb;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
@@ -68,6 +69,7 @@ fn act(name: &str, act: &impl Act) {
         "rocksdb" => loaded(RocksDb::load(None), act),
         "sqlite3" => loaded(Sqlite::load(None), act),
         "lmdb" => loaded(Lmdb::load(None), act),
+        "redb" => act.with(&Redb),
         "kyoto_treedb" => loaded(TreeDb::load(None), act),
         "wiredtiger_btree" => loaded(WiredTiger::load(None, Kind::Btree), act),
         "wiredtiger_lsm" => loaded(WiredTiger::load(None, Kind::Lsm), act),
@@ -183,6 +185,11 @@ fn sqlite3_survives_as_promised() {
 #[test]
 fn lmdb_survives_as_promised() {
     as_promised("lmdb");
+}
+
+#[test]
+fn redb_survives_as_promised() {
+    as_promised("redb");
 }
 
 #[test]

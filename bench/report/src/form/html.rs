@@ -95,6 +95,7 @@ fn strokes(pattern: Pattern) -> (String, &'static str) {
             "0.9",
         ),
         Pattern::Wide => (every(10, |x| format!("M{x} 16l16 -16")), "3"),
+        Pattern::Chevron => (every(8, |x| format!("M{x} 0l4 8l-4 8")), "1.2"),
         Pattern::Ruled => (level(&[4, 8, 12]), "0.8"),
         Pattern::Hollow => (level(&[1, 15]), "1"),
     }

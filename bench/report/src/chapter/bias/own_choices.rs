@@ -7,7 +7,7 @@ use crate::engine_style;
 use crate::run::Run;
 use crate::table::{Row, Table, verdict};
 
-const DEFAULTS: [(&str, &str); 19] = [
+const DEFAULTS: [(&str, &str); 20] = [
     (
         "Mapped tables favour CairnDB and LMDB.",
         "CairnDB maps its tables while they are small compared with the machine's memory, and LMDB \
@@ -16,12 +16,12 @@ const DEFAULTS: [(&str, &str); 19] = [
          decompression. Read the 4 MB rows along with the page cache column.",
     ),
     (
-        "Checking each mapped page once favours CairnDB; checking nothing favours LevelDB, LMDB, SQLite and TreeDB.",
+        "Checking each mapped page once favours CairnDB; checking nothing favours LevelDB, LMDB, redb, SQLite and TreeDB.",
         "CairnDB verifies the checksum of a mapped page once per open, and that of a page it reads \
          into its cache on each read. RocksDB and WiredTiger (checksums on) verify a block on \
          each cache miss. LevelDB's blocks have checksums, and its \
-         reads ignore them by default, as its own program and this adapter do. LMDB, SQLite and \
-         TreeDB have none on what they read. The more the data exceeds the memory, the more \
+         reads ignore them by default, as its own program and this adapter do. redb verifies its \
+         pages only when it repairs a file. LMDB, SQLite and TreeDB have none on what they read. The more the data exceeds the memory, the more \
          RocksDB and WiredTiger pay for this; CairnDB's cost stays the same.",
     ),
     (
@@ -47,14 +47,14 @@ const DEFAULTS: [(&str, &str); 19] = [
          with a concurrent writer show.",
     ),
     (
-        "A Rust interface favours CairnDB.",
-        "Its calls are compiled into the loops. The peers are called through C: a function pointer \
+        "A Rust interface favours CairnDB and redb.",
+        "Their calls are compiled into the loops. The other stores are called through C: a function pointer \
          for each step, and an allocation for each value that LevelDB and RocksDB return. That is \
          what users of the C interfaces pay, but the stores themselves are not to blame.",
     ),
     (
-        "A snapshot of its own for each get hurts LMDB, SQLite and WiredTiger.",
-        "Each point read starts and ends a transaction in LMDB and SQLite, and is followed by a \
+        "A snapshot of its own for each get hurts LMDB, redb, SQLite and WiredTiger.",
+        "Each point read starts and ends a transaction in LMDB, redb and SQLite, and is followed by a \
          reset of WiredTiger's cursor: as with the other stores, a get sees what was written before \
          it, and holds nothing afterwards. A program that reads a lot from one snapshot would keep \
          a transaction open and pay less. The keys of one multireadrandom call are read in one \
@@ -63,7 +63,7 @@ const DEFAULTS: [(&str, &str); 19] = [
     ),
     (
         "A second core favours CairnDB, LevelDB, RocksDB and WiredTiger's LSM.",
-        "They move work to background threads; SQLite, TreeDB and LMDB do everything inside the \
+        "They move work to background threads; SQLite, TreeDB, LMDB and redb do everything inside the \
          call. Rates do not show that work, but CPU per operation does.",
     ),
     (
@@ -145,8 +145,15 @@ const DEFAULTS: [(&str, &str); 19] = [
          that those of merged chunks do not count as memory; others must be reopened.",
     ),
     (
-        "No compression favours LMDB in time and hurts it on disk.",
-        "It stores raw pages, has no memory setting and uses all available page cache.",
+        "No compression favours LMDB and redb in time and hurts them on disk.",
+        "They store raw pages. LMDB has no memory setting either and uses all available page cache.",
+    ),
+    (
+        "Unsynced writes favour redb, and are not ranked.",
+        "Its only alternative to a sync for each commit, Durability::None, keeps commits in the \
+         process until a later sync: a killed process loses them, and they cost no system calls. \
+         Its own benchmark writes its unsynced rows that way. A backend that leaves out the sync \
+         would promise as much as the other stores do, but is not part of the library.",
     ),
     (
         "Tuning favours CairnDB.",

@@ -1,0 +1,176 @@
+//! One thread's session: its write transaction, if a batch is being built, and its read table, if a
+//! cursor was made.
+
+use std::fmt;
+use std::ops::Bound;
+
+use bench_core::engine::Session;
+use bench_core::fault::Fault;
+use redb::{Table, WriteTransaction};
+
+use crate::cursor::RedbCursor;
+use crate::fault;
+use crate::pending::{Change, Pending};
+use crate::store::{Reader, RedbStore, TABLE};
+
+/// One thread's session.
+pub struct RedbSession<'s> {
+    store: &'s RedbStore,
+    /// Whether keys come in ascending order, after all that exist.
+    appending: bool,
+    /// The transaction of the batch being built, once `pending` was full.
+    writer: Option<WriteTransaction>,
+    /// The part of the batch that the transaction does not contain yet: a table borrows its
+    /// transaction, so it cannot be kept between calls, and opening one for each entry would
+    /// dominate.
+    pending: Pending,
+    /// The table of the last cursor. Dropped by the next call, which ends its read transaction.
+    scanned: Option<Reader>,
+}
+
+impl fmt::Debug for RedbSession<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedbSession")
+            .field("appending", &self.appending)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'s> RedbSession<'s> {
+    pub(crate) fn new(store: &'s RedbStore, appending: bool) -> Self {
+        Self {
+            store,
+            appending,
+            writer: None,
+            pending: Pending::default(),
+            scanned: None,
+        }
+    }
+
+    /// Runs one change in a write transaction of its own.
+    #[inline]
+    fn alone<R>(
+        &mut self,
+        change: impl FnOnce(&mut Table<'_, &[u8], &[u8]>) -> Result<R, redb::StorageError>,
+    ) -> Result<R, Fault> {
+        self.scanned = None;
+        let writer = self.store.writer()?;
+        let mut table = writer.open_table(TABLE).map_err(fault)?;
+        let result = change(&mut table).map_err(fault)?;
+        drop(table);
+        writer.commit().map_err(fault)?;
+        Ok(result)
+    }
+
+    /// Moves the pending changes to the transaction.
+    fn drain(&mut self) -> Result<(), Fault> {
+        if self.writer.is_none() {
+            self.scanned = None;
+            self.writer = Some(self.store.writer()?);
+        }
+        let Some(writer) = &self.writer else {
+            return Err(Fault::new("a batch without a transaction"));
+        };
+        let mut table = writer.open_table(TABLE).map_err(fault)?;
+        if self.appending {
+            append(&mut table, &self.pending)?;
+        } else {
+            apply(&mut table, &self.pending)?;
+        }
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+/// Applies changes in any order.
+fn apply(table: &mut Table<'_, &[u8], &[u8]>, pending: &Pending) -> Result<(), Fault> {
+    for change in pending.iter() {
+        match change {
+            Change::Put(key, value) => drop(table.insert(key, value).map_err(fault)?),
+            Change::Delete(key) => drop(table.remove(key).map_err(fault)?),
+        }
+    }
+    Ok(())
+}
+
+/// Appends puts after the last key of the table.
+fn append(table: &mut Table<'_, &[u8], &[u8]>, pending: &Pending) -> Result<(), Fault> {
+    let end = Bound::<&[u8]>::Unbounded;
+    let mut cursor = table.upper_bound_mut(end).map_err(fault)?;
+    for change in pending.iter() {
+        if let Change::Put(key, value) = change {
+            cursor.insert_before(key, value).map_err(fault)?;
+        }
+    }
+    cursor.close().map_err(fault)
+}
+
+impl Session for RedbSession<'_> {
+    type Cursor<'c>
+        = RedbCursor<'c>
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.alone(|table| table.insert(key, value).map(drop))
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.alone(|table| table.remove(key).map(drop))
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        self.scanned = None;
+        let table = self.store.reader()?;
+        let value = redb::ReadableTable::get(&table, key).map_err(fault)?;
+        Ok(value.map(|value| found(value.value())))
+    }
+
+    /// Reads all keys in one read transaction.
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        self.scanned = None;
+        let table = self.store.reader()?;
+        for (index, key) in keys.iter().enumerate() {
+            let value = redb::ReadableTable::get(&table, *key).map_err(fault)?;
+            each(index, value.as_ref().map(redb::AccessGuard::value));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.pending.put(key, value);
+        if self.pending.is_full() {
+            self.drain()?;
+        }
+        Ok(())
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        if !self.pending.is_empty() {
+            self.drain()?;
+        }
+        self.writer
+            .take()
+            .map_or(Ok(()), |writer| writer.commit().map_err(fault))
+    }
+
+    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("redb has no merge"))
+    }
+
+    #[inline]
+    fn cursor(&mut self) -> Result<RedbCursor<'_>, Fault> {
+        // The old read transaction ends first.
+        self.scanned = None;
+        let table = self.store.reader()?;
+        Ok(RedbCursor::new(self.scanned.insert(table)))
+    }
+}
