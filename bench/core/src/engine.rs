@@ -7,13 +7,18 @@
 //!
 //! A session is called only from the thread that created it; a store is shared.
 
+mod key_run;
+
 use std::path::Path;
 
 use crate::fault::Fault;
 use crate::host::library::Library;
+pub use crate::workload::definition::End;
 pub use crate::workload::durability::{Durability, Survival};
 use crate::workload::settings::Settings;
 pub use crate::workload::settings::Variant;
+
+use key_run::KeyRun;
 
 /// The operations an engine supports beyond put, get, delete and a forward scan. If a field is
 /// `false`, the rows that need it print `skipped (not supported by ENGINE)`.
@@ -39,6 +44,8 @@ pub struct Capabilities {
     pub flush: bool,
     /// Writes that survive a power loss.
     pub sync: bool,
+    /// A call that makes all earlier writes survive a power loss.
+    pub sync_later: bool,
     /// Whether the engine stores what is written. Only the null engine does not; its answers are
     /// not checked.
     pub stores: bool,
@@ -49,9 +56,10 @@ pub struct Capabilities {
 pub struct Role {
     /// The durability of each write of the session.
     pub durability: Durability,
-    /// Whether writes go to an empty store in ascending key order, so that an append mode may be
-    /// used.
+    /// Whether each write has a key after all that exist, so that an append mode may be used.
     pub appending: bool,
+    /// Whether the store is empty, so that such writes may also use a bulk load.
+    pub empty: bool,
     /// Number of sessions open at the same time, including this one: one for each thread of the
     /// row.
     pub sessions: u32,
@@ -65,6 +73,7 @@ impl Role {
         Self {
             durability,
             appending: false,
+            empty: false,
             sessions: 1,
             changing: true,
         }
@@ -242,6 +251,12 @@ pub trait Session {
     /// The engine's error.
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
+    /// Adds the removal of a key to the batch being built, whether or not the key is present.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault>;
+
     /// Writes the batch atomically and clears it.
     ///
     /// # Errors
@@ -254,6 +269,90 @@ pub trait Session {
     /// # Errors
     /// The engine's error.
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault>;
+
+    /// Makes all earlier writes survive a power loss. Called only if [`Capabilities::sync_later`]
+    /// is set.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn sync(&mut self) -> Result<(), Fault> {
+        Err(Fault::new("the engine has no such call"))
+    }
+
+    /// Removes the entry at one end and calls `popped` with it. A store without a call for that
+    /// does what its users would do: it moves a cursor to that end, then deletes the key.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn pop<R>(
+        &mut self,
+        end: End,
+        popped: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> Result<Option<R>, Fault> {
+        let mut cursor = self.cursor()?;
+        match end {
+            End::First => cursor.first()?,
+            End::Last => cursor.last()?,
+        }
+        if !cursor.valid() {
+            cursor.check()?;
+            return Ok(None);
+        }
+        let key = cursor.key().to_vec();
+        let result = popped(&key, cursor.value()?);
+        drop(cursor);
+        self.delete(&key)?;
+        Ok(Some(result))
+    }
+
+    /// Visits all entries from `from` to before `to` and removes those that `wanted` returns true
+    /// for, all of them in one atomic write. A store without a call for that does what its users
+    /// would do: it adds the removals to a batch while a cursor goes on.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn extract(
+        &mut self,
+        range: (&[u8], &[u8]),
+        mut wanted: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Fault> {
+        let mut keys = KeyRun::default();
+        let mut cursor = self.cursor()?;
+        cursor.seek(range.0)?;
+        while cursor.valid() && cursor.key() < range.1 {
+            keys.push(cursor.key());
+            if !wanted(keys.last(), cursor.value()?) {
+                keys.pop();
+            }
+            cursor.next()?;
+        }
+        cursor.check()?;
+        drop(cursor);
+        for key in keys.iter() {
+            self.batch_delete(key)?;
+        }
+        self.batch_write()
+    }
+
+    /// Calls `each` with the entries from the first on, until it returns false. A store that
+    /// iterates in another way than by a cursor does so here.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn iterate(&mut self, mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault> {
+        let mut cursor = self.cursor()?;
+        let mut key = Vec::new();
+        cursor.first()?;
+        while cursor.valid() {
+            key.clear();
+            key.extend_from_slice(cursor.key());
+            if !each(&key, cursor.value()?) {
+                break;
+            }
+            cursor.next()?;
+        }
+        cursor.check()
+    }
 
     /// Looks up several keys and calls `each` with the position and value of every key.
     ///

@@ -68,6 +68,7 @@ impl FaultyEngine {
             compact: true,
             flush: false,
             sync: true,
+            sync_later: true,
             stores: true,
         };
         Self {
@@ -181,7 +182,7 @@ impl<'e> Store for FaultyStore<'e> {
 #[derive(Debug)]
 pub(crate) struct FaultySession<'e> {
     engine: &'e FaultyEngine,
-    batch: Vec<(Vec<u8>, Vec<u8>)>,
+    batch: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     calls: u64,
 }
 
@@ -235,13 +236,25 @@ impl Session for FaultySession<'_> {
     }
 
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.batch.push((key.to_vec(), value.to_vec()));
+        self.batch.push((key.to_vec(), Some(value.to_vec())));
+        Ok(())
+    }
+
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.batch.push((key.to_vec(), None));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 
     fn batch_write(&mut self) -> Result<(), Fault> {
         for (key, value) in std::mem::take(&mut self.batch) {
-            self.put(&key, &value)?;
+            match value {
+                Some(value) => self.put(&key, &value)?,
+                None => self.delete(&key)?,
+            }
         }
         Ok(())
     }

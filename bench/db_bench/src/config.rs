@@ -1,5 +1,6 @@
 //! Interprets the flags: engines, plans, output files.
 
+mod key_len;
 mod suite_overrides;
 
 use std::path::{Path, PathBuf};
@@ -7,7 +8,6 @@ use std::time::Duration;
 
 use bench_core::flags::Given;
 use bench_core::result::outline::Aggregate;
-use bench_core::workload::key::DIGITS;
 use bench_core::workload::plan::{Data, Distribution, Every, Format, Keys, Plan};
 use bench_core::workload::pool;
 use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
@@ -295,6 +295,7 @@ fn data(given: &Given) -> Result<(Data, Option<pool::FileShape>), String> {
     match given.text("data") {
         "synthetic" => Ok((Data::Synthetic, None)),
         "json" => Ok((Data::Json, None)),
+        "random" => Ok((Data::Random, None)),
         path => {
             let path = PathBuf::from(path);
             let shape = pool::examine(&path).map_err(|fault| fault.to_string())?;
@@ -405,7 +406,7 @@ fn counted_as(given: &Given, plan: Plan) -> Result<Plan, String> {
         deletes: or_num("deletes"),
         value_size: shape.map_or_else(|| size("value_size"), |shape| shape.value_bytes),
         compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
-        key_len: key_len(given)?,
+        key_len: key_len::of(given)?,
         data,
         ..plan
     })
@@ -450,21 +451,6 @@ fn stored(given: &Given, plan: Plan) -> Plan {
             .ok()
             .filter(|&files| files > 0),
         ..plan
-    }
-}
-
-/// Returns the length of each key in bytes, given directly or through its prefix.
-fn key_len(given: &Given) -> Result<usize, String> {
-    let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
-    match given.chosen("key_size") {
-        None => Ok(DIGITS + small("key_prefix")),
-        Some(_) if given.given("key_prefix").is_some() => {
-            Err("--key_size and --key_prefix both set the key length; use only one".into())
-        }
-        Some(len) if small("key_size") < DIGITS && given.text("keys") != "rocksdb" => Err(format!(
-            "--key_size={len}: LevelDB's keys have 16 digits; --keys=rocksdb may be shorter"
-        )),
-        Some(_) => Ok(small("key_size")),
     }
 }
 

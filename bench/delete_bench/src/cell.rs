@@ -55,6 +55,7 @@ fn role(threads: u32) -> Role {
     Role {
         durability: Durability::Os,
         appending: false,
+        empty: false,
         sessions: threads + 1,
         changing: true,
     }

@@ -68,6 +68,10 @@ impl Session for FaultySession<'_> {
         self.inner.batch_put(key, value)
     }
 
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.inner.batch_delete(key)
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         self.catch_up()?;
         self.inner.batch_write()

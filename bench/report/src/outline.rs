@@ -197,10 +197,17 @@ fn subject(workload: &str) -> String {
             "Sequential Writes"
         }
         "fillrandom" | "fillrand100K" | "fill100K" | "fillrandbatch" | "fillrandsync"
-        | "fillsync" => "Random Writes",
+        | "fillsync" | "filluniquerandom" | "filluniquebatch" => "Random Writes",
+        "appendbatch" => "Sequential Writes after the Last Key",
         "overwrite" => "Random Overwrites",
         "deleteseq" => "Sequential Deletes",
-        "deleterandom" => "Random Deletes",
+        "deleterandom" | "deletebatch" => "Random Deletes",
+        "popfirst" => "First Entries Taken",
+        "poplast" => "Last Entries Taken",
+        "extract" => "Deletes during a Scan",
+        "stallafterbatch" => "The Longest Put after Batches",
+        "syncburst" => "A Sync of Earlier Writes",
+        "readiter" => "Sequential Reads without a Cursor",
         "compact" => "Compaction",
         "open" => "Opening",
         other => return other.to_owned(),

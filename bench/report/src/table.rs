@@ -241,12 +241,7 @@ impl Table {
 
     /// Returns whether the workload is an event, reported as a time and not as a rate.
     pub(crate) fn is_event(&self) -> bool {
-        self.workload().is_some_and(|workload| {
-            matches!(
-                workload.action,
-                Action::Compact | Action::Open | Action::Flush | Action::Wait | Action::Verify
-            )
-        })
+        self.workload().is_some_and(Workload::is_event)
     }
 
     /// Returns whether the rows compare stores.
@@ -481,6 +476,7 @@ const fn is_read(workload: &Workload) -> bool {
     matches!(
         workload.action,
         Action::Scan { .. }
+            | Action::Iterate
             | Action::Get(_)
             | Action::MultiGet
             | Action::Seek

@@ -12,38 +12,30 @@ mod mixed;
 mod reader;
 mod scan;
 mod seek;
+mod shapes;
 mod short_scan;
 pub mod storeless;
+mod task;
 mod ycsb;
 
 pub(crate) use mixed::by_hand;
+pub use task::Task;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::Duration;
 
-use crate::engine::{Capabilities, Role, Session, Store};
+use crate::engine::{Role, Session, Store};
 use crate::fault::Fault;
 use crate::measure::byte_sum::{ScanSum, fold};
-use crate::measure::meter::{Meter, MeterMode};
+use crate::measure::meter::Meter;
 use crate::measure::rate_limit::{Pace, rest};
-use crate::workload::definition::{
-    Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload,
-};
+use crate::workload::definition::{Action, Beside, Order, Target};
 use crate::workload::draw::Draws;
 use crate::workload::key::KeyBuffer;
-use crate::workload::model::{ABSENT, Model, Word, Words};
-use crate::workload::plan::{Distribution, Plan};
-use crate::workload::pool::{Pool, ValueSet};
+use crate::workload::model::{ABSENT, Word};
 use crate::workload::random::Random;
 
 use drawn_ahead::Ahead;
 use reader::Reader;
-
-/// Operations per second and thread for which space for new keys is reserved in rows with
-/// `--duration`.
-const TIMED_OPS_PER_SECOND: u64 = 500_000;
 
 /// Answers and writes of a single thread are recorded and checked against the model in batches. The
 /// model does not fit in the near caches: batched loads overlap their misses, while a store after
@@ -60,148 +52,6 @@ enum Noted {
     /// A write that has returned or is part of the current batch: its position in the model and the
     /// word written.
     Write(usize, Word),
-}
-
-/// The state shared by the threads of one row.
-#[derive(Debug)]
-pub struct Task<'a> {
-    /// The flags.
-    pub plan: &'a Plan,
-    /// The row.
-    pub workload: &'a Workload,
-    /// The capabilities of the engine.
-    pub capabilities: Capabilities,
-    /// The pool that values are cut from.
-    pub pool: &'a Pool,
-    /// The model of the store.
-    pub model: &'a Model,
-    /// The values this row writes.
-    pub values: &'a ValueSet,
-    /// Their words.
-    pub words: Words,
-    /// Number of keys that exist, or may exist, when the row starts.
-    pub records: u64,
-    /// The next key to be added.
-    pub next_record: AtomicU64,
-    /// Whether answers are compared with the model.
-    pub judged: bool,
-    /// Whether some thread writes while another reads or writes.
-    pub contended: bool,
-    /// Number of readers that have not ended yet.
-    pub running: AtomicU32,
-    /// The barrier of the threads.
-    pub barrier: Barrier,
-}
-
-impl Task<'_> {
-    /// Returns the number of threads of the row, including an extra writer.
-    pub const fn threads(plan: &Plan, workload: &Workload) -> u32 {
-        match workload.action {
-            Action::GetBeside(_) | Action::SeekBeside(_) => plan.threads + 1,
-            _ => plan.threads,
-        }
-    }
-
-    /// Returns the size in bytes of the values that a row writes.
-    pub const fn value_bytes(plan: &Plan, workload: &Workload) -> usize {
-        match workload.values {
-            Values::Flag => plan.value_size,
-            Values::Large => LARGE_VALUE_BYTES,
-        }
-    }
-
-    /// Returns the number of entries per write.
-    pub const fn batch(plan: &Plan, workload: &Workload) -> u64 {
-        match workload.action {
-            Action::Fill(_) if workload.batch == 1 && plan.batch_size > 1 => plan.batch_size,
-            _ => workload.batch,
-        }
-    }
-
-    /// Returns the maximum number of keys that a row may add.
-    pub fn additions(plan: &Plan, workload: &Workload) -> u64 {
-        let Action::Ycsb(mix) = workload.action else {
-            return 0;
-        };
-        let ops = if plan.duration == 0 {
-            Self::ops(plan, workload)
-        } else {
-            plan.duration.saturating_mul(TIMED_OPS_PER_SECOND)
-        };
-        if mix.insert == 0 {
-            return 0;
-        }
-        // Twice the expected number; if a row needs more, it overwrites the last key.
-        (ops / 100 * u64::from(mix.insert) * 2 + 1000).saturating_mul(u64::from(plan.threads))
-    }
-
-    /// Returns the number of operations per thread, which LevelDB calls N in messages.
-    pub const fn ops(plan: &Plan, workload: &Workload) -> u64 {
-        let count = match workload.action {
-            Action::Fill(_) | Action::Merge | Action::Update => plan.writes,
-            Action::Delete(_) => plan.deletes,
-            Action::ReadWrite | Action::ReadMerge | Action::Ycsb(_) => {
-                if plan.reads > plan.writes {
-                    plan.reads
-                } else {
-                    plan.writes
-                }
-            }
-            Action::AcquireLoad | Action::Open => plan.num,
-            _ => plan.reads,
-        };
-        let divided = count / workload.divisor;
-        match workload.action {
-            Action::Open if divided == 0 => 1,
-            _ => divided,
-        }
-    }
-
-    /// Returns whether `--duration` replaces the count of a row.
-    const fn timed(&self) -> bool {
-        !matches!(
-            self.workload.action,
-            Action::Fill(Order::Sequential | Order::Unique)
-                | Action::Delete(Order::Sequential)
-                | Action::Scan { .. }
-        ) && !self.workload.fresh
-    }
-
-    fn mode(&self, thread: u32) -> MeterMode {
-        MeterMode {
-            ops: Self::ops(self.plan, self.workload),
-            duration: if self.timed() {
-                Duration::from_secs(self.plan.duration)
-            } else {
-                Duration::ZERO
-            },
-            histogram: self.plan.histogram,
-            progress: self.plan.progress,
-            every: self.plan.every,
-            thread,
-        }
-    }
-
-    /// Returns whether thread `index` is the concurrent writer.
-    const fn is_writer(&self, index: u32) -> bool {
-        index == 0
-            && matches!(
-                self.workload.action,
-                Action::GetBeside(_) | Action::SeekBeside(_)
-            )
-    }
-
-    /// Returns the key distribution of a row, which `--distribution` overrides.
-    const fn distribution(&self) -> Distribution {
-        match self.plan.distribution {
-            Some(distribution) => distribution,
-            None => match self.workload.action {
-                Action::Ycsb(mix) if mix.latest => Distribution::Latest,
-                Action::Ycsb(_) => Distribution::Zipfian,
-                _ => Distribution::Uniform,
-            },
-        }
-    }
 }
 
 /// One thread of a row.
@@ -446,6 +296,7 @@ fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Dr
             return Draws::drawn(plan.keys, task.distribution(), task.records, seed);
         }
         Action::Fill(order) | Action::Delete(order) => (order, plan.num),
+        Action::Stall => (Order::Unique, plan.num),
         Action::Get(Target::Hot) => (Order::Random, plan.num.div_ceil(100)),
         Action::Get(Target::Stored) => match task.model.stored() {
             list if list.is_empty() => (Order::Random, plan.num / task.workload.divisor),
@@ -467,9 +318,18 @@ fn perform<S: Session>(
 ) -> Result<String, Fault> {
     match worker.task.workload.action {
         Action::Fill(_) => worker.fill(),
+        Action::Append => worker.append(),
         Action::Delete(_) => worker.delete(),
+        Action::Pop(end) => worker.pop(end),
+        Action::Extract => worker.extract(),
+        Action::Stall => worker.stall(),
+        Action::SyncBurst => worker.sync_burst(),
         Action::Scan { backward } => {
             *scan = Some(worker.scan(backward)?);
+            Ok(String::new())
+        }
+        Action::Iterate => {
+            *scan = Some(worker.iterate()?);
             Ok(String::new())
         }
         Action::GetBeside(kind) | Action::SeekBeside(kind) if beside => {

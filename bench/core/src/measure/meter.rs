@@ -80,6 +80,8 @@ pub struct Meter {
     progress: Progress,
     started: Instant,
     finished: Instant,
+    /// The time of the row, if it is not that between start and stop.
+    time: Option<Duration>,
     /// Bytes counted in the MB/s of the line.
     pub bytes: u64,
     /// Bytes of keys and values read, which only RocksDB's line shows.
@@ -109,6 +111,7 @@ impl Meter {
             progress: Progress::new(&mode, now),
             started: now,
             finished: now,
+            time: None,
             bytes: 0,
             read_bytes: 0,
             user_bytes: 0,
@@ -202,9 +205,15 @@ impl Meter {
         self.intervals.counts()
     }
 
+    /// Sets the time of the row, for a row that times only a part of what it does.
+    pub const fn set_time(&mut self, time: Duration) {
+        self.time = Some(time);
+    }
+
     /// Returns the start and end time of the clock.
-    pub const fn span(&self) -> (Instant, Instant) {
-        (self.started, self.finished)
+    pub fn span(&self) -> (Instant, Instant) {
+        let end = self.time.map_or(self.finished, |time| self.started + time);
+        (self.started, end)
     }
 
     #[cold]

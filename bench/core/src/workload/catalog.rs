@@ -4,7 +4,7 @@
 //! Where LevelDB's program and its own help text differ, the help text applies: synchronous rows
 //! run N/100.
 
-use crate::workload::definition::{Action, Beside, Mix, Order, Target, Workload};
+use crate::workload::definition::{Action, Beside, End, Mix, Order, Target, Workload};
 
 const SEQ: Action = Action::Fill(Order::Sequential);
 const RANDOM: Action = Action::Fill(Order::Random);
@@ -110,6 +110,19 @@ pub const CATALOG: &[Workload] = &[
     .fresh()
     .batch(),
     Workload::new(
+        "filluniquebatch",
+        Action::Fill(Order::Unique),
+        "write each of N keys once in random order, 1000 in a batch",
+    )
+    .fresh()
+    .batch(),
+    Workload::new(
+        "appendbatch",
+        Action::Append,
+        "write N values in sequential key order after the last key, 1000 in a batch",
+    )
+    .batch(),
+    Workload::new(
         "fill100K",
         RANDOM,
         "write N/1000 100K values in random key order",
@@ -137,9 +150,51 @@ pub const CATALOG: &[Workload] = &[
         "delete N keys in random order",
     ),
     Workload::new(
+        "deletebatch",
+        Action::Delete(Order::Unique),
+        "delete N/2 keys in random order, each once, 1000 in a batch",
+    )
+    .batch()
+    .divided(2),
+    Workload::new(
+        "popfirst",
+        Action::Pop(End::First),
+        "find and delete the first entry N/10 times",
+    )
+    .divided(10),
+    Workload::new(
+        "poplast",
+        Action::Pop(End::Last),
+        "find and delete the last entry N/10 times",
+    )
+    .divided(10),
+    Workload::new(
+        "extract",
+        Action::Extract,
+        "scan the middle third, delete every second entry, N/6 in all",
+    )
+    .divided(6),
+    Workload::new(
+        "stallafterbatch",
+        Action::Stall,
+        "write N values in one batch, or --batch_size in each; the longest of the N/100 puts after it",
+    )
+    .fresh(),
+    Workload::new(
+        "syncburst",
+        Action::SyncBurst,
+        "write N values in random key order, then sync all of them at once; the time of the sync",
+    )
+    .fresh(),
+    Workload::new(
         "readseq",
         Action::Scan { backward: false },
         "read N times sequentially",
+    ),
+    Workload::new(
+        "readiter",
+        Action::Iterate,
+        "read N times sequentially as the store iterates, if not with a cursor",
     ),
     Workload::new(
         "readreverse",

@@ -25,6 +25,15 @@ pub enum Target {
     Missing,
 }
 
+/// An end of the key order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The smallest key.
+    First,
+    /// The greatest key.
+    Last,
+}
+
 /// The operation of a row's extra thread while the others read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
@@ -56,13 +65,25 @@ pub struct Mix {
 pub enum Action {
     /// Puts.
     Fill(Order),
+    /// Puts of keys in ascending order after all that exist.
+    Append,
     /// Deletes.
     Delete(Order),
+    /// Takes the entry at one end, again and again.
+    Pop(End),
+    /// A scan of the middle third that deletes every second entry.
+    Extract,
+    /// Puts, then the time of the longest one after them, each in a batch of its own.
+    Stall,
+    /// Puts, then the time of one sync of all of them.
+    SyncBurst,
     /// One pass with a cursor.
     Scan {
         /// From the last entry to the first.
         backward: bool,
     },
+    /// One pass with the store's iteration, if that is not by a cursor.
+    Iterate,
     /// Point reads.
     Get(Target),
     /// Point reads of several keys at once.
@@ -156,7 +177,12 @@ impl Workload {
         matches!(
             self.action,
             Action::Fill(_)
+                | Action::Append
                 | Action::Delete(_)
+                | Action::Pop(_)
+                | Action::Extract
+                | Action::Stall
+                | Action::SyncBurst
                 | Action::Update
                 | Action::ReadWrite
                 | Action::Merge
@@ -179,17 +205,37 @@ impl Workload {
 
     /// Returns whether the row adds keys beyond `--num`.
     pub const fn inserts(&self) -> bool {
-        matches!(self.action, Action::Ycsb(mix) if mix.insert > 0)
+        match self.action {
+            Action::Ycsb(mix) => mix.insert > 0,
+            Action::Append => true,
+            _ => false,
+        }
+    }
+
+    /// Returns whether the row has one thread, however many are asked for, because its operations
+    /// depend on each other.
+    pub const fn is_of_one_thread(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Append
+                | Action::Pop(_)
+                | Action::Extract
+                | Action::Stall
+                | Action::SyncBurst
+                | Action::Iterate
+        )
     }
 
     /// Returns RocksDB's name for one operation, as used in the title of a histogram.
     pub const fn operation(&self) -> &'static str {
         match self.action {
-            Action::Fill(_) => "write",
-            Action::Scan { .. } | Action::Get(_) | Action::MultiGet | Action::GetBeside(_) => {
-                "read"
-            }
-            Action::Delete(_) => "delete",
+            Action::Fill(_) | Action::Append => "write",
+            Action::Scan { .. }
+            | Action::Iterate
+            | Action::Get(_)
+            | Action::MultiGet
+            | Action::GetBeside(_) => "read",
+            Action::Delete(_) | Action::Pop(_) | Action::Extract => "delete",
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => "seek",
             Action::Update => "update",
             Action::Merge => "merge",
@@ -204,7 +250,13 @@ impl Workload {
     pub const fn is_event(&self) -> bool {
         matches!(
             self.action,
-            Action::Open | Action::Compact | Action::Flush | Action::Wait | Action::Verify
+            Action::Open
+                | Action::Compact
+                | Action::Flush
+                | Action::Wait
+                | Action::Verify
+                | Action::Stall
+                | Action::SyncBurst
         )
     }
 

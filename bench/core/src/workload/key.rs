@@ -3,17 +3,19 @@
 //! LevelDB's keys are an optional run of `a`, then 16 decimal digits. Its program formats them with
 //! `snprintf`, which would dominate the cost of a fast engine. Here the digits are computed eight
 //! at a time in one register, and a key that follows the previous one is incremented, in the same
-//! way for every engine. RocksDB's keys are the index as eight big-endian bytes, padded with `0`. A
-//! data file provides its own keys, which are sorted.
+//! way for every engine. RocksDB's keys are the index as eight big-endian bytes, padded with `0`.
+//! Scattered keys are random bytes. A data file provides its own keys, which are sorted.
 //!
 //! Invariant: of two keys of one layout, the one with the smaller index sorts first.
 
 mod file_keys;
+mod scattered;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 pub use file_keys::KeyList;
+pub use scattered::Scattered;
 
 /// Number of digits of every key.
 pub const DIGITS: usize = 16;
@@ -37,11 +39,29 @@ pub enum Layout {
         /// Key size in bytes, at least 8.
         bytes: usize,
     },
+    /// Random bytes.
+    Scattered(Scattered),
     /// The keys of a data file.
     Listed(Arc<KeyList>),
 }
 
+/// The part of the keys that alone determines their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// The first sixteen bytes.
+    Head,
+    /// The last sixteen bytes.
+    Tail,
+    /// No part of sixteen bytes.
+    None,
+}
+
 impl Layout {
+    /// Returns the layout of `keys` random keys of `bytes` bytes, at least 16.
+    pub const fn scattered(bytes: usize, keys: u64) -> Self {
+        Self::Scattered(Scattered::new(bytes, keys))
+    }
+
     /// Returns a key that can be set to any index.
     ///
     /// # Panics
@@ -64,6 +84,7 @@ impl Layout {
                 key.resize(*bytes, b'0');
                 key
             }
+            Self::Scattered(scattered) => vec![0; scattered.bytes()],
             Self::Listed(_) => Vec::new(),
         };
         KeyBuffer {
@@ -82,6 +103,7 @@ impl Layout {
                 let is_filled = rest.iter().all(|&byte| byte == b'0');
                 (key.len() == *bytes && is_filled).then(|| u64::from_le_bytes(*index).swap_bytes())
             }
+            Self::Scattered(scattered) => scattered.index_of(key),
             Self::Listed(list) => list.index_of(key),
         }
     }
@@ -90,7 +112,7 @@ impl Layout {
     pub fn limit(&self) -> Option<u64> {
         match self {
             Self::Listed(list) => Some(list.len() as u64),
-            Self::Decimal { .. } | Self::BigEndian { .. } => None,
+            Self::Decimal { .. } | Self::BigEndian { .. } | Self::Scattered(_) => None,
         }
     }
 
@@ -99,16 +121,18 @@ impl Layout {
         match self {
             Self::Decimal { prefix } => prefix + DIGITS,
             Self::BigEndian { bytes } => *bytes,
+            Self::Scattered(scattered) => scattered.bytes(),
             Self::Listed(list) => list.key(index).len(),
         }
     }
 
-    /// Returns whether the last sixteen bytes alone determine the key order.
-    pub fn has_rank(&self) -> bool {
+    /// Returns the part of the keys that alone determines their order.
+    pub const fn rank(&self) -> Rank {
         match self {
-            Self::Decimal { .. } => true,
-            Self::BigEndian { bytes } => *bytes == DIGITS,
-            Self::Listed(_) => false,
+            Self::Decimal { .. } => Rank::Tail,
+            Self::BigEndian { bytes } if *bytes == DIGITS => Rank::Tail,
+            Self::Scattered(_) => Rank::Head,
+            Self::BigEndian { .. } | Self::Listed(_) => Rank::None,
         }
     }
 
@@ -174,6 +198,7 @@ impl KeyBuffer {
                     *head = index.swap_bytes().to_le_bytes();
                 }
             }
+            Layout::Scattered(scattered) => scattered.set(&mut self.bytes, index),
             Layout::Listed(list) => {
                 self.bytes.clear();
                 self.bytes.extend_from_slice(list.key(index));

@@ -14,6 +14,8 @@ pub enum Data {
     Synthetic,
     /// JSON records that share structure across values but not within one.
     Json,
+    /// Keys and values of random bytes: nothing compresses, and keys share no long prefix.
+    Random,
     /// The user's own records.
     File {
         /// Lines of `key<TAB>value`.
@@ -29,6 +31,7 @@ impl Data {
         match self {
             Self::Synthetic => "synthetic".into(),
             Self::Json => "json".into(),
+            Self::Random => "random".into(),
             Self::File { path, .. } => path.display().to_string(),
         }
     }
@@ -203,8 +206,8 @@ impl Plan {
     pub const fn key_bytes(&self) -> usize {
         match &self.data {
             Data::File { key_bytes, .. } => *key_bytes,
-            Data::Synthetic | Data::Json if self.key_len == 0 => crate::workload::key::DIGITS,
-            Data::Synthetic | Data::Json => self.key_len,
+            _ if self.key_len == 0 => crate::workload::key::DIGITS,
+            _ => self.key_len,
         }
     }
 }

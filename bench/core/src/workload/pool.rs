@@ -3,13 +3,15 @@
 //! The classic pool is LevelDB's: 1 MiB of 100-byte pieces, each a random printable string repeated
 //! until it fills the piece, so that it compresses to the requested ratio. It favours stores that
 //! compress each value alone; the records of `json` share their structure across values but not
-//! within one. A `file` contains the user's own keys and values.
+//! within one. `random` has random bytes, in keys too. A `file` contains the user's own keys and
+//! values.
 //!
 //! Every value is identified by its *ordinal*, its position in a [`ValueSet`]; the first value
 //! follows the last. This lets the model store a value in a few bits.
 
 mod file;
 mod json;
+mod noise;
 mod set;
 
 use std::sync::Arc;
@@ -58,6 +60,11 @@ impl Pool {
                 flag: json::records(plan.value_size),
                 large: json::records(LARGE_VALUE_BYTES),
                 layout,
+            },
+            Data::Random => Self {
+                flag: noise::values(plan.value_size),
+                large: noise::values(LARGE_VALUE_BYTES),
+                layout: Layout::scattered(plan.key_bytes(), plan.num),
             },
             Data::File { path, .. } => {
                 let (flag, large, keys) = file::load(path)?;

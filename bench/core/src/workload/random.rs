@@ -10,6 +10,15 @@ pub use mersenne::Mersenne;
 const MODULUS: u64 = (1 << 31) - 1;
 const MULTIPLIER: u64 = 16807;
 
+/// Turns a number into a random-looking one, each into another (the last step of SplitMix64).
+#[inline]
+pub const fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
 /// The generator.
 #[derive(Clone, Debug)]
 pub struct Random {

@@ -237,7 +237,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "key_size",
         Kind::Number(8, 16 + PREFIX_MAX),
         "16",
-        "bytes of each key, prefix included; below 16 with --keys=rocksdb only",
+        "bytes of each key, prefix included; below 16 with --keys=rocksdb only, and not with --data=random",
     ),
     flag(
         DATA,
@@ -258,7 +258,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "data",
         Kind::Text,
         "synthetic",
-        "synthetic (LevelDB's pool), json (records that share structure across values), or a file of lines key<TAB>value; a suite runs over it instead of its own data sets",
+        "synthetic (LevelDB's pool), json (records that share structure across values), random (keys and values of random bytes), or a file of lines key<TAB>value; a suite runs over it instead of its own data sets",
     ),
     flag(
         DATA,

@@ -29,6 +29,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rocksdb", include_str!("../../../suites/rocksdb.toml")),
     ("ycsb", include_str!("../../../suites/ycsb.toml")),
     ("scale", include_str!("../../../suites/scale.toml")),
+    ("shapes", include_str!("../../../suites/shapes.toml")),
 ];
 
 /// A whole file.
@@ -127,12 +128,19 @@ pub(crate) struct Section {
     pub(crate) baseline: Option<Spanned<String>>,
     pub(crate) memory_mb: Option<u64>,
     pub(crate) split: Option<Split>,
+    pub(crate) key_size: Option<usize>,
     pub(crate) value_size: Option<usize>,
     pub(crate) compression: Option<bool>,
     pub(crate) sync: Option<bool>,
     pub(crate) threads: Option<u32>,
     /// Number of entries as a multiple of the suite's.
     pub(crate) times: Option<f64>,
+    /// Number of operations of each thread of `workloads`, as a multiple of the number of entries;
+    /// 1 by default.
+    pub(crate) ops: Option<f64>,
+    /// Number of entries of each write in those of `workloads` that are not named after batches;
+    /// by default `--batch_size`.
+    pub(crate) batch_size: Option<u64>,
     /// Distribution of random keys in `workloads`, but not in `before`; by default that of
     /// `--distribution` or the workload.
     pub(crate) distribution: Option<Spanned<String>>,
@@ -356,7 +364,11 @@ impl Source<'_> {
 
     /// Checks a data set.
     fn data_set(&self, data: &Spanned<String>) -> Result<(), String> {
-        self.among("data set", data, ["synthetic", "json"].into_iter())
+        self.among(
+            "data set",
+            data,
+            ["synthetic", "json", "random"].into_iter(),
+        )
     }
 
     /// Checks an entry of a list: a workload, or a section and a workload.

@@ -52,8 +52,12 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) num: u64,
+    /// Number of operations of each thread.
+    pub(crate) ops: u64,
     pub(crate) memory: Memory,
+    pub(crate) key_size: Option<usize>,
     pub(crate) value_size: usize,
+    pub(crate) batch_size: Option<u64>,
     pub(crate) compression: bool,
     pub(crate) sync: bool,
     pub(crate) threads: u32,
@@ -247,6 +251,8 @@ impl Maker<'_> {
         };
         let before = Settings {
             memory: self.memory(chain, section, Split::Writes),
+            ops: settings.num,
+            batch_size: None,
             threads: 1,
             distribution: Some(Distribution::Uniform),
             ..settings.clone()
@@ -271,9 +277,13 @@ impl Maker<'_> {
     fn settings(&self, chain: &[&Section], section: &Section) -> Settings {
         let num = self.asked.num.unwrap_or(self.file.num);
         let split = section.split.unwrap_or_default();
+        let num = scaled(num, inherited(chain, section, |section| section.times));
         Settings {
-            num: scaled(num, inherited(chain, section, |section| section.times)),
+            num,
+            ops: scaled(num, section.ops),
             memory: self.memory(chain, section, split),
+            key_size: inherited(chain, section, |section| section.key_size),
+            batch_size: section.batch_size,
             value_size: inherited(chain, section, |section| section.value_size).unwrap_or(100),
             compression: inherited(chain, section, |section| section.compression).unwrap_or(true),
             sync: section.sync.unwrap_or(false),

@@ -12,6 +12,7 @@ impl Part {
         let data = match settings.data.as_str() {
             "json" => Data::Json,
             "synthetic" => Data::Synthetic,
+            "random" => Data::Random,
             _ => base.data.clone(),
         };
         Plan {
@@ -22,20 +23,22 @@ impl Part {
                 .collect(),
             kill: self.kill,
             num: settings.num,
-            reads: settings.num,
-            writes: settings.num,
-            deletes: settings.num,
+            reads: settings.ops,
+            writes: settings.ops,
+            deletes: settings.ops,
             memory: settings.memory,
             // Records of a file have fixed sizes.
             value_size: match &data {
                 Data::File { .. } => base.value_size,
-                Data::Synthetic | Data::Json => settings.value_size,
+                Data::Synthetic | Data::Json | Data::Random => settings.value_size,
             },
+            key_len: settings.key_size.unwrap_or(base.key_len),
             data,
             compression: settings.compression,
             sync: settings.sync,
             threads: settings.threads,
             distribution: settings.distribution.or(base.distribution),
+            batch_size: settings.batch_size.unwrap_or(base.batch_size),
             seek_nexts: settings.seek_nexts.unwrap_or(base.seek_nexts),
             bloom_bits: settings.bloom_bits,
             variant: settings.variant,
@@ -75,7 +78,11 @@ mod tests {
         name = "open"
         data = ["json"]
         value_size = 1000
+        key_size = 24
+        before = ["fillseq"]
         workloads = ["fillrandom"]
+        batch_size = 20
+        ops = 0.1
     "#;
 
     /// Returns the plans of all parts of a suite, in order.
@@ -123,13 +130,20 @@ mod tests {
             seed: 7,
             num: 5,
             value_size: 9,
+            batch_size: 3,
             progress: true,
             ..Plan::default()
         };
         let plans = plans(&base);
         let last = plans.last().expect("a part");
         assert_eq!(last.benchmarks, ["fillrandom"]);
-        assert_eq!((last.num, last.reads, last.value_size), (700, 700, 1000));
+        assert_eq!((last.num, last.writes, last.value_size), (700, 70, 1000));
+        assert_eq!((last.reads, last.batch_size, last.key_len), (70, 20, 24));
+        let before = &plans[plans.len() - 2];
+        assert_eq!(
+            (before.reads, before.batch_size, before.key_len),
+            (700, 3, 24)
+        );
         assert_eq!(
             (&last.data, last.label.as_deref()),
             (&Data::Json, Some("mine"))

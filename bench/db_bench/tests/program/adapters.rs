@@ -2,6 +2,8 @@
 //! its answers, its cursors in both directions, and, if the adapter promises it, that a write has
 //! left the process when its call returns.
 
+mod edits;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -190,7 +192,7 @@ fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
         let settings = settings(value_bytes);
         let mut store = engine.open(&dir, &settings).expect("opens");
         assert!(contents(&store).is_empty());
-        let model = write(&engine, &store, value_bytes);
+        let mut model = write(&engine, &store, value_bytes);
         if engine.survival(Durability::Os, Variant::Fair) != Survival::BelowOs {
             // Nothing was closed, so the contents of the copy had left the process.
             copy(&dir, &after);
@@ -209,10 +211,14 @@ fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
         store.quiesce().expect("quiet");
         check_reads(&store, &model);
         check_cursors(&engine, &store, &model);
+        edits::check_edits(&engine, &store, &mut model);
         assert!(!store.options().is_empty());
         store.close().expect("closes");
         let store = engine.open(&dir, &settings).expect("reopens");
         assert_eq!(contents(&store), model);
+        if engine.capabilities().reverse {
+            edits::drain(&store, model);
+        }
     }
 }
 

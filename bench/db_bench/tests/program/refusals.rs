@@ -29,7 +29,7 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
         (["--key_size=4"], "--key_size=4: a whole number from 8 to "),
         (
             ["--key_size=12"],
-            "--key_size=12: LevelDB's keys have 16 digits; --keys=rocksdb may be shorter",
+            "--key_size=12: keys have at least 16 bytes; --keys=rocksdb may be shorter",
         ),
     ] {
         let output = run(&words);

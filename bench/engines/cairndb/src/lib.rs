@@ -44,6 +44,7 @@ impl Engine for Cairn {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: true,
             stores: true,
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bench_core::engine::{Durability, Quiet, Role, Session, Store};
+use bench_core::engine::{Durability, End, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 use cairndb::{Compression, Db, Options, WriteBatch};
@@ -209,6 +209,12 @@ impl Session for CairnSession<'_> {
         Ok(())
     }
 
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.batch.delete(key);
+        Ok(())
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         let written = self.db.write(&self.batch).map_err(|error| fault(&error));
         self.batch.clear();
@@ -218,6 +224,47 @@ impl Session for CairnSession<'_> {
     #[inline]
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault> {
         self.db.merge(key, operand).map_err(|error| fault(&error))
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.db.sync().map_err(|error| fault(&error))
+    }
+
+    #[inline]
+    fn pop<R>(
+        &mut self,
+        end: End,
+        popped: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> Result<Option<R>, Fault> {
+        let entry = match end {
+            End::First => self.db.pop_first(),
+            End::Last => self.db.pop_last(),
+        };
+        let entry = entry.map_err(|error| fault(&error))?;
+        Ok(entry.map(|(key, value)| popped(&key, &value)))
+    }
+
+    /// Extracts in a transaction: [`Db::retain`] would commit a thousand removals at a time.
+    fn extract(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        mut wanted: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Fault> {
+        let transaction = self.db.transaction();
+        transaction
+            .retain(from..to, |key, value| !wanted(key, value))
+            .and_then(|_| transaction.commit())
+            .map_err(|error| fault(&error))
+    }
+
+    fn iterate(&mut self, mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault> {
+        for entry in self.db.iter() {
+            let (key, value) = entry.map_err(|error| fault(&error))?;
+            if !each(&key, &value) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn multi_get(

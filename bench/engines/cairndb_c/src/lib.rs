@@ -72,6 +72,7 @@ impl<'e> Engine for &'e CairnC {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: false,
             stores: true,
         }
     }

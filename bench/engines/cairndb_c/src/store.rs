@@ -276,6 +276,12 @@ impl engine::Session for Session<'_> {
         self.api.outcome(error)
     }
 
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        // SAFETY: takes any handle; the length belongs to a live slice, which the library copies.
+        let error = unsafe { (self.api.batch_delete)(self.batch, key.as_ptr(), key.len()) };
+        self.api.outcome(error)
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         // SAFETY: takes any handles.
         let error = unsafe { (self.api.write)(self.db, self.batch, self.durability) };

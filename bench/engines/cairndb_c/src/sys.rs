@@ -38,6 +38,7 @@ functions! {
     batch_create: fn(*mut Object) -> Object;
     batch_destroy: fn(Object) -> Object;
     batch_put: fn(Object, *const u8, usize, *const u8, usize) -> Object;
+    batch_delete: fn(Object, *const u8, usize) -> Object;
     batch_clear: fn(Object) -> Object;
     iter_create: fn(Object, Object, *mut Object) -> Object;
     iter_destroy: fn(Object) -> Object;

@@ -84,6 +84,12 @@ impl Records {
         (PREFIX_BYTES + key.len() + value.map_or(0, <[u8]>::len)) as u64
     }
 
+    /// Makes all records so far survive a power loss.
+    pub(crate) fn sync(&self) -> Result<(), Fault> {
+        let synced = self.file.sync_data();
+        synced.map_err(|error| Fault::io("the file", &error))
+    }
+
     /// Writes a record at `offset`. Returns the location of its value.
     pub(crate) fn write(
         &self,
@@ -101,9 +107,7 @@ impl Records {
         let prefix = (u64::from(value_len) << 32 | u64::from(key_len)).to_le_bytes();
         self.write_all(offset, [&prefix, key, value.unwrap_or_default()])?;
         if sync {
-            self.file
-                .sync_data()
-                .map_err(|error| Fault::io("the file", &error))?;
+            self.sync()?;
         }
         Ok(value.map(|_| Place {
             offset: offset + (PREFIX_BYTES + key.len()) as u64,

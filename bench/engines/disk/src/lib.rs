@@ -54,6 +54,7 @@ impl Engine for Disk {
             compact: false,
             flush: false,
             sync: true,
+            sync_later: true,
             stores: true,
         }
     }

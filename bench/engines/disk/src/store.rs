@@ -127,8 +127,16 @@ impl Session for DiskSession<'_> {
         Err(Fault::new("there are no batches"))
     }
 
+    fn batch_delete(&mut self, _key: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("there are no batches"))
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         Err(Fault::new("there are no batches"))
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.store.records.sync()
     }
 
     fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {

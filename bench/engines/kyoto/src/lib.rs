@@ -70,6 +70,7 @@ impl<'e> Engine for &'e TreeDb {
             compact: false,
             flush: true,
             sync: true,
+            sync_later: false,
             stores: true,
         }
     }

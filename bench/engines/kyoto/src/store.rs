@@ -220,6 +220,10 @@ impl Session for TreeSession<'_> {
         Err(Fault::new("Kyoto Cabinet has no atomic batch"))
     }
 
+    fn batch_delete(&mut self, _key: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("Kyoto Cabinet has no atomic batch"))
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         Err(Fault::new("Kyoto Cabinet has no atomic batch"))
     }

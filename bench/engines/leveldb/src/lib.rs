@@ -91,6 +91,7 @@ impl<'e> Engine for &'e LevelDb {
             compact: true,
             flush: false,
             sync: true,
+            sync_later: true,
             stores: true,
         }
     }

@@ -126,13 +126,9 @@ impl Store for LevelStore<'_> {
         let api = self.api;
         // SAFETY: takes no arguments, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
+        let synced = role.durability == Durability::Sync;
         // SAFETY: the object was just created.
-        unsafe {
-            (api.writeoptions_set_sync)(
-                write_options,
-                (role.durability == Durability::Sync).into(),
-            );
-        }
+        unsafe { (api.writeoptions_set_sync)(write_options, synced.into()) };
         // SAFETY: takes no arguments, returns an owned object.
         let batch = unsafe { (api.writebatch_create)() };
         Ok(LevelSession {
@@ -140,6 +136,7 @@ impl Store for LevelStore<'_> {
             db: self.db,
             read_options: self.read_options,
             write_options,
+            synced,
             batch,
             _store: self,
         })
@@ -183,6 +180,8 @@ pub struct LevelSession<'s> {
     db: *mut c_void,
     read_options: *mut c_void,
     write_options: *mut c_void,
+    /// Whether each write is synced.
+    synced: bool,
     batch: *mut c_void,
     /// Keeps the store open for the lifetime of the session.
     _store: &'s LevelStore<'s>,
@@ -278,6 +277,23 @@ impl Session for LevelSession<'_> {
             );
         }
         Ok(())
+    }
+
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        // SAFETY: the length belongs to a live slice, which the library copies.
+        unsafe { (self.api.writebatch_delete)(self.batch, key.as_ptr(), key.len()) };
+        Ok(())
+    }
+
+    /// Writes an empty batch with a sync, which syncs the log.
+    fn sync(&mut self) -> Result<(), Fault> {
+        // SAFETY: the options are live.
+        unsafe { (self.api.writeoptions_set_sync)(self.write_options, 1) };
+        let written = self.batch_write();
+        // SAFETY: as above.
+        unsafe { (self.api.writeoptions_set_sync)(self.write_options, self.synced.into()) };
+        written
     }
 
     fn batch_write(&mut self) -> Result<(), Fault> {

@@ -33,6 +33,7 @@ functions! {
     writebatch_create: fn() -> *mut c_void;
     writebatch_destroy: fn(*mut c_void);
     writebatch_clear: fn(*mut c_void);
+    writebatch_delete: fn(*mut c_void, *const u8, usize);
     writebatch_put: fn(*mut c_void, *const u8, usize, *const u8, usize);
     options_create: fn() -> *mut c_void;
     options_destroy: fn(*mut c_void);

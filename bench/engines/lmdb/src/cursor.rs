@@ -80,7 +80,7 @@ impl Drop for LmdbCursor<'_> {
 
 /// Returns the bytes of a location that LMDB filled.
 #[inline]
-fn slice(bytes: &Bytes) -> &[u8] {
+pub(crate) fn slice(bytes: &Bytes) -> &[u8] {
     // SAFETY: only called while the cursor is positioned on an entry, whose bytes stay valid until
     // it moves.
     unsafe { std::slice::from_raw_parts(bytes.start.cast::<u8>(), bytes.length) }

@@ -9,6 +9,8 @@
 //! documentation advises.
 
 mod cursor;
+mod edit;
+mod session;
 mod store;
 mod sys;
 
@@ -20,7 +22,8 @@ use bench_core::host::library::Library;
 use bench_core::workload::settings::Settings;
 
 pub use cursor::LmdbCursor;
-pub use store::{LmdbSession, LmdbStore};
+pub use session::LmdbSession;
+pub use store::LmdbStore;
 use sys::Api;
 
 /// The loaded library. The engine is a reference to it, so that every store can borrow it.
@@ -70,6 +73,7 @@ impl<'e> Engine for &'e Lmdb {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: true,
             stores: true,
         }
     }

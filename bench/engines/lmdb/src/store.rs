@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
-use std::ffi::{CString, c_int, c_uint, c_void};
+use std::ffi::{CString, c_uint, c_void};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
@@ -10,15 +10,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
-use bench_core::engine::{Durability, Quiet, Role, Session, Store};
+use bench_core::engine::{Durability, Quiet, Role, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 use cairndb_env::{Env as _, RealEnv};
 
-use crate::cursor::LmdbCursor;
-use crate::sys::{
-    APPEND, Api, Bytes, COPY_COMPACT, Info, NORDAHEAD, NOSYNC, NOTFOUND, RDONLY, Stat, WRITEMAP,
-};
+use crate::session::LmdbSession;
+use crate::sys::{Api, COPY_COMPACT, Info, NORDAHEAD, NOSYNC, RDONLY, Stat, WRITEMAP};
 
 /// Minimum size of the map; the file is sparse, so an unused part costs nothing.
 const MAP_BYTES_MIN: u64 = 8 << 30;
@@ -161,27 +159,8 @@ impl Store for LmdbStore<'_> {
         Self: 's;
 
     fn session(&self, role: Role) -> Result<LmdbSession<'_>, Fault> {
-        let mut reader = null_mut();
-        // SAFETY: the environment is open; each thread has one session and so one reader.
-        let begun = unsafe { (self.api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut reader) };
-        self.api.check(begun)?;
-        let mut session = LmdbSession {
-            api: self.api,
-            env: self.env,
-            dbi: self.dbi,
-            reader,
-            cursor: null_mut(),
-            writer: null_mut(),
-            put_flags: if role.appending { APPEND } else { 0 },
-            _store: self,
-        };
-        // SAFETY: the transaction is live.
-        let opened = unsafe { (self.api.cursor_open)(reader, self.dbi, &raw mut session.cursor) };
-        // SAFETY: the transaction is live; it is renewed for each read, and the cursor for each
-        // scan.
-        unsafe { (self.api.txn_reset)(reader) };
-        self.api.check(opened)?;
-        Ok(session)
+        // SAFETY: the environment stays open while the session borrows the store.
+        unsafe { LmdbSession::new(self.api, self.env, self.dbi, role) }
     }
 
     /// Writes a compacting copy, which then replaces the original.
@@ -209,10 +188,7 @@ impl Store for LmdbStore<'_> {
 
     /// Writes the dirty pages of the map, which `Os` rows leave to the system.
     fn flush(&mut self) -> Result<(), Fault> {
-        const ALWAYS: c_int = 1;
-        // SAFETY: the environment is open.
-        self.api
-            .check(unsafe { (self.api.env_sync)(self.env, ALWAYS) })
+        self.api.sync(self.env)
     }
 
     /// A write is finished when it returns: there is no background work.
@@ -266,179 +242,6 @@ impl Store for LmdbStore<'_> {
         // LMDB reports no errors on close.
         drop(self);
         Ok(())
-    }
-}
-
-/// One thread's session in an open environment.
-#[derive(Debug)]
-pub struct LmdbSession<'s> {
-    api: &'s Api,
-    env: *mut c_void,
-    dbi: c_uint,
-    /// A read-only transaction: reset between reads, renewed for each.
-    reader: *mut c_void,
-    /// The reader's cursor, renewed for each scan.
-    cursor: *mut c_void,
-    /// The transaction of the batch being built, or null.
-    writer: *mut c_void,
-    put_flags: c_uint,
-    /// Keeps the environment open for the lifetime of the session.
-    _store: &'s LmdbStore<'s>,
-}
-
-impl Drop for LmdbSession<'_> {
-    fn drop(&mut self) {
-        if !self.writer.is_null() {
-            // SAFETY: live, and not used again.
-            unsafe { (self.api.txn_abort)(self.writer) };
-        }
-        if !self.cursor.is_null() {
-            // SAFETY: live, and not used again; a reader's cursor is closed by its owner alone.
-            unsafe { (self.api.cursor_close)(self.cursor) };
-        }
-        // SAFETY: live, and not used again.
-        unsafe { (self.api.txn_abort)(self.reader) };
-    }
-}
-
-impl LmdbSession<'_> {
-    #[inline]
-    fn renew(&mut self) -> Result<(), Fault> {
-        // SAFETY: the reader is live and was reset.
-        let renewed = unsafe { (self.api.txn_renew)(self.reader) };
-        self.api.check(renewed)
-    }
-
-    #[inline]
-    fn reset(&mut self) {
-        // SAFETY: the reader is live.
-        unsafe { (self.api.txn_reset)(self.reader) };
-    }
-
-    /// Returns the value of `key` in the renewed reader.
-    #[inline]
-    fn find(&self, key: &[u8]) -> Result<Option<&[u8]>, Fault> {
-        let (mut key, mut value) = (Bytes::of(key), Bytes::EMPTY);
-        // SAFETY: the reader is live; the library only reads the key.
-        let got = unsafe { (self.api.get)(self.reader, self.dbi, &raw mut key, &raw mut value) };
-        if got == 0 {
-            // SAFETY: the library filled the view; its bytes stay valid until the reader is reset,
-            // which borrows the session again.
-            let bytes =
-                unsafe { std::slice::from_raw_parts(value.start.cast::<u8>(), value.length) };
-            Ok(Some(bytes))
-        } else if got == NOTFOUND {
-            Ok(None)
-        } else {
-            self.api.check(got).map(|()| None)
-        }
-    }
-
-    #[inline]
-    fn begin(&mut self) -> Result<(), Fault> {
-        // SAFETY: the environment is open and this thread has no other write transaction.
-        let begun = unsafe { (self.api.txn_begin)(self.env, null_mut(), 0, &raw mut self.writer) };
-        self.api.check(begun)
-    }
-
-    #[inline]
-    fn commit(&mut self) -> Result<(), Fault> {
-        // SAFETY: live; the library frees it whatever the result.
-        let committed = unsafe { (self.api.txn_commit)(self.writer) };
-        self.writer = null_mut();
-        self.api.check(committed)
-    }
-
-    #[inline]
-    fn put_in(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        let (mut key, mut value) = (Bytes::of(key), Bytes::of(value));
-        // SAFETY: the transaction is live; the library reads the bytes and copies them.
-        let put = unsafe {
-            (self.api.put)(
-                self.writer,
-                self.dbi,
-                &raw mut key,
-                &raw mut value,
-                self.put_flags,
-            )
-        };
-        self.api.check(put)
-    }
-}
-
-impl Session for LmdbSession<'_> {
-    type Cursor<'c>
-        = LmdbCursor<'c>
-    where
-        Self: 'c;
-
-    #[inline]
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.begin()?;
-        self.put_in(key, value)?;
-        self.commit()
-    }
-
-    #[inline]
-    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
-        self.begin()?;
-        let mut key = Bytes::of(key);
-        let deleted: c_int =
-            // SAFETY: the transaction is live; the library only reads the key.
-            unsafe { (self.api.del)(self.writer, self.dbi, &raw mut key, null_mut()) };
-        if deleted != NOTFOUND {
-            self.api.check(deleted)?;
-        }
-        self.commit()
-    }
-
-    #[inline]
-    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
-        self.renew()?;
-        let result = self.find(key).map(|value| value.map(found));
-        self.reset();
-        result
-    }
-
-    /// Reads all keys in one read transaction.
-    fn multi_get(
-        &mut self,
-        keys: &[&[u8]],
-        mut each: impl FnMut(usize, Option<&[u8]>),
-    ) -> Result<(), Fault> {
-        self.renew()?;
-        let mut keys = keys.iter().enumerate();
-        let result = keys.try_for_each(|(index, key)| {
-            each(index, self.find(key)?);
-            Ok(())
-        });
-        self.reset();
-        result
-    }
-
-    #[inline]
-    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        if self.writer.is_null() {
-            self.begin()?;
-        }
-        self.put_in(key, value)
-    }
-
-    fn batch_write(&mut self) -> Result<(), Fault> {
-        if self.writer.is_null() {
-            Ok(())
-        } else {
-            self.commit()
-        }
-    }
-
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("LMDB has no merge"))
-    }
-
-    #[inline]
-    fn cursor(&mut self) -> Result<LmdbCursor<'_>, Fault> {
-        LmdbCursor::new(self.api, self.reader, self.cursor)
     }
 }
 

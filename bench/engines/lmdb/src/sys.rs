@@ -102,6 +102,7 @@ functions! {
     cursor_open: fn(*mut c_void, c_uint, *mut *mut c_void) -> c_int;
     cursor_close: fn(*mut c_void);
     cursor_renew: fn(*mut c_void, *mut c_void) -> c_int;
+    cursor_del: fn(*mut c_void, c_uint) -> c_int;
     cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
 }
 
@@ -123,6 +124,13 @@ impl Api {
         // SAFETY: the three output locations are live.
         unsafe { (self.version)(&raw mut major, &raw mut minor, &raw mut patch) };
         format!("{major}.{minor}.{patch}")
+    }
+
+    /// Writes the dirty pages of the map of `env`, an open environment.
+    pub(crate) fn sync(&self, env: *mut c_void) -> Result<(), Fault> {
+        const ALWAYS: c_int = 1;
+        // SAFETY: the environment is open.
+        self.check(unsafe { (self.env_sync)(env, ALWAYS) })
     }
 
     /// Converts a return code to a result.

@@ -40,6 +40,7 @@ impl Engine for Null {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: true,
             stores: false,
         }
     }
@@ -126,6 +127,17 @@ impl<'s> Session for NullSession<'s> {
     #[inline]
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         black_box((key, value));
+        Ok(())
+    }
+
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        black_box(key);
+        Ok(())
+    }
+
+    #[inline]
+    fn sync(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 use redb::{AccessGuard, ReadableTable as _};
 
-use crate::fault;
-use crate::store::Reader;
+use crate::database::Reader;
+use crate::error::fault;
 
 type Bytes<'c> = AccessGuard<'c, &'static [u8]>;
 type Gap<'c> = redb::Cursor<'c, &'static [u8], &'static [u8]>;

@@ -12,6 +12,8 @@
 //! existing keys use `CursorMut::insert_before`, as redb's own benchmark does.
 
 mod cursor;
+mod database;
+mod error;
 mod pending;
 mod session;
 mod store;
@@ -58,6 +60,7 @@ impl Engine for Redb {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: true,
             stores: true,
         }
     }
@@ -72,11 +75,6 @@ impl Engine for Redb {
     fn open(&self, dir: &Path, settings: &Settings) -> Result<RedbStore, Fault> {
         RedbStore::open(dir, settings)
     }
-}
-
-/// Turns an error of the library into a fault.
-fn fault(error: impl std::fmt::Display) -> Fault {
-    Fault::new(error.to_string())
 }
 
 #[cfg(test)]

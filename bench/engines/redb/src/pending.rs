@@ -29,6 +29,13 @@ impl Pending {
         self.sizes.push((key.len(), Some(value.len())));
     }
 
+    /// Adds the removal of a key.
+    #[inline]
+    pub(crate) fn delete(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.sizes.push((key.len(), None));
+    }
+
     /// Returns whether there are enough changes to be moved.
     #[inline]
     pub(crate) const fn is_full(&self) -> bool {

@@ -4,18 +4,18 @@
 use std::fmt;
 use std::ops::Bound;
 
-use bench_core::engine::Session;
+use bench_core::engine::{End, Session};
 use bench_core::fault::Fault;
-use redb::{Table, WriteTransaction};
+use redb::{ReadableTable as _, Table, WriteTransaction};
 
 use crate::cursor::RedbCursor;
-use crate::fault;
+use crate::database::{Database, Reader, TABLE};
+use crate::error::fault;
 use crate::pending::{Change, Pending};
-use crate::store::{Reader, RedbStore, TABLE};
 
 /// One thread's session.
 pub struct RedbSession<'s> {
-    store: &'s RedbStore,
+    database: &'s Database,
     /// Whether keys come in ascending order, after all that exist.
     appending: bool,
     /// The transaction of the batch being built, once `pending` was full.
@@ -37,9 +37,9 @@ impl fmt::Debug for RedbSession<'_> {
 }
 
 impl<'s> RedbSession<'s> {
-    pub(crate) fn new(store: &'s RedbStore, appending: bool) -> Self {
+    pub(crate) fn new(database: &'s Database, appending: bool) -> Self {
         Self {
-            store,
+            database,
             appending,
             writer: None,
             pending: Pending::default(),
@@ -54,7 +54,7 @@ impl<'s> RedbSession<'s> {
         change: impl FnOnce(&mut Table<'_, &[u8], &[u8]>) -> Result<R, redb::StorageError>,
     ) -> Result<R, Fault> {
         self.scanned = None;
-        let writer = self.store.writer()?;
+        let writer = self.database.writer()?;
         let mut table = writer.open_table(TABLE).map_err(fault)?;
         let result = change(&mut table).map_err(fault)?;
         drop(table);
@@ -66,7 +66,7 @@ impl<'s> RedbSession<'s> {
     fn drain(&mut self) -> Result<(), Fault> {
         if self.writer.is_none() {
             self.scanned = None;
-            self.writer = Some(self.store.writer()?);
+            self.writer = Some(self.database.writer()?);
         }
         let Some(writer) = &self.writer else {
             return Err(Fault::new("a batch without a transaction"));
@@ -124,7 +124,7 @@ impl Session for RedbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         self.scanned = None;
-        let table = self.store.reader()?;
+        let table = self.database.reader()?;
         let value = redb::ReadableTable::get(&table, key).map_err(fault)?;
         Ok(value.map(|value| found(value.value())))
     }
@@ -136,7 +136,7 @@ impl Session for RedbSession<'_> {
         mut each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Fault> {
         self.scanned = None;
-        let table = self.store.reader()?;
+        let table = self.database.reader()?;
         for (index, key) in keys.iter().enumerate() {
             let value = redb::ReadableTable::get(&table, *key).map_err(fault)?;
             each(index, value.as_ref().map(redb::AccessGuard::value));
@@ -149,6 +149,60 @@ impl Session for RedbSession<'_> {
         self.pending.put(key, value);
         if self.pending.is_full() {
             self.drain()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.pending.delete(key);
+        if self.pending.is_full() {
+            self.drain()?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.scanned = None;
+        self.database.persist()
+    }
+
+    #[inline]
+    fn pop<R>(
+        &mut self,
+        end: End,
+        popped: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> Result<Option<R>, Fault> {
+        self.alone(|table| {
+            let entry = match end {
+                End::First => table.pop_first()?,
+                End::Last => table.pop_last()?,
+            };
+            Ok(entry.map(|(key, value)| popped(key.value(), value.value())))
+        })
+    }
+
+    fn extract(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        mut wanted: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Fault> {
+        self.alone(|table| {
+            for entry in table.extract_from_if(from..to, |key, value| wanted(key, value))? {
+                entry?;
+            }
+            Ok(())
+        })
+    }
+
+    fn iterate(&mut self, mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault> {
+        self.scanned = None;
+        let table = self.database.reader()?;
+        for entry in table.iter().map_err(fault)? {
+            let (key, value) = entry.map_err(fault)?;
+            if !each(key.value(), value.value()) {
+                break;
+            }
         }
         Ok(())
     }
@@ -170,7 +224,7 @@ impl Session for RedbSession<'_> {
     fn cursor(&mut self) -> Result<RedbCursor<'_>, Fault> {
         // The old read transaction ends first.
         self.scanned = None;
-        let table = self.store.reader()?;
+        let table = self.database.reader()?;
         Ok(RedbCursor::new(self.scanned.insert(table)))
     }
 }

@@ -82,6 +82,7 @@ impl<'e> Engine for &'e RocksDb {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: true,
             stores: true,
         }
     }

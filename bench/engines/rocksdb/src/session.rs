@@ -131,6 +131,22 @@ impl Session for RocksSession<'_> {
         Ok(())
     }
 
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        let delete = self.database.api.writebatch_delete;
+        // SAFETY: the length belongs to a live slice, which the library copies.
+        unsafe { delete(self.batch, key.as_ptr(), key.len()) };
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        let mut error = null_mut();
+        let flush = self.database.api.flush_wal;
+        // SAFETY: the database is live; the error pointer starts as null, as required.
+        unsafe { flush(self.database.db, 1, &raw mut error) };
+        self.database.api.outcome(error)
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         let mut error = null_mut();

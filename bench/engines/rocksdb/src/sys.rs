@@ -62,6 +62,7 @@ functions! {
     writebatch_create: fn() -> *mut c_void;
     writebatch_destroy: fn(*mut c_void);
     writebatch_clear: fn(*mut c_void);
+    writebatch_delete: fn(*mut c_void, *const u8, usize);
     writebatch_put: fn(*mut c_void, *const u8, usize, *const u8, usize);
     property_value: fn(*mut c_void, *const c_char) -> *mut c_char;
     property_int: fn(*mut c_void, *const c_char, *mut u64) -> c_int;
@@ -69,6 +70,7 @@ functions! {
     compactoptions_create: fn() -> *mut c_void;
     compactoptions_destroy: fn(*mut c_void);
     compactoptions_set_bottommost_level_compaction: fn(*mut c_void, c_uchar);
+    flush_wal: fn(*mut c_void, c_uchar, ErrorPointer);
     flush: fn(*mut c_void, *const c_void, ErrorPointer);
     flushoptions_create: fn() -> *mut c_void;
     flushoptions_destroy: fn(*mut c_void);

@@ -51,6 +51,7 @@ impl Engine for Sample {
             compact: false,
             flush: false,
             sync: true,
+            sync_later: false,
             stores: true,
         }
     }
@@ -134,6 +135,11 @@ impl Session for SampleSession<'_> {
 
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         push(&mut self.batch, key, Some(value));
+        Ok(())
+    }
+
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        push(&mut self.batch, key, None);
         Ok(())
     }
 

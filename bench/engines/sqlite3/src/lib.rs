@@ -92,6 +92,7 @@ impl<'e> Engine for &'e Sqlite {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: false,
             stores: true,
         }
     }

@@ -153,6 +153,12 @@ impl<'s> Session for SqliteSession<'s> {
         self.put(key, value)
     }
 
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.access.begin(self.statements.begin)?;
+        self.delete(key)
+    }
+
     fn batch_write(&mut self) -> Result<(), Fault> {
         self.access.commit(self.statements.commit)
     }
@@ -189,6 +195,7 @@ mod tests {
         let role = |sessions| Role {
             durability: Durability::Os,
             appending: false,
+            empty: false,
             sessions,
             changing: sessions == 1,
         };

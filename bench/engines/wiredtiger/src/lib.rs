@@ -93,6 +93,7 @@ impl<'e> Engine for &'e WiredTiger {
             compact: true,
             flush: true,
             sync: true,
+            sync_later: false,
             stores: true,
         }
     }

@@ -32,34 +32,37 @@ pub struct TigerSession<'s> {
     session: OwnedSession,
 }
 
-/// Entries of a pending transaction: contiguous keys and values, and their end offsets.
+/// Changes of a pending transaction: contiguous keys and values, and their end offsets.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
-    ends: Vec<(usize, usize)>,
+    /// The ends of each key and, unless the key is deleted, of its value.
+    ends: Vec<(usize, Option<usize>)>,
 }
 
 impl Batch {
     #[inline]
-    fn push(&mut self, key: &[u8], value: &[u8], zero_ended: bool) {
+    fn push(&mut self, key: &[u8], value: Option<&[u8]>, zero_ended: bool) {
         let zero: &[u8] = if zero_ended { b"\0" } else { b"" };
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(zero);
-        let middle = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.bytes.extend_from_slice(zero);
-        self.ends.push((middle, self.bytes.len()));
+        let mut append = |part: &[u8]| {
+            self.bytes.extend_from_slice(part);
+            self.bytes.extend_from_slice(zero);
+            self.bytes.len()
+        };
+        let middle = append(key);
+        let end = value.map(append);
+        self.ends.push((middle, end));
     }
 
-    fn entries(&self) -> impl Iterator<Item = (Item, Item)> {
+    fn changes(&self) -> impl Iterator<Item = (Item, Option<Item>)> {
         let mut start = 0;
         self.ends.iter().map(move |&(middle, end)| {
-            let entry = (
+            let change = (
                 Item::of(&self.bytes[start..middle]),
-                Item::of(&self.bytes[middle..end]),
+                end.map(|end| Item::of(&self.bytes[middle..end])),
             );
-            start = end;
-            entry
+            start = end.unwrap_or(middle);
+            change
         })
     }
 
@@ -128,20 +131,27 @@ impl<'s> TigerSession<'s> {
         self.check(result)
     }
 
-    /// Inserts the batch in a transaction; if the result is not 0, the transaction was rolled back.
+    /// Applies the batch in a transaction; if the result is not 0, the transaction was rolled back.
     fn commit(&self) -> c_int {
         let begun = self.act(|session| session.begin_transaction, c"");
         if begun != 0 {
             return begun;
         }
-        for (key, value) in self.batch.entries() {
+        for (key, value) in self.batch.changes() {
             set_key(self.cursor, &key);
-            set_value(self.cursor, &value);
-            let inserted = step!(self.cursor, insert);
-            if inserted != 0 {
+            let changed = if let Some(value) = value {
+                set_value(self.cursor, &value);
+                step!(self.cursor, insert)
+            } else {
+                match step!(self.cursor, remove) {
+                    NOTFOUND => 0,
+                    removed => removed,
+                }
+            };
+            if changed != 0 {
                 // The first error is the one to report.
                 let _ = self.act(|session| session.rollback_transaction, c"");
-                return inserted;
+                return changed;
             }
         }
         // A commit that fails has rolled back.
@@ -253,7 +263,13 @@ impl Session for TigerSession<'_> {
 
     #[inline]
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.batch.push(key, value, self.zero_ended);
+        self.batch.push(key, Some(value), self.zero_ended);
+        Ok(())
+    }
+
+    #[inline]
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.batch.push(key, None, self.zero_ended);
         Ok(())
     }
 

@@ -119,7 +119,7 @@ impl Store for TigerStore<'_> {
         Self: 's;
 
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
-        let bulk = self.bulk && role.appending;
+        let bulk = self.bulk && role.appending && role.empty;
         // A table created by an earlier run keeps its format, whatever is requested now.
         let zero_ended = reported(self.table()?, "key_format") == Some("S");
         TigerSession::new(&self.connection, zero_ended, bulk)

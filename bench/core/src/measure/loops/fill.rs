@@ -66,6 +66,10 @@ impl<S: Session> Worker<'_, S> {
 
     /// Deletes the row's keys, whether present or not.
     pub(super) fn delete(&mut self) -> Result<String, Fault> {
+        let batch = Task::batch(self.task.plan, self.task.workload);
+        if batch > 1 {
+            return self.delete_batches(batch);
+        }
         while self.meter.wants() {
             let index = self.draw();
             self.write(index, Word::ABSENT, Session::delete)?;
@@ -83,5 +87,30 @@ impl<S: Session> Worker<'_, S> {
         } else {
             format!("({ops} ops)")
         }
+    }
+
+    /// Deletes the row's keys, `batch` in each write.
+    fn delete_batches(&mut self, batch: u64) -> Result<String, Fault> {
+        let task = self.task;
+        let mut begun = Vec::new();
+        while self.meter.wants() {
+            let entries = batch.min(self.meter.left());
+            for _ in 0..entries {
+                let index = self.draw();
+                self.session.batch_delete(self.key.set(index))?;
+                if task.contended {
+                    begun.push((index, task.model.begin(position(index))));
+                } else {
+                    self.note(Noted::Write(position(index), Word::ABSENT));
+                }
+                self.meter.user_bytes += self.key.len() as u64;
+            }
+            self.session.batch_write()?;
+            self.meter.ops(entries);
+            for (index, before) in begun.drain(..) {
+                task.model.end(position(index), before, Word::ABSENT);
+            }
+        }
+        Ok(String::new())
     }
 }

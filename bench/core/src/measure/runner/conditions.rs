@@ -1,6 +1,6 @@
 //! The requirements of the flags on a row, and whether the engine can run it.
 
-use crate::engine::{Durability, Engine, Survival, Variant};
+use crate::engine::{Durability, End, Engine, Survival, Variant};
 use crate::measure::loops::{Task, by_hand};
 use crate::result::record::Record;
 use crate::workload::definition::{Action, Workload};
@@ -28,7 +28,10 @@ impl<E: Engine> Conditions<'_, E> {
         let supported = match workload.action {
             _ if workload.sync && !able.sync => false,
             _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
-            Action::Scan { backward: true } => able.reverse,
+            Action::Scan { backward: true } | Action::Pop(End::Last) => able.reverse,
+            Action::Extract => able.seek && able.batch,
+            Action::Stall => able.batch,
+            Action::SyncBurst => able.sync_later,
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
             Action::Flush => able.flush,
@@ -48,7 +51,12 @@ impl<E: Engine> Conditions<'_, E> {
         }
         if !workload.is_engineless() {
             let (value_bytes, durability) = if workload.changes() {
-                (Task::value_bytes(self.plan, workload), self.asked(workload))
+                let bound = match workload.action {
+                    // The disk limits the sync, whatever the writes before it.
+                    Action::SyncBurst => Durability::Sync,
+                    _ => self.asked(workload),
+                };
+                (Task::value_bytes(self.plan, workload), bound)
             } else {
                 // For an existing database, the value size is known only from the row's name.
                 let of_row = Task::value_bytes(self.plan, workload);

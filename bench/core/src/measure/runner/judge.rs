@@ -24,14 +24,19 @@ impl<S: Store> Judge<'_, S> {
     /// Compares what a row has stored or read with the model, after the clock has stopped and all
     /// costs have been recorded.
     pub(super) fn row(&self, workload: &Workload, totals: &mut Totals) -> Result<(), Fault> {
-        match workload.action {
-            Action::Scan { backward } if self.judged => {
-                let expected = self.model.scan(Task::ops(self.plan, workload), backward);
-                for sum in totals.take_scans() {
-                    self.judge_scan(totals, sum, expected)?;
-                }
-                Ok(())
+        let scanned = match workload.action {
+            Action::Scan { backward } => Some(backward),
+            Action::Iterate => Some(false),
+            _ => None,
+        };
+        if let Some(backward) = scanned.filter(|_| self.judged) {
+            let expected = self.model.scan(Task::ops(self.plan, workload), backward);
+            for sum in totals.take_scans() {
+                self.judge_scan(totals, sum, expected)?;
             }
+            return Ok(());
+        }
+        match workload.action {
             // Reads after a compaction thus start as warm as reads after writes, whether or not an
             // engine maps files, and a compaction that lost entries is detected.
             Action::Open | Action::Compact => {

@@ -40,6 +40,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
         let before = self.costs.read(self.slot.store());
         let mut totals = match workload.action {
             Action::Open => return self.reopen(workload),
+            Action::Stall | Action::SyncBurst => return self.threads(workload),
             _ if workload.is_engineless() => self.engineless(workload),
             _ if workload.is_event() => self.event(workload)?,
             _ => return self.threads(workload),
@@ -127,6 +128,23 @@ impl<E: Engine> Measuring<'_, '_, E> {
         Ok(totals)
     }
 
+    /// Returns the role of each of `sessions` sessions.
+    fn role(&self, workload: &Workload, sessions: u32) -> Role {
+        let empty = self.contents.is_empty();
+        let appending = match workload.action {
+            Action::Fill(Order::Sequential) => empty && sessions == 1,
+            Action::Append => true,
+            _ => false,
+        };
+        Role {
+            durability: self.slot.opened_for(),
+            appending,
+            empty,
+            sessions,
+            changing: workload.changes(),
+        }
+    }
+
     /// Runs the threads over `records` keys.
     fn reports(&self, workload: &'static Workload, records: u64) -> Result<Joined, Fault> {
         let count = Task::threads(self.plan, workload);
@@ -143,17 +161,11 @@ impl<E: Engine> Measuring<'_, '_, E> {
             next_record: AtomicU64::new(records),
             judged: self.contents.judged(),
             contended: workload.changes() && count > 1,
-            running: AtomicU32::new(self.plan.threads),
+            running: AtomicU32::new(Task::counted_threads(self.plan, workload)),
             // One more for this thread.
             barrier: Barrier::new(count as usize + 1),
         };
-        let appends = workload.action == Action::Fill(Order::Sequential);
-        let role = Role {
-            durability: self.slot.opened_for(),
-            appending: self.contents.is_empty() && appends && count == 1,
-            sessions: count,
-            changing: workload.changes(),
-        };
+        let role = self.role(workload, count);
         let store = self.slot.shared()?;
         let first_seed = self.first_seed;
         let (reports, before) = std::thread::scope(|scope| {

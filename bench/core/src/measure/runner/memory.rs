@@ -35,6 +35,7 @@ impl Verdict<'_> {
     fn listed_bytes(&self) -> u64 {
         let order = match self.workload.action {
             Action::Fill(order) | Action::Delete(order) => order,
+            Action::Stall => Order::Unique,
             _ => Order::Random,
         };
         let listed = order == Order::Unique || self.plan.shuffle && order != Order::Sequential;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 mod choices;
+mod shapes;
 
 use super::*;
 use crate::engine::{Survival, Variant};

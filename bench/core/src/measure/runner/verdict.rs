@@ -23,7 +23,7 @@ impl Verdict<'_> {
     pub(super) fn give(&self, totals: &Totals, record: &mut Record) -> String {
         let (workload, outcome) = (self.workload, &totals.outcome);
         let nanoseconds = |seconds: f64| std::time::Duration::try_from_secs_f64(seconds).ok();
-        record.threads = Some(self.plan.threads);
+        record.threads = Some(Task::counted_threads(self.plan, workload));
         record.ops = Some(outcome.ops.max(1));
         record.wall_ns = nanoseconds(outcome.elapsed_seconds)
             .and_then(|time| u64::try_from(time.as_nanos()).ok());
@@ -78,7 +78,7 @@ impl Verdict<'_> {
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())
             && self.stores
             && self.plan.verify
-            && matches!(workload.action, Action::Fill(_));
+            && matches!(workload.action, Action::Fill(_) | Action::Append);
         let (batch, threads) = (
             Task::batch(self.plan, workload).max(1),
             Task::threads(self.plan, workload).max(1),

@@ -1,6 +1,8 @@
 //! Numbers of a suite: values that the corresponding flag refuses are refused here too, with their
 //! line. The run itself checks no bounds.
 
+use bench_core::workload::key::DIGITS;
+
 use super::{File, Section, Source, Variant};
 use crate::flags;
 use crate::suite::job::scaled;
@@ -44,28 +46,34 @@ impl Source<'_> {
     pub(super) fn numbers_of_section(&self, file: &File, section: &Section) -> Result<(), String> {
         let at = section.name.span().start;
         let value_size = section.value_size.map(|size| size as u64);
+        let key_size = section.key_size.map(|size| size as u64);
         self.bounded(
             at,
             &[
                 ("memory_mb", section.memory_mb, "memory", MIB),
                 ("value_size", value_size, "value_size", 1),
+                ("key_size", key_size, "key_size", 1),
+                ("batch_size", section.batch_size, "batch_size", 1),
                 ("threads", section.threads.map(u64::from), "threads", 1),
                 ("rounds", section.rounds.map(u64::from), "rounds", 1),
             ],
         )?;
-        let Some(times) = section.times else {
-            return Ok(());
-        };
-        let (_, most) = flags::bounds("num");
-        let entries = scaled(file.num, Some(times));
-        if times > 0.0 && entries <= most {
-            return Ok(());
+        if let Some(bytes) = section.key_size.filter(|&bytes| bytes < DIGITS) {
+            let what = format!("key_size = {bytes}: keys have at least {DIGITS} bytes");
+            return Err(self.refuse(at, &what));
         }
-        let what = format!(
-            "times = {times}: a number above 0 is allowed, and with num = {} not more than {most} entries",
-            file.num
-        );
-        Err(self.refuse(at, &what))
+        let (_, most) = flags::bounds("num");
+        for (key, times) in [("times", section.times), ("ops", section.ops)] {
+            let is_allowed = |times: f64| times > 0.0 && scaled(file.num, Some(times)) <= most;
+            if let Some(times) = times.filter(|&times| !is_allowed(times)) {
+                let what = format!(
+                    "{key} = {times}: a number above 0 is allowed, and with num = {} not more than {most} entries",
+                    file.num
+                );
+                return Err(self.refuse(at, &what));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses numbers out of bounds.

@@ -213,3 +213,35 @@ fn every_suite_has_json_records_and_quick_has_them_in_the_round_that_is_never_le
         ]
     );
 }
+
+/// The rows of redb's benchmark that are divided among readers count the same reads.
+#[test]
+fn shapes_divides_its_reads_among_the_readers_and_has_random_keys_and_values() {
+    let asked = Asked {
+        num: Some(320_000),
+        rounds: None,
+        directories: 1,
+    };
+    let (jobs, _) = jobs(&file::read("shapes").expect("well formed"), asked);
+    let parts = || jobs.iter().flat_map(|job| &job.parts);
+    for part in parts() {
+        let settings = &part.settings;
+        assert_eq!((settings.key_size, settings.value_size), (Some(24), 150));
+        assert_eq!(settings.data, "random");
+        assert_eq!(settings.memory.total_bytes, 4096 * MIB);
+    }
+    let readers = parts().filter(|part| part.settings.threads > 1);
+    let readers: Vec<_> = readers
+        .map(|part| {
+            let settings = &part.settings;
+            assert_eq!(u64::from(settings.threads) * settings.ops, 320_000);
+            settings.threads
+        })
+        .collect();
+    assert_eq!(readers, [4, 8, 16, 32]);
+    let peers = ["cairndb", "leveldb", "rocksdb", "lmdb", "redb"];
+    for job in &jobs {
+        let engines = job.engines.as_deref().expect("named");
+        assert!(engines.iter().take(5).eq(&peers), "{}", job.section);
+    }
+}

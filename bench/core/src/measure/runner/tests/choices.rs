@@ -43,6 +43,10 @@ fn rocks_keys_json_values_and_other_draws_are_judged_as_well() {
     });
     let (rows, _) = rows_with(300, MIXED, |plan| plan.data = Data::Json);
     assert_eq!(rows[0].data.as_deref(), Some("json"));
+    rows_with(300, MIXED, |plan| {
+        plan.data = Data::Random;
+        plan.key_len = 24;
+    });
     for distribution in [Distribution::Zipfian, Distribution::Latest] {
         let (rows, _) = rows_with(300, MIXED, |plan| plan.distribution = Some(distribution));
         assert!(
