@@ -10,7 +10,7 @@ pub use mersenne::Mersenne;
 const MODULUS: u64 = (1 << 31) - 1;
 const MULTIPLIER: u64 = 16807;
 
-/// Turns a number into a random-looking one, each into another (the last step of SplitMix64).
+/// Turns a number into a random-looking one, each into another (the last step of `SplitMix64`).
 #[inline]
 pub const fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
