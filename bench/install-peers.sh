@@ -4,8 +4,8 @@
 #   2. as root, or with passwordless sudo: names the packages, then runs apt-get install
 #   3. otherwise: downloads the packages and unpacks them below target/peers/, which needs no root
 #   4. if that fails: reports what is missing; the benchmark then runs over what is installed
-# INSTALL=0 stops after 1. TOOLS=1 also installs the programs of RocksDB, LMDB and Berkeley DB, and
-# LevelDB's headers and Python module. Always exits with status 0.
+# INSTALL=0 stops after 1. TOOLS=1 also installs the programs of RocksDB, LMDB and Berkeley DB,
+# LevelDB's headers and Python module, etcd, PostgreSQL and protoc. Always exits with status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -24,6 +24,8 @@ if [ "${TOOLS:-0}" = 1 ]; then
     peers+=("sst_dump rocksdb-tools" "mdb_load lmdb-utils" "db5.3_load db5.3-util")
     peers+=("libmemenv.a libleveldb-dev" "plyvel python3-plyvel" "pytest python3-pytest" "pip python3-pip"
         "abidiff abigail-tools")
+    # The servers for the tests of crates/remote, and what compiles the protocol of one of them.
+    peers+=("etcd etcd-server" "pg_ctlcluster postgresql" "protoc protobuf-compiler" "libprotobuf.a libprotobuf-dev")
 fi
 folder=$PWD/target/peers
 lib=$folder/libraries

@@ -1,0 +1,386 @@
+//! The asynchronous face of an embedded store: its calls run on the threads that the runtime keeps
+//! for blocking work.
+//!
+//! A call that was begun ends even if its future is dropped, because files cannot be abandoned
+//! halfway.
+
+use std::sync::Arc;
+
+use cairndb_store::{
+    Batch, CallOptions, Engine, Entry, Error, ErrorKind, OpenTransaction, Read, Result, Scan,
+    Snapshot, Store, Value, Window,
+};
+use parking_lot::Mutex;
+use tokio::task::spawn_blocking;
+
+use crate::face::asynchronous::{
+    AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Pending,
+};
+
+/// Number of entries that a scan reads in one call.
+const PAGE_ENTRIES: u64 = 512;
+/// A page ends after this many bytes.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// An asynchronous store over an embedded one.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cairndb_store::Result<()> {
+/// use cairndb_remote::{AsyncRead, AsyncStoreExt, Local};
+/// let store = Local::new(cairndb_store::MemoryStore::new());
+/// store.put(b"slate", b"blue").await?;
+/// assert!(store.get(b"slate").await?.is_some());
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Local {
+    store: Arc<dyn Store>,
+}
+
+impl Local {
+    /// Wraps `store`.
+    pub fn new(store: impl Store + 'static) -> Local {
+        Local {
+            store: Arc::new(store),
+        }
+    }
+
+    /// Runs `call` on the store.
+    fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&dyn Store) -> Result<T> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let store = Arc::clone(&self.store);
+        Box::pin(off_thread(move || call(&*store)))
+    }
+}
+
+async fn off_thread<T: Send + 'static>(
+    call: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    match spawn_blocking(call).await {
+        Ok(result) => result,
+        Err(error) => {
+            let message = "the call ended early: it panicked, or the runtime is ending";
+            Err(Error::new(ErrorKind::Engine, message).source_error(error))
+        }
+    }
+}
+
+fn owned(keys: &[&[u8]]) -> Vec<Vec<u8>> {
+    keys.iter().map(|key| key.to_vec()).collect()
+}
+
+fn borrowed(keys: &[Vec<u8>]) -> Vec<&[u8]> {
+    keys.iter().map(Vec::as_slice).collect()
+}
+
+/// Reads one page of `rest`, and removes it from there.
+fn read_page(
+    reader: &(impl Read + ?Sized),
+    rest: &mut Window,
+    left: &mut u64,
+) -> Result<Vec<Entry>> {
+    if *left == 0 || rest.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted = (*left).min(PAGE_ENTRIES);
+    let (mut page, mut bytes, mut whole) = (Vec::new(), 0, true);
+    let mut entries = reader.scan(&rest.to_scan().limit(wanted))?;
+    for entry in entries.by_ref() {
+        let entry = entry?;
+        bytes += entry.0.len() + entry.1.len();
+        page.push(entry);
+        if bytes >= PAGE_BYTES {
+            whole = false;
+            break;
+        }
+    }
+    drop(entries);
+    let full = !whole || page.len() as u64 >= wanted;
+    let last = page.last().filter(|_| full).map(|(key, _)| key.to_vec());
+    let _ = rest.split_after(last.as_deref());
+    *left -= page.len() as u64;
+    Ok(page)
+}
+
+/// A scan of a snapshot that was taken with its first page.
+struct LocalScan {
+    store: Arc<dyn Store>,
+    snapshot: Option<Arc<dyn Snapshot>>,
+    rest: Window,
+    left: u64,
+}
+
+impl AsyncScan for LocalScan {
+    fn next_page(&mut self) -> Pending<'_, Vec<Entry>> {
+        let (store, snapshot) = (Arc::clone(&self.store), self.snapshot.clone());
+        let (mut rest, mut left) = (self.rest.clone(), self.left);
+        Box::pin(async move {
+            let call = move || {
+                let snapshot = match snapshot {
+                    Some(snapshot) => snapshot,
+                    None => Arc::from(store.snapshot()?),
+                };
+                let page = read_page(&*snapshot, &mut rest, &mut left)?;
+                Ok((snapshot, rest, left, page))
+            };
+            let (snapshot, rest, left, page) = off_thread(call).await?;
+            (self.snapshot, self.rest, self.left) = (Some(snapshot), rest, left);
+            Ok(page)
+        })
+    }
+}
+
+impl AsyncRead for Local {
+    fn get_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Option<Value>> {
+        let (key, options) = (key.to_vec(), *options);
+        self.run(move |store| store.get_with(&key, &options))
+    }
+
+    fn multi_get_with<'a>(
+        &'a self,
+        keys: &'a [&'a [u8]],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Vec<Option<Value>>> {
+        let (keys, options) = (owned(keys), *options);
+        self.run(move |store| store.multi_get_with(&borrowed(&keys), &options))
+    }
+
+    fn scan_with(&self, scan: &Scan, _: &CallOptions) -> Box<dyn AsyncScan> {
+        Box::new(LocalScan {
+            store: Arc::clone(&self.store),
+            snapshot: None,
+            rest: Window::of(scan),
+            left: scan.get_limit(),
+        })
+    }
+}
+
+impl AsyncStore for Local {
+    fn engine(&self) -> &Engine {
+        self.store.engine()
+    }
+
+    fn put_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        value: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, ()> {
+        let (key, value, options) = (key.to_vec(), value.to_vec(), *options);
+        self.run(move |store| store.put_with(&key, &value, &options))
+    }
+
+    fn delete_with<'a>(&'a self, key: &'a [u8], options: &'a CallOptions) -> Pending<'a, ()> {
+        let (key, options) = (key.to_vec(), *options);
+        self.run(move |store| store.delete_with(&key, &options))
+    }
+
+    fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
+        let (batch, options) = (batch.clone(), *options);
+        self.run(move |store| store.write_with(&batch, &options))
+    }
+
+    fn compare_and_set_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        expected: Option<&'a [u8]>,
+        new: Option<&'a [u8]>,
+        options: &'a CallOptions,
+    ) -> Pending<'a, bool> {
+        let (key, options) = (key.to_vec(), *options);
+        let (expected, new) = (expected.map(<[u8]>::to_vec), new.map(<[u8]>::to_vec));
+        self.run(move |store| {
+            store.compare_and_set_with(&key, expected.as_deref(), new.as_deref(), &options)
+        })
+    }
+
+    fn snapshot_with<'a>(
+        &'a self,
+        options: &'a CallOptions,
+    ) -> Pending<'a, Box<dyn AsyncSnapshot>> {
+        let (whole, options) = (Arc::clone(&self.store), *options);
+        self.run(move |store| {
+            let snapshot = Arc::from(store.snapshot_with(&options)?);
+            let view = LocalSnapshot {
+                store: whole,
+                snapshot,
+            };
+            Ok(Box::new(view) as Box<dyn AsyncSnapshot>)
+        })
+    }
+
+    fn begin_with<'a>(
+        &'a self,
+        options: &'a CallOptions,
+    ) -> Pending<'a, Box<dyn AsyncTransaction>> {
+        let options = *options;
+        self.run(move |store| {
+            let transaction = store.begin_with(&options)?;
+            let shared = Arc::new(Mutex::new(Some(transaction)));
+            Ok(Box::new(LocalTransaction(shared)) as Box<dyn AsyncTransaction>)
+        })
+    }
+
+    fn sync(&self) -> Pending<'_, ()> {
+        self.run(|store| store.sync())
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        self.run(|store| store.close())
+    }
+
+    fn pause(&self, _: u32) -> Pending<'_, ()> {
+        // The write that conflicts may wait for its sync, and cannot be seen before.
+        self.sync()
+    }
+}
+
+#[derive(Debug)]
+struct LocalSnapshot {
+    store: Arc<dyn Store>,
+    snapshot: Arc<dyn Snapshot>,
+}
+
+impl AsyncRead for LocalSnapshot {
+    fn get_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Option<Value>> {
+        let (snapshot, key, options) = (Arc::clone(&self.snapshot), key.to_vec(), *options);
+        Box::pin(off_thread(move || snapshot.get_with(&key, &options)))
+    }
+
+    fn multi_get_with<'a>(
+        &'a self,
+        keys: &'a [&'a [u8]],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Vec<Option<Value>>> {
+        let (snapshot, keys, options) = (Arc::clone(&self.snapshot), owned(keys), *options);
+        Box::pin(off_thread(move || {
+            snapshot.multi_get_with(&borrowed(&keys), &options)
+        }))
+    }
+
+    fn scan_with(&self, scan: &Scan, _: &CallOptions) -> Box<dyn AsyncScan> {
+        Box::new(LocalScan {
+            store: Arc::clone(&self.store),
+            snapshot: Some(Arc::clone(&self.snapshot)),
+            rest: Window::of(scan),
+            left: scan.get_limit(),
+        })
+    }
+}
+
+impl AsyncSnapshot for LocalSnapshot {}
+
+type Shared = Arc<Mutex<Option<Box<dyn OpenTransaction>>>>;
+
+/// A transaction that blocking threads use in turn. It is taken out by the commit.
+struct LocalTransaction(Shared);
+
+impl std::fmt::Debug for LocalTransaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LocalTransaction")
+    }
+}
+
+fn within<T>(
+    shared: &Mutex<Option<Box<dyn OpenTransaction>>>,
+    call: impl FnOnce(&dyn OpenTransaction) -> Result<T>,
+) -> Result<T> {
+    match &*shared.lock() {
+        Some(transaction) => call(&**transaction),
+        None => Err(Error::invalid("the transaction was committed")),
+    }
+}
+
+impl LocalTransaction {
+    fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&dyn OpenTransaction) -> Result<T> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(off_thread(move || within(&shared, call)))
+    }
+}
+
+impl AsyncRead for LocalTransaction {
+    fn get_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Option<Value>> {
+        let (key, options) = (key.to_vec(), *options);
+        self.run(move |transaction| transaction.get_with(&key, &options))
+    }
+
+    fn multi_get_with<'a>(
+        &'a self,
+        keys: &'a [&'a [u8]],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Vec<Option<Value>>> {
+        let (keys, options) = (owned(keys), *options);
+        self.run(move |transaction| transaction.multi_get_with(&borrowed(&keys), &options))
+    }
+
+    fn scan_with(&self, scan: &Scan, _: &CallOptions) -> Box<dyn AsyncScan> {
+        Box::new(TransactionScan {
+            shared: Arc::clone(&self.0),
+            rest: Window::of(scan),
+            left: scan.get_limit(),
+        })
+    }
+}
+
+impl AsyncTransaction for LocalTransaction {
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        within(&self.0, |transaction| transaction.put(key, value))
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        within(&self.0, |transaction| transaction.delete(key))
+    }
+
+    fn commit_with<'a>(self: Box<Self>, options: &'a CallOptions) -> Pending<'a, ()>
+    where
+        Self: 'a,
+    {
+        let (shared, options) = (self.0, *options);
+        Box::pin(off_thread(move || match shared.lock().take() {
+            Some(transaction) => transaction.commit_with(&options),
+            None => Err(Error::invalid("the transaction was committed")),
+        }))
+    }
+}
+
+/// A scan of a transaction, which is of its state in any case.
+struct TransactionScan {
+    shared: Shared,
+    rest: Window,
+    left: u64,
+}
+
+impl AsyncScan for TransactionScan {
+    fn next_page(&mut self) -> Pending<'_, Vec<Entry>> {
+        let shared = Arc::clone(&self.shared);
+        let (mut rest, mut left) = (self.rest.clone(), self.left);
+        Box::pin(async move {
+            let call = move || {
+                let page = within(&shared, |transaction| {
+                    read_page(transaction, &mut rest, &mut left)
+                })?;
+                Ok((rest, left, page))
+            };
+            let (rest, left, page) = off_thread(call).await?;
+            (self.rest, self.left) = (rest, left);
+            Ok(page)
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! Single calls: a connection, prepared statements, one round trip, and what is done about errors.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairndb_store::{CallOptions, Engine, Error, ErrorKind, Result, Value};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
+
+use crate::face::Deadline;
+use crate::postgres::errors::Failure;
+use crate::postgres::pool::{Connection, Lease, Pool, State};
+use crate::postgres::sql::Sql;
+
+/// The result of statements on a connection.
+pub(super) type Answer<T> = std::result::Result<T, Failure>;
+/// Statements under way on a connection.
+pub(super) type Call<'a, T> = Pin<Box<dyn Future<Output = Answer<T>> + Send + 'a>>;
+
+/// What all calls of a store share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) pool: Arc<Pool>,
+    pub(super) table: String,
+    pub(super) engine: Engine,
+    pub(super) timeout: Duration,
+}
+
+/// Whether a call that was sent may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It changes nothing: it may.
+    Reads,
+    /// It may not, unless the engine has refused it.
+    Writes,
+}
+
+impl Shared {
+    pub(super) fn deadline(&self, options: &CallOptions) -> Deadline {
+        Deadline::of(options, self.timeout)
+    }
+
+    /// Prepares `sql` on a connection of the pool. Nothing is written by that, so it is repeated
+    /// after a lost connection.
+    pub(super) async fn prepared(
+        &self,
+        sql: &[Sql],
+        deadline: &mut Deadline,
+    ) -> Result<(Lease, Vec<Statement>)> {
+        loop {
+            let mut lease = self.pool.lease(deadline).await?;
+            lease.state = State::Busy;
+            let prepare = prepare_all(Arc::clone(lease.connection()), sql, &self.table);
+            match deadline.wait(prepare).await {
+                None => return Err(deadline.exceeded()),
+                Some(Ok(statements)) => {
+                    lease.state = State::Idle;
+                    return Ok((lease, statements));
+                }
+                Some(Err(Failure::Lost(error) | Failure::Conflict(error))) => {
+                    drop(lease);
+                    deadline.pause(error).await?;
+                }
+                Some(Err(Failure::Refused(error))) => {
+                    lease.state = State::Idle;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Runs `call` with the statements `sql`, again after a conflict, and, if it only reads, after
+    /// a lost connection.
+    pub(super) async fn run<'a, T>(
+        &self,
+        effect: Effect,
+        sql: &[Sql],
+        options: &CallOptions,
+        call: impl Fn(Arc<Connection>, Vec<Statement>) -> Call<'a, T>,
+    ) -> Result<T> {
+        let mut deadline = self.deadline(options);
+        loop {
+            let (mut lease, statements) = self.prepared(sql, &mut deadline).await?;
+            lease.state = State::Busy;
+            let running = call(Arc::clone(lease.connection()), statements);
+            let Some(answer) = deadline.wait(running).await else {
+                return Err(match effect {
+                    Effect::Reads => deadline.exceeded(),
+                    Effect::Writes => deadline.exceeded().with_kind(ErrorKind::OutcomeUnknown),
+                });
+            };
+            let failure = match answer {
+                Ok(value) => {
+                    lease.state = State::Idle;
+                    return Ok(value);
+                }
+                Err(failure) => failure,
+            };
+            match (failure, effect) {
+                (Failure::Conflict(error), _) => {
+                    lease.state = State::Idle;
+                    drop(lease);
+                    deadline.pause(unavailing(error)).await?;
+                }
+                (Failure::Lost(error), Effect::Reads) => {
+                    drop(lease);
+                    deadline.pause(error).await?;
+                }
+                (failure @ Failure::Lost(_), Effect::Writes) => {
+                    return Err(failure.after_sending());
+                }
+                (Failure::Refused(error), _) => {
+                    lease.state = State::Idle;
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+/// A single statement that conflicts until the deadline: the engine has refused it each time.
+fn unavailing(error: Error) -> Error {
+    error.with_kind(ErrorKind::Unavailable)
+}
+
+async fn prepare_all(
+    connection: Arc<Connection>,
+    sql: &[Sql],
+    table: &str,
+) -> Answer<Vec<Statement>> {
+    let mut statements = Vec::with_capacity(sql.len());
+    for sql in sql {
+        statements.push(connection.prepare(*sql, table).await?);
+    }
+    Ok(statements)
+}
+
+/// Returns the value in the column `index`.
+pub(super) fn value(row: &Row, index: usize) -> Answer<Value> {
+    let bytes: &[u8] = row.try_get(index)?;
+    Ok(Value::from(bytes))
+}
+
+/// Queries the values of `keys`, in their order.
+pub(super) async fn multi_get(
+    connection: &Connection,
+    statement: &Statement,
+    keys: &[&[u8]],
+) -> Answer<Vec<Option<Value>>> {
+    let rows = connection.client.query(statement, &[&keys]).await?;
+    let mut found = std::collections::HashMap::with_capacity(rows.len());
+    for row in &rows {
+        found.insert(row.try_get::<_, &[u8]>(0)?, value(row, 1)?);
+    }
+    Ok(keys.iter().map(|key| found.get(*key).cloned()).collect())
+}
+
+/// Queries the value of `key`.
+pub(super) async fn get(
+    connection: &Connection,
+    statement: &Statement,
+    key: &[u8],
+) -> Answer<Option<Value>> {
+    let row = connection.client.query_opt(statement, &[&key]).await?;
+    row.map(|row| value(&row, 0)).transpose()
+}
+
+/// The parameters of a statement.
+pub(super) type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;

@@ -1,0 +1,165 @@
+//! From the URL of a store to connections: `postgres://user@host/database/table?settings`.
+
+use std::time::Duration;
+
+use cairndb_store::{Error, ErrorKind, Result};
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::postgres::sql::quoted;
+use crate::url::{Address, Choice};
+
+/// Port of PostgreSQL.
+const PORT: u16 = 5432;
+/// Time for one attempt to connect to one host.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest name that PostgreSQL keeps whole.
+const NAME_BYTES_MAX: usize = 63;
+/// Connections of a pool. PostgreSQL permits a hundred by default, for all clients.
+pub(super) const POOL_DEFAULT: usize = 8;
+const POOL_MAX: usize = 1000;
+
+/// What the URL says.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) config: Config,
+    pub(super) tls: Encryption,
+    /// The quoted name of the table.
+    pub(super) table: String,
+    pub(super) create: Choice,
+    pub(super) pool: usize,
+    pub(super) timeout: Duration,
+    pub(super) replicated: bool,
+}
+
+pub(super) fn target(address: &Address) -> Result<Target> {
+    let own = ["timeout", "pool", "create", "replicated"];
+    address.check_settings(&[&own[..], &crate::tls::SETTINGS].concat())?;
+    let (database, table) = address
+        .path()
+        .split_once('/')
+        .unwrap_or((address.path(), ""));
+    if database.is_empty() || table.is_empty() || table.contains('\0') || database.contains('\0') {
+        return Err(Error::invalid(
+            "the URL needs a database and a table: postgres://user@host/database/table",
+        ));
+    }
+    if table.len() > NAME_BYTES_MAX {
+        return Err(Error::invalid(
+            "the name of the table is longer than 63 bytes, which the engine would cut off",
+        ));
+    }
+    let mut config = Config::new();
+    config
+        .dbname(database)
+        .application_name("cairndb-remote")
+        .connect_timeout(CONNECT_TIMEOUT)
+        .keepalives_idle(Duration::from_secs(10))
+        // A statement outside a transaction is one, and as protected as any other.
+        .options("-c default_transaction_isolation=serializable");
+    if address.hosts().is_empty() {
+        config.host("localhost").port(PORT);
+    }
+    for host in address.hosts() {
+        config
+            .host(host.name.as_str())
+            .port(host.port.unwrap_or(PORT));
+    }
+    if let Some(user) = address.user() {
+        config.user(user.reveal());
+    }
+    if let Some(password) = address.password() {
+        config.password(password.reveal());
+    }
+    let tls = Encryption::of(address)?;
+    if tls.is_required() {
+        config.ssl_mode(tokio_postgres::config::SslMode::Require);
+    }
+    Ok(Target {
+        config,
+        tls,
+        table: quoted(table),
+        create: address.choice("create", Choice::Yes)?,
+        pool: address.number("pool", POOL_DEFAULT, 1, POOL_MAX)?,
+        timeout: address.timeout()?,
+        replicated: address.choice("replicated", Choice::No)? == Choice::Yes,
+    })
+}
+
+/// Whether and how connections are encrypted.
+#[derive(Clone)]
+pub(super) enum Encryption {
+    None,
+    #[cfg(feature = "tls")]
+    Rustls(tokio_postgres_rustls::MakeRustlsConnect),
+}
+
+impl std::fmt::Debug for Encryption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_required() { "Rustls" } else { "None" })
+    }
+}
+
+impl Encryption {
+    fn of(address: &Address) -> Result<Encryption> {
+        match crate::tls::of(address)? {
+            None => Ok(Encryption::None),
+            #[cfg(feature = "tls")]
+            Some(tls) => {
+                let config = crate::tls::client_config(&tls)?;
+                let connect = tokio_postgres_rustls::MakeRustlsConnect::new(config);
+                Ok(Encryption::Rustls(connect))
+            }
+            #[cfg(not(feature = "tls"))]
+            Some(_) => Ok(Encryption::None),
+        }
+    }
+
+    fn is_required(&self) -> bool {
+        !matches!(self, Encryption::None)
+    }
+}
+
+/// Opens one connection. A task of the runtime moves its bytes until the client is dropped; its
+/// error reaches the calls that wait for answers.
+pub(super) async fn connect(
+    config: &Config,
+    tls: &Encryption,
+) -> std::result::Result<Client, tokio_postgres::Error> {
+    match tls {
+        Encryption::None => {
+            let (client, connection) = config.connect(NoTls).await?;
+            tokio::spawn(async move { drop(connection.await) });
+            Ok(client)
+        }
+        #[cfg(feature = "tls")]
+        Encryption::Rustls(connect) => {
+            let (client, connection) = config.connect(connect.clone()).await?;
+            tokio::spawn(async move { drop(connection.await) });
+            Ok(client)
+        }
+    }
+}
+
+/// Creates the table, unless it is there.
+pub(super) async fn create_table(client: &Client, table: &str) -> Result<()> {
+    let text =
+        format!("CREATE TABLE IF NOT EXISTS {table} (k bytea PRIMARY KEY, v bytea NOT NULL)");
+    match client.batch_execute(&text).await {
+        Err(error) if !crate::postgres::errors::created_meanwhile(&error) => {
+            let error = crate::postgres::errors::Failure::from(error).into_error();
+            let kind = error.kind();
+            Err(Error::new(kind, "the table could not be created").source_error(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the error of a store that could not be opened.
+pub(super) fn unreachable(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Unavailable => {
+            Error::new(ErrorKind::Unavailable, "no connection to the engine").source_error(error)
+        }
+        _ => error,
+    }
+}

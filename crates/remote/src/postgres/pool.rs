@@ -1,0 +1,197 @@
+//! The pool of connections.
+//!
+//! Invariant: a connection in the pool is idle, outside a transaction, with no answer outstanding.
+//! One whose call was cancelled, or whose state is not known, is closed instead of returned.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use cairndb_store::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::{Client, Config, Statement};
+
+use crate::face::Deadline;
+use crate::postgres::connect::{Encryption, connect};
+use crate::postgres::errors::Failure;
+use crate::postgres::sql::Sql;
+
+/// Time for rolling back a transaction that was dropped.
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A connection and its prepared statements.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) client: Client,
+    statements: Mutex<HashMap<Sql, Statement>>,
+}
+
+impl Connection {
+    /// Returns a prepared statement. The first use on a connection takes a round trip.
+    pub(super) async fn prepare(
+        &self,
+        sql: Sql,
+        table: &str,
+    ) -> std::result::Result<Statement, Failure> {
+        if let Some(statement) = self.statements.lock().get(&sql) {
+            return Ok(statement.clone());
+        }
+        let text = sql.text(table);
+        let statement = self.client.prepare_typed(&text, sql.types()).await?;
+        self.statements.lock().insert(sql, statement.clone());
+        Ok(statement)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    config: Config,
+    tls: Encryption,
+    size: usize,
+    idle: Mutex<Vec<Arc<Connection>>>,
+    permits: Arc<Semaphore>,
+    closed: AtomicBool,
+    runtime: Handle,
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, tls: Encryption, size: usize) -> Arc<Pool> {
+        Arc::new(Pool {
+            config,
+            tls,
+            size,
+            idle: Mutex::default(),
+            permits: Arc::new(Semaphore::new(size)),
+            closed: AtomicBool::new(false),
+            runtime: Handle::current(),
+        })
+    }
+
+    /// Takes an idle connection, or opens one, trying again until the deadline.
+    pub(super) async fn lease(self: &Arc<Self>, deadline: &mut Deadline) -> Result<Lease> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = match deadline.wait(permit).await {
+            Some(Ok(permit)) => permit,
+            Some(Err(_)) => return Err(Error::closed()),
+            None => {
+                let message = format!(
+                    "none of the {} connections of the pool became free in time",
+                    self.size
+                );
+                return Err(Error::new(ErrorKind::DeadlineExceeded, message));
+            }
+        };
+        loop {
+            if self.is_closed() {
+                return Err(Error::closed());
+            }
+            let idle = self.idle.lock().pop();
+            match idle {
+                Some(connection) if connection.client.is_closed() => continue,
+                Some(connection) => return Ok(Lease::new(self, connection, permit)),
+                None => {}
+            }
+            let error = match deadline.wait(self.open()).await {
+                Some(Ok(connection)) => return Ok(Lease::new(self, connection, permit)),
+                Some(Err(Failure::Lost(error) | Failure::Conflict(error))) => error,
+                Some(Err(Failure::Refused(error))) if error.kind() == ErrorKind::Unavailable => {
+                    error
+                }
+                Some(Err(Failure::Refused(error))) => return Err(error),
+                None => return Err(deadline.exceeded()),
+            };
+            deadline.pause(error).await?;
+        }
+    }
+
+    /// Opens one connection, without trying again.
+    pub(super) async fn open(&self) -> std::result::Result<Arc<Connection>, Failure> {
+        let client = connect(&self.config, &self.tls).await?;
+        Ok(Arc::new(Connection {
+            client,
+            statements: Mutex::default(),
+        }))
+    }
+
+    /// Adds an idle connection.
+    pub(super) fn give(&self, connection: Arc<Connection>) {
+        if !self.is_closed() && !connection.client.is_closed() {
+            self.idle.lock().push(connection);
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Closes the pool: idle connections now, the others when their calls end.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.permits.close();
+        self.idle.lock().clear();
+    }
+}
+
+/// What has to be done with a connection when its lease ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing is outstanding: it is returned.
+    Idle,
+    /// An answer is outstanding: it is closed.
+    Busy,
+    /// It is in a transaction, with nothing outstanding: that is rolled back, and it is returned.
+    InTransaction,
+}
+
+/// A connection that is out of the pool.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pool: Arc<Pool>,
+    connection: Arc<Connection>,
+    permit: Option<OwnedSemaphorePermit>,
+    pub(super) state: State,
+}
+
+impl Lease {
+    fn new(pool: &Arc<Pool>, connection: Arc<Connection>, permit: OwnedSemaphorePermit) -> Lease {
+        Lease {
+            pool: Arc::clone(pool),
+            connection,
+            permit: Some(permit),
+            state: State::Idle,
+        }
+    }
+
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.pool.is_closed()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let (pool, connection) = (Arc::clone(&self.pool), Arc::clone(&self.connection));
+        match self.state {
+            State::Idle => pool.give(connection),
+            State::Busy => {}
+            State::InTransaction => {
+                let permit = self.permit.take();
+                let runtime = pool.runtime.clone();
+                runtime.spawn(async move {
+                    let rollback = connection.client.batch_execute("ROLLBACK");
+                    let ended = tokio::time::timeout(ROLLBACK_TIMEOUT, rollback).await;
+                    if matches!(ended, Ok(Ok(()))) {
+                        pool.give(connection);
+                    }
+                    drop(permit);
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The store over a table.
+
+use std::sync::Arc;
+
+use cairndb_store::{
+    Batch, CallOptions, Engine, Isolation, Limits, OwnWrites, Result, Scan, Value,
+};
+use tokio_postgres::Statement;
+
+use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Pending};
+use crate::postgres::calls::{Call, Effect, Parameters, Shared, get, multi_get};
+use crate::postgres::connect::{create_table, target, unreachable};
+use crate::postgres::pool::{Connection, Pool};
+use crate::postgres::scan::PostgresScan;
+use crate::postgres::sql::Sql;
+use crate::postgres::transaction::{PostgresSnapshot, PostgresTransaction, Writes, write};
+use crate::url::{Address, Choice};
+
+/// Longest key: PostgreSQL's index entries are at most 2,704 bytes long, with their headers.
+const KEY_BYTES_MAX: usize = 2600;
+/// Longest value. A field may have a gigabyte, but server and client hold several copies.
+const VALUE_BYTES_MAX: usize = 64 << 20;
+/// Largest batch: a message of the protocol is at most a gigabyte long.
+const BATCH_OPS_MAX: usize = 100_000;
+const BATCH_BYTES_MAX: usize = 128 << 20;
+
+const LIMITS: Limits = Limits::embedded()
+    .entry(KEY_BYTES_MAX, VALUE_BYTES_MAX)
+    .batch(BATCH_OPS_MAX, BATCH_BYTES_MAX);
+
+/// A table of a PostgreSQL server, or of a distributed engine that speaks its protocol.
+///
+/// The URL is `postgres://user@host:port/database/table`, with these settings:
+///
+/// | setting | meaning | default |
+/// |---|---|---|
+/// | `timeout` | time limit of a call | `30s` |
+/// | `pool` | largest number of connections | 8 |
+/// | `create` | `yes`: create the table if it is missing | `yes` |
+/// | `replicated` | `yes`: the engine keeps copies by consensus, which the client cannot see | `no` |
+/// | `tls` | `yes`: encrypt, and check the server's certificate; needs the feature `tls` | `no` |
+/// | `ca`, `cert`, `key` | files: trusted certificates, certificate and key of the client | those of the system, none |
+///
+/// Each snapshot, open transaction and long scan occupies a connection; a call waits for a free one
+/// until its deadline.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+}
+
+impl PostgresStore {
+    /// Connects, and creates the table if it is missing.
+    ///
+    /// # Errors
+    /// `InvalidArgument`: a malformed URL. `Unavailable`: no host answers. `Denied`, `NotFound`.
+    pub async fn connect(address: &Address) -> Result<PostgresStore> {
+        let target = target(address)?;
+        let pool = Pool::new(target.config, target.tls, target.pool);
+        let opened = pool.open().await;
+        let first = opened.map_err(|failure| unreachable(failure.into_error()))?;
+        if target.create == Choice::Yes {
+            create_table(&first.client, &target.table).await?;
+        }
+        let prepared = first.prepare(Sql::Get, &target.table).await;
+        prepared.map_err(|failure| unreachable(failure.into_error()))?;
+        pool.give(first);
+        let engine = Engine::networked("postgres", LIMITS, Isolation::Serializable);
+        Ok(PostgresStore {
+            shared: Arc::new(Shared {
+                pool,
+                table: target.table,
+                engine: engine.replicated(target.replicated),
+                timeout: target.timeout,
+            }),
+        })
+    }
+
+    /// Runs a statement that writes, and returns how many rows it changed.
+    fn execute<'a>(
+        &'a self,
+        sql: Sql,
+        parameters: Parameters<'a>,
+        options: &'a CallOptions,
+    ) -> Pending<'a, u64> {
+        Box::pin(async move {
+            let parameters = &parameters;
+            let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, u64> {
+                Box::pin(async move {
+                    Ok(connection
+                        .client
+                        .execute(&statements[0], parameters)
+                        .await?)
+                })
+            };
+            self.shared.run(Effect::Writes, &[sql], options, call).await
+        })
+    }
+}
+
+impl AsyncRead for PostgresStore {
+    fn get_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Option<Value>> {
+        Box::pin(async move {
+            LIMITS.check_key(key)?;
+            let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, _> {
+                Box::pin(async move { get(&connection, &statements[0], key).await })
+            };
+            self.shared
+                .run(Effect::Reads, &[Sql::Get], options, call)
+                .await
+        })
+    }
+
+    fn multi_get_with<'a>(
+        &'a self,
+        keys: &'a [&'a [u8]],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Vec<Option<Value>>> {
+        Box::pin(async move {
+            let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, _> {
+                Box::pin(async move { multi_get(&connection, &statements[0], keys).await })
+            };
+            self.shared
+                .run(Effect::Reads, &[Sql::MultiGet], options, call)
+                .await
+        })
+    }
+
+    fn scan_with(&self, scan: &Scan, options: &CallOptions) -> Box<dyn AsyncScan> {
+        Box::new(PostgresScan::of_store(&self.shared, scan, options))
+    }
+}
+
+impl AsyncStore for PostgresStore {
+    fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+
+    fn put_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        value: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, ()> {
+        Box::pin(async move {
+            LIMITS.check_entry(key, value)?;
+            self.execute(Sql::Put, vec![&key, &value], options).await?;
+            Ok(())
+        })
+    }
+
+    fn delete_with<'a>(&'a self, key: &'a [u8], options: &'a CallOptions) -> Pending<'a, ()> {
+        Box::pin(async move {
+            LIMITS.check_key(key)?;
+            self.execute(Sql::Delete, vec![&key], options).await?;
+            Ok(())
+        })
+    }
+
+    fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
+        Box::pin(async move {
+            let own = own_writes(batch)?;
+            write(&self.shared, &Writes::of(&own), options).await
+        })
+    }
+
+    fn compare_and_set_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        expected: Option<&'a [u8]>,
+        new: Option<&'a [u8]>,
+        options: &'a CallOptions,
+    ) -> Pending<'a, bool> {
+        Box::pin(async move {
+            LIMITS.check_entry(key, new.unwrap_or_default())?;
+            let changed = match (&expected, &new) {
+                (None, None) => return Ok(self.get_with(key, options).await?.is_none()),
+                (None, Some(new)) => {
+                    let parameters: Parameters<'_> = vec![&key, new];
+                    self.execute(Sql::InsertIfAbsent, parameters, options).await
+                }
+                (Some(expected), Some(new)) => {
+                    let parameters: Parameters<'_> = vec![&key, expected, new];
+                    self.execute(Sql::ReplaceIfEqual, parameters, options).await
+                }
+                (Some(expected), None) => {
+                    let parameters: Parameters<'_> = vec![&key, expected];
+                    self.execute(Sql::DeleteIfEqual, parameters, options).await
+                }
+            }?;
+            Ok(changed > 0)
+        })
+    }
+
+    fn snapshot_with<'a>(
+        &'a self,
+        options: &'a CallOptions,
+    ) -> Pending<'a, Box<dyn AsyncSnapshot>> {
+        Box::pin(async move {
+            let snapshot = PostgresSnapshot::take(&self.shared, options).await?;
+            Ok(Box::new(snapshot) as Box<dyn AsyncSnapshot>)
+        })
+    }
+
+    fn begin_with<'a>(
+        &'a self,
+        options: &'a CallOptions,
+    ) -> Pending<'a, Box<dyn AsyncTransaction>> {
+        Box::pin(async move {
+            if self.shared.pool.is_closed() {
+                return Err(cairndb_store::Error::closed());
+            }
+            let transaction = PostgresTransaction::new(&self.shared, options);
+            Ok(Box::new(transaction) as Box<dyn AsyncTransaction>)
+        })
+    }
+
+    fn sync(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            if self.shared.pool.is_closed() {
+                return Err(cairndb_store::Error::closed());
+            }
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.shared.pool.close();
+            Ok(())
+        })
+    }
+
+    fn pause(&self, attempt: u32) -> Pending<'_, ()> {
+        crate::face::pause(attempt)
+    }
+}
+
+/// Returns the last write of each key, after checking all limits.
+fn own_writes(batch: &Batch) -> Result<OwnWrites> {
+    crate::limits::last_writes(batch, &LIMITS)
+}

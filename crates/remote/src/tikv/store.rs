@@ -1,0 +1,385 @@
+//! The store over a cluster or one of its keyspaces.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairndb_store::{
+    Batch, CallOptions, Engine, Error, ErrorKind, Isolation, OwnWrites, Result, Scan, Value,
+};
+use parking_lot::Mutex as SyncMutex;
+use tikv_client::{Config, RawClient, TransactionClient, TransactionOptions};
+
+use crate::face::{
+    AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
+};
+use crate::limits::last_writes;
+use crate::tikv::errors::{Sent, convert};
+use crate::tikv::raw::{self, RawScan, unsupported, written};
+use crate::tikv::reads::{LIMITS, TikvSnapshot, in_order, read_only, until};
+use crate::tikv::transaction::{TikvTransaction, commit};
+use crate::url::Address;
+
+/// Port of the placement driver.
+const PORT: u16 = 2379;
+
+#[derive(Clone)]
+enum Client {
+    Transactions(Arc<TransactionClient>),
+    Raw(RawClient),
+}
+
+/// A TiKV cluster, or a keyspace of it.
+///
+/// The URL is `tikv://pd:port,pd:port/keyspace`, where the hosts are placement drivers. Without a
+/// keyspace it is the whole key space of a cluster that has none. Settings: `timeout` (`30s`);
+/// `ca`, `cert` and `key`, files that switch encryption on; and `mode`: `transaction` (the default)
+/// or `raw`, which has single keys only, at one round trip each instead of two or more. The two
+/// modes must not be mixed on the same keys.
+///
+/// Transactions have snapshot isolation.
+#[derive(Clone)]
+pub struct TikvStore {
+    client: Client,
+    engine: Engine,
+    timeout: Duration,
+    closed: Arc<SyncMutex<bool>>,
+}
+
+impl std::fmt::Debug for TikvStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TikvStore")
+            .field("engine", &self.engine)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TikvStore {
+    /// Connects to the placement drivers.
+    ///
+    /// # Errors
+    /// `InvalidArgument`: a malformed URL. `Unavailable`: none of them answers. `NotFound`: no such
+    /// keyspace.
+    pub async fn connect(address: &Address) -> Result<TikvStore> {
+        address.check_settings(&["timeout", "mode", "ca", "cert", "key"])?;
+        if address.hosts().is_empty() {
+            return Err(Error::invalid(
+                "the URL names no placement driver: tikv://pd,pd,pd/keyspace",
+            ));
+        }
+        let raw = match address.setting("mode") {
+            None | Some("transaction") => false,
+            Some("raw") => true,
+            Some(other) => {
+                return Err(Error::invalid(format!(
+                    "mode is {other:?}, but must be transaction or raw"
+                )));
+            }
+        };
+        let drivers: Vec<String> = address
+            .hosts()
+            .iter()
+            .map(|host| host.authority(PORT))
+            .collect();
+        let mut config = Config::default().with_timeout(address.timeout()?);
+        if !address.path().is_empty() {
+            config = config.with_keyspace(address.path());
+        }
+        // The client reads the files itself, and needs all three.
+        let files = ["ca", "cert", "key"].map(|name| address.setting(name));
+        match files {
+            [Some(ca), Some(cert), Some(key)] => config = config.with_security(ca, cert, key),
+            [None, None, None] => {}
+            _ => {
+                return Err(Error::invalid(
+                    "encryption needs all three settings: ca, cert and key",
+                ));
+            }
+        }
+        let opened = |error| convert(error, Sent::Nothing);
+        let (client, isolation) = if raw {
+            let client = RawClient::new_with_config(drivers, config).await;
+            let client = client.map_err(opened)?.with_atomic_for_cas();
+            (Client::Raw(client), Isolation::SingleKey)
+        } else {
+            let client = TransactionClient::new_with_config(drivers, config).await;
+            (
+                Client::Transactions(Arc::new(client.map_err(opened)?)),
+                Isolation::Snapshot,
+            )
+        };
+        Ok(TikvStore {
+            client,
+            engine: Engine::networked("tikv", LIMITS, isolation).replicated(true),
+            timeout: address.timeout()?,
+            closed: Arc::default(),
+        })
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if *self.closed.lock() {
+            return Err(Error::closed());
+        }
+        Ok(())
+    }
+
+    fn deadline(&self, options: &CallOptions) -> Deadline {
+        Deadline::of(options, self.timeout)
+    }
+
+    async fn snapshot(
+        &self,
+        client: &TransactionClient,
+        deadline: &Deadline,
+    ) -> Result<TikvSnapshot> {
+        let now = until(deadline, client.current_timestamp()).await?;
+        let snapshot = client.snapshot(now, read_only());
+        Ok(TikvSnapshot::new(snapshot, self.timeout, &self.closed))
+    }
+
+    /// Applies `own` in a transaction of its own. Nothing was read, so a conflict is no error of
+    /// the caller: it is repeated.
+    async fn apply(&self, own: &OwnWrites, options: &CallOptions) -> Result<()> {
+        self.check_open()?;
+        let mut deadline = self.deadline(options);
+        match &self.client {
+            Client::Raw(client) => match own.iter().next() {
+                None => Ok(()),
+                Some(_) if own.len() > 1 => Err(unsupported("atomic batches")),
+                Some((key, Some(value))) => {
+                    written(&deadline, client.put(key.to_vec(), value.to_vec())).await
+                }
+                Some((key, None)) => written(&deadline, client.delete(key.to_vec())).await,
+            },
+            Client::Transactions(client) => loop {
+                if own.is_empty() {
+                    return Ok(());
+                }
+                let mut transaction = until(&deadline, begin(client)).await?;
+                match commit(&mut transaction, own, &deadline).await {
+                    Err(error) if error.kind() == ErrorKind::Conflict => {
+                        let error = error.with_kind(ErrorKind::Unavailable);
+                        deadline.pause(error).await?;
+                    }
+                    result => return result,
+                }
+            },
+        }
+    }
+
+    async fn compare(
+        &self,
+        key: &[u8],
+        expected: Option<&[u8]>,
+        new: Option<&[u8]>,
+        options: &CallOptions,
+    ) -> Result<bool> {
+        let mut deadline = self.deadline(options);
+        let client = match &self.client {
+            Client::Raw(client) => {
+                return raw::compare_and_set(client, key, expected, new, &deadline).await;
+            }
+            Client::Transactions(client) => client,
+        };
+        let mut own = OwnWrites::default();
+        own.set(key, new);
+        loop {
+            let mut transaction = until(&deadline, begin(client)).await?;
+            let found = until(&deadline, transaction.get(key.to_vec())).await?;
+            if found.as_deref() != expected {
+                return Ok(false);
+            }
+            if expected.is_none() && new.is_none() {
+                return Ok(true);
+            }
+            match commit(&mut transaction, &own, &deadline).await {
+                Ok(()) => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::Conflict => {
+                    let error = error.with_kind(ErrorKind::Unavailable);
+                    deadline.pause(error).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+async fn begin(client: &TransactionClient) -> tikv_client::Result<tikv_client::Transaction> {
+    let options = TransactionOptions::new_optimistic()
+        .use_async_commit()
+        .try_one_pc()
+        .drop_check(tikv_client::CheckLevel::None);
+    client.begin_with_options(options).await
+}
+
+impl AsyncRead for TikvStore {
+    fn get_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Option<Value>> {
+        Box::pin(async move {
+            self.check_open()?;
+            LIMITS.check_key(key)?;
+            let deadline = self.deadline(options);
+            match &self.client {
+                Client::Raw(client) => raw::get(client, key, &deadline).await,
+                Client::Transactions(client) => {
+                    let snapshot = self.snapshot(client, &deadline).await?;
+                    snapshot.get_with(key, options).await
+                }
+            }
+        })
+    }
+
+    fn multi_get_with<'a>(
+        &'a self,
+        keys: &'a [&'a [u8]],
+        options: &'a CallOptions,
+    ) -> Pending<'a, Vec<Option<Value>>> {
+        Box::pin(async move {
+            self.check_open()?;
+            let deadline = self.deadline(options);
+            match &self.client {
+                Client::Raw(client) => {
+                    let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
+                    let pairs = until(&deadline, client.batch_get(asked)).await?;
+                    Ok(in_order(keys, pairs.into_iter()))
+                }
+                Client::Transactions(client) => {
+                    let snapshot = self.snapshot(client, &deadline).await?;
+                    snapshot.multi_get_with(keys, options).await
+                }
+            }
+        })
+    }
+
+    fn scan_with(&self, scan: &Scan, options: &CallOptions) -> Box<dyn AsyncScan> {
+        match &self.client {
+            Client::Raw(client) => Box::new(RawScan::new(client, scan, options, self.timeout)),
+            Client::Transactions(_) => Box::new(StoreScan {
+                store: self.clone(),
+                scan: scan.clone(),
+                options: *options,
+                pages: None,
+            }),
+        }
+    }
+}
+
+/// A scan of a snapshot that is taken with its first page.
+struct StoreScan {
+    store: TikvStore,
+    scan: Scan,
+    options: CallOptions,
+    pages: Option<Box<dyn AsyncScan>>,
+}
+
+impl AsyncScan for StoreScan {
+    fn next_page(&mut self) -> Pending<'_, Vec<cairndb_store::Entry>> {
+        Box::pin(async move {
+            self.store.check_open()?;
+            if self.pages.is_none() {
+                let snapshot = self.store.snapshot_with(&self.options).await?;
+                self.pages = Some(snapshot.scan_with(&self.scan, &self.options));
+            }
+            match &mut self.pages {
+                Some(pages) => pages.next_page().await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+}
+
+impl AsyncStore for TikvStore {
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn put_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        value: &'a [u8],
+        options: &'a CallOptions,
+    ) -> Pending<'a, ()> {
+        Box::pin(async move {
+            LIMITS.check_entry(key, value)?;
+            let mut own = OwnWrites::default();
+            own.set(key, Some(value));
+            self.apply(&own, options).await
+        })
+    }
+
+    fn delete_with<'a>(&'a self, key: &'a [u8], options: &'a CallOptions) -> Pending<'a, ()> {
+        Box::pin(async move {
+            LIMITS.check_key(key)?;
+            let mut own = OwnWrites::default();
+            own.set(key, None);
+            self.apply(&own, options).await
+        })
+    }
+
+    fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
+        Box::pin(async move {
+            let own = last_writes(batch, &LIMITS)?;
+            self.apply(&own, options).await
+        })
+    }
+
+    fn compare_and_set_with<'a>(
+        &'a self,
+        key: &'a [u8],
+        expected: Option<&'a [u8]>,
+        new: Option<&'a [u8]>,
+        options: &'a CallOptions,
+    ) -> Pending<'a, bool> {
+        Box::pin(async move {
+            self.check_open()?;
+            LIMITS.check_entry(key, new.unwrap_or_default())?;
+            self.compare(key, expected, new, options).await
+        })
+    }
+
+    fn snapshot_with<'a>(
+        &'a self,
+        options: &'a CallOptions,
+    ) -> Pending<'a, Box<dyn AsyncSnapshot>> {
+        Box::pin(async move {
+            self.check_open()?;
+            let Client::Transactions(client) = &self.client else {
+                return Err(unsupported("snapshots"));
+            };
+            let snapshot = self.snapshot(client, &self.deadline(options)).await?;
+            Ok(Box::new(snapshot) as Box<dyn AsyncSnapshot>)
+        })
+    }
+
+    fn begin_with<'a>(
+        &'a self,
+        options: &'a CallOptions,
+    ) -> Pending<'a, Box<dyn AsyncTransaction>> {
+        Box::pin(async move {
+            self.check_open()?;
+            let Client::Transactions(client) = &self.client else {
+                return Err(unsupported("transactions"));
+            };
+            let transaction = until(&self.deadline(options), begin(client)).await?;
+            let transaction = TikvTransaction::new(transaction, self.timeout, options);
+            Ok(Box::new(transaction) as Box<dyn AsyncTransaction>)
+        })
+    }
+
+    fn sync(&self) -> Pending<'_, ()> {
+        Box::pin(async move { self.check_open() })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            *self.closed.lock() = true;
+            Ok(())
+        })
+    }
+
+    fn pause(&self, attempt: u32) -> Pending<'_, ()> {
+        crate::face::pause(attempt)
+    }
+}

@@ -1,0 +1,41 @@
+//! What happens when servers stop, answers are lost, calls are cancelled and limits are reached.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod asynchronous;
+mod etcd;
+mod postgres;
+
+use cairndb_store::ErrorKind;
+
+/// Opens a URL that cannot be opened, and returns the error.
+fn refused(url: &str) -> cairndb_store::Error {
+    cairndb_remote::open(url).expect_err("the URL cannot be opened")
+}
+
+#[test]
+fn nobody_at_home_is_unavailable_and_secrets_stay_hidden() {
+    for url in [
+        "postgres://someone:hunter2@127.0.0.1:1/db/t?timeout=1s",
+        "etcd://someone:hunter2@127.0.0.1:1/p?timeout=1s",
+    ] {
+        let error = refused(url);
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        let text = format!("{error} {error:?}");
+        assert!(
+            !text.contains("hunter2") && !text.contains("someone"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_feature_is_named() {
+    let error = refused("tikv://127.0.0.1/keyspace?timeout=1s");
+    if cfg!(feature = "tikv") {
+        return;
+    }
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert!(error.to_string().contains("feature `tikv`"), "{error}");
+}

@@ -1,0 +1,156 @@
+//! PostgreSQL in trouble.
+
+use std::time::Duration;
+
+use cairndb_remote::open;
+use cairndb_remote::testing::{Medium, PostgresServer, Proxy};
+use cairndb_store::{CallOptions, ErrorKind, Scan, StoreExt as _};
+
+use crate::support;
+
+fn short() -> CallOptions {
+    CallOptions::new().timeout(Duration::from_millis(300))
+}
+
+#[test]
+fn a_stopped_server_is_noticed_at_the_deadline() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let proxy = Proxy::start(server.port());
+    let url = format!("postgres://cairn@127.0.0.1:{}/postgres/t", proxy.port());
+    let store = open(&url).expect("the server runs");
+    store.put(b"a", b"1").expect("the server answers");
+    let transaction = store.begin().expect("a transaction");
+    assert!(transaction.contains(b"a").expect("the server answers"));
+    transaction.put(b"a", b"3").expect("within the limits");
+    let snapshot = store.snapshot().expect("a snapshot");
+
+    // The server goes on, but nobody hears it.
+    proxy.mute();
+    let read = store.get_with(b"a", &short()).expect_err("no answer");
+    assert_eq!(read.kind(), ErrorKind::DeadlineExceeded, "{read}");
+    let write = store.put_with(b"a", b"2", &short()).expect_err("no answer");
+    assert_eq!(write.kind(), ErrorKind::OutcomeUnknown, "{write}");
+    let commit = transaction.commit_with(&short()).expect_err("no answer");
+    assert_eq!(commit.kind(), ErrorKind::OutcomeUnknown, "{commit}");
+    let old = snapshot.get_with(b"a", &short()).expect_err("no answer");
+    assert_eq!(old.kind(), ErrorKind::DeadlineExceeded, "{old}");
+
+    // Afterwards everything works again, over new connections.
+    proxy.hear();
+    proxy.cut();
+    let value = store.get(b"a").expect("the server answers");
+    let value = value.map(|value| value.into_vec());
+    assert!(
+        [Some(b"2".to_vec()), Some(b"3".to_vec())].contains(&value),
+        "{value:?}"
+    );
+    let old = snapshot.get(b"a").expect_err("its connection is gone");
+    assert_eq!(old.kind(), ErrorKind::SnapshotExpired, "{old}");
+    store.put(b"a", b"4").expect("the server answers");
+}
+
+#[test]
+fn a_restart_ends_snapshots_and_nothing_else() {
+    let Some(mut server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let store = open(&server.url("t")).expect("the server runs");
+    store.put(b"a", b"1").expect("the server answers");
+    let snapshot = store.snapshot().expect("a snapshot");
+    server.kill();
+    server.restart();
+    let error = snapshot.get(b"a").expect_err("its connection is gone");
+    assert_eq!(error.kind(), ErrorKind::SnapshotExpired, "{error}");
+    // A transaction whose connection is lost before the commit runs again.
+    let mut runs = 0;
+    store
+        .transact(|transaction| {
+            runs += 1;
+            let found = transaction.get(b"a")?;
+            if runs == 1 {
+                server.kill();
+                server.restart();
+            }
+            transaction.put(b"b", &found.expect("it was written"))?;
+            transaction.contains(b"c").map(drop)
+        })
+        .expect("the second run commits");
+    assert_eq!(runs, 2);
+    assert_eq!(
+        store.get(b"b").expect("an answer").as_deref(),
+        Some(&b"1"[..])
+    );
+}
+
+#[test]
+fn a_full_pool_is_named() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let store = open(&format!("{}?pool=2", server.url("t"))).expect("the server runs");
+    let held = [store.snapshot(), store.snapshot()];
+    let error = store
+        .get_with(b"a", &short())
+        .expect_err("the pool is empty");
+    assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
+    assert!(
+        error.to_string().contains("2 connections of the pool"),
+        "{error}"
+    );
+    drop(held);
+    assert!(store.get(b"a").expect("a connection is free").is_none());
+}
+
+#[test]
+fn a_hundred_keys_take_one_round_trip() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let proxy = Proxy::start(server.port());
+    let url = format!("postgres://cairn@127.0.0.1:{}/postgres/t", proxy.port());
+    let store = open(&url).expect("the server runs");
+    let keys: Vec<Vec<u8>> = (0..100_u8).map(|n| vec![n]).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let mut batch = cairndb_store::Batch::new();
+    for key in &keys {
+        batch.put(key, key);
+    }
+    batch.delete(b"absent");
+    let trips = |call: &dyn Fn()| {
+        // The first call prepares its statements.
+        call();
+        let before = proxy.round_trips();
+        call();
+        proxy.round_trips() - before
+    };
+    assert_eq!(trips(&|| store.write(&batch).expect("written")), 1);
+    let read = || {
+        assert_eq!(
+            store
+                .multi_get(&keys)
+                .expect("read")
+                .iter()
+                .flatten()
+                .count(),
+            100
+        )
+    };
+    assert_eq!(trips(&read), 1);
+    let scan = || {
+        let entries = store.scan(&Scan::all().limit(50)).expect("read");
+        assert_eq!(entries.count(), 50);
+    };
+    assert_eq!(trips(&scan), 1);
+    // A transaction that reads two keys at once and writes: one for the read, one for the commit.
+    let transact = || {
+        let body = |transaction: &dyn cairndb_store::Transaction| {
+            let found = transaction.multi_get(&[b"\x01", b"\x02"])?;
+            assert_eq!(found.len(), 2);
+            transaction.put(b"sum", b"1")
+        };
+        store.transact(body).expect("committed");
+    };
+    assert_eq!(trips(&transact), 2);
+}
