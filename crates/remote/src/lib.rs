@@ -6,7 +6,7 @@
 //! and no server; these engines do.
 //!
 //! Adapters are asynchronous ([`AsyncStore`], [`open_async`]); the blocking face waits for them on
-//! a runtime that it owns. Each engine is behind a feature of its name, none by default, so a
+//! a runtime that it owns. Each engine has a feature of its name, none by default, so a
 //! program compiles only the clients that it uses.
 //!
 //! ```

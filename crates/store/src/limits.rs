@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::batch::{Batch, Write};
 use crate::error::{Error, Result};
 
 /// Protection of the transactions of a store.
@@ -111,28 +110,6 @@ impl Limits {
             return Err(exceeded("batch_bytes", self.batch_bytes, bytes).key(key));
         }
         Ok(())
-    }
-
-    /// Checks each write of a batch, their number and their bytes.
-    ///
-    /// # Errors
-    /// `LimitExceeded`.
-    pub fn check_batch(&self, batch: &Batch) -> Result<()> {
-        batch.check()?;
-        let mut bytes = 0;
-        for write in batch.iter() {
-            match write {
-                Write::Put { key, value } => {
-                    self.check_entry(key, value)?;
-                    bytes += key.len() + value.len();
-                }
-                Write::Delete { key } => {
-                    self.check_key(key)?;
-                    bytes += key.len();
-                }
-            }
-        }
-        self.check_size(batch.len(), bytes)
     }
 
     /// Checks the number of writes in a batch and their bytes.

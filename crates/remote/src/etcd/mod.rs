@@ -7,6 +7,7 @@
 mod cluster;
 mod errors;
 mod keys;
+mod memory;
 mod reads;
 mod scan;
 mod store;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cairndb_store::{CallOptions, Entry, Result, Scan, Value};
 
+use crate::etcd::memory::Memory;
 use crate::etcd::reads::{NEWEST, Shared};
-use crate::etcd::transaction::Memory;
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, Pending};
 use crate::paging::Progress;
 

@@ -8,73 +8,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cairndb_store::{CallOptions, Entry, Error, ErrorKind, OwnWrites, Result, Scan, Value, Window};
-use etcd_client::{Compare, CompareOp, GetOptions, Txn, TxnOp, TxnOpResponse};
-use tokio::sync::Mutex;
+use cairndb_store::{CallOptions, Error, ErrorKind, OwnWrites, Result, Scan, Value};
+use etcd_client::{GetOptions, Txn, TxnOp, TxnOpResponse};
 
 use crate::etcd::cluster::{Call, Effect};
 use crate::etcd::keys::Prefix;
-use crate::etcd::reads::{LIMITS, NEWEST, OPS_MAX, REQUEST_BYTES_MAX, Shared};
+use crate::etcd::memory::Memory;
+use crate::etcd::reads::{LIMITS, NEWEST, REQUEST_BYTES_MAX, Shared};
 use crate::etcd::scan::EtcdScan;
 use crate::face::{AsyncRead, AsyncScan, AsyncTransaction, Pending};
-
-/// What a transaction has read.
-#[derive(Debug)]
-pub(super) struct Seen {
-    pub(super) revision: i64,
-    keys: BTreeMap<Vec<u8>, i64>,
-    ranges: Vec<Window>,
-}
-
-impl Seen {
-    /// Records a page of a scan.
-    pub(super) fn add_page(&mut self, page: &[Entry], changed: &[i64], window: &Window) {
-        for ((key, _), changed) in page.iter().zip(changed) {
-            self.keys.insert(key.to_vec(), *changed);
-        }
-        // The pages of a scan follow each other.
-        match self.ranges.last_mut() {
-            Some(last) if last.end.as_ref() == Some(&window.start) => {
-                last.end.clone_from(&window.end);
-            }
-            Some(last) if window.end.as_ref() == Some(&last.start) => {
-                last.start.clone_from(&window.start);
-            }
-            _ => self.ranges.push(window.clone()),
-        }
-    }
-
-    /// Returns the conditions of the commit.
-    fn compares(&self, prefix: &Prefix) -> Result<Vec<Compare>> {
-        let count = self.keys.len() + self.ranges.len();
-        if count > OPS_MAX {
-            return Err(Error::limit_exceeded(
-                "transaction_reads",
-                OPS_MAX as u64,
-                count as u64,
-            ));
-        }
-        let keys = self.keys.iter().map(|(key, changed)| {
-            Compare::mod_revision(prefix.full(key), CompareOp::Equal, *changed)
-        });
-        let ranges = self.ranges.iter().map(|range| {
-            let (start, end) = prefix.range(range);
-            Compare::mod_revision(start, CompareOp::Less, self.revision + 1).with_range(end)
-        });
-        Ok(keys.chain(ranges).collect())
-    }
-
-    fn bytes(&self) -> usize {
-        self.keys.keys().map(Vec::len).sum()
-    }
-}
-
-/// Reads and writes of a transaction, which its scans share.
-#[derive(Debug)]
-pub(super) struct Memory {
-    pub(super) seen: Mutex<Seen>,
-    pub(super) own: parking_lot::Mutex<OwnWrites>,
-}
 
 #[derive(Debug)]
 pub(super) struct EtcdTransaction {
@@ -87,14 +29,7 @@ impl EtcdTransaction {
     pub(super) fn new(shared: &Arc<Shared>, options: &CallOptions) -> EtcdTransaction {
         EtcdTransaction {
             shared: Arc::clone(shared),
-            memory: Arc::new(Memory {
-                seen: Mutex::new(Seen {
-                    revision: NEWEST,
-                    keys: BTreeMap::new(),
-                    ranges: Vec::new(),
-                }),
-                own: parking_lot::Mutex::default(),
-            }),
+            memory: Arc::default(),
             options: *options,
         }
     }

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::pin::Pin;
 
-use crate::face::blocking::again;
+use crate::face::again::again;
 use cairndb_store::{
     ATTEMPTS_MAX, Batch, CallOptions, Engine, Entry, Error, ErrorKind, Result, Scan, Value,
 };

@@ -12,6 +12,7 @@ use cairndb_store::{
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::face::again::again;
 use crate::face::asynchronous::{AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction};
 
 /// A runtime that may be dropped anywhere.
@@ -254,14 +255,6 @@ impl Store for Blocking {
         }
         Ok(())
     }
-}
-
-/// Returns whether a transaction that failed with `error` has written nothing and can be run again.
-pub(super) fn again(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Conflict | ErrorKind::SnapshotExpired
-    )
 }
 
 /// The end of all attempts of a transaction, if its call has a time limit.

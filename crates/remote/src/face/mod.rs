@@ -1,6 +1,7 @@
 //! The two faces of an engine: asynchronous, which adapters implement, and blocking, which waits
 //! for it.
 
+mod again;
 mod asynchronous;
 mod blocking;
 mod deadline;

@@ -10,6 +10,7 @@ use cairndb_store::{CallOptions, Entry, Error, ErrorKind, Result, Value};
 use tokio::sync::Mutex;
 use tokio_postgres::Statement;
 
+use crate::face::Deadline;
 use crate::paging::Progress;
 use crate::postgres::calls::{Answer, Call, Shared, get, multi_get, value};
 use crate::postgres::errors::Failure;
@@ -116,35 +117,8 @@ impl Held {
         let Some(mut stage) = deadline.wait(self.stage.lock()).await else {
             return Err(deadline.exceeded());
         };
-        if let Stage::Open(lease) = &mut *stage {
-            if lease.is_closed() {
-                return Err(Error::closed());
-            }
-            lease.state = State::Busy;
-            let connection = Arc::clone(lease.connection());
-            let table = self.shared.table.as_str();
-            let running = async {
-                let statement = connection.prepare(sql, table).await?;
-                call(Arc::clone(&connection), statement).await
-            };
-            let answer = deadline.wait(running).await;
-            return match answer {
-                Some(Ok(found)) => {
-                    lease.state = State::InTransaction;
-                    Ok(found)
-                }
-                Some(Err(failure)) => {
-                    if !matches!(failure, Failure::Lost(_)) {
-                        lease.state = State::InTransaction;
-                    }
-                    *stage = Stage::Ended;
-                    Err(failure.within_view())
-                }
-                None => {
-                    *stage = Stage::Ended;
-                    Err(deadline.exceeded())
-                }
-            };
+        if matches!(*stage, Stage::Open(_)) {
+            return self.next(&mut stage, &deadline, sql, call).await;
         }
         if matches!(*stage, Stage::Ended) {
             return Err(ended());
@@ -175,6 +149,46 @@ impl Held {
                 }
                 Some(Err(Failure::Refused(error))) => return Err(error),
                 None => return Err(deadline.exceeded()),
+            }
+        }
+    }
+
+    /// Runs `call` in the transaction that `stage` holds.
+    async fn next<'a, T: Send>(
+        &self,
+        stage: &mut Stage,
+        deadline: &Deadline,
+        sql: Sql,
+        call: impl Fn(Arc<Connection>, Statement) -> Call<'a, T>,
+    ) -> Result<T> {
+        let Stage::Open(lease) = stage else {
+            return Err(ended());
+        };
+        if lease.is_closed() {
+            return Err(Error::closed());
+        }
+        lease.state = State::Busy;
+        let connection = Arc::clone(lease.connection());
+        let table = self.shared.table.as_str();
+        let running = async {
+            let statement = connection.prepare(sql, table).await?;
+            call(Arc::clone(&connection), statement).await
+        };
+        match deadline.wait(running).await {
+            Some(Ok(found)) => {
+                lease.state = State::InTransaction;
+                Ok(found)
+            }
+            Some(Err(failure)) => {
+                if !matches!(failure, Failure::Lost(_)) {
+                    lease.state = State::InTransaction;
+                }
+                *stage = Stage::Ended;
+                Err(failure.within_view())
+            }
+            None => {
+                *stage = Stage::Ended;
+                Err(deadline.exceeded())
             }
         }
     }

@@ -101,7 +101,7 @@ impl Member {
             other => other,
         };
         let environment = [("ETCD_UNSUPPORTED_ARCH", architecture)];
-        let ready = "ready to serve client requests";
+        let ready = "serving client traffic";
         self.server = Some(Server::start(&self.command, &environment, ready));
     }
 }

@@ -3,6 +3,7 @@
 //! Several hosts, as distributed engines have them, are not part of the general URL syntax, so the
 //! parser is our own. Secrets are kept in [`Secret`], which no message shows.
 
+mod host;
 mod parse;
 mod secret;
 
@@ -10,7 +11,10 @@ use std::time::Duration;
 
 use cairndb_store::{Error, Result};
 
+pub use host::Host;
 pub use secret::Secret;
+
+use parse::Parts;
 
 /// Time limit of a call that has none of its own, for a networked engine: long enough for an
 /// election and a restart, short enough that a program does not hang for minutes.
@@ -32,33 +36,7 @@ pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    scheme: String,
-    user: Option<Secret>,
-    password: Option<Secret>,
-    hosts: Vec<Host>,
-    path: String,
-    settings: Vec<(String, String)>,
-}
-
-/// One server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// Name or address; an IPv6 address without its brackets.
-    pub name: String,
-    /// The port, if the URL has one.
-    pub port: Option<u16>,
-}
-
-impl Host {
-    /// Returns `name:port` with the default port of the engine, as a client needs it.
-    pub fn authority(&self, default_port: u16) -> String {
-        let port = self.port.unwrap_or(default_port);
-        if self.name.contains(':') {
-            format!("[{}]:{port}", self.name)
-        } else {
-            format!("{}:{port}", self.name)
-        }
-    }
+    parts: Parts,
 }
 
 impl Address {
@@ -67,27 +45,30 @@ impl Address {
     /// # Errors
     /// `InvalidArgument`, which says what is wrong without repeating the URL.
     pub fn parse(url: &str) -> Result<Address> {
-        parse::address(url)
+        Ok(Address {
+            parts: parse::parts(url)?,
+        })
     }
 
     /// Returns the scheme, such as `etcd`.
     pub fn scheme(&self) -> &str {
-        &self.scheme
+        &self.parts.scheme
     }
 
     /// Returns the servers, in the order of the URL.
     pub fn hosts(&self) -> &[Host] {
-        &self.hosts
+        &self.parts.hosts
     }
 
     /// Returns the path without its first slash; for `file:` URLs, the whole path.
     pub fn path(&self) -> &str {
-        &self.path
+        &self.parts.path
     }
 
     /// Returns the user of the URL, or else of the variable `CAIRN_STORE_USER`.
     pub fn user(&self) -> Option<Secret> {
-        self.user
+        self.parts
+            .user
             .clone()
             .or_else(|| secret::variable("CAIRN_STORE_USER"))
     }
@@ -95,13 +76,13 @@ impl Address {
     /// Returns the password of the URL, or else of the variable `CAIRN_STORE_PASSWORD`, which other
     /// users of the machine cannot see in the list of processes.
     pub fn password(&self) -> Option<Secret> {
-        let password = self.password.clone();
+        let password = self.parts.password.clone();
         password.or_else(|| secret::variable("CAIRN_STORE_PASSWORD"))
     }
 
     /// Returns the value of a setting, if the URL has it.
     pub fn setting(&self, name: &str) -> Option<&str> {
-        let found = self.settings.iter().find(|(key, _)| key == name);
+        let found = self.parts.settings.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
@@ -110,9 +91,9 @@ impl Address {
     /// # Errors
     /// `InvalidArgument`, with the unknown setting and the known ones.
     pub fn check_settings(&self, known: &[&str]) -> Result<()> {
-        for (name, _) in &self.settings {
+        for (name, _) in &self.parts.settings {
             if !known.contains(&name.as_str()) {
-                let scheme = &self.scheme;
+                let scheme = &self.parts.scheme;
                 return Err(Error::invalid(format!(
                     "{scheme}: no setting {name:?}; there are: {}",
                     known.join(", ")

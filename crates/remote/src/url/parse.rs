@@ -4,12 +4,24 @@ use std::time::Duration;
 
 use cairndb_store::{Error, Result};
 
-use crate::url::{Address, Host, Secret};
+use crate::url::host::Host;
+use crate::url::secret::Secret;
 
 /// Longest URL that is accepted; a longer one is a mistake.
 const URL_BYTES_MAX: usize = 64 << 10;
 
-pub(super) fn address(url: &str) -> Result<Address> {
+/// What a URL consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub(super) scheme: String,
+    pub(super) user: Option<Secret>,
+    pub(super) password: Option<Secret>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) path: String,
+    pub(super) settings: Vec<(String, String)>,
+}
+
+pub(super) fn parts(url: &str) -> Result<Parts> {
     if url.len() > URL_BYTES_MAX {
         return Err(Error::invalid("the URL is longer than 64 KiB"));
     }
@@ -42,7 +54,7 @@ pub(super) fn address(url: &str) -> Result<Address> {
         "file" => path,
         _ => path.strip_prefix('/').map(str::to_owned).unwrap_or(path),
     };
-    Ok(Address {
+    Ok(Parts {
         user,
         password,
         hosts: hosts_of(hosts)?,

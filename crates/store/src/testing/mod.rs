@@ -4,32 +4,18 @@
 //! [`run_model`] compares random operations with a model. Where the contract permits differences,
 //! a case asks the store: limits and isolation are values.
 
+mod case;
 mod cases;
 
 mod model;
+mod steps;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::Result;
 use crate::store::Store;
 
+pub use case::Case;
 pub use model::{ModelSize, run_model};
-
-/// One check of the contract.
-pub struct Case {
-    /// The name, of lower-case letters, digits and underscores.
-    pub name: String,
-    /// The check, on a store that is empty.
-    pub run: Box<dyn Fn(&dyn Store) -> Result<()>>,
-}
-
-impl std::fmt::Debug for Case {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Case")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Returns all cases.
 pub fn cases() -> Vec<Case> {

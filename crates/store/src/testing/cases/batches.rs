@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::error::ErrorKind;
 use crate::options::{CallOptions, Durability};
 use crate::scan::Scan;
-use crate::testing::cases::{checks, fill, listed, text};
+use crate::testing::steps::{checks, fill, listed, text};
 
 checks! {
     fn a_batch_puts_and_deletes(store) {

@@ -3,7 +3,7 @@
 use crate::error::ErrorKind;
 use crate::options::{CallOptions, Durability};
 use crate::scan::Scan;
-use crate::testing::cases::{checks, listed, refused, text};
+use crate::testing::steps::{checks, listed, refused, text};
 
 checks! {
     fn an_absent_key_is_set_if_absence_is_expected(store) {

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::error::ErrorKind::Closed;
 use crate::scan::Scan;
-use crate::testing::cases::{checks, fill, refused, text};
+use crate::testing::steps::{checks, fill, refused, text};
 
 checks! {
     fn a_closed_store_refuses_reads(store) {

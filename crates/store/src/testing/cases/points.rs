@@ -3,7 +3,7 @@
 use crate::error::ErrorKind;
 use crate::options::{CallOptions, Durability};
 use crate::scan::Scan;
-use crate::testing::cases::{checks, fill, refused, text};
+use crate::testing::steps::{checks, fill, refused, text};
 
 checks! {
     fn an_empty_store_has_no_key(store) {

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::scan::Scan;
 use crate::store::StoreExt as _;
-use crate::testing::cases::{checks, fill, listed, text};
+use crate::testing::steps::{checks, fill, listed, text};
 
 checks! {
     fn a_snapshot_does_not_see_a_later_put(store) {

@@ -5,7 +5,7 @@ use crate::limits::Isolation;
 use crate::options::{CallOptions, Durability};
 use crate::scan::Scan;
 use crate::store::StoreExt as _;
-use crate::testing::cases::{checks, fill, listed, refused, text};
+use crate::testing::steps::{checks, fill, listed, refused, text};
 
 checks! {
     fn a_commit_writes_everything(store) {
