@@ -100,6 +100,7 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	cargo xtask tidy
 	@xtask/check.sh loom
 	@$(with_peers) xtask/check.sh tests || { CI=false xtask/skips.sh; exit 1; }
+	@xtask/check.sh node
 	@xtask/skips.sh
 
 .PHONY: nightly
@@ -140,6 +141,12 @@ compat: toolchain ## check LevelDB's format with goleveldb, the C library with l
 python: toolchain ## build the Python packages, and test them under every Python found (needs PyPI)
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@crates/python/check.py all
+	@xtask/skips.sh
+
+.PHONY: node
+node: toolchain ## build the npm packages, and test them in an empty project (needs npm and PyPI)
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@crates/node/check.mjs all
 	@xtask/skips.sh
 
 .PHONY: fuzz

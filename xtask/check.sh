@@ -71,6 +71,14 @@ tests)
 compat)
     xtask/compat.sh
     ;;
+node)
+    if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+        skip "Node: install Node 18 or newer, with npm"
+        exit 0
+    fi
+    echo "crates/node/check.mjs test"
+    crates/node/check.mjs test
+    ;;
 loom)
     # Another configuration is another build, so it gets its own target folder.
     target=${CARGO_TARGET_DIR:-target}/loom
@@ -143,7 +151,7 @@ platforms)
     done
     ;;
 *)
-    echo "usage: xtask/check.sh format|clippy|loom|miri|tsan|deny|advisories|fuzz|tikv|platforms" >&2
+    echo "usage: xtask/check.sh format|clippy|node|loom|miri|tsan|deny|advisories|fuzz|tikv|platforms" >&2
     exit 2
     ;;
 esac

@@ -1,4 +1,4 @@
-//! The database handle, and [`Options::open`].
+//! The database handle, and [`Options::open`]. `try_write` has the writes that never wait.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use crate::recovery::report::OpenReport;
 use crate::scheduler::steps::Job;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
+
+mod try_write;
 
 /// Closes the engine when the last handle is dropped.
 #[derive(Debug)]

@@ -69,6 +69,12 @@ impl Log {
         self.commit.lock()
     }
 
+    /// Takes the commit lock if no thread holds it.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Commit>> {
+        self.commit.try_lock()
+    }
+
     /// Waits for the end of a sync pass.
     pub(crate) fn wait(&self, commit: &mut MutexGuard<'_, Commit>) {
         self.committed.wait(commit);

@@ -84,6 +84,33 @@ impl Core {
         self.writer.write_one(kind, key, value, durability)
     }
 
+    /// Writes one entry. Returns `false` if it would have to wait.
+    #[inline]
+    pub(crate) fn try_write_one(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<bool> {
+        if !self.scheduler.is_started() {
+            return Ok(false);
+        }
+        self.writer.try_write_one(kind, key, value, durability)
+    }
+
+    /// Writes a batch atomically. Returns `false` if it would have to wait.
+    pub(crate) fn try_write_batch(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+    ) -> Result<bool> {
+        if !self.scheduler.is_started() {
+            return Ok(false);
+        }
+        self.writer.try_write_batch(batch, durability)
+    }
+
     /// Writes an operand that the merge operator accepts.
     pub(crate) fn write_operand(
         &self,

@@ -6,6 +6,7 @@
 //! * `large_values`: values that go to a value file
 //! * `stall`: the work of a writer that cannot continue
 //! * `flush_all`: flushing everything written before a call
+//! * `without_waiting`: writes that are refused where others would wait
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,6 +42,7 @@ use crate::write::seal::Sealer;
 mod flush_all;
 mod large_values;
 mod stall;
+mod without_waiting;
 
 /// Length below which records are stored through the mapping of the log (`crates/env` decides).
 const SMALL_RECORD_BYTES: u64 = 512 << 10;
@@ -48,6 +50,16 @@ const SMALL_RECORD_BYTES: u64 = 512 << 10;
 /// A check of a write under the commit lock, right before it is logged and applied. If it fails,
 /// nothing is written.
 pub(crate) type Precondition<'a> = &'a dyn Fn(&Commit) -> Result<()>;
+
+/// Returns whether a write has to wait, to make room or to wake the worker before it is logged.
+#[inline]
+fn needs_preparation(commit: &Commit, payload: &Payload<'_>, durability: Durability) -> bool {
+    let logged = durability != Durability::None;
+    commit.closing
+        || commit.wakes_worker
+        || !commit.memtable_has_room(payload, logged)
+        || logged && !commit.segment_has_room(payload.record_bytes())
+}
 
 /// Poisons a handle whose comparator panicked during an insert: the log then holds a complete
 /// batch, the memtable holds a part of it, and some sequence numbers have no record.
@@ -208,12 +220,7 @@ impl Writer {
         self.shared.check_here()?;
         let commit = self.log.lock();
         self.shared.check_writable()?;
-        let logged = durability != Durability::None;
-        if commit.closing
-            || commit.wakes_worker
-            || !commit.memtable_has_room(payload, logged)
-            || logged && !commit.segment_has_room(payload.record_bytes())
-        {
+        if needs_preparation(&commit, payload, durability) {
             drop(commit);
             let commit = self.room_for(payload, durability)?;
             return self.write_in_room(commit, payload, durability, precondition);

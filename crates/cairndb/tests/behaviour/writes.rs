@@ -284,3 +284,65 @@ fn operands_without_their_base_become_one() {
         db.close().unwrap();
     }
 }
+
+#[test]
+fn a_write_that_must_not_wait_is_made_where_there_is_room() {
+    let (db, options) = mem_db();
+    // The first write starts the worker and the first log segment.
+    assert!(!db.try_put(b"slate", b"blue").unwrap());
+    assert_eq!(db.get(b"slate").unwrap(), None);
+    db.put(b"slate", b"blue").unwrap();
+    let mut refused = 0;
+    for n in 0..20_000_u32 {
+        let key = n.to_be_bytes();
+        if !db.try_put(&key, &[7; 300]).unwrap() {
+            assert_eq!(db.get(&key).unwrap(), None);
+            refused += 1;
+            db.put(&key, &[7; 300]).unwrap();
+        }
+    }
+    // A memtable that is full, or a segment, is a reason to wait, and nothing else here is.
+    assert!((1..2000).contains(&refused), "{refused} of 20,000 refused");
+    assert!(!db.try_put(b"large", &[7; 8 << 10]).unwrap());
+    let mut batch = WriteBatch::new();
+    batch.put(b"gneiss", b"banded");
+    batch.delete(b"slate");
+    while !db.try_write(&batch).unwrap() {
+        db.put(b"makes room", b"").unwrap();
+    }
+    assert_eq!(db.get(b"gneiss").unwrap().unwrap(), b"banded");
+    assert_eq!(db.get(b"slate").unwrap(), None);
+    while !db.try_delete(b"gneiss").unwrap() {
+        db.put(b"makes room", b"").unwrap();
+    }
+    assert_eq!(db.get(b"gneiss").unwrap(), None);
+    batch.put(b"large", &[7; 8 << 10]);
+    assert!(!db.try_write(&batch).unwrap());
+    let found = all(&db);
+    db.close().unwrap();
+    assert_eq!(
+        db.try_put(b"a", b"b").map_err(|error| error.kind()),
+        db.put(b"a", b"b")
+            .map(|()| true)
+            .map_err(|error| error.kind())
+    );
+    assert_eq!(all(&options.open("/db").unwrap()), found);
+}
+
+#[test]
+fn a_write_that_must_not_wait_is_refused_where_it_would_have_to_sync() {
+    let (db, options) = mem_db();
+    db.close().unwrap();
+    for durability in [Durability::Sync, Durability::None] {
+        let db = options.clone().durability(durability).open("/db").unwrap();
+        db.put(b"a", b"b").unwrap();
+        assert!(!db.try_put(b"a", b"c").unwrap());
+        assert!(!db.try_delete(b"a").unwrap());
+        let mut batch = WriteBatch::new();
+        batch.delete(b"a");
+        assert!(!db.try_write(&batch).unwrap());
+        assert_eq!(db.get(b"a").unwrap().unwrap(), b"b");
+    }
+    let db = options.read_only(true).open("/db").unwrap();
+    assert!(!db.try_put(b"a", b"c").is_ok_and(|written| written));
+}

@@ -1,0 +1,70 @@
+//! Writes that never wait, for callers such as an event loop, which give a refused write to another
+//! thread.
+//!
+//! Such a write is refused, and nothing is written, wherever [`Writer::write_one`] would wait for a
+//! lock, a sync, a flush or a new log segment, or would write a value to a value file. What is left
+//! takes a bounded number of copies into memory.
+
+use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
+use cairndb_base::{Kind, Result};
+
+use crate::log::commit::Payload;
+use crate::state::batch::WriteBatch;
+use crate::state::options::Durability;
+use crate::write::writer::{Writer, needs_preparation};
+
+impl Writer {
+    /// Writes one entry. Returns `false` if it would have to wait.
+    #[inline]
+    pub(crate) fn try_write_one(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<bool> {
+        if value.len() >= LARGE_VALUE_BYTES_MIN {
+            return Ok(false);
+        }
+        self.try_write_payload(&Payload::One { kind, key, value }, durability)
+    }
+
+    /// Writes a batch atomically. Returns `false` if it would have to wait.
+    pub(crate) fn try_write_batch(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+    ) -> Result<bool> {
+        batch.writer().check()?;
+        if batch.has_large() {
+            return Ok(false);
+        }
+        if batch.is_empty() {
+            self.shared.check_writable()?;
+            return Ok(durability != Durability::Sync);
+        }
+        if batch.has_merges() {
+            self.shared.context.check_operands(batch)?;
+        }
+        self.try_write_payload(&Payload::Many(batch.writer()), durability)
+    }
+
+    #[inline]
+    fn try_write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<bool> {
+        self.shared.check_here()?;
+        // A write at `None` may have to make room for the record that states how much was not
+        // logged.
+        if durability != Durability::Os {
+            return Ok(false);
+        }
+        let Some(commit) = self.log.try_lock() else {
+            return Ok(false);
+        };
+        self.shared.check_writable()?;
+        if !commit.awaiting_sync.is_empty() || needs_preparation(&commit, payload, durability) {
+            return Ok(false);
+        }
+        self.write_in_room(commit, payload, durability, None)?;
+        Ok(true)
+    }
+}

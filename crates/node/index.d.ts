@@ -1,0 +1,247 @@
+import {
+  AbstractBatchOperation,
+  AbstractBatchOptions,
+  AbstractChainedBatch,
+  AbstractChainedBatchWriteOptions,
+  AbstractClearOptions,
+  AbstractDatabaseOptions,
+  AbstractDelOptions,
+  AbstractGetManyOptions,
+  AbstractGetOptions,
+  AbstractHasManyOptions,
+  AbstractHasOptions,
+  AbstractIterator,
+  AbstractIteratorOptions,
+  AbstractKeyIterator,
+  AbstractKeyIteratorOptions,
+  AbstractLevel,
+  AbstractOpenOptions,
+  AbstractPutOptions,
+  AbstractSnapshot,
+  AbstractValueIterator,
+  AbstractValueIteratorOptions,
+  Transcoder
+} from 'abstract-level'
+
+/**
+ * A database in a directory, with the interface of `abstract-level`.
+ *
+ * ```js
+ * const db = new Level('stones', { valueEncoding: 'json' })
+ * await db.put('granite', { colour: 'grey' })
+ * for await (const [stone, { colour }] of db.iterator({ gte: 'g' })) console.log(stone, colour)
+ * ```
+ *
+ * All instances in a process that have the same location share one database, in worker threads too;
+ * the options of the first that is opened count. Other processes cannot open it meanwhile, unless all
+ * of them open it with `readOnly`.
+ *
+ * @template KDefault The type of keys, unless an operation has an encoding of its own.
+ * @template VDefault The type of values, likewise.
+ */
+export class Level<KDefault = string, VDefault = string>
+  extends AbstractLevel<string | Buffer | Uint8Array, KDefault, VDefault> {
+  /**
+   * @param location Directory, which is created together with its parents if it is missing.
+   * @param options Options, also of {@link open}, which the database calls itself.
+   */
+  constructor (location: string, options?: DatabaseOptions<KDefault, VDefault> | undefined)
+
+  /** The location as given. */
+  get location (): string
+
+  open (): Promise<void>
+  open (options: OpenOptions): Promise<void>
+
+  /**
+   * Returns the value of `key`, or `undefined`. A value in memory is read at once, others on a thread
+   * of Node's pool.
+   */
+  get (key: KDefault): Promise<VDefault | undefined>
+  get<K = KDefault, V = VDefault> (key: K, options: GetOptions<K, V>): Promise<V | undefined>
+
+  /** Returns the value of `key`, or `undefined`. Waits for the disk if it has to. */
+  getSync (key: KDefault): VDefault | undefined
+  getSync<K = KDefault, V = VDefault> (key: K, options: GetOptions<K, V>): V | undefined
+
+  /** Returns the values of `keys`, all as of the same moment. */
+  getMany (keys: KDefault[]): Promise<(VDefault | undefined)[]>
+  getMany<K = KDefault, V = VDefault> (keys: K[], options: GetManyOptions<K, V>): Promise<(V | undefined)[]>
+
+  has (key: KDefault): Promise<boolean>
+  has<K = KDefault> (key: K, options: HasOptions<K>): Promise<boolean>
+
+  hasMany (keys: KDefault[]): Promise<boolean[]>
+  hasMany<K = KDefault> (keys: K[], options: HasManyOptions<K>): Promise<boolean[]>
+
+  /**
+   * Sets `key`, of at most 64 MiB, to `value`, of at most 1 GiB. Writes take effect in the order of
+   * their calls.
+   */
+  put (key: KDefault, value: VDefault): Promise<void>
+  put<K = KDefault, V = VDefault> (key: K, value: V, options: PutOptions<K, V>): Promise<void>
+
+  del (key: KDefault): Promise<void>
+  del<K = KDefault> (key: K, options: DelOptions<K>): Promise<void>
+
+  /** Makes all operations or none. */
+  batch (operations: Array<BatchOperation<typeof this, KDefault, VDefault>>): Promise<void>
+  batch<K = KDefault, V = VDefault> (operations: Array<BatchOperation<typeof this, K, V>>, options: BatchOptions<K, V>): Promise<void>
+  batch (): ChainedBatch<typeof this, KDefault, VDefault>
+
+  iterator (): Iterator<typeof this, KDefault, VDefault>
+  iterator<K = KDefault, V = VDefault> (options: IteratorOptions<K, V>): Iterator<typeof this, K, V>
+
+  keys (): KeyIterator<typeof this, KDefault>
+  keys<K = KDefault> (options: KeyIteratorOptions<K>): KeyIterator<typeof this, K>
+
+  values (): ValueIterator<typeof this, KDefault, VDefault>
+  values<K = KDefault, V = VDefault> (options: ValueIteratorOptions<K, V>): ValueIterator<typeof this, K, V>
+
+  /** Returns the database as it is now, for the option `snapshot` of reads. Close it after use. */
+  snapshot (options?: any | undefined): Snapshot
+
+  /** Returns about how many bytes the keys from `start` to `end` take on disk. */
+  approximateSize (start: KDefault, end: KDefault): Promise<number>
+  approximateSize<K = KDefault> (start: K, end: K, options: RangeOptions<K>): Promise<number>
+
+  /**
+   * Rewrites the entries from `start` to `end` as one sorted run. An idle database does so by itself;
+   * the call is for a program that is about to read very much.
+   */
+  compactRange (start: KDefault, end: KDefault): Promise<void>
+  compactRange<K = KDefault> (start: K, end: K, options: RangeOptions<K>): Promise<void>
+
+  /** Returns a property as text, or an empty string if there is none of this name. */
+  getProperty (property: string): string
+
+  /** Removes a database, of CairnDB or LevelDB. Other files in the directory stay. */
+  static destroy (location: string): Promise<void>
+
+  /**
+   * Repairs a database: what is intact goes into a new directory, which gets the name `location`. The
+   * damaged one stays beside it, as `location.damaged-1`.
+   */
+  static repair (location: string): Promise<void>
+}
+
+/**
+ * The class of the package `classic-level`, for programs that were written for it. It differs from
+ * {@link Level} in that a second instance is refused, unless both have `multithreading: true`.
+ */
+export class ClassicLevel<KDefault = string, VDefault = string> extends Level<KDefault, VDefault> {}
+
+export interface DatabaseOptions<K, V>
+  extends AbstractDatabaseOptions<K, V>, Omit<OpenOptions, 'passive'> {}
+
+export interface OpenOptions extends AbstractOpenOptions {
+  /**
+   * Whether other instances in this process may have the database open.
+   * @defaultValue `true` for `Level`, `false` for `ClassicLevel`
+   */
+  multithreading?: boolean | undefined
+
+  /**
+   * Whether a LevelDB directory is converted, in place. LevelDB's files stay in the subdirectory
+   * `leveldb-original`, which may be removed. Without it, such a directory is refused.
+   * @defaultValue `false`, because LevelDB cannot read the result
+   */
+  upgrade?: boolean | undefined
+
+  /**
+   * Whether the database is only read. Any number of processes can read it at a time.
+   * @defaultValue `false`
+   */
+  readOnly?: boolean | undefined
+
+  /**
+   * Whether values are compressed.
+   * @defaultValue `true`
+   */
+  compression?: boolean | undefined
+
+  /**
+   * Bytes of memory for memtables, caches and compactions, at least 262144.
+   * @defaultValue 64 MiB; if `cacheSize` or `writeBufferSize` is given, `cacheSize` and twice
+   * `writeBufferSize`
+   */
+  memory?: number | undefined
+
+  /**
+   * Part of the memory, as LevelDB divides it. See `memory`.
+   * @defaultValue 8 MiB if `writeBufferSize` is given
+   */
+  cacheSize?: number | undefined
+
+  /**
+   * Part of the memory, as LevelDB divides it. See `memory`.
+   * @defaultValue 4 MiB if `cacheSize` is given
+   */
+  writeBufferSize?: number | undefined
+
+  /** Accepted and ignored: the length of pages is chosen by the data. */
+  blockSize?: number | undefined
+  /** Accepted and ignored: files are opened as needed. */
+  maxOpenFiles?: number | undefined
+  /** Accepted and ignored: keys are stored without restart points. */
+  blockRestartInterval?: number | undefined
+  /** Accepted and ignored: the length of tables is derived from the memory. */
+  maxFileSize?: number | undefined
+}
+
+/** Options of reads that `classic-level` has. */
+export interface ReadOptions {
+  /** Accepted and ignored: the operating system's cache holds what was read. */
+  fillCache?: boolean | undefined
+}
+
+export interface GetOptions<K, V> extends AbstractGetOptions<K, V>, ReadOptions {}
+export interface GetManyOptions<K, V> extends AbstractGetManyOptions<K, V>, ReadOptions {}
+export interface HasOptions<K> extends AbstractHasOptions<K>, ReadOptions {}
+export interface HasManyOptions<K> extends AbstractHasManyOptions<K>, ReadOptions {}
+
+/** Options of all iterators. */
+export interface AdditionalIteratorOptions extends ReadOptions {
+  /**
+   * Bytes after which a chunk of entries ends, which `next()` reads ahead and `nextv()` returns. The
+   * entry that exceeds them is the last.
+   * @defaultValue 16 KiB
+   */
+  highWaterMarkBytes?: number | undefined
+}
+
+/** Options of writes. */
+export interface WriteOptions {
+  /**
+   * Whether the write survives a power failure once its promise is resolved. Otherwise it survives the
+   * death of the process. Durable writes that are called at once share a sync.
+   * @defaultValue `false`
+   */
+  sync?: boolean | undefined
+}
+
+export interface PutOptions<K, V> extends AbstractPutOptions<K, V>, WriteOptions {}
+export interface DelOptions<K> extends AbstractDelOptions<K>, WriteOptions {}
+export interface BatchOptions<K, V> extends AbstractBatchOptions<K, V>, WriteOptions {}
+export interface ChainedBatchWriteOptions extends AbstractChainedBatchWriteOptions, WriteOptions {}
+
+export interface ChainedBatch<TDatabase, KDefault, VDefault>
+  extends AbstractChainedBatch<TDatabase, KDefault, VDefault> {
+  write (): Promise<void>
+  write (options: ChainedBatchWriteOptions): Promise<void>
+}
+
+export interface RangeOptions<K> {
+  /** The encoding of `start` and `end`. */
+  keyEncoding?: string | Transcoder.PartialEncoder<K> | undefined
+}
+
+export type ClearOptions<K> = AbstractClearOptions<K>
+export type BatchOperation<TDatabase, K, V> = AbstractBatchOperation<TDatabase, K, V>
+export type Iterator<TDatabase, K, V> = AbstractIterator<TDatabase, K, V>
+export type KeyIterator<TDatabase, K> = AbstractKeyIterator<TDatabase, K>
+export type ValueIterator<TDatabase, K, V> = AbstractValueIterator<TDatabase, K, V>
+export type IteratorOptions<K, V> = AbstractIteratorOptions<K, V> & AdditionalIteratorOptions
+export type KeyIteratorOptions<K> = AbstractKeyIteratorOptions<K> & AdditionalIteratorOptions
+export type ValueIteratorOptions<K, V> = AbstractValueIteratorOptions<K, V> & AdditionalIteratorOptions
+export type Snapshot = AbstractSnapshot

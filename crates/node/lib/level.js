@@ -1,0 +1,253 @@
+'use strict'
+
+const { AbstractLevel, AbstractSnapshot } = require('abstract-level')
+const ModuleError = require('module-error')
+const fs = require('fs/promises')
+const binding = require('./binding')
+const { ChainedBatch } = require('./chained-batch')
+const { collectSingly } = require('./collect')
+const { KEY_BYTES, VALUE_BYTES, SYNC, SNAPSHOT, TEXT, BYTES } = require('./flags')
+const { Iterator, KeyIterator, ValueIterator } = require('./iterator')
+const { checkLocation, destroy, repair } = require('./offline')
+const { bounds } = require('./range')
+const { slab, take } = require('./slab')
+const { Staging } = require('./staging')
+const { mayRun, later, drained } = require('./turn')
+
+/** Values of a `getMany` from the thread pool that are passed on in one turn. */
+const VALUES_AT_ONCE = 2048
+
+const MANIFEST = {
+  encodings: { buffer: true, utf8: true, view: true },
+  has: true,
+  createIfMissing: true,
+  errorIfExists: true,
+  explicitSnapshots: true,
+  getSync: true,
+  additionalMethods: { approximateSize: true, compactRange: true },
+  signals: { iterators: true }
+}
+
+const kSnapshot = Symbol('snapshot')
+/** For calls that end before another one begins. */
+const staging = new Staging()
+
+/** Returns a key or value that the caller may change while the operation waits. */
+function kept (data) {
+  return typeof data === 'string' ? data : new Uint8Array(data)
+}
+
+class Snapshot extends AbstractSnapshot {
+  constructor (handle, options) {
+    super(options)
+    this[kSnapshot] = binding.snapshotNew(handle)
+  }
+
+  async _close () {
+    binding.snapshotClose(this[kSnapshot])
+  }
+}
+
+/** Returns the flags of a read and its snapshot. */
+function readFlags (options) {
+  let flags = 0
+  if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
+  if (options.valueEncoding !== 'utf8') flags |= VALUE_BYTES
+  if (options.snapshot != null) flags |= SNAPSHOT
+  return flags
+}
+
+class Level extends AbstractLevel {
+  #location
+  #handle = null
+  #shared
+
+  /**
+   * @param {string} location
+   * @param {object} [options]
+   * @param {object} [defaults] Options that a derived class has other defaults for.
+   */
+  constructor (location, options, defaults = { multithreading: true }) {
+    checkLocation(location)
+    super(MANIFEST, options)
+    this.#location = location
+    this.#shared = defaults.multithreading
+  }
+
+  get location () {
+    return this.#location
+  }
+
+  async _open (options) {
+    if (options.createIfMissing && !options.readOnly) {
+      await fs.mkdir(this.#location, { recursive: true })
+    }
+    this.#handle = await binding.open(this.#location, { multithreading: this.#shared, ...options })
+  }
+
+  async _close () {
+    await drained()
+    await binding.close(this.#handle)
+  }
+
+  _get (key, options) {
+    const flags = readFlags(options)
+    const snapshot = options.snapshot?.[kSnapshot]
+    if (mayRun()) return this.#get(flags, key, snapshot)
+    const copy = kept(key)
+    return later(() => this.#get(flags, copy, snapshot))
+  }
+
+  #get (flags, key, snapshot) {
+    if ((flags & VALUE_BYTES) === 0) return binding.get(this.#handle, flags, key, snapshot)
+    const { memory, offset } = slab()
+    return take(binding.get(this.#handle, flags, key, snapshot, memory, offset))
+  }
+
+  _getSync (key, options) {
+    const flags = readFlags(options)
+    const snapshot = options.snapshot?.[kSnapshot]
+    if ((flags & VALUE_BYTES) === 0) return binding.getSync(this.#handle, flags, key, snapshot)
+    const { memory, offset } = slab()
+    return take(binding.getSync(this.#handle, flags, key, snapshot, memory, offset))
+  }
+
+  async _getMany (keys, options) {
+    if (!mayRun()) await later(() => {})
+    const flags = readFlags(options)
+    const snapshot = options.snapshot?.[kSnapshot]
+    for (const key of keys) staging.append(key)
+    const { lengths, count, text, bytes } = staging
+    staging.clear()
+    const sink = []
+    const to = { sink, collect: collectSingly(options.valueEncoding === 'utf8' ? TEXT : BYTES) }
+    const pending = await binding.getMany(this.#handle, flags, lengths, count, text, bytes, to, snapshot)
+    if (pending !== undefined) {
+      while (binding.takeMany(pending, flags, VALUES_AT_ONCE, to)) await later(() => {})
+    }
+    return sink
+  }
+
+  _has (key, options) {
+    const flags = readFlags(options)
+    const snapshot = options.snapshot?.[kSnapshot]
+    if (mayRun()) return binding.has(this.#handle, flags, key, snapshot)
+    const copy = kept(key)
+    return later(() => binding.has(this.#handle, flags, copy, snapshot))
+  }
+
+  async _hasMany (keys, options) {
+    if (!mayRun()) await later(() => {})
+    for (const key of keys) staging.append(key)
+    const { lengths, count, text, bytes } = staging
+    staging.clear()
+    const snapshot = options.snapshot?.[kSnapshot]
+    const found = await binding.hasMany(this.#handle, lengths, count, text, bytes, snapshot)
+    return Array.from(found, Boolean)
+  }
+
+  _put (key, value, options) {
+    let flags = 0
+    if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
+    if (options.valueEncoding !== 'utf8') flags |= VALUE_BYTES
+    if (options.sync === true) flags |= SYNC
+    if (mayRun()) return binding.put(this.#handle, flags, key, value)
+    key = kept(key)
+    value = kept(value)
+    return later(() => binding.put(this.#handle, flags, key, value))
+  }
+
+  _del (key, options) {
+    let flags = 0
+    if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
+    if (options.sync === true) flags |= SYNC
+    if (mayRun()) return binding.del(this.#handle, flags, key)
+    key = kept(key)
+    return later(() => binding.del(this.#handle, flags, key))
+  }
+
+  _batch (operations, options) {
+    const flags = options.sync === true ? SYNC : 0
+    const now = mayRun()
+    const batch = now ? staging : new Staging()
+    for (const op of operations) {
+      if (op.type === 'put') batch.put(op.key, op.value)
+      else batch.del(op.key)
+    }
+    if (now) return batch.write(this.#handle, flags)
+    return later(() => batch.write(this.#handle, flags))
+  }
+
+  _chainedBatch () {
+    return new ChainedBatch(this, this.#handle)
+  }
+
+  async _clear (options) {
+    await drained()
+    const { flags, lower, upper } = bounds(options)
+    const snapshot = options.snapshot?.[kSnapshot]
+    return binding.clear(this.#handle, flags, lower, upper, options.limit, snapshot)
+  }
+
+  _iterator (options) {
+    return new Iterator(this, this.#handle, options, options.snapshot?.[kSnapshot])
+  }
+
+  _keys (options) {
+    return new KeyIterator(this, this.#handle, options, options.snapshot?.[kSnapshot])
+  }
+
+  _values (options) {
+    return new ValueIterator(this, this.#handle, options, options.snapshot?.[kSnapshot])
+  }
+
+  _snapshot (options) {
+    return new Snapshot(this.#handle, options)
+  }
+
+  async approximateSize (start, end, options) {
+    if (arguments.length < 2) throw new TypeError("The arguments 'start' and 'end' are required")
+    return this.#overRange('approximateSize', start, end, options)
+  }
+
+  async compactRange (start, end, options) {
+    if (arguments.length < 2) throw new TypeError("The arguments 'start' and 'end' are required")
+    return this.#overRange('compactRange', start, end, options)
+  }
+
+  async #overRange (name, start, end, options) {
+    if (this.status === 'opening') {
+      return this.deferAsync(() => this.#overRange(name, start, end, options))
+    }
+    if (this.status !== 'open') {
+      throw new ModuleError(`Database is not open: cannot call ${name}()`, {
+        code: 'LEVEL_DATABASE_NOT_OPEN'
+      })
+    }
+    const keyEncoding = this.keyEncoding(options?.keyEncoding)
+    const flags = keyEncoding.format === 'utf8' ? 0 : KEY_BYTES
+    return binding[name](this.#handle, flags, keyEncoding.encode(start), keyEncoding.encode(end))
+  }
+
+  getProperty (property) {
+    if (typeof property !== 'string') {
+      throw new TypeError("The first argument 'property' must be a string")
+    }
+    if (this.status !== 'open') {
+      throw new ModuleError('Database is not open', { code: 'LEVEL_DATABASE_NOT_OPEN' })
+    }
+    return binding.property(this.#handle, property)
+  }
+
+  static async destroy (location) {
+    checkLocation(location)
+    return destroy(location)
+  }
+
+  static async repair (location) {
+    checkLocation(location)
+    return repair(location)
+  }
+}
+
+module.exports = { Level }

@@ -1,0 +1,113 @@
+//! Sizes, compaction, properties; and what is done to a database that is not open.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use cairndb::{Error, Options, RepairOptions};
+use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
+
+use crate::handle::Handle;
+use crate::js::callback::Call;
+use crate::js::failure::Outcome;
+use crate::js::scope::Value;
+use crate::js::task;
+use crate::writes::{KEY_BYTES, bytes_of};
+
+/// Reads a range of two keys from the arguments after the flags.
+fn range(call: &Call<'_>) -> Outcome<(Vec<u8>, Vec<u8>)> {
+    let as_bytes = call.argument::<1>().uint32()? & KEY_BYTES != 0;
+    let (mut start, mut end) = (Vec::new(), Vec::new());
+    let start = bytes_of(call.argument::<2>(), as_bytes, &mut start)?.to_vec();
+    let end = bytes_of(call.argument::<3>(), as_bytes, &mut end)?.to_vec();
+    Ok((start, end))
+}
+
+/// `approximateSize(handle, flags, start, end)`: returns a promise of a number of bytes.
+pub(crate) fn approximate_size<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let (start, end) = range(call)?;
+    Handle::of(call)?.promise(
+        call.env,
+        move |db| db.approximate_size(&start..&end),
+        |env, size: Result<u64, Error>| {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a size is approximate, and JavaScript has no other numbers"
+            )]
+            let size = size? as f64;
+            env.number(size)
+        },
+    )
+}
+
+/// `compactRange(handle, flags, start, end)`: returns a promise.
+pub(crate) fn compact_range<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let (start, end) = range(call)?;
+    Handle::of(call)?.promise(
+        call.env,
+        move |db| db.compact_range(&start..=&end),
+        |env, compacted: Result<(), Error>| {
+            compacted?;
+            env.undefined()
+        },
+    )
+}
+
+/// `property(handle, name)`: returns a string, empty for an unknown name.
+pub(crate) fn property<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let handle = Handle::of(call)?;
+    let found = handle.db().property(&call.argument::<1>().string()?);
+    call.env.string(found.unwrap_or_default().as_bytes())
+}
+
+/// `isCold(handle)`: returns whether reads run on the thread pool at present, for tests.
+pub(crate) fn is_cold<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    call.env.boolean(Handle::of(call)?.gate.is_cold())
+}
+
+/// `destroy(location)`: removes a database of ours and returns a promise.
+pub(crate) fn destroy<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let path = PathBuf::from(call.argument::<0>().string()?);
+    task::promise(
+        call.env,
+        move || cairndb::destroy(&path, &Options::new()),
+        |env, destroyed| {
+            destroyed.and_then(|destroyed| destroyed)?;
+            env.undefined()
+        },
+    )
+}
+
+/// `repair(location, aside)`: repairs a database into a new directory, gives that one the name
+/// `location` and the damaged one the name `aside`. Returns a promise of the report.
+pub(crate) fn repair<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let path = PathBuf::from(call.argument::<0>().string()?);
+    let aside = PathBuf::from(call.argument::<1>().string()?);
+    task::promise(
+        call.env,
+        move || {
+            let options = RepairOptions::new(&Options::new());
+            let report = cairndb::repair(&path, &aside, &options)?;
+            exchange(&path, &aside)?;
+            Ok(report.to_json())
+        },
+        |env, report: Result<Result<String, Error>, Error>| {
+            env.string(report.and_then(|report| report)?.as_bytes())
+        },
+    )
+}
+
+/// Exchanges the names of two directories. Where the file system cannot do it in one step, moves
+/// one after the other, so that after a crash both are there under some name.
+fn exchange(first: &Path, second: &Path) -> Result<(), Error> {
+    let failed = |errno: rustix::io::Errno| {
+        Error::io("the directories could not be exchanged", errno.into()).path(first)
+    };
+    if renameat_with(CWD, first, CWD, second, RenameFlags::EXCHANGE).is_ok() {
+        return Ok(());
+    }
+    let mut between = OsString::from(first);
+    between.push(".exchanged");
+    rename(second, &between).map_err(failed)?;
+    rename(first, second).map_err(failed)?;
+    rename(&between, first).map_err(failed)
+}

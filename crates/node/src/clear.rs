@@ -1,0 +1,60 @@
+//! `clear`: deletes the entries of a range.
+//!
+//! Runs on the thread pool, in batches, so that a range of any size needs little memory and other
+//! writers get their turn. A failure leaves what was not deleted yet; a crash does too.
+
+use cairndb::{Cursor, Db, Error, WriteBatch};
+
+use crate::handle::Handle;
+use crate::js::callback::Call;
+use crate::js::failure::Outcome;
+use crate::js::scope::Value;
+use crate::scan::bounds::Bounds;
+use crate::scan::object::bounds;
+use crate::snapshot::Moment;
+
+/// Encoded bytes of deletions after which they are written.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// `clear(handle, flags, lower, upper, limit, snapshot)`: returns a promise. A limit below zero is
+/// none.
+pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let handle = Handle::of(call)?;
+    let flags = call.argument::<1>().uint32()?;
+    let bounds = bounds(flags, [call.argument::<2>(), call.argument::<3>()])?;
+    let limit = call.argument::<4>().number()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates, and the number is not negative"
+    )]
+    let limit = if limit < 0.0 { u64::MAX } else { limit as u64 };
+    let moment = Moment::from_argument(call.argument::<5>())?;
+    handle.promise(
+        call.env,
+        move |db| delete_range(db, moment.cursor(db), &bounds, limit),
+        |env, cleared: Result<(), Error>| {
+            cleared?;
+            env.undefined()
+        },
+    )
+}
+
+fn delete_range(db: &Db, mut cursor: Cursor, bounds: &Bounds, limit: u64) -> Result<(), Error> {
+    let mut batch = WriteBatch::with_capacity(BATCH_BYTES);
+    let mut left = limit;
+    bounds.place(&mut cursor)?;
+    while left > 0 && cursor.valid() && bounds.contains(cursor.key()) {
+        batch.delete(cursor.key());
+        left -= 1;
+        if batch.byte_len() >= BATCH_BYTES {
+            db.write(&batch)?;
+            batch.clear();
+        }
+        bounds.step(&mut cursor)?;
+    }
+    if batch.is_empty() {
+        return Ok(());
+    }
+    db.write(&batch)
+}

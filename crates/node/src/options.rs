@@ -1,0 +1,91 @@
+//! The options of an open, from a JavaScript object.
+
+use std::path::PathBuf;
+
+use cairndb::{Compression, MEMORY_BUDGET_MIN, Options};
+
+use crate::js::failure::Outcome;
+use crate::js::scope::Value;
+
+/// `writeBufferSize` if only `cacheSize` is given, as in `classic-level`.
+const WRITE_BUFFER_BYTES_DEFAULT: usize = 4 << 20;
+/// `cacheSize` if only `writeBufferSize` is given, as in `classic-level`.
+const CACHE_BYTES_DEFAULT: usize = 8 << 20;
+
+/// What an open is asked for.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) path: PathBuf,
+    pub(crate) options: Options,
+    /// Other handles of this process may have the database open.
+    pub(crate) shared: bool,
+    pub(crate) must_be_new: bool,
+    pub(crate) may_upgrade: bool,
+}
+
+fn flag(options: Value<'_>, name: &std::ffi::CStr, default: bool) -> Outcome<bool> {
+    let value = options.optional(name)?;
+    value.map_or(Ok(default), Value::boolean)
+}
+
+/// Returns a number of bytes; those that no memory has count as the most there can be.
+fn size(options: Value<'_>, name: &std::ffi::CStr) -> Outcome<Option<usize>> {
+    let Some(value) = options.optional(name)? else {
+        return Ok(None);
+    };
+    let number = value.number()?.max(0.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates, and the number is not negative"
+    )]
+    let bytes = number as usize;
+    Ok(Some(bytes))
+}
+
+/// Returns the memory budget: what is asked for, or what LevelDB would use. Two write buffers may
+/// be full at a time.
+fn memory(options: Value<'_>) -> Outcome<Option<usize>> {
+    if let Some(budget) = size(options, c"memory")? {
+        return Ok(Some(budget));
+    }
+    let cache = size(options, c"cacheSize")?;
+    let buffer = size(options, c"writeBufferSize")?;
+    if cache.is_none() && buffer.is_none() {
+        return Ok(None);
+    }
+    let buffers = buffer
+        .unwrap_or(WRITE_BUFFER_BYTES_DEFAULT)
+        .saturating_mul(2);
+    let budget = cache.unwrap_or(CACHE_BYTES_DEFAULT).saturating_add(buffers);
+    Ok(Some(budget.max(MEMORY_BUDGET_MIN)))
+}
+
+impl Opening {
+    /// Reads the options.
+    pub(crate) fn new(path: Value<'_>, given: Value<'_>) -> Outcome<Opening> {
+        let must_be_new = flag(given, c"errorIfExists", false)?;
+        let may_upgrade = flag(given, c"upgrade", false)?;
+        let compression = if flag(given, c"compression", true)? {
+            Compression::Fast
+        } else {
+            Compression::None
+        };
+        let mut options = Options::new()
+            .create_if_missing(flag(given, c"createIfMissing", true)?)
+            .error_if_exists(must_be_new)
+            .read_only(flag(given, c"readOnly", false)?)
+            .upgrade_leveldb(may_upgrade)
+            .compression(compression);
+        if let Some(bytes) = memory(given)? {
+            options = options.memory_budget(bytes);
+        }
+        Ok(Opening {
+            path: PathBuf::from(path.string()?),
+            options,
+            shared: flag(given, c"multithreading", false)?,
+            must_be_new,
+            may_upgrade,
+        })
+    }
+}

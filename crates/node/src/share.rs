@@ -1,0 +1,141 @@
+//! Open databases of this process, so that its threads can share one.
+//!
+//! A store opens a database once. Threads of Node have separate JavaScript heaps, so each worker
+//! opens the database by its path, and those that ask for it get one [`Db`] together; the last that
+//! closes it closes the database. Options of the first open count.
+//!
+//! Locks: the table before a slot. An open and a close hold their slot while they run, so that one
+//! that follows a close waits for its end; other databases are not held up.
+
+use std::collections::HashMap;
+use std::fs::canonicalize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use cairndb::{Db, Error, ErrorKind, Options, Result};
+
+/// Open shared databases by path.
+static SLOTS: LazyLock<Mutex<HashMap<PathBuf, Arc<Slot>>>> = LazyLock::new(Mutex::default);
+
+/// The database at one path.
+#[derive(Debug, Default)]
+struct Slot(Mutex<Option<Opened>>);
+
+#[derive(Debug)]
+struct Opened {
+    db: Db,
+    /// Handles that have not been closed.
+    handles: usize,
+}
+
+/// One handle's part of a database.
+#[derive(Debug)]
+pub(crate) struct Share {
+    db: Db,
+    /// `None` if the database is not shared.
+    slot: Option<(PathBuf, Arc<Slot>)>,
+    closed: Mutex<bool>,
+}
+
+/// Takes a lock. What it guards is valid at all times, also if a thread panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Share {
+    /// Opens the database at `path`, together with other handles of this process that have it open
+    /// if `shared` is set, as it must have been for them.
+    ///
+    /// # Errors
+    /// Those of `Options::open`; `InvalidArgument` if the database is open and must not exist.
+    pub(crate) fn open(
+        options: &Options,
+        path: &Path,
+        shared: bool,
+        must_be_new: bool,
+    ) -> Result<Share> {
+        if !shared {
+            return Ok(Share {
+                db: options.open(path)?,
+                slot: None,
+                closed: Mutex::new(false),
+            });
+        }
+        let key = canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let slot = Arc::clone(locked(&SLOTS).entry(key.clone()).or_default());
+        let opened = slot.open(options, path, must_be_new);
+        if opened.is_err() {
+            forget(&key, &slot);
+        }
+        Ok(Share {
+            db: opened?,
+            slot: Some((key, slot)),
+            closed: Mutex::new(false),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// Gives up this part; the last one closes the database. Does nothing the second time.
+    ///
+    /// # Errors
+    /// Those of `Db::close`.
+    pub(crate) fn close(&self) -> Result<()> {
+        let mut closed = locked(&self.closed);
+        if std::mem::replace(&mut *closed, true) {
+            return Ok(());
+        }
+        let Some((key, slot)) = &self.slot else {
+            return self.db.close();
+        };
+        let result = slot.close();
+        forget(key, slot);
+        result
+    }
+}
+
+impl Slot {
+    fn open(&self, options: &Options, path: &Path, must_be_new: bool) -> Result<Db> {
+        let mut place = locked(&self.0);
+        if let Some(opened) = &mut *place {
+            if must_be_new {
+                let message = "the database exists, and another thread has it open";
+                return Err(Error::new(ErrorKind::InvalidArgument, message).path(path));
+            }
+            opened.handles += 1;
+            return Ok(opened.db.clone());
+        }
+        let db = options.open(path)?;
+        *place = Some(Opened {
+            db: db.clone(),
+            handles: 1,
+        });
+        Ok(db)
+    }
+
+    fn close(&self) -> Result<()> {
+        let mut place = locked(&self.0);
+        let Some(opened) = &mut *place else {
+            return Ok(());
+        };
+        opened.handles -= 1;
+        if opened.handles > 0 {
+            return Ok(());
+        }
+        let db = place.take().map(|opened| opened.db);
+        // Still under the lock: who opens the database next must find it unlocked.
+        db.map_or(Ok(()), |db| db.close())
+    }
+}
+
+/// Removes a slot that nothing refers to any more.
+fn forget(key: &Path, slot: &Arc<Slot>) {
+    let mut slots = locked(&SLOTS);
+    // Nobody else can get at the slot while the table is locked: the two are the table's and ours.
+    if Arc::strong_count(slot) == 2 && locked(&slot.0).is_none() {
+        slots.remove(key);
+    }
+}

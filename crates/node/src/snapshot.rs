@@ -1,0 +1,80 @@
+//! Explicit snapshots, and the moment that a read refers to.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cairndb::{Cursor, Db, Error, ErrorKind, Result, Snapshot, Value as Found};
+
+use crate::handle::Handle;
+use crate::js::callback::Call;
+use crate::js::external;
+use crate::js::failure::Outcome;
+use crate::js::scope::Value;
+
+/// A snapshot until it is closed.
+type Held = RefCell<Option<Arc<Snapshot>>>;
+
+/// What a read sees: everything written so far, or what a snapshot holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment(Option<Arc<Snapshot>>);
+
+impl Moment {
+    /// Reads the moment from an argument: a snapshot, or anything else for now.
+    pub(crate) fn from_argument(value: Value<'_>) -> Outcome<Moment> {
+        if !value.is_external()? {
+            return Ok(Moment(None));
+        }
+        let held = external::borrow::<Held>(value)?.borrow();
+        let snapshot = held.as_ref().map(Arc::clone);
+        let closed = || Error::new(ErrorKind::Closed, "the snapshot was closed");
+        Ok(Moment(Some(snapshot.ok_or_else(closed)?)))
+    }
+
+    /// Returns the moment of a read of several steps, which all see the same.
+    pub(crate) fn fixed(self, db: &Db) -> Moment {
+        Moment(Some(self.0.unwrap_or_else(|| Arc::new(db.snapshot()))))
+    }
+
+    #[inline]
+    pub(crate) fn get_into(&self, db: &Db, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        match &self.0 {
+            None => db.get_into(key, out),
+            Some(snapshot) => snapshot.get_into(key, out),
+        }
+    }
+
+    pub(crate) fn contains(&self, db: &Db, key: &[u8]) -> Result<bool> {
+        match &self.0 {
+            None => db.contains(key),
+            Some(snapshot) => snapshot.contains(key),
+        }
+    }
+
+    pub(crate) fn multi_get(&self, db: &Db, keys: &[&[u8]]) -> Result<Vec<Option<Found>>> {
+        match &self.0 {
+            None => db.multi_get(keys),
+            Some(snapshot) => snapshot.multi_get(keys),
+        }
+    }
+
+    pub(crate) fn cursor(&self, db: &Db) -> Cursor {
+        match &self.0 {
+            None => db.cursor(),
+            Some(snapshot) => snapshot.cursor(),
+        }
+    }
+}
+
+/// `snapshotNew(handle)`: takes a snapshot.
+pub(crate) fn snapshot_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let handle = Handle::of(call)?;
+    handle.check_open()?;
+    let snapshot = Arc::new(handle.db().snapshot());
+    external::give(call.env, Held::new(Some(snapshot)))
+}
+
+/// `snapshotClose(snapshot)`: releases it; reads that run keep it until they end.
+pub(crate) fn snapshot_close<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    external::borrow::<Held>(call.argument::<0>())?.take();
+    call.env.undefined()
+}

@@ -1,0 +1,44 @@
+// Compiled, not run: every call has the types that it should have.
+
+import { Level, ClassicLevel, OpenOptions, IteratorOptions, Snapshot } from '@cairndb/level'
+
+interface Stone {
+  colour: string
+}
+
+async function main (): Promise<void> {
+  const options: OpenOptions = { upgrade: true, memory: 1 << 20, readOnly: false, multithreading: true }
+  const db = new Level<string, Stone>('stones', { valueEncoding: 'json', ...options })
+  const location: string = db.location
+  await db.put('granite', { colour: 'grey' }, { sync: true })
+  const stone: Stone | undefined = await db.get('granite')
+  const again: Stone | undefined = db.getSync('granite')
+  const many: Array<Stone | undefined> = await db.getMany(['granite', 'opal'])
+  const bytes = await db.get<string, Buffer>('granite', { valueEncoding: 'buffer', fillCache: true })
+  const there: boolean = await db.has('granite')
+  await db.batch([{ type: 'put', key: 'slate', value: { colour: 'blue' } }, { type: 'del', key: 'opal' }], { sync: true })
+  await db.batch().put('shale', { colour: 'black' }).write({ sync: true })
+  const range: IteratorOptions<string, Stone> = { gte: 'a', reverse: true, limit: 3, highWaterMarkBytes: 1024 }
+  for await (const [key, { colour }] of db.iterator(range)) console.log(key.length, colour.length)
+  const keys: string[] = await db.keys().all()
+  const values: Stone[] = await db.values().all()
+  const snapshot: Snapshot = db.snapshot()
+  await db.clear({ gt: 'x', snapshot })
+  await snapshot.close()
+  const size: number = await db.approximateSize('a', 'z')
+  await db.compactRange('a', 'z')
+  const property: string = db.getProperty('cairndb.stats')
+  const sublevel = db.sublevel<string, Stone>('igneous', { valueEncoding: 'json' })
+  await sublevel.put('basalt', { colour: 'dark' })
+  console.log(location, stone, again, many, bytes?.byteLength, there, keys, values, size, property)
+  await db.close()
+  const classic = new ClassicLevel('stones', { cacheSize: 1, writeBufferSize: 2, blockSize: 3, maxOpenFiles: 4, blockRestartInterval: 5, maxFileSize: 6, compression: false })
+  const text: string | undefined = await classic.get('a')
+  // @ts-expect-error: the key is a string
+  await classic.get(1)
+  console.log(text)
+  await ClassicLevel.repair('stones')
+  await ClassicLevel.destroy('stones')
+}
+
+main()
