@@ -15,6 +15,7 @@ use crate::fault::Fault;
 use crate::host::library::Library;
 pub use crate::workload::definition::End;
 pub use crate::workload::durability::{Durability, Survival};
+pub use crate::workload::placement::Placement;
 use crate::workload::settings::Settings;
 pub use crate::workload::settings::Variant;
 
@@ -121,6 +122,12 @@ pub trait Engine: Sync {
         true
     }
 
+    /// Returns where the store runs. Rows of a store outside this process are labelled, and not
+    /// compared in costs of this machine.
+    fn placement(&self) -> Placement {
+        Placement::Embedded
+    }
+
     /// Returns a short reason if the engine does not run rows with values of `value_bytes` at this
     /// durability.
     fn declines(&self, _value_bytes: usize, _durability: Durability) -> Option<&'static str> {
@@ -197,6 +204,11 @@ pub trait Store: Sync + Sized {
     /// Returns the number of bytes that the engine has written so far, log included, if it counts
     /// them.
     fn bytes_written(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the number of round trips to a server so far, if there is a server.
+    fn round_trips(&self) -> Option<u64> {
         None
     }
 

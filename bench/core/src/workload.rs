@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod definition;
 pub mod draw;
 pub mod durability;
+pub mod placement;
 pub mod key;
 pub mod model;
 pub mod plan;

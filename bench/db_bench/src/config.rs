@@ -82,6 +82,7 @@ impl Config {
         } else if given.is_on("resume") {
             return Err("--resume: only a suite can be resumed; add --suite".into());
         }
+        engines::networked::check(&engines, given.given("store"), suite.is_some())?;
         let bases = bases(given, suite.is_some())?;
         let mut plan = plan(given)?;
         let chosen_seed = (plan.seed == 0).then(|| clock_seed::of(machine::now()));
@@ -440,6 +441,7 @@ fn stored(given: &Given, plan: Plan) -> Plan {
         .given("compression_type")
         .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
     Plan {
+        store: given.given("store").map(str::to_owned),
         sync: given.is_on("sync"),
         variant: variant(given),
         memory: memory(given, plan.use_existing_db),

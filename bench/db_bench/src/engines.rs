@@ -2,6 +2,7 @@
 
 pub(crate) mod builds;
 pub(crate) mod extra;
+pub(crate) mod networked;
 
 use std::path::Path;
 
@@ -37,9 +38,13 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
 ];
 
-/// Engines that run only if they are named: CairnDB through a C interface. They show what the
-/// interface costs, and would only repeat the row of `cairndb` in a comparison of stores.
-pub(crate) const NAMED_ONLY: &[&str] = &["cairndb-c", "leveldb-on-cairndb"];
+/// Engines that run only if they are named: CairnDB through a C interface, which shows what the
+/// interface costs and would only repeat the row of `cairndb` in a comparison of stores, and engines
+/// over a network, which need `--store`.
+pub(crate) const NAMED_ONLY: &[&str] = &["cairndb-c", "leveldb-on-cairndb", "etcd", "postgres"];
+
+/// Engines over a network.
+pub(crate) const NETWORKED: &[&str] = &["etcd", "postgres"];
 
 /// Returns the purpose of an engine that is not a store.
 pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
@@ -48,6 +53,7 @@ pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
         "null" => Some("not a store: the cost of the harness itself"),
         "cairndb-c" => Some("CairnDB through cairndb.h; runs only if named"),
         "leveldb-on-cairndb" => Some("CairnDB through leveldb/c.h; runs only if named"),
+        "etcd" | "postgres" => Some("over a network, at --store=URL; runs only if named"),
         _ => None,
     }
 }
@@ -159,6 +165,7 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "wiredtiger_btree" => loaded(WiredTiger::load(library, Kind::Btree), task),
         "wiredtiger_lsm" => loaded(WiredTiger::load(library, Kind::Lsm), task),
         "lmdb" => loaded(Lmdb::load(library), task),
+        other if NETWORKED.contains(&other) => networked::using(other, None, task),
         other => Err(Trouble::Broken(Fault::new(format!(
             "no engine is called {other}"
         )))),
@@ -169,6 +176,9 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
     if let Some(extra) = extra::named(&plan.engine) {
         return (extra.run)(plan, emit).map_err(Trouble::Broken);
+    }
+    if NETWORKED.contains(&plan.engine.as_str()) {
+        return networked::using(&plan.engine, plan.store.as_deref(), Run { plan, emit });
     }
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
 }

@@ -169,6 +169,8 @@ impl Row {
             self.apart
         } else if self.records.iter().any(below) {
             Some("below Os")
+        } else if self.records.iter().any(|record| record.placement.is_some()) {
+            Some("over a network")
         } else if self
             .records
             .iter()

@@ -7,18 +7,20 @@ mod generate;
 mod inspect;
 mod repair;
 mod shell;
+mod store;
 pub(crate) mod transfer;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 pub(crate) use common::{CodingArguments, RangeArguments};
 pub(crate) use generate::{CompletingShell, Completions, Man};
 pub(crate) use inspect::{Log, Manifest, Tables};
 pub(crate) use repair::Repair;
 pub(crate) use shell::Shell;
+pub(crate) use store::{Copy, Place, StoreArguments};
 
 /// What follows the list of commands in `cairn --help`.
 const AFTER_HELP: &str = "\
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Export(transfer::Export),
     /// Read entries in another format into a database.
     Import(transfer::Import),
+    /// Copy all entries from one store to another, and compare both. An interrupted copy continues.
+    Copy(Copy),
     /// Read commands without the directory, from a prompt or a script on stdin.
     Shell(Shell),
     /// Convert a LevelDB database in place. LevelDB's files stay in `leveldb-original/`.
@@ -94,11 +98,16 @@ pub(crate) enum Command {
 }
 
 #[derive(Args, Debug)]
+#[command(override_usage = "cairn get [OPTIONS] <DIRECTORY> <KEY>\n       \
+                            cairn get [OPTIONS] --store <URL> <KEY>")]
 pub(crate) struct Get {
     /// Directory of the database: CairnDB's or LevelDB's.
     pub(crate) directory: PathBuf,
     /// The key. Write `--` before a key that begins with `-`.
-    pub(crate) key: OsString,
+    #[arg(required_unless_present = "store")]
+    pub(crate) key: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
     /// Print the bytes of the value as they are, without a newline.
     #[arg(long, conflicts_with_all = ["hex", "base64", "json"])]
     pub(crate) raw: bool,
@@ -111,20 +120,24 @@ pub(crate) struct Get {
 
 #[derive(Args, Debug)]
 #[command(
-    group = ArgGroup::new("source").required(true).args(["value", "file"]),
     override_usage = "cairn put [OPTIONS] <DIRECTORY> <KEY> <VALUE>\n       \
-                      cairn put [OPTIONS] <DIRECTORY> <KEY> --file <PATH>",
+                      cairn put [OPTIONS] <DIRECTORY> <KEY> --file <PATH>\n       \
+                      cairn put [OPTIONS] --store <URL> <KEY> <VALUE>",
 )]
 pub(crate) struct Put {
     /// Directory of the database.
     pub(crate) directory: PathBuf,
     /// The key. Write `--` before a key that begins with `-`.
-    pub(crate) key: OsString,
+    #[arg(required_unless_present = "store")]
+    pub(crate) key: Option<OsString>,
     /// The value; `-` reads its bytes from stdin. The value `-` itself is written `\x2d`.
+    #[arg(required_unless_present_any = ["file", "store"])]
     pub(crate) value: Option<OsString>,
     /// Read the bytes of the value from a file.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "value")]
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
     /// Create the database if there is none.
     #[arg(long)]
     pub(crate) create: bool,
@@ -133,20 +146,29 @@ pub(crate) struct Put {
 }
 
 #[derive(Args, Debug)]
+#[command(override_usage = "cairn delete [OPTIONS] <DIRECTORY> <KEYS>...\n       \
+                            cairn delete [OPTIONS] --store <URL> <KEYS>...")]
 pub(crate) struct Delete {
     /// Directory of the database.
     pub(crate) directory: PathBuf,
     /// The keys, deleted together or not at all. Write `--` before one that begins with `-`.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "store")]
     pub(crate) keys: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
 }
 
 #[derive(Args, Debug)]
+#[command(override_usage = "cairn scan [OPTIONS] <DIRECTORY>\n       \
+                            cairn scan [OPTIONS] --store <URL>")]
 pub(crate) struct Scan {
     /// Directory of the database: CairnDB's or LevelDB's.
-    pub(crate) directory: PathBuf,
+    #[arg(required_unless_present = "store", conflicts_with = "store")]
+    pub(crate) directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
     #[command(flatten)]
     pub(crate) range: RangeArguments,
     /// Begin with the last key.

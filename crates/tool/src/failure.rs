@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cairndb::{Error, ErrorKind};
+use cairndb_store::ErrorKind as StoreErrorKind;
 
 use crate::escape::escaped;
 use crate::holder::holder;
@@ -41,7 +42,7 @@ pub(crate) enum Store {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The database has no such key.
-    KeyNotFound { key: Vec<u8>, directory: PathBuf },
+    KeyNotFound { key: Vec<u8>, place: String },
     /// An argument cannot be used.
     Usage(String),
     /// The database in the directory reported an error.
@@ -49,6 +50,12 @@ pub(crate) enum Failure {
         error: Error,
         directory: PathBuf,
         store: Store,
+    },
+    /// The store of a URL reported an error.
+    Store {
+        error: cairndb_store::Error,
+        /// Its name, without secrets.
+        store: String,
     },
     /// A file that is not a database is damaged.
     Damaged(String),
@@ -120,6 +127,12 @@ impl Failure {
             Failure::Reported(code) => *code,
             Failure::Damaged(_) | Failure::Incomplete { .. } => Code::Damaged,
             Failure::Other(_) => Code::Other,
+            Failure::Store { error, .. } => match error.kind() {
+                StoreErrorKind::InvalidArgument => Code::Usage,
+                StoreErrorKind::Corruption => Code::Damaged,
+                StoreErrorKind::Locked => Code::Locked,
+                _ => Code::Other,
+            },
             Failure::Database { error, .. } => match error.kind() {
                 ErrorKind::Corruption => Code::Damaged,
                 ErrorKind::Locked => Code::Locked,
@@ -154,10 +167,13 @@ impl Failure {
                 });
                 format!("something in {path} is lost or in doubt, as the report says{kept}")
             }
-            Failure::KeyNotFound { key, directory } => {
-                let (key, directory) = (escaped(key), directory.display());
-                format!("the key \"{key}\" is not in {directory}")
+            Failure::KeyNotFound { key, place } => {
+                format!("the key \"{}\" is not in {place}", escaped(key))
             }
+            Failure::Store { error, store } => match store_advice(error.kind()) {
+                Some(advice) => format!("{store}: {error}\ncairn: {advice}"),
+                None => format!("{store}: {error}"),
+            },
             Failure::Database {
                 error,
                 directory,
@@ -187,6 +203,24 @@ fn locked_by(error: &Error, directory: &Path) -> Error {
         Some(process) => Error::new(ErrorKind::Locked, format!("opened by process {process}")),
         None => error.clone(),
     }
+}
+
+/// What the user can do after an error of the store of a URL, unless its message says it.
+fn store_advice(kind: StoreErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        StoreErrorKind::Unavailable => "check the hosts of the URL and whether the servers run",
+        StoreErrorKind::DeadlineExceeded => {
+            "run the command again, or allow more time with `?timeout=60s` in the URL"
+        }
+        StoreErrorKind::OutcomeUnknown => {
+            "read the keys to see whether they were written; a `copy` continues if it is run again"
+        }
+        StoreErrorKind::SnapshotExpired => "run the command again; a `copy` continues",
+        StoreErrorKind::Denied => {
+            "check CAIRN_STORE_USER and CAIRN_STORE_PASSWORD, or the user in the URL"
+        }
+        _ => return None,
+    })
 }
 
 /// What the user can do after an error, unless its message says it.

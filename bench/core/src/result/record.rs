@@ -64,6 +64,13 @@ pub struct Record {
     /// Whether every answer was compared with what was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
+    /// `networked`, or `networked, replicated`, if the store runs outside the process. Such rows are
+    /// never ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
+    /// Round trips to the servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<u64>,
     /// Data set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -194,6 +201,8 @@ impl Record {
         "durability",
         "ranked",
         "verified",
+        "placement",
+        "round_trips",
         "data",
         "compression",
         "memory_bytes",

@@ -104,6 +104,9 @@ pub struct Plan {
     pub engine: String,
     /// An alternative build of its library.
     pub library: Option<PathBuf>,
+    /// The URL of the store, for an engine over a network. It may hold a password, so it is passed
+    /// on but not printed.
+    pub store: Option<String>,
     /// The list, as written after `--benchmarks=`.
     pub benchmarks: Vec<String>,
     /// Entries of the list below this one were run by an earlier process: those that change the

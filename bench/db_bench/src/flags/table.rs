@@ -198,6 +198,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         "1",
         "compare every answer with what was written",
     ),
+    flag(
+        WHAT,
+        "store",
+        Kind::Text,
+        "",
+        "URL of the store, for the engines etcd and postgres; the rows use one beside it, named ..._db_bench",
+    ),
     library("leveldb_lib", "another build of the LevelDB library"),
     library("cairndb_lib", "another build of CairnDB's C library"),
     library(

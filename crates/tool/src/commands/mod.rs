@@ -1,5 +1,6 @@
 //! The commands, one function each.
 
+mod copy;
 mod generate;
 mod inspect;
 mod leveldb;
@@ -7,6 +8,7 @@ mod originals;
 mod read;
 mod repair;
 mod stats;
+mod stores;
 mod transfer;
 mod upgrade;
 mod whole;
@@ -36,6 +38,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Load(arguments) => transfer::load(arguments),
         Command::Export(arguments) => transfer::export(arguments),
         Command::Import(arguments) => transfer::import(arguments),
+        Command::Copy(arguments) => copy::copy(arguments),
         // The program opens the shell, which carries out all other commands here.
         Command::Shell(_) => Err(Failure::Usage("the shell is open already".to_owned())),
         Command::Completions(arguments) => generate::completions(arguments),

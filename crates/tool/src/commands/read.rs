@@ -1,6 +1,7 @@
 //! `get`, `scan` and `count`, over the databases of both stores.
 
-use crate::arguments::{Count, Get, Scan};
+use super::stores;
+use crate::arguments::{Count, Get, Place, Scan};
 use crate::coding::{Coding, append_json_entry};
 use crate::database::{Reader, Visitor};
 use crate::failure::Failure;
@@ -10,13 +11,20 @@ use crate::range::{Direction, Range};
 /// Prints the value of a key.
 pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
-    let directory = &arguments.directory;
-    let key = coding.decode("key", &arguments.key)?;
-    let Some(value) = Reader::open(directory)?.get(directory, &key)? else {
-        return Err(Failure::KeyNotFound {
-            key,
-            directory: directory.clone(),
-        });
+    let (place, key) = arguments.place()?;
+    let key = coding.decode("key", key)?;
+    let (value, place) = match place {
+        Place::Directory(path) => {
+            let value = Reader::open(path)?.get(path, &key)?;
+            (value, path.display().to_string())
+        }
+        Place::Url(url) => {
+            let (value, name) = stores::get(url, &key)?;
+            (value.map(|value| value.to_vec()), name)
+        }
+    };
+    let Some(value) = value else {
+        return Err(Failure::KeyNotFound { key, place });
     };
     let mut output = Output::stdout()?;
     if arguments.raw {
@@ -72,7 +80,6 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
     } else {
         Direction::Forward
     };
-    let reader = Reader::open(&arguments.directory)?;
     let mut printer = Printer {
         output: Output::stdout()?,
         coding,
@@ -80,7 +87,13 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
         keys_only: arguments.keys_only,
         left: arguments.limit.unwrap_or(u64::MAX),
     };
-    let walked = reader.walk(&arguments.directory, &range, direction, &mut printer);
+    let walked = match arguments.place()? {
+        Place::Directory(path) => {
+            let reader = Reader::open(path)?;
+            reader.walk(path, &range, direction, &mut printer)
+        }
+        Place::Url(url) => stores::walk(url, &range, direction, printer.left, &mut printer),
+    };
     if let Err(Failure::OutputClosed) = walked {
         return walked;
     }

@@ -5,11 +5,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use cairndb::{Durability, WriteBatch, WriteOptions};
+use cairndb_store::Batch;
 
-use crate::arguments::{Delete, Put};
+use super::stores;
+use crate::arguments::{Delete, Place, Put};
 use crate::coding::Coding;
 use crate::database::{open_to_write, options_for};
 use crate::failure::Failure;
+use crate::store::Access;
 
 /// Limit of a value: the database's own.
 const VALUE_BYTES_MAX: u64 = 1 << 30;
@@ -17,8 +20,9 @@ const VALUE_BYTES_MAX: u64 = 1 << 30;
 /// Sets the value of a key.
 pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
-    let key = coding.decode("key", &arguments.key)?;
-    let value = match (&arguments.value, &arguments.file) {
+    let written = arguments.written()?;
+    let key = coding.decode("key", written.key)?;
+    let value = match (written.value, &arguments.file) {
         (_, Some(path)) => {
             let name = path.display().to_string();
             let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
@@ -28,10 +32,23 @@ pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
         (Some(value), None) => coding.decode("value", value)?,
         (None, None) => return Err(Failure::Usage("a value is needed".to_owned())),
     };
-    let mut batch = WriteBatch::new();
-    batch.put(&key, &value);
-    let options = options_for(&arguments.directory).create_if_missing(arguments.create);
-    write(&arguments.directory, &options, &batch)
+    match written.place {
+        Place::Directory(path) => {
+            let mut batch = WriteBatch::new();
+            batch.put(&key, &value);
+            let options = options_for(path).create_if_missing(arguments.create);
+            write(path, &options, &batch)
+        }
+        Place::Url(url) => {
+            let mut batch = Batch::new();
+            batch.put(&key, &value);
+            let access = match arguments.create {
+                true => Access::Create,
+                false => Access::Write,
+            };
+            stores::write(url, access, &batch)
+        }
+    }
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
@@ -55,12 +72,23 @@ fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
 /// Deletes keys.
 pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
-    let mut batch = WriteBatch::new();
-    for key in &arguments.keys {
-        batch.delete(&coding.decode("key", key)?);
+    let (place, keys) = arguments.place();
+    match place {
+        Place::Directory(path) => {
+            let mut batch = WriteBatch::new();
+            for key in keys {
+                batch.delete(&coding.decode("key", key)?);
+            }
+            write(path, &options_for(path), &batch)
+        }
+        Place::Url(url) => {
+            let mut batch = Batch::new();
+            for key in keys {
+                batch.delete(&coding.decode("key", key)?);
+            }
+            stores::write(url, Access::Write, &batch)
+        }
     }
-    let path = &arguments.directory;
-    write(path, &options_for(path), &batch)
 }
 
 /// Writes a batch, which survives power loss once the command has ended.

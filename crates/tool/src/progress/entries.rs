@@ -32,6 +32,11 @@ impl Progress {
         }
     }
 
+    /// Shows how far the work is, between two counted steps.
+    pub(crate) fn update(&mut self, position: Option<(u64, u64)>) {
+        self.show(position);
+    }
+
     fn show(&self, position: Option<(u64, u64)>) {
         let seconds = self.meter.elapsed().as_secs_f64().max(1e-3);
         #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]

@@ -13,9 +13,11 @@ use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 
 /// Commands of `cairn` that have no use inside the shell.
-const OUTSIDE: [&str; 3] = ["shell", "completions", "man"];
+const OUTSIDE: [&str; 4] = ["shell", "completions", "man", "copy"];
 /// The name of the argument that the shell inserts.
 const DIRECTORY: &str = "directory";
+/// The option that stands for the directory, which the shell has.
+const STORE: &str = "store";
 
 /// What a line asks for.
 pub(super) enum Line {
@@ -56,10 +58,13 @@ impl Grammar {
                 let usage = command.clone().render_usage().to_string();
                 let usage = usage.replace("Usage: ", "").replace("cairn ", "");
                 let usage = usage.replace(" <DIRECTORY>", "");
+                let lines = usage.lines().filter(|line| !line.contains("--store"));
+                let usage = lines.collect::<Vec<&str>>().join("\n");
                 let command = command.override_usage(usage);
                 command.mut_args(|argument| {
-                    let inserted = argument.get_id() == DIRECTORY;
-                    argument.hide(inserted)
+                    let id = argument.get_id();
+                    let is_hidden = id == DIRECTORY || id == STORE;
+                    argument.hide(is_hidden)
                 })
             });
         Grammar {
@@ -82,7 +87,8 @@ impl Grammar {
         let Some(command) = self.definition.find_subcommand(command) else {
             return Vec::new();
         };
-        let own = command.get_arguments().filter_map(clap::Arg::get_long);
+        let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+        let own = shown.filter_map(clap::Arg::get_long);
         let all = own.chain(["comparator", "help"]);
         all.map(|long| format!("--{long}")).collect()
     }
@@ -119,6 +125,9 @@ impl Grammar {
                 "`{}` cannot read stdin inside the shell: name the file",
                 name.text
             ))),
+            Ok(arguments) if names_store(&arguments.command) => Err(Failure::Usage(
+                "`--store` has no use inside the shell, which has a directory".to_owned(),
+            )),
             Ok(arguments) => Ok(Line::Command(Box::new(arguments))),
             Err(refusal) if !refusal.use_stderr() => Ok(Line::Text(refusal.to_string())),
             Err(refusal) => {
@@ -188,6 +197,18 @@ fn reads_stdin(command: &Command) -> bool {
     }
 }
 
+/// Returns whether a command works on another store than the shell.
+fn names_store(command: &Command) -> bool {
+    let store = match command {
+        Command::Get(get) => &get.store,
+        Command::Put(put) => &put.store,
+        Command::Delete(delete) => &delete.store,
+        Command::Scan(scan) => &scan.store,
+        _ => return false,
+    };
+    store.store.is_some()
+}
+
 /// Returns the argument of a command that a word stands for.
 fn argument(command: &str, word: &Word) -> Result<OsString, Failure> {
     match (&*word.text, word.quoted) {
@@ -217,7 +238,10 @@ mod tests {
         let Command::Get(get) = arguments.command else {
             panic!("get");
         };
-        assert_eq!((get.directory, get.key), ("fruit".into(), "00 ff".into()));
+        assert_eq!(
+            (get.directory, get.key),
+            ("fruit".into(), Some("00 ff".into()))
+        );
     }
 
     #[test]
@@ -231,7 +255,7 @@ mod tests {
                 panic!("help of {name}");
             };
             assert!(!text.contains("<DIRECTORY>"), "{text}");
-            assert!(text.contains("Usage: "), "{text}");
+            assert!(text.contains("Usage: ") && !text.contains("--store"), "{text}");
             assert!(grammar.options(name).contains(&"--help".to_owned()));
         }
         assert!(matches!(grammar.parse("help"), Ok(Line::Text(text)) if text.contains("scan")));
@@ -252,6 +276,9 @@ mod tests {
             "import --format csv",
             "load -",
             "import --format csv -",
+            "delete key --store file:other",
+            "scan --store file:other",
+            "copy file:one file:other",
         ] {
             let refused = matches!(grammar.parse(line), Err(Failure::Usage(_)));
             assert!(refused, "{line}");

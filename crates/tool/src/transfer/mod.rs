@@ -16,7 +16,7 @@ pub(crate) mod import;
 mod input;
 pub(crate) mod leveldb;
 pub(crate) mod rocksdb;
-mod saved;
+pub(crate) mod saved;
 mod sink;
 pub(crate) mod source;
 pub(crate) mod target;

@@ -99,6 +99,7 @@ impl<E: Engine> Conditions<'_, E> {
         if record.variant.is_none() && self.engine.variants().len() > 1 {
             record.variant = Some(plan.variant.word().to_owned());
         }
+        record.placement = self.engine.placement().label().map(str::to_owned);
         record.data = Some(plan.data.word());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);

@@ -65,6 +65,10 @@ impl<'r> Costs<'r> {
             let settled = slot.rest()?;
             record.settle_ns =
                 settled.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        }
+        // The disk of a server is elsewhere.
+        let is_here = record.placement.is_none();
+        if moves_data && is_here {
             record.disk_bytes = disk_bytes(&self.plan.db).ok();
         }
         let after = self.read(slot.store());
@@ -73,11 +77,14 @@ impl<'r> Costs<'r> {
             |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
         record.cpu_user_ns = Some(counters.user_ns.saturating_sub(earlier.user_ns));
         record.cpu_sys_ns = Some(counters.sys_ns.saturating_sub(earlier.sys_ns));
+        record.round_trips = difference(after.round_trips, before.round_trips);
         if moves_data {
+            record.live_bytes = contents.live_bytes();
+        }
+        if moves_data && is_here {
             record.io_write_bytes = difference(counters.io_write_bytes, earlier.io_write_bytes);
             record.engine_write_bytes = difference(after.engine_bytes, before.engine_bytes);
             record.fsyncs = difference(counters.flushes, earlier.flushes);
-            record.live_bytes = contents.live_bytes();
         }
         let since = self.sampler.peaks();
         record.anon_rss_peak = at_end.0.max(since.0);

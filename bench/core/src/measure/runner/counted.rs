@@ -10,6 +10,7 @@ use crate::host::process::Counters;
 pub(super) struct Counted {
     pub(super) counters: Counters,
     pub(super) engine_bytes: Option<u64>,
+    pub(super) round_trips: Option<u64>,
 }
 
 impl Counted {
@@ -18,6 +19,7 @@ impl Counted {
         Self {
             counters: Counters::read(device),
             engine_bytes: store.and_then(Store::bytes_written),
+            round_trips: store.and_then(Store::round_trips),
         }
     }
 }

@@ -53,6 +53,10 @@ impl Verdict<'_> {
             let message = format!("{} unverified", outcome.message);
             message.trim_start().clone_into(&mut outcome.message);
         }
+        if let Some(placement) = &record.placement {
+            let message = format!("{} {}", outcome.message, remote(placement, record));
+            message.trim_start().clone_into(&mut outcome.message);
+        }
         let format = self.plan.format;
         format!("{}\n", result_line::result(format, workload.name, &outcome))
     }
@@ -91,4 +95,14 @@ impl Verdict<'_> {
             "acknowledged {calls} synchronous {what}{whose} while {flushes} flushes reached the device"
         ))
     }
+}
+
+/// Returns the label of a row over a network, with its round trips.
+fn remote(placement: &str, record: &Record) -> String {
+    let (Some(round_trips), Some(ops)) = (record.round_trips, record.ops) else {
+        return format!("({placement})");
+    };
+    #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+    let each = round_trips as f64 / ops.max(1) as f64;
+    format!("({placement}; {round_trips} round trips, {each:.2} an operation)")
 }

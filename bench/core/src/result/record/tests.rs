@@ -20,6 +20,8 @@ fn full() -> Record {
         durability: Some("x".into()),
         ranked: Some(true),
         verified: Some(true),
+        placement: Some("x".into()),
+        round_trips: Some(7),
         data: Some("x".into()),
         compression: Some(true),
         memory_bytes: Some(7),

@@ -1,0 +1,52 @@
+//! `get`, `put`, `delete` and `scan` on the store of a URL.
+
+use cairndb_store::{Batch, CallOptions, Durability, Scan, Value};
+
+use crate::database::Visitor;
+use crate::failure::Failure;
+use crate::range::{Direction, Range};
+use crate::store::{Access, open};
+
+/// What messages call the URL.
+const ROLE: &str = "the URL of --store";
+
+/// Returns the value of a key, and the name of the store.
+pub(super) fn get(url: &str, key: &[u8]) -> Result<(Option<Value>, String), Failure> {
+    let opened = open(ROLE, url, Access::Read)?;
+    let value = opened.store.get(key).map_err(opened.failure())?;
+    opened.close()?;
+    Ok((value, opened.name))
+}
+
+/// Visits the entries of a range until the visitor has enough.
+pub(super) fn walk(
+    url: &str,
+    range: &Range,
+    direction: Direction,
+    limit: u64,
+    visitor: &mut impl Visitor,
+) -> Result<(), Failure> {
+    let opened = open(ROLE, url, Access::Read)?;
+    let scan = Scan::range(range.bounds()).limit(limit);
+    let scan = match direction {
+        Direction::Forward => scan,
+        Direction::Backward => scan.reverse(),
+    };
+    for entry in opened.store.scan(&scan).map_err(opened.failure())? {
+        let (key, value) = entry.map_err(opened.failure())?;
+        if !visitor.visit(&key, &value)? {
+            break;
+        }
+    }
+    opened.close()
+}
+
+/// Applies a batch, which survives power loss once the command has ended, as far as the engine is
+/// configured so.
+pub(super) fn write(url: &str, access: Access, batch: &Batch) -> Result<(), Failure> {
+    let opened = open(ROLE, url, access)?;
+    let durable = CallOptions::new().durability(Durability::Sync);
+    let written = opened.store.write_with(batch, &durable);
+    written.map_err(opened.failure())?;
+    opened.close()
+}

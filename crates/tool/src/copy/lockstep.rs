@@ -1,0 +1,100 @@
+//! Two scans side by side, in the order of their keys.
+
+use std::cmp::Ordering;
+
+use cairndb_store::{Entries, Entry, Value};
+
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::store::Opened;
+
+/// The entries with one key.
+#[derive(Debug)]
+pub(super) enum Pair {
+    Source(Entry),
+    Target(Entry),
+    Both {
+        entry: Entry,
+        /// The value in the target.
+        found: Value,
+    },
+}
+
+/// One of the two scans, and its next entry.
+struct Side<'a> {
+    entries: Entries<'a>,
+    next: Option<Entry>,
+    store: &'a Opened,
+}
+
+impl<'a> Side<'a> {
+    fn begin(entries: Entries<'a>, store: &'a Opened) -> Result<Side<'a>, Failure> {
+        let mut side = Side {
+            entries,
+            next: None,
+            store,
+        };
+        side.next = side.read()?;
+        Ok(side)
+    }
+
+    fn read(&mut self) -> Result<Option<Entry>, Failure> {
+        let next = self.entries.next().transpose();
+        next.map_err(self.store.failure())
+    }
+
+    /// Returns the next entry, and reads the one after it.
+    fn take(&mut self) -> Result<Option<Entry>, Failure> {
+        let after = match self.next {
+            None => None,
+            Some(_) => self.read()?,
+        };
+        if let (Some((key, _)), Some((after, _))) = (&self.next, &after)
+            && key >= after
+        {
+            let (name, key, after) = (&self.store.name, escaped(key), escaped(after));
+            return Err(Failure::Damaged(format!(
+                "{name} is not in bytewise order: \"{after}\" comes after \"{key}\""
+            )));
+        }
+        Ok(std::mem::replace(&mut self.next, after))
+    }
+}
+
+/// Two scans over the same range.
+pub(super) struct Lockstep<'a> {
+    source: Side<'a>,
+    target: Side<'a>,
+}
+
+impl<'a> Lockstep<'a> {
+    /// Begins with the entries of each store.
+    pub(super) fn begin(
+        source: (Entries<'a>, &'a Opened),
+        target: (Entries<'a>, &'a Opened),
+    ) -> Result<Lockstep<'a>, Failure> {
+        Ok(Lockstep {
+            source: Side::begin(source.0, source.1)?,
+            target: Side::begin(target.0, target.1)?,
+        })
+    }
+
+    /// Returns the entries with the next key.
+    pub(super) fn advance(&mut self) -> Result<Option<Pair>, Failure> {
+        let order = match (&self.source.next, &self.target.next) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((source, _)), Some((target, _))) => source.cmp(target),
+        };
+        let pair = match order {
+            Ordering::Less => self.source.take()?.map(Pair::Source),
+            Ordering::Greater => self.target.take()?.map(Pair::Target),
+            Ordering::Equal => {
+                let both = self.source.take()?.zip(self.target.take()?);
+                both.map(|(entry, (_, found))| Pair::Both { entry, found })
+            }
+        };
+        Ok(pair)
+    }
+}

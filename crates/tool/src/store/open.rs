@@ -1,0 +1,151 @@
+//! Opening the store that a URL names.
+
+use std::path::{Path, PathBuf};
+
+use cairndb_remote::Address;
+use cairndb_store::{Error, ErrorKind, Read, Store};
+
+use super::name;
+use crate::database::{open_to_read, open_to_write, options_for};
+use crate::failure::Failure;
+use crate::orders;
+use crate::transfer::target::absolute;
+
+/// What a command does with a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    /// Writes, and creates a database in files if there is none. Other engines create their table
+    /// or prefix in any case.
+    Create,
+}
+
+/// An open store.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) store: Box<dyn Store>,
+    /// What messages call it.
+    pub(crate) name: String,
+    /// The name that is the same from every working directory, to be compared.
+    pub(crate) identity: String,
+    /// The directory of a database in files.
+    pub(crate) directory: Option<PathBuf>,
+}
+
+impl Opened {
+    /// Returns a function that turns an error of this store into a failure.
+    pub(crate) fn failure(&self) -> impl Fn(Error) -> Failure + use<> {
+        let store = self.name.clone();
+        move |error| {
+            let store = store.clone();
+            Failure::Store { error, store }
+        }
+    }
+
+    /// Closes the store.
+    pub(crate) fn close(&self) -> Result<(), Failure> {
+        self.store.close().map_err(self.failure())
+    }
+
+    /// Returns what can be read.
+    pub(crate) fn reader(&self) -> &dyn Read {
+        &*self.store
+    }
+}
+
+/// Returns what is the same for two URLs of one store: the name, from every working directory.
+pub(crate) fn identity(role: &str, url: &str) -> Result<String, Failure> {
+    let address = Address::parse(url).map_err(|error| unusable(role, &error))?;
+    Ok(match address.scheme() {
+        "file" => {
+            let path = Path::new(address.path());
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            format!("file:{}", absolute(&real))
+        }
+        _ => name::of(&address),
+    })
+}
+
+/// Opens the store at `url`. `role` is what messages call the argument.
+pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened, Failure> {
+    let address = Address::parse(url).map_err(|error| unusable(role, &error))?;
+    match address.scheme() {
+        "file" => open_file(role, url, &address, access),
+        "memory" => Err(Failure::Usage(format!(
+            "{role}: a store in memory is empty, and ends with the command"
+        ))),
+        scheme => {
+            let opened = cairndb_remote::open(url);
+            let name = name::of(&address);
+            let store = match opened {
+                Ok(store) => store,
+                Err(error) if error.kind() == ErrorKind::NotSupported => {
+                    return Err(not_built(scheme));
+                }
+                Err(error) if error.kind() == ErrorKind::InvalidArgument => {
+                    return Err(unusable(role, &error));
+                }
+                Err(error) => return Err(Failure::Store { error, store: name }),
+            };
+            Ok(Opened {
+                store,
+                identity: name.clone(),
+                name,
+                directory: None,
+            })
+        }
+    }
+}
+
+fn unusable(role: &str, error: &Error) -> Failure {
+    Failure::Usage(format!("{role}: {}", error.message()))
+}
+
+fn not_built(scheme: &str) -> Failure {
+    let feature = match scheme {
+        "postgresql" => "postgres",
+        other => other,
+    };
+    Failure::Other(format!(
+        "this cairn was built without {feature}; build it with `cargo build --release --package \
+         cairndb-tool --features {feature}`"
+    ))
+}
+
+fn open_file(
+    role: &str,
+    url: &str,
+    address: &Address,
+    access: Access,
+) -> Result<Opened, Failure> {
+    let is_local = address.hosts().iter().all(|host| host.name == "localhost");
+    if !is_local || address.path().is_empty() {
+        return Err(Failure::Usage(format!(
+            "{role}: a database in files is on this machine: write file:///path or file:path"
+        )));
+    }
+    // `cairn` decides how it opens a database, so that no URL can weaken it.
+    address
+        .check_settings(&["none: write file:path"])
+        .map_err(|error| unusable(role, &error))?;
+    let path = Path::new(address.path());
+    if !orders::order_of(path).is_bytewise() {
+        return Err(Failure::Other(format!(
+            "{} has keys that are not in bytewise order, as keys of every store are; use the \
+             commands that take the directory",
+            path.display()
+        )));
+    }
+    let db = match access {
+        Access::Read => open_to_read(path)?,
+        Access::Write => open_to_write(path, &options_for(path))?,
+        Access::Create => open_to_write(path, &options_for(path).create_if_missing(true))?,
+    };
+    Ok(Opened {
+        store: Box::new(db),
+        name: format!("file:{}", path.display()),
+        identity: identity(role, url)?,
+        directory: Some(path.to_owned()),
+    })
+}

@@ -1,0 +1,160 @@
+//! Every kind of bad input: its exit code, and a message that says what to do and shows no secret.
+
+use std::process::Stdio;
+
+use crate::{cairn, command, entries, postgres, read, write};
+use cairndb_remote::testing::Medium;
+
+#[test]
+fn a_wrong_url_is_a_wrong_command_line() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    write(&at.join("fruit"), &entries(&[("apple", "red")]));
+    let wrong = [
+        ("fruit", "no scheme"),
+        ("redis://localhost/0", "no store has the scheme \"redis\""),
+        ("memory:", "ends with the command"),
+        ("file:", "write file:///path or file:path"),
+        ("file://elsewhere/fruit", "this machine"),
+        ("file:other?durability=none", "no setting \"durability\""),
+        ("postgres://localhost/db", "table"),
+        ("postgres://localhost:x/db/table", "host"),
+        ("postgres://localhost/db/table?colour=red", "colour"),
+    ];
+    for (url, part) in wrong {
+        cairn(at, &["get", "--store", url, "apple"]).failed(2, &["the URL of --store", part]);
+        cairn(at, &["copy", url, "file:to"]).failed(2, &["FROM-URL", part]);
+        cairn(at, &["copy", "file:fruit", url]).failed(2, &["TO-URL", part]);
+    }
+    cairn(at, &["copy", "file:fruit", "file:./fruit"]).failed(2, &["the same store"]);
+    cairn(at, &["copy", "file:fruit"]).failed(2, &["TO-URL"]);
+    let limit = ["copy", "file:fruit", "file:to", "--rate-limit=0"];
+    cairn(at, &limit).failed(2, &["--rate-limit"]);
+    assert!(!at.join("to").exists());
+    assert_eq!(cairn(at, &["scan", "fruit"]).done(), "apple\tred\n");
+}
+
+#[test]
+fn an_engine_that_is_not_built_in_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let url = "tikv://127.0.0.1:1/keyspace";
+    let ran = cairn(parent.path(), &["get", "--store", url, "apple"]);
+    // A build with TiKV's client finds no server instead.
+    if !ran.stderr.contains("127.0.0.1") {
+        ran.failed(5, &["built without tikv", "--features tikv"]);
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_named_without_its_secrets() {
+    let parent = tempfile::tempdir().unwrap();
+    let url = "postgres://ada:secret@127.0.0.1:1/db/table?timeout=200ms";
+    let ran = cairn(parent.path(), &["get", "--store", url, "apple"]);
+    assert!(!ran.stderr.contains("secret") && !ran.stderr.contains("ada"), "{ran:?}");
+    ran.failed(5, &["postgres://127.0.0.1:1/db/table: unavailable", "check the hosts"]);
+}
+
+#[test]
+fn a_missing_or_foreign_source_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let copy = |from: &str| cairn(at, &["copy", from, "file:to"]);
+    copy("file:missing").failed(5, &["missing holds no database"]);
+    let order = cairndb::leveldb::ReverseOrder::of("example", cairndb::leveldb::Order::Bytewise);
+    let options = cairndb::Options::new().create_if_missing(true);
+    let options = options.comparator(std::sync::Arc::new(order));
+    options.open(at.join("reverse")).unwrap().close().unwrap();
+    copy("file:reverse").failed(5, &["reverse", "comparator"]);
+    let ran = cairn(at, &["copy", "file:reverse", "file:to", "--comparator=reverse"]);
+    ran.failed(5, &["reverse", "not in bytewise order"]);
+    assert!(!at.join("to").exists());
+}
+
+#[test]
+fn a_wrong_state_file_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let all = entries(&[("apple", "red"), ("plum", "blue")]);
+    write(&at.join("from"), &all);
+    write(&at.join("other"), &all);
+    let saved = |from: &str, last: &str| {
+        let (from, to) = (at.join(from), at.join("to"));
+        let (from, to) = (from.display(), to.display());
+        let copied = "{\"entries\":1,\"bytes\":8,\"hash\":7}";
+        format!(
+            "{{\"version\":1,\"state\":{{\"from\":\"file:{from}\",\"to\":\"file:{to}\",\
+             \"last\":\"{last}\",\"copied\":{copied},\"changed\":1}}}}"
+        )
+    };
+    let copy = |rest: &[&str]| cairn(at, &[&["copy", "file:from", "file:to"], rest].concat());
+    for (text, part) in [
+        ("".to_owned(), "does not hold the position"),
+        ("{\"version\":9,\"state\":{}}".to_owned(), "does not hold"),
+        (saved("from", "YXBwbGU=").replace(":1,", ":9,"), "another version"),
+        (saved("from", "*"), "does not hold the position"),
+        (saved("other", "YXBwbGU="), "other to file:"),
+        (saved("from", "YXBwbGU="), "is empty, but"),
+    ] {
+        std::fs::write(at.join("to.cairn-copy"), &text).unwrap();
+        copy(&[]).failed(5, &["to.cairn-copy", part, "--restart"]);
+        let kept = std::fs::read_to_string(at.join("to.cairn-copy")).unwrap();
+        assert_eq!(kept, text);
+    }
+    copy(&["--restart"]).done();
+    assert_eq!(read(&at.join("to")), all);
+    assert!(!at.join("to.cairn-copy").exists());
+    // A position in the right file, over a target that something else has changed.
+    std::fs::write(at.join("to.cairn-copy"), saved("from", "YXBwbGU=")).unwrap();
+    cairn(at, &["put", "to", "apple", "green"]).done();
+    copy(&[]).failed(5, &["differ", "\"apple\"", "--restart --overwrite"]);
+    copy(&["--restart", "--overwrite"]).done();
+    assert_eq!(read(&at.join("to")), all);
+}
+
+#[test]
+fn an_entry_beyond_a_limit_of_the_target_is_named() {
+    let Some(server) = postgres(Medium::Memory) else {
+        return;
+    };
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let long = "k".repeat(3000);
+    write(&at.join("from"), &entries(&[("apple", "red"), (&long, "x"), ("plum", "blue")]));
+    let url = server.url("limits");
+    let copy = || cairn(at, &["copy", "file:from", &url]);
+    copy().failed(5, &["limit exceeded: key_bytes", "kkk", "3000", "postgres://"]);
+    // What precedes the entry is there, and the copy continues without it.
+    assert_eq!(cairn(at, &["scan", "--store", &url]).done(), "apple\tred\n");
+    let states = std::fs::read_dir(at).unwrap();
+    let mut states = states.map(|entry| entry.unwrap().file_name());
+    assert!(states.any(|name| name.to_string_lossy().starts_with("limits-")));
+    cairn(at, &["delete", "from", &long]).done();
+    assert!(copy().done().starts_with("copied 2 entries"));
+    cairn(at, &["put", "--store", &url, &long, "x"]).failed(5, &["key_bytes"]);
+}
+
+#[test]
+fn a_locked_database_is_an_error_of_its_own() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    write(&at.join("fruit"), &entries(&[("apple", "red")]));
+    let db = cairndb::Db::open(at.join("fruit")).unwrap();
+    cairn(at, &["copy", "file:fruit", "file:to"]).failed(4, &["fruit", "close"]);
+    cairn(at, &["get", "--store=file:fruit", "apple"]).failed(4, &["fruit", "close"]);
+    db.close().unwrap();
+}
+
+#[test]
+fn an_early_end_of_the_reader_is_no_error() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let one = |n: u32| (n.to_be_bytes().to_vec(), vec![b'v'; 1000]);
+    write(&at.join("many"), &(0..2000).map(one).collect());
+    let mut program = command(at, &["scan", "--store=file:many"]);
+    program.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = program.spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(ended.stderr.is_empty());
+}

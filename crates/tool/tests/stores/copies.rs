@@ -1,0 +1,109 @@
+//! Copies that nothing interrupts: what they print, and what they leave.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{Entries, Servers, cairn, entries, read, write};
+
+/// Entries of every kind: an empty key and value, all bytes, and one that is longer than a page.
+fn mixed(long: usize) -> Entries {
+    let mut mixed: Entries = (0..700u32)
+        .map(|n| {
+            let key = format!("{:05}", n.wrapping_mul(40_503) % 100_000);
+            (key.into_bytes(), vec![n.to_le_bytes()[0]; 150])
+        })
+        .collect();
+    mixed.insert(Vec::new(), b"the empty key".to_vec());
+    mixed.insert(b"empty".to_vec(), Vec::new());
+    mixed.insert((0..=255).collect(), (0..=255).collect());
+    mixed.insert(b"long".to_vec(), vec![b'x'; long]);
+    mixed
+}
+
+#[test]
+fn every_entry_arrives_and_comes_back() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let servers = Servers::start();
+    let all = mixed(1_300_000);
+    write(&at.join("from"), &all);
+    let mut urls = servers.urls("copies");
+    urls.push("file:middle".to_owned());
+    for (number, url) in urls.iter().enumerate() {
+        let back = format!("file:back{number}");
+        let there = cairn(at, &["copy", "file:from", url, "--json"]).done();
+        let here = cairn(at, &["copy", url, &back, "--json"]).done();
+        let (there, here): (Value, Value) = (
+            serde_json::from_str(&there).unwrap(),
+            serde_json::from_str(&here).unwrap(),
+        );
+        let count = u64::try_from(all.len()).unwrap();
+        for copied in [&there, &here] {
+            assert_eq!(copied["entries"], count, "{copied}");
+            assert_eq!(copied["changed"], count, "{copied}");
+            assert_eq!(copied["hash"], there["hash"], "{copied}");
+        }
+        assert_eq!(there["to"], here["from"]);
+        assert!(read(&at.join(format!("back{number}"))) == all, "{url}");
+        // The same hash as that of every other command that moves data.
+        let dumped = cairn(at, &["dump", &format!("back{number}"), &format!("dump{number}")]);
+        let hash = there["hash"].as_str().unwrap();
+        assert!(dumped.done().contains(hash));
+    }
+    let left = std::fs::read_dir(at).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name());
+    let states = left.filter(|name| name.to_string_lossy().contains("cairn-copy"));
+    assert_eq!(states.count(), 0);
+}
+
+#[test]
+fn overwriting_leaves_what_the_source_holds() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let servers = Servers::start();
+    let from = entries(&[("a", "1"), ("b", "2"), ("d", "4"), ("e", "5")]);
+    write(&at.join("from"), &from);
+    let mut urls = servers.urls("overwriting");
+    urls.push("file:to".to_owned());
+    for url in &urls {
+        let old = entries(&[("0", "extra"), ("b", "2"), ("c", "extra"), ("d", "old"), ("f", "extra")]);
+        let _ = std::fs::remove_dir_all(at.join("old"));
+        write(&at.join("old"), &old);
+        cairn(at, &["copy", "file:old", url]).done();
+        let refused = cairn(at, &["copy", "file:from", url]);
+        refused.failed(5, &["holds entries already", "--overwrite"]);
+        let printed = cairn(at, &["copy", "file:from", url, "--overwrite"]).done();
+        assert!(printed.starts_with("copied 4 entries from file:from to "), "{printed}");
+        // a, d and e are written, 0, c and f deleted.
+        assert!(printed.ends_with("\n6 keys were written or deleted\n"), "{printed}");
+        let scanned = cairn(at, &["scan", "--store", url]).done();
+        assert_eq!(scanned, "a\t1\nb\t2\nd\t4\ne\t5\n");
+        // Nothing differs any more, so nothing is written.
+        let printed = cairn(at, &["copy", "file:from", url, "--overwrite"]).done();
+        assert!(printed.ends_with("\n0 keys were written or deleted\n"), "{printed}");
+    }
+}
+
+#[test]
+fn an_empty_store_can_be_copied() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    write(&at.join("from"), &Entries::new());
+    let printed = cairn(at, &["copy", "file:from", "file:to"]).done();
+    let expected = "copied 0 entries from file:from to file:to, hash 0000000000000000\n";
+    assert_eq!(printed, expected);
+    assert_eq!(cairn(at, &["count", "to"]).done(), "0\n");
+}
+
+#[test]
+fn the_rate_limit_is_kept() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let one = |n: u32| (n.to_be_bytes().to_vec(), vec![b'v'; 996]);
+    write(&at.join("from"), &(0..200).map(one).collect());
+    let begun = Instant::now();
+    cairn(at, &["copy", "file:from", "file:to", "--rate-limit=400000"]).done();
+    // 200 kB are copied, and then compared.
+    assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
+}
