@@ -1,7 +1,10 @@
 //! The example `word_index` over every store: the same program, the same index.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![expect(dead_code, reason = "the tests call the functions of the example, not its main")]
+#![expect(
+    dead_code,
+    reason = "the tests call the functions of the example, not its main"
+)]
 
 mod support;
 #[path = "../examples/word_index.rs"]
@@ -20,7 +23,10 @@ fn texts() -> Vec<(String, String)> {
     vec![
         ("contract".to_owned(), contract.to_owned()),
         ("glossary".to_owned(), glossary.to_owned()),
-        ("numbers".to_owned(), (0..300).map(|n| format!("n{n} ")).collect()),
+        (
+            "numbers".to_owned(),
+            (0..300).map(|n| format!("n{n} ")).collect(),
+        ),
     ]
 }
 

@@ -122,7 +122,7 @@ pub(crate) struct Get {
 #[command(
     override_usage = "cairn put [OPTIONS] <DIRECTORY> <KEY> <VALUE>\n       \
                       cairn put [OPTIONS] <DIRECTORY> <KEY> --file <PATH>\n       \
-                      cairn put [OPTIONS] --store <URL> <KEY> <VALUE>",
+                      cairn put [OPTIONS] --store <URL> <KEY> <VALUE>"
 )]
 pub(crate) struct Put {
     /// Directory of the database.
@@ -146,8 +146,10 @@ pub(crate) struct Put {
 }
 
 #[derive(Args, Debug)]
-#[command(override_usage = "cairn delete [OPTIONS] <DIRECTORY> <KEYS>...\n       \
-                            cairn delete [OPTIONS] --store <URL> <KEYS>...")]
+#[command(
+    override_usage = "cairn delete [OPTIONS] <DIRECTORY> <KEYS>...\n       \
+                            cairn delete [OPTIONS] --store <URL> <KEYS>..."
+)]
 pub(crate) struct Delete {
     /// Directory of the database.
     pub(crate) directory: PathBuf,

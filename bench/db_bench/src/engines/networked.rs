@@ -7,11 +7,7 @@ use super::{NETWORKED, Trouble, Use};
 
 /// Uses the engine with this name over the store at `url`.
 #[cfg(any(feature = "etcd", feature = "postgres"))]
-pub(super) fn using<U: Use>(
-    name: &str,
-    url: Option<&str>,
-    task: U,
-) -> Result<U::Output, Trouble> {
+pub(super) fn using<U: Use>(name: &str, url: Option<&str>, task: U) -> Result<U::Output, Trouble> {
     use engine_remote::{Kind, Remote};
 
     let kind = match name {
@@ -35,7 +31,9 @@ pub(super) fn using<U: Use>(
 
 /// Checks that an engine over a network has its URL, and that nothing else has one.
 pub(crate) fn check(engines: &[String], url: Option<&str>, suite: bool) -> Result<(), String> {
-    let mut networked = engines.iter().filter(|name| NETWORKED.contains(&name.as_str()));
+    let mut networked = engines
+        .iter()
+        .filter(|name| NETWORKED.contains(&name.as_str()));
     match (networked.next(), url) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(format!(
@@ -47,10 +45,16 @@ pub(crate) fn check(engines: &[String], url: Option<&str>, suite: bool) -> Resul
         )),
         (Some(name), None) => Err(format!(
             "--engine={name} needs --store=URL, such as {name}://{}",
-            if name == "etcd" { "127.0.0.1:2379/bench" } else { "user@127.0.0.1/database/bench" }
+            if name == "etcd" {
+                "127.0.0.1:2379/bench"
+            } else {
+                "user@127.0.0.1/database/bench"
+            }
         )),
         (Some(name), Some(_)) => match networked.next() {
-            Some(other) => Err(format!("--store names one store, not one for {name} and one for {other}")),
+            Some(other) => Err(format!(
+                "--store names one store, not one for {name} and one for {other}"
+            )),
             None => Ok(()),
         },
     }
@@ -67,12 +71,20 @@ mod tests {
             check(&names, url, suite)
         };
         assert_eq!(check(&["cairndb", "lmdb"], None, true), Ok(()));
-        assert_eq!(check(&["cairndb", "etcd"], Some("etcd://a/b"), false), Ok(()));
+        assert_eq!(
+            check(&["cairndb", "etcd"], Some("etcd://a/b"), false),
+            Ok(())
+        );
         for (names, url, suite, part) in [
             (&["etcd"][..], None, false, "--store=URL"),
             (&["postgres"], None, false, "postgres://user@"),
             (&["cairndb"], Some("etcd://a/b"), false, "--engine=etcd"),
-            (&["etcd", "postgres"], Some("etcd://a/b"), false, "one store"),
+            (
+                &["etcd", "postgres"],
+                Some("etcd://a/b"),
+                false,
+                "one store",
+            ),
             (&["etcd"], Some("etcd://a/b"), true, "--suite"),
         ] {
             let refusal = check(names, url, suite).expect_err(part);

@@ -60,7 +60,10 @@ mod tests {
     fn the_store_of_the_rows_is_beside_the_one_that_is_named() {
         let own = |kind, url| own_url(kind, url).map_err(|fault| fault.to_string());
         let etcd = own(Kind::Etcd, "etcd://a:1,b:2/app/?timeout=2s");
-        assert_eq!(etcd.as_deref(), Ok("etcd://a:1,b:2/app_db_bench?timeout=2s"));
+        assert_eq!(
+            etcd.as_deref(),
+            Ok("etcd://a:1,b:2/app_db_bench?timeout=2s")
+        );
         let table = own(Kind::Postgres, "postgresql://u@h/db/table");
         assert_eq!(table.as_deref(), Ok("postgresql://u@h/db/table_db_bench"));
         for url in ["etcd://a/b", "postgres://h", "file:x", "x"] {

@@ -27,7 +27,10 @@ pub struct RemoteStore {
 }
 
 /// Turns an error of the store into a fault.
-#[expect(clippy::needless_pass_by_value, reason = "used as a function of map_err")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "used as a function of map_err"
+)]
 pub(crate) fn fault(error: cairndb_store::Error) -> Fault {
     Fault::new(error.to_string())
 }

@@ -106,7 +106,10 @@ fn postgres_counts_what_a_proxy_sees() {
     };
     let proxy = Proxy::start(server.port());
     let url = server.url("rows");
-    let url = url.replace(&format!(":{}", server.port()), &format!(":{}", proxy.port()));
+    let url = url.replace(
+        &format!(":{}", server.port()),
+        &format!(":{}", proxy.port()),
+    );
     compare(Kind::Postgres, &url, &proxy);
 }
 
@@ -133,9 +136,17 @@ fn a_wrong_url_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     for (kind, url, part) in [
         (Kind::Etcd, None, "needs --store=URL"),
-        (Kind::Postgres, Some("etcd://localhost/x"), "must be postgres"),
+        (
+            Kind::Postgres,
+            Some("etcd://localhost/x"),
+            "must be postgres",
+        ),
         (Kind::Postgres, Some("nothing"), "scheme"),
-        (Kind::Postgres, Some("postgres://127.0.0.1:1/db/t?timeout=50ms"), "unavailable"),
+        (
+            Kind::Postgres,
+            Some("postgres://127.0.0.1:1/db/t?timeout=50ms"),
+            "unavailable",
+        ),
     ] {
         let error = Remote::new(kind, url).open(dir.path(), &settings).map(drop);
         let error = error.unwrap_err().to_string();

@@ -1,6 +1,7 @@
 //! A cluster of three etcd servers.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -8,6 +9,11 @@ use super::process::{Server, find, in_path};
 use super::{Medium, free_port};
 
 const MEMBERS: usize = 3;
+/// How often a cluster is started, and how long each attempt may take on a machine that is busy.
+const CLUSTER_ATTEMPTS: u32 = 4;
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(40);
+/// Time for a member that was killed to be ready again.
+const RESTART_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Three etcd servers on loopback.
 #[derive(Debug)]
@@ -31,6 +37,16 @@ impl EtcdCluster {
     /// If it is installed but does not start.
     pub fn start(medium: Medium) -> Option<EtcdCluster> {
         let program = find(in_path("etcd"))?;
+        // Another process may have taken one of the ports in the meantime, and then the other
+        // members wait for the one that cannot start.
+        let mut attempts = (0..CLUSTER_ATTEMPTS).map(|_| EtcdCluster::launch(&program, medium));
+        let started = attempts.find_map(Result::ok);
+        Some(started.expect("etcd is installed and starts"))
+    }
+
+    /// Starts three members on ports that are free. Returns the output of one that is not ready in
+    /// time.
+    fn launch(program: &str, medium: Medium) -> Result<EtcdCluster, String> {
         let directory = medium.directory().expect("a temporary directory");
         let ports: Vec<(u16, u16)> = (0..MEMBERS).map(|_| (free_port(), free_port())).collect();
         let peers: Vec<String> = ports
@@ -40,7 +56,7 @@ impl EtcdCluster {
             .collect();
         let peers = peers.join(",");
         let members = ports.iter().enumerate().map(|(n, &(client, peer))| Member {
-            command: command(&program, directory.path(), n, (client, peer), &peers),
+            command: command(program, directory.path(), n, (client, peer), &peers),
             port: client,
             server: None,
         });
@@ -50,11 +66,13 @@ impl EtcdCluster {
         };
         // A member is ready only when a majority is there, so they start together.
         std::thread::scope(|scope| {
-            for member in &mut cluster.members {
-                scope.spawn(|| member.start());
-            }
-        });
-        Some(cluster)
+            let starts = cluster.members.iter_mut();
+            let starts = starts.map(|member| scope.spawn(|| member.start(CLUSTER_TIMEOUT)));
+            let starts: Vec<_> = starts.collect();
+            let mut starts = starts.into_iter().map(|start| start.join());
+            starts.try_for_each(|started| started.expect("the thread does not panic"))
+        })?;
+        Ok(cluster)
     }
 
     /// Returns the URL of the store with the prefix `name`.
@@ -82,7 +100,8 @@ impl EtcdCluster {
     /// # Panics
     /// If it does not start.
     pub fn restart(&mut self, member: usize) {
-        self.members[member].start();
+        let started = self.members[member].start(RESTART_TIMEOUT);
+        started.unwrap_or_else(|printed| panic!("member {member} did not start: {printed}"));
     }
 
     /// Stops a member for a while (`STOP`), or lets it go on (`CONT`).
@@ -94,7 +113,7 @@ impl EtcdCluster {
 }
 
 impl Member {
-    fn start(&mut self) {
+    fn start(&mut self, timeout: Duration) -> Result<(), String> {
         // Debian's version asks for this on other processors than x86-64.
         let architecture = match std::env::consts::ARCH {
             "aarch64" => "arm64",
@@ -102,7 +121,9 @@ impl Member {
         };
         let environment = [("ETCD_UNSUPPORTED_ARCH", architecture)];
         let ready = "serving client traffic";
-        self.server = Some(Server::start(&self.command, &environment, ready));
+        let started = Server::try_start(&self.command, &environment, ready, timeout)?;
+        self.server = Some(started);
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Starts a program in the background, prints its process number, and kills it at the end of the
 /// input. Prints a line when the program has ended.
@@ -37,16 +37,28 @@ impl Server {
     /// # Panics
     /// If the program cannot be started or does not become ready; the message has its output.
     pub(super) fn start(command: &[String], environment: &[(&str, &str)], ready: &str) -> Server {
+        Server::try_start(command, environment, ready, START_TIMEOUT)
+            .unwrap_or_else(|printed| panic!("{command:?} did not start: {printed}"))
+    }
+
+    /// Like [`Server::start`], but returns the output of a program that is not ready in time.
+    pub(super) fn try_start(
+        command: &[String],
+        environment: &[(&str, &str)],
+        ready: &str,
+        timeout: Duration,
+    ) -> Result<Server, String> {
+        let end = Instant::now() + timeout;
         let mut printed = String::new();
         // The processes that a killed server leaves may hold its files for a moment.
         for _ in 0..START_ATTEMPTS {
             let mut server = Server::launch(command, environment);
-            match server.await_line(ready) {
-                Ok(()) => return server,
+            match server.await_line(ready, end) {
+                Ok(()) => return Ok(server),
                 Err(output) => printed = output,
             }
         }
-        panic!("{command:?} did not start: {printed}");
+        Err(printed)
     }
 
     fn launch(command: &[String], environment: &[(&str, &str)]) -> Server {
@@ -79,11 +91,14 @@ impl Server {
         }
     }
 
-    /// Waits for a line that contains `ready`. Returns the output if the program ends before.
-    fn await_line(&mut self, ready: &str) -> Result<(), String> {
+    /// Waits for a line that contains `ready`. Returns the output if there is none before `end`, or
+    /// the program ends before.
+    fn await_line(&mut self, ready: &str, end: Instant) -> Result<(), String> {
         let mut printed = Vec::new();
         loop {
-            let Ok(line) = self.lines.recv_timeout(START_TIMEOUT) else {
+            // A server that waits for others goes on printing.
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
                 return Err(format!("no answer in time: {}", printed.join("\n")));
             };
             if let Some(pid) = line.strip_prefix("guard: pid ") {

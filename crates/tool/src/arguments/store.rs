@@ -109,7 +109,10 @@ impl Delete {
             None => (Place::Directory(&self.directory), keys.collect()),
             Some(url) => {
                 let first = self.directory.as_os_str();
-                (Place::Url(url), std::iter::once(first).chain(keys).collect())
+                (
+                    Place::Url(url),
+                    std::iter::once(first).chain(keys).collect(),
+                )
             }
         }
     }

@@ -52,7 +52,9 @@ pub(crate) struct Copied {
 pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
     let source = open(FROM, &job.from, Access::Read)?;
     if source.identity == identity(TO, &job.to)? {
-        return Err(Failure::Usage(format!("{FROM} and {TO} are the same store")));
+        return Err(Failure::Usage(format!(
+            "{FROM} and {TO} are the same store"
+        )));
     }
     let target = open(TO, &job.to, Access::Create)?;
     let saved = state::file(&target, job.state.as_ref());
@@ -281,7 +283,9 @@ fn check(state: &State, saved: &Saved, source: &Opened, target: &Opened) -> Resu
     let held = match &state.last {
         // An overwriting copy may have ended with keys that it deleted.
         Some(key) if state.copied.entries > 0 => {
-            let held = target.reader().scan(&Scan::range(..=key.0.as_slice()).limit(1));
+            let held = target
+                .reader()
+                .scan(&Scan::range(..=key.0.as_slice()).limit(1));
             let mut held = held.map_err(target.failure())?;
             held.next().transpose().map_err(target.failure())?.is_some()
         }

@@ -87,7 +87,9 @@ impl Grammar {
         let Some(command) = self.definition.find_subcommand(command) else {
             return Vec::new();
         };
-        let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+        let shown = command
+            .get_arguments()
+            .filter(|argument| !argument.is_hide_set());
         let own = shown.filter_map(clap::Arg::get_long);
         let all = own.chain(["comparator", "help"]);
         all.map(|long| format!("--{long}")).collect()
@@ -255,7 +257,10 @@ mod tests {
                 panic!("help of {name}");
             };
             assert!(!text.contains("<DIRECTORY>"), "{text}");
-            assert!(text.contains("Usage: ") && !text.contains("--store"), "{text}");
+            assert!(
+                text.contains("Usage: ") && !text.contains("--store"),
+                "{text}"
+            );
             assert!(grammar.options(name).contains(&"--help".to_owned()));
         }
         assert!(matches!(grammar.parse("help"), Ok(Line::Text(text)) if text.contains("scan")));

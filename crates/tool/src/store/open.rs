@@ -113,12 +113,7 @@ fn not_built(scheme: &str) -> Failure {
     ))
 }
 
-fn open_file(
-    role: &str,
-    url: &str,
-    address: &Address,
-    access: Access,
-) -> Result<Opened, Failure> {
+fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result<Opened, Failure> {
     let is_local = address.hosts().iter().all(|host| host.name == "localhost");
     if !is_local || address.path().is_empty() {
         return Err(Failure::Usage(format!(

@@ -50,8 +50,17 @@ fn a_server_that_does_not_answer_is_named_without_its_secrets() {
     let parent = tempfile::tempdir().unwrap();
     let url = "postgres://ada:secret@127.0.0.1:1/db/table?timeout=200ms";
     let ran = cairn(parent.path(), &["get", "--store", url, "apple"]);
-    assert!(!ran.stderr.contains("secret") && !ran.stderr.contains("ada"), "{ran:?}");
-    ran.failed(5, &["postgres://127.0.0.1:1/db/table: unavailable", "check the hosts"]);
+    assert!(
+        !ran.stderr.contains("secret") && !ran.stderr.contains("ada"),
+        "{ran:?}"
+    );
+    ran.failed(
+        5,
+        &[
+            "postgres://127.0.0.1:1/db/table: unavailable",
+            "check the hosts",
+        ],
+    );
 }
 
 #[test]
@@ -65,7 +74,10 @@ fn a_missing_or_foreign_source_is_refused() {
     let options = options.comparator(std::sync::Arc::new(order));
     options.open(at.join("reverse")).unwrap().close().unwrap();
     copy("file:reverse").failed(5, &["reverse", "comparator"]);
-    let ran = cairn(at, &["copy", "file:reverse", "file:to", "--comparator=reverse"]);
+    let ran = cairn(
+        at,
+        &["copy", "file:reverse", "file:to", "--comparator=reverse"],
+    );
     ran.failed(5, &["reverse", "not in bytewise order"]);
     assert!(!at.join("to").exists());
 }
@@ -90,7 +102,10 @@ fn a_wrong_state_file_is_refused() {
     for (text, part) in [
         ("".to_owned(), "does not hold the position"),
         ("{\"version\":9,\"state\":{}}".to_owned(), "does not hold"),
-        (saved("from", "YXBwbGU=").replace(":1,", ":9,"), "another version"),
+        (
+            saved("from", "YXBwbGU=").replace(":1,", ":9,"),
+            "another version",
+        ),
         (saved("from", "*"), "does not hold the position"),
         (saved("other", "YXBwbGU="), "other to file:"),
         (saved("from", "YXBwbGU="), "is empty, but"),
@@ -119,10 +134,16 @@ fn an_entry_beyond_a_limit_of_the_target_is_named() {
     let parent = tempfile::tempdir().unwrap();
     let at = parent.path();
     let long = "k".repeat(3000);
-    write(&at.join("from"), &entries(&[("apple", "red"), (&long, "x"), ("plum", "blue")]));
+    write(
+        &at.join("from"),
+        &entries(&[("apple", "red"), (&long, "x"), ("plum", "blue")]),
+    );
     let url = server.url("limits");
     let copy = || cairn(at, &["copy", "file:from", &url]);
-    copy().failed(5, &["limit exceeded: key_bytes", "kkk", "3000", "postgres://"]);
+    copy().failed(
+        5,
+        &["limit exceeded: key_bytes", "kkk", "3000", "postgres://"],
+    );
     // What precedes the entry is there, and the copy continues without it.
     assert_eq!(cairn(at, &["scan", "--store", &url]).done(), "apple\tred\n");
     let states = std::fs::read_dir(at).unwrap();

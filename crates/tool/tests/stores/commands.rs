@@ -31,7 +31,10 @@ fn every_store_answers_alike() {
         let found = on("scan", &["--from", "apple", "--to", "b", "--limit", "1"]).done();
         assert_eq!(found, "apple\tred\n");
         on("delete", &["apple", "cherry", "absent"]).done();
-        assert_eq!(on("scan", &["--keys-only", "--from", "a"]).done(), "apricot\n");
+        assert_eq!(
+            on("scan", &["--keys-only", "--from", "a"]).done(),
+            "apricot\n"
+        );
     }
     // The database in files is the same one that the directory names.
     assert_eq!(cairn(at, &["get", "fruit", "apricot"]).done(), "orange\n");

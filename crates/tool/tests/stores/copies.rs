@@ -47,7 +47,10 @@ fn every_entry_arrives_and_comes_back() {
         assert_eq!(there["to"], here["from"]);
         assert!(read(&at.join(format!("back{number}"))) == all, "{url}");
         // The same hash as that of every other command that moves data.
-        let dumped = cairn(at, &["dump", &format!("back{number}"), &format!("dump{number}")]);
+        let dumped = cairn(
+            at,
+            &["dump", &format!("back{number}"), &format!("dump{number}")],
+        );
         let hash = there["hash"].as_str().unwrap();
         assert!(dumped.done().contains(hash));
     }
@@ -67,21 +70,36 @@ fn overwriting_leaves_what_the_source_holds() {
     let mut urls = servers.urls("overwriting");
     urls.push("file:to".to_owned());
     for url in &urls {
-        let old = entries(&[("0", "extra"), ("b", "2"), ("c", "extra"), ("d", "old"), ("f", "extra")]);
+        let old = entries(&[
+            ("0", "extra"),
+            ("b", "2"),
+            ("c", "extra"),
+            ("d", "old"),
+            ("f", "extra"),
+        ]);
         let _ = std::fs::remove_dir_all(at.join("old"));
         write(&at.join("old"), &old);
         cairn(at, &["copy", "file:old", url]).done();
         let refused = cairn(at, &["copy", "file:from", url]);
         refused.failed(5, &["holds entries already", "--overwrite"]);
         let printed = cairn(at, &["copy", "file:from", url, "--overwrite"]).done();
-        assert!(printed.starts_with("copied 4 entries from file:from to "), "{printed}");
+        assert!(
+            printed.starts_with("copied 4 entries from file:from to "),
+            "{printed}"
+        );
         // a, d and e are written, 0, c and f deleted.
-        assert!(printed.ends_with("\n6 keys were written or deleted\n"), "{printed}");
+        assert!(
+            printed.ends_with("\n6 keys were written or deleted\n"),
+            "{printed}"
+        );
         let scanned = cairn(at, &["scan", "--store", url]).done();
         assert_eq!(scanned, "a\t1\nb\t2\nd\t4\ne\t5\n");
         // Nothing differs any more, so nothing is written.
         let printed = cairn(at, &["copy", "file:from", url, "--overwrite"]).done();
-        assert!(printed.ends_with("\n0 keys were written or deleted\n"), "{printed}");
+        assert!(
+            printed.ends_with("\n0 keys were written or deleted\n"),
+            "{printed}"
+        );
     }
 }
 
@@ -105,5 +123,9 @@ fn the_rate_limit_is_kept() {
     let begun = Instant::now();
     cairn(at, &["copy", "file:from", "file:to", "--rate-limit=400000"]).done();
     // 200 kB are copied, and then compared.
-    assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() >= Duration::from_millis(900),
+        "{:?}",
+        begun.elapsed()
+    );
 }

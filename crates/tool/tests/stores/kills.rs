@@ -50,7 +50,15 @@ impl Course<'_> {
 
     fn command(&self, from: &str, to: &str) -> std::process::Command {
         let save_every = self.save_every.to_string();
-        let words = ["copy", from, to, "--json", "--state=state", "--save-every", &save_every];
+        let words = [
+            "copy",
+            from,
+            to,
+            "--json",
+            "--state=state",
+            "--save-every",
+            &save_every,
+        ];
         let mut program = command(self.at, &words);
         if let Some(rate) = self.rate {
             program.arg(format!("--rate-limit={rate}"));

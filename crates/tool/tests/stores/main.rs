@@ -104,7 +104,9 @@ fn read(path: &Path) -> Entries {
 fn entries(pairs: &[(&str, &str)]) -> Entries {
     let bytes = |text: &str| text.as_bytes().to_vec();
     let pairs = pairs.iter();
-    pairs.map(|(key, value)| (bytes(key), bytes(value))).collect()
+    pairs
+        .map(|(key, value)| (bytes(key), bytes(value)))
+        .collect()
 }
 
 /// Servers of both engines, as far as they are installed, and `cairn` has their clients.
@@ -131,7 +133,10 @@ impl Servers {
 
 fn etcd(medium: Medium) -> Option<EtcdCluster> {
     let probe = ["get", "--store", "etcd://127.0.0.1:1/x?timeout=10ms", "key"];
-    if cairn(Path::new("/"), &probe).stderr.contains("was built without") {
+    if cairn(Path::new("/"), &probe)
+        .stderr
+        .contains("was built without")
+    {
         skip("cairn over etcd: test it with --features remote, or with the whole workspace");
         return None;
     }

@@ -8,9 +8,10 @@
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_base::{Kind, Result};
 
-use crate::log::commit::Payload;
+use crate::log::payload::Payload;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
+use crate::write::long_batches::long_batch;
 use crate::write::writer::{Writer, needs_preparation};
 
 impl Writer {
@@ -61,7 +62,11 @@ impl Writer {
             return Ok(false);
         };
         self.shared.check_writable()?;
-        if !commit.awaiting_sync.is_empty() || needs_preparation(&commit, payload, durability) {
+        let flush_max = self.shared.settings.budget.flush_max;
+        if !commit.awaiting_sync.is_empty()
+            || needs_preparation(&commit, payload, durability)
+            || long_batch(&commit, payload, flush_max).is_some()
+        {
             return Ok(false);
         }
         self.write_in_room(commit, payload, durability, None)?;
