@@ -2,6 +2,7 @@
 #
 #   INSTALL=0   install no packages, even if something is missing
 #   CI=true     a skipped test is a failure
+#   FEATURES=remote  for `make install`: cairn with the clients of etcd and PostgreSQL
 #   ROUNDS=1    for `make bench-full`: number of rounds, instead of the suites' three and five
 #   VERBOSE=1   for `make bench` and `make bench-full`: print every command, row, bar and table
 
@@ -186,7 +187,7 @@ docs: toolchain ## build the documentation of the interface
 
 .PHONY: build-cairn
 build-cairn: toolchain
-	cargo build --release --locked --package cairndb-tool
+	cargo build --release --locked --package cairndb-tool $(if $(FEATURES),--features $(FEATURES))
 
 # Where the manual and the shells look for files of packages.
 share = $(DESTDIR)$(PREFIX)/share

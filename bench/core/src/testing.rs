@@ -372,6 +372,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         lost: Vec::new(),
         kill: false,
         db: db.to_owned(),
+        store: None,
         num,
         reads: num,
         writes: num,

@@ -3,6 +3,7 @@
 pub(crate) mod builds;
 pub(crate) mod extra;
 pub(crate) mod networked;
+mod using;
 
 use std::path::Path;
 
@@ -23,6 +24,9 @@ use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
 
+pub(crate) use using::Trouble;
+use using::Use;
+
 /// All engines, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &[
     "cairndb",
@@ -39,12 +43,9 @@ pub(crate) const NAMES: &[&str] = &[
 ];
 
 /// Engines that run only if they are named: CairnDB through a C interface, which shows what the
-/// interface costs and would only repeat the row of `cairndb` in a comparison of stores, and engines
-/// over a network, which need `--store`.
+/// interface costs and would only repeat the row of `cairndb` in a comparison of stores, and
+/// engines over a network, which need `--store`.
 pub(crate) const NAMED_ONLY: &[&str] = &["cairndb-c", "leveldb-on-cairndb", "etcd", "postgres"];
-
-/// Engines over a network.
-pub(crate) const NETWORKED: &[&str] = &["etcd", "postgres"];
 
 /// Returns the purpose of an engine that is not a store.
 pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
@@ -85,21 +86,6 @@ pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("wiredtiger_lsm", "wiredtiger_lib"),
     ("lmdb", "lmdb_lib"),
 ];
-
-/// Reason an engine cannot be used.
-pub(crate) enum Trouble {
-    /// The library is missing or not the expected one.
-    Absent(Fault),
-    /// The library is present, but its store cannot be opened or closed.
-    Broken(Fault),
-}
-
-/// A use of an engine, once its library is loaded.
-trait Use {
-    type Output;
-
-    fn with<E: Engine>(self, engine: &E) -> Result<Self::Output, Fault>;
-}
 
 /// Runs a plan over the engine.
 struct Run<'r> {
@@ -165,7 +151,7 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "wiredtiger_btree" => loaded(WiredTiger::load(library, Kind::Btree), task),
         "wiredtiger_lsm" => loaded(WiredTiger::load(library, Kind::Lsm), task),
         "lmdb" => loaded(Lmdb::load(library), task),
-        other if NETWORKED.contains(&other) => networked::using(other, None, task),
+        other if networked::NAMES.contains(&other) => networked::using(other, None, task),
         other => Err(Trouble::Broken(Fault::new(format!(
             "no engine is called {other}"
         )))),
@@ -177,7 +163,7 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
     if let Some(extra) = extra::named(&plan.engine) {
         return (extra.run)(plan, emit).map_err(Trouble::Broken);
     }
-    if NETWORKED.contains(&plan.engine.as_str()) {
+    if networked::NAMES.contains(&plan.engine.as_str()) {
         return networked::using(&plan.engine, plan.store.as_deref(), Run { plan, emit });
     }
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })

@@ -6,10 +6,10 @@
 //! word_index URL top COUNT       print the most frequent words
 //! ```
 //!
-//! The program is the same over a database in files, in memory, over etcd, PostgreSQL or TiKV. Three
-//! things make that work: it keeps within the limits that the store states, it reads many keys with
-//! one call, and each part of a file writes a mark in the transaction that counts it. So a part
-//! whose outcome is unknown is tried again, and counted once.
+//! The program is the same over a database in files, in memory, over etcd, PostgreSQL or TiKV.
+//! Three things make that work: it keeps within the limits that the store states, it reads many
+//! keys with one call, and each part of a file writes a mark in the transaction that counts it. So
+//! a part whose outcome is unknown is tried again, and counted once.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -32,7 +32,7 @@ fn place_key(word: &str, file: &str) -> Vec<u8> {
 fn number(value: Option<&[u8]>) -> Result<u64, cairndb_store::Error> {
     match value.map(<[u8; 8]>::try_from) {
         None => Ok(0),
-        Some(Ok(bytes)) => Ok(u64::from_be_bytes(bytes)),
+        Some(Ok(bytes)) => Ok(u64::from_le_bytes(bytes)),
         Some(Err(_)) => Err(cairndb_store::Error::new(
             ErrorKind::Corruption,
             "a counter is not 8 bytes long",
@@ -41,7 +41,7 @@ fn number(value: Option<&[u8]>) -> Result<u64, cairndb_store::Error> {
 }
 
 /// Indexes the words of a text under the name `file`. A file that was indexed already counts once.
-pub fn add(store: &dyn Store, file: &str, text: &str) -> Result<(), Box<dyn Error>> {
+pub(crate) fn add(store: &dyn Store, file: &str, text: &str) -> Result<(), Box<dyn Error>> {
     let limits = store.engine().limits;
     // A word takes two writes and one read, the mark one of each.
     let most = PART_WORDS
@@ -90,15 +90,18 @@ fn add_part(
         }
         for ((word, count), (key, old)) in words.iter().zip(keys.iter().zip(&found).skip(1)) {
             let total = number(old.as_deref())? + count;
-            transaction.put(key, &total.to_be_bytes())?;
-            transaction.put(&place_key(word, file), &count.to_be_bytes())?;
+            transaction.put(key, &total.to_le_bytes())?;
+            transaction.put(&place_key(word, file), &count.to_le_bytes())?;
         }
         transaction.put(mark, b"")
     })
 }
 
+/// How often a word occurs, and in which files how often.
+type Found = (u64, Vec<(String, u64)>);
+
 /// Returns how often a word occurs, and in which files how often.
-pub fn find(store: &dyn Store, word: &str) -> Result<(u64, Vec<(String, u64)>), Box<dyn Error>> {
+pub(crate) fn find(store: &dyn Store, word: &str) -> Result<Found, Box<dyn Error>> {
     let word = word.to_lowercase();
     // One moment for both reads.
     let snapshot = store.snapshot()?;
@@ -114,7 +117,7 @@ pub fn find(store: &dyn Store, word: &str) -> Result<(u64, Vec<(String, u64)>), 
 }
 
 /// Returns the most frequent words.
-pub fn top(store: &dyn Store, count: usize) -> Result<Vec<(u64, String)>, Box<dyn Error>> {
+pub(crate) fn top(store: &dyn Store, count: usize) -> Result<Vec<(u64, String)>, Box<dyn Error>> {
     let prefix = counter_key("");
     let mut found = Vec::new();
     for entry in store.scan(&Scan::prefix(&prefix))? {

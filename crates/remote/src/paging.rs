@@ -77,6 +77,10 @@ mod tests {
 
     use super::{ENTRIES_MAX, FIRST_ENTRIES, Progress};
 
+    #[expect(
+        clippy::big_endian_bytes,
+        reason = "the order of big-endian keys is that of their numbers"
+    )]
     fn page(len: usize, value_bytes: usize) -> Vec<(Value, Value)> {
         let entry = |n: usize| {
             let key = Value::from(n.to_be_bytes().as_slice());

@@ -4,6 +4,8 @@
 //! `CAIRN_REMOTE_OPS` sets the number of random operations on each server, `CAIRN_SEED` the seed.
 //! `CAIRN_TIKV=pd-address` runs the suite on a TiKV cluster, if it is compiled in.
 
+#![expect(clippy::print_stdout, reason = "tests print their seeds")]
+
 mod support;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -25,7 +25,10 @@ fn texts() -> Vec<(String, String)> {
         ("glossary".to_owned(), glossary.to_owned()),
         (
             "numbers".to_owned(),
-            (0..300).map(|n| format!("n{n} ")).collect(),
+            (0..300)
+                .map(|n| format!("n{n}"))
+                .collect::<Vec<_>>()
+                .join(" "),
         ),
     ]
 }

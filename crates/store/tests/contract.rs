@@ -2,6 +2,8 @@
 //!
 //! `CAIRN_STORE_OPS` sets the number of random operations on each, `CAIRN_SEED` the seed.
 
+#![expect(clippy::print_stdout, reason = "tests print their seeds")]
+
 use cairndb::Db;
 use cairndb_env::testing::setting::setting;
 use cairndb_store::testing::{ModelSize, run_cases, run_model};

@@ -20,7 +20,7 @@ pub(crate) use generate::{CompletingShell, Completions, Man};
 pub(crate) use inspect::{Log, Manifest, Tables};
 pub(crate) use repair::Repair;
 pub(crate) use shell::Shell;
-pub(crate) use store::{Copy, Place, StoreArguments};
+pub(crate) use store::{Copy, StoreArguments};
 
 /// What follows the list of commands in `cairn --help`.
 const AFTER_HELP: &str = "\

@@ -25,6 +25,7 @@ mod json;
 mod orders;
 mod output;
 mod pager;
+mod place;
 mod progress;
 mod range;
 mod shell;

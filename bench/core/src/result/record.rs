@@ -64,8 +64,8 @@ pub struct Record {
     /// Whether every answer was compared with what was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
-    /// `networked`, or `networked, replicated`, if the store runs outside the process. Such rows are
-    /// never ranked.
+    /// `networked`, or `networked, replicated`, if the store runs outside the process. Such rows
+    /// are never ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
     /// Round trips to the servers.

@@ -3,7 +3,10 @@
 #[cfg(not(any(feature = "etcd", feature = "postgres")))]
 use bench_core::fault::Fault;
 
-use super::{NETWORKED, Trouble, Use};
+use super::using::{Trouble, Use};
+
+/// Their names.
+pub(crate) const NAMES: &[&str] = &["etcd", "postgres"];
 
 /// Uses the engine with this name over the store at `url`.
 #[cfg(any(feature = "etcd", feature = "postgres"))]
@@ -31,14 +34,12 @@ pub(super) fn using<U: Use>(
 
 /// Checks that an engine over a network has its URL, and that nothing else has one.
 pub(crate) fn check(engines: &[String], url: Option<&str>, suite: bool) -> Result<(), String> {
-    let mut networked = engines
-        .iter()
-        .filter(|name| NETWORKED.contains(&name.as_str()));
+    let mut networked = engines.iter().filter(|name| NAMES.contains(&name.as_str()));
     match (networked.next(), url) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(format!(
             "--store is for the engines over a network; add --engine={}",
-            NETWORKED.join(" or --engine=")
+            NAMES.join(" or --engine=")
         )),
         (Some(name), _) if suite => Err(format!(
             "--engine={name}: a suite ranks stores in the process; run single workloads without --suite"

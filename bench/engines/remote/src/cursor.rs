@@ -8,11 +8,11 @@ use bench_core::fault::Fault;
 use cairndb_remote::AsyncScan;
 use cairndb_store::{Direction, Entry, Scan};
 
-use crate::store::RemoteStore;
+use crate::server::Server;
 
 /// A cursor.
 pub struct RemoteCursor<'s> {
-    store: &'s RemoteStore,
+    store: &'s Server,
     scan: Option<(Box<dyn AsyncScan>, Direction)>,
     page: std::vec::IntoIter<Entry>,
     entry: Option<Entry>,
@@ -27,7 +27,7 @@ impl fmt::Debug for RemoteCursor<'_> {
 }
 
 impl<'s> RemoteCursor<'s> {
-    pub(crate) fn new(store: &'s RemoteStore) -> RemoteCursor<'s> {
+    pub(crate) fn new(store: &'s Server) -> RemoteCursor<'s> {
         RemoteCursor {
             store,
             scan: None,

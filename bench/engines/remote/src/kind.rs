@@ -1,16 +1,5 @@
 //! The engines: etcd and PostgreSQL.
 
-use std::path::Path;
-
-use bench_core::engine::{Capabilities, Durability, Engine, Placement};
-use bench_core::fault::Fault;
-use bench_core::workload::settings::Settings;
-
-use crate::store::RemoteStore;
-
-/// Longest value that etcd takes, less room for its key.
-const ETCD_VALUE_BYTES_MAX: usize = 1 << 20;
-
 /// An engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -18,90 +7,4 @@ pub enum Kind {
     Etcd,
     /// A PostgreSQL server, or a server that speaks its protocol.
     Postgres,
-}
-
-/// An engine, and the URL of the store that it is measured over.
-#[derive(Clone, Debug)]
-pub struct Remote {
-    kind: Kind,
-    url: Option<String>,
-}
-
-impl Remote {
-    /// Returns the engine over the store at `url`, which may be missing until a store is opened.
-    pub fn new(kind: Kind, url: Option<&str>) -> Remote {
-        let url = url.map(str::to_owned);
-        Remote { kind, url }
-    }
-}
-
-impl Engine for Remote {
-    type Store = RemoteStore;
-
-    fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::Etcd => "etcd",
-            Kind::Postgres => "postgres",
-        }
-    }
-
-    fn title(&self) -> &'static str {
-        match self.kind {
-            Kind::Etcd => "etcd",
-            Kind::Postgres => "PostgreSQL",
-        }
-    }
-
-    /// The version of the adapter: the client reports none of the server.
-    fn version(&self) -> String {
-        format!("adapter {}", env!("CARGO_PKG_VERSION"))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            batch: self.kind == Kind::Postgres,
-            merge: false,
-            snapshot: false,
-            reverse: true,
-            seek: true,
-            compact: false,
-            flush: false,
-            sync: true,
-            stores: true,
-        }
-    }
-
-    fn contends(&self) -> bool {
-        false
-    }
-
-    fn placement(&self) -> Placement {
-        match self.kind {
-            Kind::Etcd => Placement::Replicated,
-            Kind::Postgres => Placement::Networked,
-        }
-    }
-
-    fn declines(&self, value_bytes: usize, _durability: Durability) -> Option<&'static str> {
-        let is_long = self.kind == Kind::Etcd && value_bytes > ETCD_VALUE_BYTES_MAX;
-        is_long.then_some("etcd takes values of about a megabyte at most")
-    }
-
-    fn without_batch(&self) -> Option<&'static str> {
-        (self.kind == Kind::Etcd).then_some("etcd takes 128 writes at most")
-    }
-
-    fn open(&self, dir: &Path, _settings: &Settings) -> Result<RemoteStore, Fault> {
-        let Some(url) = &self.url else {
-            let name = self.name();
-            return Err(Fault::new(format!(
-                "--engine={name} needs --store=URL, such as {}",
-                match self.kind {
-                    Kind::Etcd => "etcd://127.0.0.1:2379/bench",
-                    Kind::Postgres => "postgres://user@127.0.0.1/database/bench",
-                }
-            )));
-        };
-        RemoteStore::open(self.kind, url, dir)
-    }
 }

@@ -19,12 +19,15 @@
 //! Threads: one of the runtime, and the caller's.
 
 mod cursor;
+mod engine;
 mod kind;
+mod server;
 mod session;
 mod space;
 mod store;
 
 pub use cursor::RemoteCursor;
-pub use kind::{Kind, Remote};
+pub use engine::Remote;
+pub use kind::Kind;
 pub use session::RemoteSession;
 pub use store::RemoteStore;

@@ -6,7 +6,7 @@ use cairndb_store::{Batch, CallOptions};
 
 use crate::cursor::RemoteCursor;
 use crate::kind::Kind;
-use crate::store::RemoteStore;
+use crate::server::Server;
 
 /// Keys that etcd compares or reads with one request.
 const ETCD_KEYS: usize = 128;
@@ -14,13 +14,13 @@ const ETCD_KEYS: usize = 128;
 /// One thread's session.
 #[derive(Debug)]
 pub struct RemoteSession<'s> {
-    store: &'s RemoteStore,
+    store: &'s Server,
     options: CallOptions,
     batch: Batch,
 }
 
 impl<'s> RemoteSession<'s> {
-    pub(crate) fn new(store: &'s RemoteStore) -> RemoteSession<'s> {
+    pub(crate) fn new(store: &'s Server) -> RemoteSession<'s> {
         RemoteSession {
             store,
             options: CallOptions::new(),
@@ -52,6 +52,11 @@ impl<'s> Session for RemoteSession<'s> {
 
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         self.batch.put(key, value);
+        Ok(())
+    }
+
+    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.batch.delete(key);
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! The engines over servers that the test starts: the conformance of an adapter, and its count of
 //! round trips beside that of a proxy.
 
+#![expect(clippy::print_stdout, reason = "a skipped test says so")]
+
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use bench_core::engine::{Cursor, Durability, Engine, Role, Session, Store};

@@ -351,20 +351,19 @@ impl Writer {
         }
         let mut unwound = PoisonOnUnwind(Some(&self.versions));
         let last = match long_batch(&commit, payload, self.shared.settings.budget.flush_max) {
-            Some(batch) => self.long_batches().apply(&mut commit, batch, appended),
+            Some(batch) => {
+                let inserter = LongBatches {
+                    shared: &self.shared,
+                    versions: &self.versions,
+                    flusher: &self.flusher,
+                    sealer: &self.sealer,
+                };
+                inserter.apply(&mut commit, batch, appended)
+            }
             None => commit.apply(payload, appended),
         };
         unwound.0 = None;
         self.acknowledge(commit, last, durability)
-    }
-
-    fn long_batches(&self) -> LongBatches<'_> {
-        LongBatches {
-            shared: &self.shared,
-            versions: &self.versions,
-            flusher: &self.flusher,
-            sealer: &self.sealer,
-        }
     }
 
     /// Publishes the write that ends at `last`, after its sync if it requested one.

@@ -70,14 +70,13 @@ impl EtcdStore {
     /// # Errors
     /// `Unavailable`, `Denied`, `Closed`.
     pub async fn watch(&self, scan: &Scan, from: Option<i64>) -> Result<Watch> {
-        let from = match from {
-            Some(revision) => revision,
+        let from = if let Some(revision) = from {
+            revision
+        } else {
             // Fixed now, so that no change is missed between this call and the first answer.
-            None => {
-                let options = CallOptions::new();
-                let (_, revision) = self.shared.values(&[b""], NEWEST, &options).await?;
-                revision + 1
-            }
+            let options = CallOptions::new();
+            let (_, revision) = self.shared.values(&[b""], NEWEST, &options).await?;
+            revision + 1
         };
         Ok(Watch::new(&self.shared, scan, from))
     }

@@ -89,20 +89,19 @@ impl Watch {
     /// Reads one answer, after connecting if necessary.
     async fn step(&mut self) -> std::result::Result<Vec<Change>, Failure> {
         let cluster = &self.shared.cluster;
-        let stream = match &mut self.stream {
-            Some(stream) => stream,
-            None => {
-                let (index, client) = cluster.client().await?;
-                let (start, end) = self.shared.prefix.range(&self.window);
-                let options = WatchOptions::new()
-                    .with_range(end)
-                    .with_start_revision(self.from);
-                match client.watch_client().watch(start, Some(options)).await {
-                    Ok(stream) => self.stream.insert(stream),
-                    Err(error) => {
-                        cluster.leave(index);
-                        return Err(error.into());
-                    }
+        let stream = if let Some(stream) = &mut self.stream {
+            stream
+        } else {
+            let (index, client) = cluster.client().await?;
+            let (start, end) = self.shared.prefix.range(&self.window);
+            let options = WatchOptions::new()
+                .with_range(end)
+                .with_start_revision(self.from);
+            match client.watch_client().watch(start, Some(options)).await {
+                Ok(stream) => self.stream.insert(stream),
+                Err(error) => {
+                    cluster.leave(index);
+                    return Err(error.into());
                 }
             }
         };

@@ -69,7 +69,7 @@ impl EtcdCluster {
             let starts = cluster.members.iter_mut();
             let starts = starts.map(|member| scope.spawn(|| member.start(CLUSTER_TIMEOUT)));
             let starts: Vec<_> = starts.collect();
-            let mut starts = starts.into_iter().map(|start| start.join());
+            let mut starts = starts.into_iter().map(std::thread::ScopedJoinHandle::join);
             starts.try_for_each(|started| started.expect("the thread does not panic"))
         })?;
         Ok(cluster)

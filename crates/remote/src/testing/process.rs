@@ -3,7 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// Starts a program in the background, prints its process number, and kills it at the end of the
 /// input. Prints a line when the program has ended.

@@ -101,11 +101,9 @@ impl Proxy {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let wanted = *requests + count;
-        let waited =
-            self.shared
-                .requested
-                .wait_timeout_while(requests, Duration::from_secs(1), |sent| *sent < wanted);
-        drop(waited);
+        let few = |sent: &mut u64| *sent < wanted;
+        let waiting = &self.shared.requested;
+        drop(waiting.wait_timeout_while(requests, Duration::from_secs(1), few));
         self.cut();
         self.shared.mute.store(false, Ordering::SeqCst);
     }

@@ -135,7 +135,7 @@ fn mutated_addresses_never_panic() {
     let (mut parsed, mut refused) = (0, 0);
     for _ in 0..100_000 {
         let mut url: Vec<char> = bases[random.index(3)].chars().collect();
-        for _ in 0..1 + random.below(4) {
+        for _ in 0..=random.below(4) {
             let at = random.index(url.len());
             match random.below(3) {
                 0 => url[at] = alphabet[random.index(alphabet.len())],

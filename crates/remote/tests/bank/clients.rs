@@ -138,16 +138,16 @@ impl Bank {
     }
 
     fn transfer(&self, id: &[u8], from: u64, to: u64, amount: i64) -> Result<(), Error> {
-        let (payer, payee) = (account(from), account(to));
+        let (source, target) = (account(from), account(to));
         self.store.transact(|transaction| {
-            let found = transaction.multi_get(&[&payer, &payee, id])?;
+            let found = transaction.multi_get(&[&source, &target, id])?;
             assert!(found[2].is_none(), "the transfer was applied before");
             transaction.put(id, format!("{from} {to} {amount}").as_bytes())?;
             if from != to {
                 let paid = number(found[0].as_ref()) - amount;
                 let received = number(found[1].as_ref()) + amount;
-                transaction.put(&payer, paid.to_string().as_bytes())?;
-                transaction.put(&payee, received.to_string().as_bytes())?;
+                transaction.put(&source, paid.to_string().as_bytes())?;
+                transaction.put(&target, received.to_string().as_bytes())?;
             }
             Ok(())
         })

@@ -7,6 +7,8 @@
 //! `CAIRN_BANK_SECONDS` sets the time on each engine (default 10, nightly 300), `CAIRN_SEED` the
 //! seed of accounts and amounts.
 
+#![expect(clippy::print_stdout, reason = "tests print their seeds")]
+
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -5,6 +5,12 @@
 //! --test-threads=1`. The servers keep their files on disk. `CAIRN_COST_OPS` sets the calls of a
 //! round (1000), `CAIRN_SCAN_ENTRIES` the entries of the scan (a million).
 
+#![expect(
+    clippy::print_stdout,
+    clippy::big_endian_bytes,
+    reason = "a measurement prints figures; the order of big-endian keys is that of their numbers"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

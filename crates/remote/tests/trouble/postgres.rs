@@ -20,20 +20,28 @@ fn a_stopped_server_is_noticed_at_the_deadline() {
     let proxy = Proxy::start(server.port());
     let url = format!("postgres://cairn@127.0.0.1:{}/postgres/t", proxy.port());
     let store = open(&url).expect("the server runs");
-    store.put(b"a", b"1").expect("the server answers");
+    // Prepares the statements of a commit on the first connection.
+    let warm = store.begin().expect("a transaction");
+    assert!(!warm.contains(b"a").expect("the server answers"));
+    warm.put(b"a", b"1").expect("within the limits");
+    warm.commit().expect("the server answers");
     let transaction = store.begin().expect("a transaction");
     assert!(transaction.contains(b"a").expect("the server answers"));
     transaction.put(b"a", b"3").expect("within the limits");
     let snapshot = store.snapshot().expect("a snapshot");
+    store.put(b"b", b"1").expect("the server answers");
 
     // The server goes on, but nobody hears it.
     proxy.mute();
-    let read = store.get_with(b"a", &short()).expect_err("no answer");
-    assert_eq!(read.kind(), ErrorKind::DeadlineExceeded, "{read}");
     let write = store.put_with(b"a", b"2", &short()).expect_err("no answer");
     assert_eq!(write.kind(), ErrorKind::OutcomeUnknown, "{write}");
     let commit = transaction.commit_with(&short()).expect_err("no answer");
     assert_eq!(commit.kind(), ErrorKind::OutcomeUnknown, "{commit}");
+    let read = store.get_with(b"a", &short()).expect_err("no answer");
+    assert_eq!(read.kind(), ErrorKind::DeadlineExceeded, "{read}");
+    // Without a connection nothing is sent.
+    let unsent = store.put_with(b"a", b"5", &short()).expect_err("no answer");
+    assert_eq!(unsent.kind(), ErrorKind::DeadlineExceeded, "{unsent}");
     let old = snapshot.get_with(b"a", &short()).expect_err("no answer");
     assert_eq!(old.kind(), ErrorKind::DeadlineExceeded, "{old}");
 
@@ -41,7 +49,7 @@ fn a_stopped_server_is_noticed_at_the_deadline() {
     proxy.hear();
     proxy.cut();
     let value = store.get(b"a").expect("the server answers");
-    let value = value.map(|value| value.into_vec());
+    let value = value.map(cairndb_store::Value::into_vec);
     assert!(
         [Some(b"2".to_vec()), Some(b"3".to_vec())].contains(&value),
         "{value:?}"
@@ -135,7 +143,7 @@ fn a_hundred_keys_take_one_round_trip() {
                 .flatten()
                 .count(),
             100
-        )
+        );
     };
     assert_eq!(trips(&read), 1);
     let scan = || {

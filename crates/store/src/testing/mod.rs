@@ -5,6 +5,10 @@
 //! a case asks the store: limits and isolation are values.
 
 mod case;
+#[expect(
+    clippy::big_endian_bytes,
+    reason = "the order of big-endian keys is that of their numbers"
+)]
 mod cases;
 
 mod model;

@@ -1,11 +1,12 @@
 //! `get`, `scan` and `count`, over the databases of both stores.
 
 use super::stores;
-use crate::arguments::{Count, Get, Place, Scan};
+use crate::arguments::{Count, Get, Scan};
 use crate::coding::{Coding, append_json_entry};
 use crate::database::{Reader, Visitor};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::place::Place;
 use crate::range::{Direction, Range};
 
 /// Prints the value of a key.

@@ -8,10 +8,11 @@ use cairndb::{Durability, WriteBatch, WriteOptions};
 use cairndb_store::Batch;
 
 use super::stores;
-use crate::arguments::{Delete, Place, Put};
+use crate::arguments::{Delete, Put};
 use crate::coding::Coding;
 use crate::database::{open_to_write, options_for};
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::store::Access;
 
 /// Limit of a value: the database's own.
@@ -42,9 +43,10 @@ pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
         Place::Url(url) => {
             let mut batch = Batch::new();
             batch.put(&key, &value);
-            let access = match arguments.create {
-                true => Access::Create,
-                false => Access::Write,
+            let access = if arguments.create {
+                Access::Create
+            } else {
+                Access::Write
             };
             stores::write(url, access, &batch)
         }

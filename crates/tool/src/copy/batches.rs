@@ -58,8 +58,8 @@ impl<'a> Batches<'a> {
         self.batch.delete(key);
     }
 
-    /// Writes what was added. A batch of puts and deletes leaves the same if it is applied twice, so
-    /// one whose outcome is unknown is sent again.
+    /// Writes what was added. A batch of puts and deletes leaves the same if it is applied twice,
+    /// so one whose outcome is unknown is sent again.
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         let mut attempts = ATTEMPTS_MAX;
         while !self.batch.is_empty() {

@@ -98,3 +98,67 @@ impl<'a> Lockstep<'a> {
         Ok(pair)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cairndb_store::MemoryStore;
+
+    use super::*;
+
+    fn store() -> Opened {
+        Opened {
+            store: Box::new(MemoryStore::new()),
+            name: "memory:".to_owned(),
+            identity: "memory:".to_owned(),
+            directory: None,
+        }
+    }
+
+    fn scan(entries: &[(&str, &str)]) -> Entries<'static> {
+        let value = |text: &str| Value::from(text.as_bytes());
+        let entries = entries.iter().map(|(k, v)| Ok((value(k), value(v))));
+        Entries::new(entries.collect::<Vec<_>>().into_iter())
+    }
+
+    /// Describes the pairs of two scans.
+    fn pairs(from: &[(&str, &str)], to: &[(&str, &str)]) -> Result<Vec<String>, Failure> {
+        let store = store();
+        let mut lockstep = Lockstep::begin((scan(from), &store), (scan(to), &store))?;
+        let mut found = Vec::new();
+        while let Some(pair) = lockstep.advance()? {
+            found.push(match pair {
+                Pair::Source((key, _)) => format!("source {}", escaped(&key)),
+                Pair::Target((key, _)) => format!("target {}", escaped(&key)),
+                Pair::Both { entry, found } => {
+                    let (key, value) = (escaped(&entry.0), escaped(&entry.1));
+                    format!("both {key} {value} {}", escaped(&found))
+                }
+            });
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn every_key_comes_once() {
+        let from = [("", "1"), ("b", "2"), ("d", "3")];
+        let to = [("a", "4"), ("b", "5"), ("d", "3"), ("e", "6")];
+        let expected = [
+            "source ",
+            "target a",
+            "both b 2 5",
+            "both d 3 3",
+            "target e",
+        ];
+        assert_eq!(pairs(&from, &to).unwrap(), expected);
+        assert_eq!(pairs(&from, &[]).unwrap().len(), 3);
+        assert!(pairs(&[], &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn another_order_is_refused() {
+        for keys in [[("b", ""), ("a", "")], [("a", ""), ("a", "")]] {
+            let refused = pairs(&keys, &[]);
+            assert!(matches!(refused, Err(Failure::Damaged(text)) if text.contains("\"a\"")));
+        }
+    }
+}

@@ -13,10 +13,13 @@
 //! Threads: those of the stores.
 
 mod batches;
+mod copier;
 mod job;
 mod lockstep;
 mod pace;
+mod run;
 mod state;
 mod verify;
 
-pub(crate) use job::{Copied, Job, copy};
+pub(crate) use job::{Copied, Job};
+pub(crate) use run::copy;

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use cairndb_base::hash64;
+use cairndb_store::Scan;
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Failure;
 use crate::store::Opened;
 use crate::transfer::Contents;
 use crate::transfer::saved::{Base64Bytes, Saved, beside};
@@ -38,4 +40,52 @@ pub(super) fn file(target: &Opened, given: Option<&PathBuf>) -> Saved {
             PathBuf::from(format!("{last}-{hash:016x}{ENDING}"))
         }
     })
+}
+
+/// Checks that a saved position belongs to these stores, and that the target still holds its key.
+pub(super) fn check(
+    state: &State,
+    saved: &Saved,
+    source: &Opened,
+    target: &Opened,
+) -> Result<(), Failure> {
+    let file = saved.path().display();
+    if (&state.from, &state.to) != (&source.identity, &target.identity) {
+        return Err(Failure::Other(format!(
+            "{file} was left by a copy from {} to {}; finish that one, name another file with \
+             --state, or begin again with --restart",
+            state.from, state.to
+        )));
+    }
+    let held = match &state.last {
+        // An overwriting copy may have ended with keys that it deleted.
+        Some(key) if state.copied.entries > 0 => {
+            let held = target
+                .reader()
+                .scan(&Scan::range(..=key.0.as_slice()).limit(1));
+            let mut held = held.map_err(target.failure())?;
+            held.next().transpose().map_err(target.failure())?.is_some()
+        }
+        _ => true,
+    };
+    if held {
+        return Ok(());
+    }
+    Err(Failure::Other(format!(
+        "{} is empty, but {file} says that entries were copied into it; begin again with --restart",
+        target.name
+    )))
+}
+
+pub(super) fn check_empty(target: &Opened) -> Result<(), Failure> {
+    let first = target.reader().scan(&Scan::all().limit(1));
+    let mut first = first.map_err(target.failure())?;
+    match first.next().transpose().map_err(target.failure())? {
+        None => Ok(()),
+        Some(_) => Err(Failure::Other(format!(
+            "{} holds entries already; pass --overwrite to replace them by those of the source, \
+             and to delete those that it does not hold",
+            target.name
+        ))),
+    }
 }

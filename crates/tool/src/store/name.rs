@@ -5,9 +5,10 @@ use cairndb_remote::Address;
 /// Returns scheme, hosts and path of an address, without user, password and settings.
 pub(super) fn of(address: &Address) -> String {
     let hosts = address.hosts().iter().map(|host| {
-        let name = match host.name.contains(':') {
-            true => format!("[{}]", host.name),
-            false => host.name.clone(),
+        let name = if host.name.contains(':') {
+            format!("[{}]", host.name)
+        } else {
+            host.name.clone()
         };
         match host.port {
             Some(port) => format!("{name}:{port}"),

@@ -6,10 +6,13 @@ use cairndb_remote::Address;
 use cairndb_store::{Error, ErrorKind, Read, Store};
 
 use super::name;
-use crate::database::{open_to_read, open_to_write, options_for};
+use crate::database::{open_to_write, options_for, refuse_other_stores};
 use crate::failure::Failure;
 use crate::orders;
 use crate::transfer::target::absolute;
+
+/// Memory of a database in files: keys come in order, so more would not make a copy faster.
+const MEMORY_BYTES: usize = 8 << 20;
 
 /// What a command does with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,10 +135,15 @@ fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result
             path.display()
         )));
     }
+    refuse_other_stores(path)?;
+    let options = options_for(path).memory_budget(MEMORY_BYTES);
     let db = match access {
-        Access::Read => open_to_read(path)?,
-        Access::Write => open_to_write(path, &options_for(path))?,
-        Access::Create => open_to_write(path, &options_for(path).create_if_missing(true))?,
+        Access::Read => {
+            let opened = options.read_only(true).open(path);
+            opened.map_err(Failure::of(path))?
+        }
+        Access::Write => open_to_write(path, &options)?,
+        Access::Create => open_to_write(path, &options.create_if_missing(true))?,
     };
     Ok(Opened {
         store: Box::new(db),

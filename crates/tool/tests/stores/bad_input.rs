@@ -100,7 +100,7 @@ fn a_wrong_state_file_is_refused() {
     };
     let copy = |rest: &[&str]| cairn(at, &[&["copy", "file:from", "file:to"], rest].concat());
     for (text, part) in [
-        ("".to_owned(), "does not hold the position"),
+        (String::new(), "does not hold the position"),
         ("{\"version\":9,\"state\":{}}".to_owned(), "does not hold"),
         (
             saved("from", "YXBwbGU=").replace(":1,", ":9,"),

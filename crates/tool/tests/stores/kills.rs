@@ -14,6 +14,9 @@ use crate::{Entries, Ran, command, etcd, postgres, read, write};
 const KILLS_THERE: [u64; 3] = [1, 3, 5];
 const KILLS_BACK: [u64; 2] = [2, 4];
 
+/// A busy machine may not answer within the usual time.
+const PATIENCE: &str = "timeout=5m";
+
 /// How a copy is run and killed.
 struct Course<'a> {
     at: &'a Path,
@@ -145,13 +148,13 @@ fn medium() -> Medium {
 #[test]
 fn a_killed_copy_through_etcd_continues() {
     if let Some(cluster) = etcd(medium()) {
-        there_and_back(&cluster.url("kills"));
+        there_and_back(&format!("{}?{PATIENCE}", cluster.url("kills")));
     }
 }
 
 #[test]
 fn a_killed_copy_through_postgres_continues() {
     if let Some(server) = postgres(medium()) {
-        there_and_back(&server.url("kills"));
+        there_and_back(&format!("{}?{PATIENCE}", server.url("kills")));
     }
 }

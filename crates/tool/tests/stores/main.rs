@@ -6,7 +6,12 @@
 //! | `CAIRN_SEED` | seed of all randomness, 1 by default |
 //! | `CAIRN_COPY_ENTRIES` | entries that are copied while `cairn` is killed, 4,000 by default; if it is set, without a rate limit |
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::big_endian_bytes,
+    clippy::print_stdout,
+    reason = "tests fail by panicking, print what they ran, and use keys in the order of numbers"
+)]
 
 mod bad_input;
 mod commands;

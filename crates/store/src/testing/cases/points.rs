@@ -84,7 +84,7 @@ checks! {
         assert_eq!(store.scan(&Scan::all())?.count(), 4);
     }
     fn a_value_of_a_hundred_kilobytes_is_read_back(store) {
-        let value: Vec<u8> = (0..100_000_u32).flat_map(|n| n.to_le_bytes()).take(100_000).collect();
+        let value: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).take(100_000).collect();
         store.put(b"large", &value)?;
         assert_eq!(store.get(b"large")?.as_deref(), Some(&value[..]));
     }

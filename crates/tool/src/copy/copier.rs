@@ -1,0 +1,192 @@
+//! The first part of a copy: entries are read from the source and written to the target.
+
+use std::ops::Bound;
+
+use cairndb_store::{Entries, Entry, Read, Scan, Value};
+
+use super::batches::Batches;
+use super::job::Job;
+use super::lockstep::{Lockstep, Pair};
+use super::pace::Pace;
+use super::state::{State, check, check_empty};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::store::Opened;
+use crate::transfer::saved::{Base64Bytes, Saved};
+
+/// Bytes of entries between two waits, at most.
+const STEP_BYTES: usize = 64 << 10;
+
+/// The work of one command.
+pub(super) struct Copier<'a> {
+    saved: &'a Saved,
+    save_bytes: u64,
+    source: &'a Opened,
+    target: &'a Opened,
+    /// Whether the target may hold entries after the last key.
+    is_merge: bool,
+    state: State,
+    batches: Batches<'a>,
+    pace: Pace,
+    progress: Progress,
+    /// The last key that was read.
+    last: Option<Vec<u8>>,
+    /// Bytes of the source that the last save covers.
+    saved_bytes: u64,
+    /// Bytes that were read since the last wait.
+    read_bytes: u64,
+    /// Bytes after which to wait, also if nothing is written.
+    step_bytes: u64,
+}
+
+impl<'a> Copier<'a> {
+    /// Continues after the saved key, or begins.
+    pub(super) fn begin(
+        job: &Job,
+        saved: &'a Saved,
+        source: &'a Opened,
+        target: &'a Opened,
+    ) -> Result<Copier<'a>, Failure> {
+        let begun = saved.load::<State>()?;
+        let is_resumed = begun.is_some();
+        let state = if let Some(state) = begun {
+            check(&state, saved, source, target)?;
+            state
+        } else {
+            if !job.overwrite {
+                check_empty(target)?;
+            }
+            let state = State {
+                from: source.identity.clone(),
+                to: target.identity.clone(),
+                ..State::default()
+            };
+            saved.save(&state)?;
+            state
+        };
+        let pace = Pace::new(job.rate);
+        Ok(Copier {
+            saved,
+            save_bytes: job.save_bytes,
+            source,
+            target,
+            is_merge: is_resumed || job.overwrite,
+            step_bytes: pace.batch_bytes(STEP_BYTES) as u64,
+            batches: Batches::new(target, |most| pace.batch_bytes(most)),
+            pace,
+            progress: Progress::begin("copying"),
+            last: state.last.as_ref().map(|key| key.0.clone()),
+            saved_bytes: state.copied.bytes,
+            read_bytes: 0,
+            state,
+        })
+    }
+
+    /// Copies the entries after the last key. Saves the position also if that fails.
+    pub(super) fn run(&mut self, reader: &dyn Read) -> Result<(), Failure> {
+        let after = self.last.clone();
+        let scan = match &after {
+            None => Scan::all(),
+            Some(key) => Scan::range((Bound::Excluded(key.as_slice()), Bound::Unbounded)),
+        };
+        let from = reader.scan(&scan).map_err(self.source.failure())?;
+        let to = if self.is_merge {
+            let scanned = self.target.reader().scan(&scan);
+            scanned.map_err(self.target.failure())?
+        } else {
+            Entries::new(std::iter::empty())
+        };
+        let mut pairs = Lockstep::begin((from, self.source), (to, self.target))?;
+        let read = loop {
+            match pairs.advance() {
+                // After a failed write, the batch still holds what failed, and nothing is saved.
+                Ok(Some(pair)) => self.take(pair)?,
+                Ok(None) => break Ok(()),
+                Err(failure) => break Err(failure),
+            }
+        };
+        self.save()?;
+        read
+    }
+
+    pub(super) fn end(self) -> (State, Pace) {
+        (self.state, self.pace)
+    }
+
+    /// Makes the target hold what the source does for one key.
+    fn take(&mut self, pair: Pair) -> Result<(), Failure> {
+        let key = match pair {
+            Pair::Source(entry) => self.put(entry)?,
+            Pair::Both { entry, found } if entry.1 != found => self.put(entry)?,
+            Pair::Both {
+                entry: (key, value),
+                ..
+            } => {
+                self.count(&key, &value);
+                key
+            }
+            Pair::Target((key, _)) => {
+                self.make_room(key.len())?;
+                self.batches.delete(&key);
+                self.state.changed += 1;
+                key
+            }
+        };
+        self.progress.entry(|| None);
+        let last = self.last.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(&key);
+        if self.state.copied.bytes - self.saved_bytes >= self.save_bytes {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Puts an entry, and returns its key.
+    fn put(&mut self, (key, value): Entry) -> Result<Value, Failure> {
+        self.make_room(key.len() + value.len())?;
+        if let Err(failure) = self.batches.put(&key, &value) {
+            // What precedes the entry is good.
+            self.save()?;
+            return Err(failure);
+        }
+        self.count(&key, &value);
+        self.state.changed += 1;
+        Ok(key)
+    }
+
+    fn count(&mut self, key: &[u8], value: &[u8]) {
+        self.state.copied.add(key, value);
+        self.read_bytes += key.len() as u64 + value.len() as u64;
+        if self.read_bytes >= self.step_bytes {
+            self.pace.spend(std::mem::take(&mut self.read_bytes));
+        }
+    }
+
+    /// Writes the batch if `bytes` more would not fit.
+    fn make_room(&mut self, bytes: usize) -> Result<(), Failure> {
+        if self.batches.has_room(bytes) {
+            Ok(())
+        } else {
+            self.write()
+        }
+    }
+
+    /// Writes the batch, at the pace that was asked for.
+    fn write(&mut self) -> Result<(), Failure> {
+        self.pace.spend(std::mem::take(&mut self.read_bytes));
+        self.batches.write()?;
+        self.progress.update(None);
+        Ok(())
+    }
+
+    /// Makes what was written durable, and saves the position.
+    fn save(&mut self) -> Result<(), Failure> {
+        self.write()?;
+        let synced = self.target.store.sync();
+        synced.map_err(self.target.failure())?;
+        self.state.last = self.last.clone().map(Base64Bytes);
+        self.saved_bytes = self.state.copied.bytes;
+        self.saved.save(&self.state)
+    }
+}

@@ -1,0 +1,66 @@
+//! A copy from its beginning, or from the saved key, to its verified end.
+
+use cairndb_store::{ErrorKind, Read, Snapshot};
+
+use super::copier::Copier;
+use super::job::{Copied, Job};
+use super::state;
+use super::verify::verify;
+use crate::failure::Failure;
+use crate::store::{Access, Opened, identity, open};
+
+/// What messages call the arguments.
+const FROM: &str = "FROM-URL";
+const TO: &str = "TO-URL";
+
+/// Copies all entries, and compares both stores.
+pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
+    let source = open(FROM, &job.from, Access::Read)?;
+    if source.identity == identity(TO, &job.to)? {
+        return Err(Failure::Usage(format!(
+            "{FROM} and {TO} are the same store"
+        )));
+    }
+    let target = open(TO, &job.to, Access::Create)?;
+    let saved = state::file(&target, job.state.as_ref());
+    if job.restart {
+        saved.remove()?;
+    }
+    let view = View::of(&source)?;
+    let mut copier = Copier::begin(job, &saved, &source, &target)?;
+    copier.run(view.reader(&source))?;
+    let (state, mut pace) = copier.end();
+    let from = (view.reader(&source), &source);
+    let contents = verify(from, &target, state.copied.bytes, &mut pace)?;
+    drop(view);
+    target.close()?;
+    source.close()?;
+    saved.remove()?;
+    Ok(Copied {
+        from: source.name,
+        to: target.name,
+        contents,
+        changed: state.changed,
+    })
+}
+
+/// One state of the source, if it has snapshots: what is copied is then also what is compared,
+/// although others write.
+struct View(Option<Box<dyn Snapshot>>);
+
+impl View {
+    fn of(source: &Opened) -> Result<View, Failure> {
+        match source.store.snapshot() {
+            Ok(snapshot) => Ok(View(Some(snapshot))),
+            Err(error) if error.kind() == ErrorKind::NotSupported => Ok(View(None)),
+            Err(error) => Err(source.failure()(error)),
+        }
+    }
+
+    fn reader<'a>(&'a self, source: &'a Opened) -> &'a dyn Read {
+        match &self.0 {
+            Some(snapshot) => &**snapshot,
+            None => source.reader(),
+        }
+    }
+}
