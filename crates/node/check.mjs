@@ -283,6 +283,26 @@ const CLASSIC_DIFFERS = {
   'repair-test.js': [/directory contains ldb file/]
 }
 
+/** Runs one file of them. It agrees if exactly what is listed fails. */
+function classicFile (folder, name, databases) {
+  const done = spawnSync(process.execPath, ['--expose-gc', path.join('test', name)], {
+    cwd: folder, encoding: 'utf8', env: { ...process.env, TMPDIR: databases }, maxBuffer: 1 << 28
+  })
+  const failures = done.stdout.split('\n').filter(line => line.startsWith('not ok'))
+  const differs = CLASSIC_DIFFERS[name] || []
+  const unknown = failures.filter(line => !differs.some(pattern => pattern.test(line)))
+  const missing = differs.filter(pattern => !failures.some(line => pattern.test(line)))
+  const crashed = done.signal !== null || (done.status !== 0 && failures.length === 0)
+  return {
+    agrees: unknown.length === 0 && missing.length === 0 && !crashed,
+    passed: Number(done.stdout.match(/^# pass +(\d+)$/m)?.[1] || 0),
+    failed: failures.length,
+    text: [
+      `status ${done.status}, ${done.signal}`, ...unknown, ...missing.map(pattern => `passes now: ${pattern}`), done.stderr
+    ].join('\n')
+  }
+}
+
 /** Runs the tests of `classic-level` from the checkout that CLASSIC_LEVEL_DIR names. */
 function classicLevel () {
   const checkout = process.env.CLASSIC_LEVEL_DIR
@@ -298,21 +318,15 @@ function classicLevel () {
   let passed = 0
   for (const name of fs.readdirSync(path.join(folder, 'test')).filter(name => name.endsWith('-test.js'))) {
     if (CLASSIC_DIFFERS[name] === null) continue
-    const done = spawnSync(process.execPath, ['--expose-gc', path.join('test', name)], {
-      cwd: folder, encoding: 'utf8', env: { ...process.env, TMPDIR: databases }, maxBuffer: 1 << 28
-    })
-    const failures = done.stdout.split('\n').filter(line => line.startsWith('not ok'))
-    const differs = CLASSIC_DIFFERS[name] || []
-    const unknown = failures.filter(line => !differs.some(pattern => pattern.test(line)))
-    const missing = differs.filter(pattern => !failures.some(line => pattern.test(line)))
-    if (unknown.length > 0 || missing.length > 0 || (done.status !== 0 && failures.length === 0)) {
-      process.stderr.write(`${name}: status ${done.status}, ${done.signal}\n${unknown.join('\n')}\n${done.stderr}`)
-      process.stderr.write(missing.map(pattern => `passes now: ${pattern}\n`).join(''))
+    let result
+    // `iterator-starvation-test.js` counts chunks, which are shorter on a busy machine.
+    for (let tries = 0; tries < 3 && !result?.agrees; tries++) result = classicFile(folder, name, databases)
+    if (!result.agrees) {
+      process.stderr.write(`${name}: ${result.text}`)
       process.exit(1)
     }
-    const count = Number(done.stdout.match(/^# pass +(\d+)$/m)?.[1] || 0)
-    passed += count
-    say(`${name}: ${count} passed${failures.length > 0 ? `, ${failures.length} differ as listed` : ''}`)
+    passed += result.passed
+    say(`${name}: ${result.passed} passed${result.failed > 0 ? `, ${result.failed} differ as listed` : ''}`)
   }
   fs.rmSync(databases, { recursive: true, force: true })
   say(`classic-level: ${passed} assertions passed`)

@@ -82,7 +82,7 @@ async function some (count, operation) {
 
 await reopened(async db => {
   for (let i = 0; i < ENTRIES; i += 1000) {
-    await db.batch(Array.from({ length: 1000 }, (_, j) => ({ type: 'put', key: key(i + j), value: (String(i + j) + ',').repeat(34).slice(0, 100) })))
+    await db.batch(Array.from({ length: 1000 }, (_, j) => ({ type: 'put', key: key(i + j), value: (String(i + j) + ',').repeat(50).slice(0, 100) })))
   }
 })
 

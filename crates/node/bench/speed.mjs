@@ -20,7 +20,7 @@ const ROUNDS = Number(options.rounds || 5)
 const BATCH = 1000
 
 const key = i => String(i).padStart(16, '0')
-const value = i => (String(i) + ',').repeat(34).slice(0, 100)
+const value = i => (String(i) + ',').repeat(50).slice(0, 100)
 
 /** Numbers below `ENTRIES` in an order that looks random, each once. */
 function shuffled (seed) {

@@ -243,16 +243,23 @@ function withReads (Base, what) {
       return read === undefined ? sink : read.then(() => sink)
     }
 
-    async _all () {
+    _all () {
       const sink = this.#cache.slice(this.#position)
       this.#cache = EMPTY
       this.#position = 0
       const most = this.#remaining
-      let read = 0
-      while (!this.#ended && sink.length < most) {
+      if (this.#ended || sink.length >= most) return sink
+      const read = this.#readInTurn(sink, Math.min(CHUNK_ENTRIES, most - sink.length), ALL_BYTES)
+      if (read === undefined && (this.#ended || sink.length >= most)) return sink
+      return this.#readRest(sink, most, read)
+    }
+
+    async #readRest (sink, most, read) {
+      await read
+      for (let reads = 1; !this.#ended && sink.length < most; reads++) {
         const entries = Math.min(CHUNK_ENTRIES, most - sink.length)
-        // A chunk is about as much work as twenty operations.
-        if (read++ % 16 === 0) {
+        // Sixteen chunks are about a millisecond of work.
+        if (reads % 16 === 0) {
           await this.#readInTurn(sink, entries, ALL_BYTES)
         } else {
           await this.#read(sink, entries, ALL_BYTES)
@@ -261,7 +268,7 @@ function withReads (Base, what) {
       return sink
     }
 
-    async _close () {
+    _close () {
       this.#closed = true
       this.#cache = EMPTY
       this.#position = 0
