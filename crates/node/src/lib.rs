@@ -2,20 +2,20 @@
 //!
 //! JavaScript (`../lib`) has the classes of `abstract-level`, which check arguments, encode keys
 //! and values, and defer what is called before the database is open. Here are the calls below them.
-//! Each takes the state that it works on as an external: a [`handle`], a [`snapshot`], an iterator
-//! ([`scan`]), a long batch.
+//! Each takes the state that it works on as an external: a `handle`, a `snapshot`, an iterator
+//! (`scan`), a long batch.
 //!
 //! Rules for every call:
 //!
 //! 1. It does not wait. What may take long (opening, closing, syncs, `clear`, compactions, reads of
 //!    a cold database) runs on Node's thread pool, and the call returns a promise.
-//! 2. A read of a warm database ([`gate`]) and a write that finds room ([`writes`]) run at once.
+//! 2. A read of a warm database (`gate`) and a write that finds room (`writes`) run at once.
 //! 3. Objects of the store that a task on the pool uses are shared with it, so that neither a
 //!    collected object nor the end of an environment takes them from it.
 //! 4. A panic becomes an error.
 //!
 //! Threads: the main thread and each worker thread load the module separately. What they share is
-//! in [`share`].
+//! in `share`.
 
 mod admin;
 mod clear;

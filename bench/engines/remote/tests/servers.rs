@@ -2,7 +2,6 @@
 //! round trips beside that of a proxy.
 
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
-
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use bench_core::engine::{Cursor, Durability, Engine, Role, Session, Store};

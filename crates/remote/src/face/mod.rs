@@ -4,6 +4,7 @@
 mod again;
 mod asynchronous;
 mod blocking;
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "tikv"))]
 mod deadline;
 mod local;
 
