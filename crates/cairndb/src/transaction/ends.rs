@@ -9,13 +9,8 @@ use crate::api::value::Value;
 use crate::api::walk::Entry;
 use crate::transaction::cursor::TransactionCursor;
 use crate::transaction::handle::Transaction;
-
-/// One end of the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    First,
-    Last,
-}
+use crate::transaction::options::Isolation;
+use crate::transaction::popped::{End, Popped};
 
 /// Returns the entry at `end`, to which the cursor moves.
 pub(super) fn entry_at(cursor: &mut Cursor, end: End) -> Result<Option<Entry>> {
@@ -94,9 +89,33 @@ impl Transaction {
     }
 
     fn pop(&self, end: End) -> Result<Option<Entry>> {
-        let entry = self.entry_at(end)?;
+        let popped = self.popped.borrow_mut().take(end);
+        let mut cursor = self.cursor();
+        match (end, &popped) {
+            (End::First, None) => cursor.seek_to_first()?,
+            (End::Last, None) => cursor.seek_to_last()?,
+            // Everything up to that key was popped, and is not searched again.
+            (End::First, Some(popped)) => cursor.seek(&popped.key)?,
+            (End::Last, Some(popped)) => cursor.seek_for_prev(&popped.key)?,
+        }
+        let entry = || (Value::from(cursor.key()), cursor.owned_value());
+        let entry = cursor.valid().then(entry);
+        // Records what was read.
+        drop(cursor);
+        let mut reads = self.reads.borrow_mut();
+        let span = match popped.and_then(|popped| popped.span) {
+            Some(span) => {
+                reads.join_last(span, end == End::First);
+                Some(span)
+            }
+            None if self.isolation == Isolation::Serializable => reads.last_span(),
+            None => None,
+        };
+        drop(reads);
         if let Some((key, _)) = &entry {
             self.delete(key)?;
+            let key = key.to_vec();
+            self.popped.borrow_mut().keep(end, Popped { key, span });
         }
         Ok(entry)
     }

@@ -17,6 +17,7 @@ use crate::state::options::WriteOptions;
 use crate::transaction::commit::{Dependencies, commit};
 use crate::transaction::options::{Isolation, TransactionOptions};
 use crate::transaction::own_writes::{OwnWrite, OwnWrites, Savepoint};
+use crate::transaction::popped::PoppedEnds;
 use crate::transaction::read_set::ReadSet;
 
 /// Reads and writes that take effect together or not at all.
@@ -60,9 +61,11 @@ use crate::transaction::read_set::ReadSet;
 #[must_use = "a transaction that is dropped writes nothing"]
 pub struct Transaction {
     snapshot: Snapshot,
-    isolation: Isolation,
+    pub(super) isolation: Isolation,
     own: RefCell<OwnWrites>,
-    reads: RefCell<ReadSet>,
+    pub(super) reads: RefCell<ReadSet>,
+    /// What was popped last at the first end and at the last.
+    pub(super) popped: RefCell<PoppedEnds>,
 }
 
 impl fmt::Debug for Transaction {
@@ -94,6 +97,7 @@ impl Transaction {
             isolation,
             own: RefCell::new(OwnWrites::new(order)),
             reads: RefCell::default(),
+            popped: RefCell::default(),
         }
     }
 
@@ -212,6 +216,7 @@ impl Transaction {
     /// writes of the transaction together longer than 2 GiB. The transaction goes on without the
     /// write.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.popped.borrow_mut().forget(key, self.order());
         self.own.borrow_mut().add(Kind::Put, key, value)
     }
 
@@ -243,6 +248,7 @@ impl Transaction {
     /// ```
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.core().shared.context.check_operand(operand)?;
+        self.popped.borrow_mut().forget(key, self.order());
         self.own.borrow_mut().add(Kind::Merge, key, operand)
     }
 
@@ -268,6 +274,7 @@ impl Transaction {
     /// `InvalidArgument` if the savepoint was taken of another transaction, or was itself undone by
     /// a rollback to an earlier one.
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
+        *self.popped.borrow_mut() = PoppedEnds::default();
         self.own.borrow_mut().rollback_to(savepoint)
     }
 

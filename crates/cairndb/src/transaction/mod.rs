@@ -21,6 +21,7 @@ pub(crate) mod iter;
 pub(crate) mod options;
 pub(crate) mod own_writes;
 mod pop;
+mod popped;
 mod read_set;
 mod retain;
 mod retry;

@@ -22,7 +22,8 @@ use crate::log::commit::Commit;
 use crate::read::conflicts::Span;
 use crate::state::batch::WriteBatch;
 use crate::transaction::commit::{Dependencies, commit};
-use crate::transaction::ends::{End, current_entry, entry_at};
+use crate::transaction::ends::{current_entry, entry_at};
+use crate::transaction::popped::End;
 use crate::transaction::read_set::ReadSet;
 use crate::transaction::retry::ATTEMPTS_MAX;
 

@@ -50,6 +50,27 @@ impl ReadSet {
         self.spans[index] = span;
     }
 
+    /// Returns the index of the range that was added last.
+    pub(crate) fn last_span(&self) -> Option<usize> {
+        self.spans.len().checked_sub(1)
+    }
+
+    /// Extends the range at `index` to the start or the end of the range that was added last, which
+    /// touches it, and removes that one.
+    pub(crate) fn join_last(&mut self, index: usize, forward: bool) {
+        if index + 1 >= self.spans.len() {
+            return;
+        }
+        let Some(last) = self.spans.pop() else {
+            return;
+        };
+        if forward {
+            self.spans[index].to = last.to;
+        } else {
+            self.spans[index].from = last.from;
+        }
+    }
+
     pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let keys = starts.zip(&self.ends);

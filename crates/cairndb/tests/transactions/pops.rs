@@ -1,11 +1,15 @@
 //! Pops beside other writes: each takes the entry that is the end of the keys at that moment.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use cairndb::env::random::Random;
-use cairndb::{Db, Job, WriteBatch};
+use cairndb::{Comparator, Db, Job, WriteBatch};
 
-use crate::{database, variable};
+use crate::{database, options, variable};
 
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -147,4 +151,115 @@ fn a_queue_is_popped_in_order() {
             }
         }
     }
+}
+
+/// Pops of one transaction, between its own writes and rollbacks.
+#[test]
+fn a_transaction_pops_what_it_sees() {
+    let first = variable("CAIRN_SEED", 1);
+    for seed in first..first + variable("CAIRN_LISTS", 300) / 10 {
+        println!("pops in transactions of CAIRN_SEED={seed} CAIRN_LISTS=10");
+        let mut random = Random::new(seed);
+        let (db, mut contents) = (database(), Contents::new());
+        for n in 0..500 {
+            put(&db, &mut contents, key(random.below(1_000)), n);
+        }
+        let transaction = db.transaction();
+        let mut saved = (transaction.savepoint(), contents.clone());
+        let owned = |entry: Option<(cairndb::Value, cairndb::Value)>| {
+            entry.map(|(key, value)| (key.into_vec(), value.into_vec()))
+        };
+        for n in 0..600_u64 {
+            let key = key(random.below(1_000));
+            match random.below(40) {
+                0..18 => {
+                    let popped = owned(transaction.pop_first().unwrap());
+                    assert_eq!(popped, contents.pop_first(), "seed {seed}");
+                }
+                18..30 => {
+                    let popped = owned(transaction.pop_last().unwrap());
+                    assert_eq!(popped, contents.pop_last(), "seed {seed}");
+                }
+                30..35 => {
+                    transaction.put(&key, &n.to_le_bytes()).unwrap();
+                    contents.insert(key, n.to_le_bytes().to_vec());
+                }
+                35 => {
+                    transaction.merge(&key, b"+").unwrap();
+                    contents.entry(key).or_default().push(b'+');
+                }
+                36 => {
+                    transaction.delete(&key).unwrap();
+                    contents.remove(&key);
+                }
+                37 => saved = (transaction.savepoint(), contents.clone()),
+                38 => {
+                    transaction.rollback_to(&saved.0).unwrap();
+                    contents.clone_from(&saved.1);
+                }
+                _ => assert_eq!(owned(transaction.first().unwrap()), {
+                    let first = contents.first_key_value();
+                    first.map(|(key, value)| (key.clone(), value.clone()))
+                }),
+            }
+        }
+        transaction.commit().unwrap();
+        let left = db.iter().map(|entry| entry.unwrap());
+        let left = left.map(|(key, value)| (key.into_vec(), value.into_vec()));
+        assert!(left.eq(contents), "seed {seed}");
+    }
+}
+
+/// A transaction depends on the keys from the end up to what it popped last, and on no others.
+#[test]
+fn pops_of_a_transaction_conflict_with_writes_in_their_range() {
+    for (written, conflicts) in [(5, true), (95, true), (50, false), (19, true), (20, false)] {
+        let db = database();
+        (10..90).for_each(|n| db.put(&key(n), b"stored").unwrap());
+        let transaction = db.transaction();
+        for n in 10..20 {
+            let (popped, _) = transaction.pop_first().unwrap().unwrap();
+            assert_eq!(*popped, key(n));
+            let (popped, _) = transaction.pop_last().unwrap().unwrap();
+            assert_eq!(*popped, key(99 - n));
+        }
+        db.put(&key(written), b"other").unwrap();
+        assert_eq!(transaction.commit().is_err(), conflicts, "{written}");
+    }
+}
+
+/// Bytewise order that counts its comparisons.
+#[derive(Debug, Default)]
+struct Counting(AtomicU64);
+
+impl Comparator for Counting {
+    fn name(&self) -> &'static str {
+        "tests.counting"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.0.fetch_add(1, Memory::Relaxed);
+        a.cmp(b)
+    }
+}
+
+/// Regression: each pop stepped over everything that the transaction had popped before.
+#[test]
+fn pops_of_a_transaction_do_not_step_over_what_it_popped() {
+    let order = Arc::new(Counting::default());
+    let options = options().comparator(Arc::clone(&order) as Arc<dyn Comparator>);
+    let db = options.open("/db").unwrap();
+    (0..20_000).for_each(|n| db.put(&key(n), b"job").unwrap());
+    let transaction = db.transaction();
+    let pops = |numbers: Range<u64>| {
+        let before = order.0.load(Memory::Relaxed);
+        for n in numbers {
+            assert_eq!(*transaction.pop_first().unwrap().unwrap().0, key(n));
+        }
+        order.0.load(Memory::Relaxed) - before
+    };
+    let early = pops(0..100);
+    pops(100..9_900);
+    let late = pops(9_900..10_000);
+    assert!(late < 4 * early, "{early} and {late} comparisons");
 }
