@@ -2,7 +2,8 @@
 //! PostgreSQL server; and on the asynchronous face of the local stores.
 //!
 //! `CAIRN_REMOTE_OPS` sets the number of random operations on each server, `CAIRN_SEED` the seed.
-//! `CAIRN_TIKV=pd-address` runs the suite on a TiKV cluster, if it is compiled in.
+//! With the feature `tikv`, `CAIRN_TIKV=pd-address:2379/tests` runs the suite in that keyspace of a
+//! TiKV cluster, which it empties.
 
 #![expect(clippy::print_stdout, reason = "tests print their seeds")]
 
@@ -51,6 +52,37 @@ fn postgres_keeps_the_contract() {
         return support::skip("PostgreSQL: install postgresql");
     };
     keeps_the_contract(|name| server.url(name));
+}
+
+/// Runs the suite in the keyspace that `CAIRN_TIKV` names, such as `pd-address:2379/tests`. Deletes
+/// everything in it before each case.
+#[cfg(feature = "tikv")]
+#[test]
+fn tikv_keeps_the_contract() {
+    let Some(address) = setting::<String>("CAIRN_TIKV") else {
+        println!("not run: CAIRN_TIKV names no cluster");
+        return;
+    };
+    let url = format!("tikv://{address}");
+    let emptied = || {
+        let store = open(&url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        let first = cairndb_store::Scan::all().limit(100);
+        loop {
+            let page = store
+                .scan(&first)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            let page = page.expect("the keyspace can be read");
+            if page.is_empty() {
+                return store;
+            }
+            for (key, _) in page {
+                store.delete(&key).expect("the keyspace can be emptied");
+            }
+        }
+    };
+    let count = run_cases(&mut |_| emptied());
+    println!("{count} cases");
+    run_model(&*emptied(), size());
 }
 
 /// Opens a local store through both faces.
