@@ -32,6 +32,26 @@ const kSnapshot = Symbol('snapshot')
 /** For calls that end before another one begins. */
 const staging = new Staging()
 
+/** Appends to a staging area, which is left empty if one of them is refused. */
+function stage (to, append) {
+  try {
+    append()
+  } catch (err) {
+    to.clear()
+    throw err
+  }
+}
+
+/** Returns the keys for one call of the addon. */
+function staged (keys) {
+  stage(staging, () => {
+    for (const key of keys) staging.append(key)
+  })
+  const { lengths, count, text, bytes } = staging
+  staging.clear()
+  return { lengths, count, text, bytes }
+}
+
 /** Returns a key or value that the caller may change while the operation waits. */
 function kept (data) {
   return typeof data === 'string' ? data : new Uint8Array(data)
@@ -116,9 +136,7 @@ class Level extends AbstractLevel {
     if (!mayRun()) await later(() => {})
     const flags = readFlags(options)
     const snapshot = options.snapshot?.[kSnapshot]
-    for (const key of keys) staging.append(key)
-    const { lengths, count, text, bytes } = staging
-    staging.clear()
+    const { lengths, count, text, bytes } = staged(keys)
     const sink = []
     const to = { sink, collect: collectSingly(options.valueEncoding === 'utf8' ? TEXT : BYTES) }
     const pending = await binding.getMany(this.#handle, flags, lengths, count, text, bytes, to, snapshot)
@@ -138,9 +156,7 @@ class Level extends AbstractLevel {
 
   async _hasMany (keys, options) {
     if (!mayRun()) await later(() => {})
-    for (const key of keys) staging.append(key)
-    const { lengths, count, text, bytes } = staging
-    staging.clear()
+    const { lengths, count, text, bytes } = staged(keys)
     const snapshot = options.snapshot?.[kSnapshot]
     const found = await binding.hasMany(this.#handle, lengths, count, text, bytes, snapshot)
     return Array.from(found, Boolean)
@@ -170,10 +186,12 @@ class Level extends AbstractLevel {
     const flags = options.sync === true ? SYNC : 0
     const now = mayRun()
     const batch = now ? staging : new Staging()
-    for (const op of operations) {
-      if (op.type === 'put') batch.put(op.key, op.value)
-      else batch.del(op.key)
-    }
+    stage(batch, () => {
+      for (const op of operations) {
+        if (op.type === 'put') batch.put(op.key, op.value)
+        else batch.del(op.key)
+      }
+    })
     if (now) return batch.write(this.#handle, flags)
     return later(() => batch.write(this.#handle, flags))
   }
