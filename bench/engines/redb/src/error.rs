@@ -3,6 +3,6 @@
 use bench_core::fault::Fault;
 
 /// Turns an error of the library into a fault.
-pub(crate) fn fault(error: impl std::fmt::Display) -> Fault {
-    Fault::new(error.to_string())
+pub(crate) fn fault(error: impl Into<redb::Error>) -> Fault {
+    Fault::new(error.into().to_string())
 }

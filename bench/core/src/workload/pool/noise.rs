@@ -13,7 +13,7 @@ const NOISE_BYTES: usize = 8 << 20;
 pub(super) fn values(value_bytes: usize) -> ValueSet {
     let words = 0..(NOISE_BYTES / size_of::<u64>()) as u64;
     let bytes: Vec<u8> = words
-        .flat_map(|word| mix(word ^ u64::from(POOL_SEED) << 32).to_le_bytes())
+        .flat_map(|word| mix(word ^ (u64::from(POOL_SEED) << 32)).to_le_bytes())
         .collect();
     ValueSet::equal(bytes.into(), value_bytes)
 }

@@ -51,7 +51,7 @@ pub(super) fn check_edits(engine: &impl Engine, store: &impl Store, model: &mut 
         let mut visited = Vec::new();
         let wanted = |key: &[u8], _: &[u8]| {
             visited.push(key.to_vec());
-            visited.len() % 3 == 0
+            visited.len().is_multiple_of(3)
         };
         let (from, to) = (key(200), key(400));
         session.extract((&from, &to), wanted).expect("extracted");
