@@ -109,9 +109,15 @@ mod tests {
         };
         let uniform = Some(Distribution::Uniform);
         let (zipfian, latest) = (Some(Distribution::Zipfian), Some(Distribution::Latest));
-        assert_eq!(drawn(None), [uniform, zipfian, latest, zipfian, None]);
+        assert_eq!(
+            drawn(None),
+            [uniform, zipfian, latest, zipfian, uniform, None]
+        );
         // The flag applies to sections that do not set it.
-        assert_eq!(drawn(latest), [uniform, zipfian, latest, zipfian, latest]);
+        assert_eq!(
+            drawn(latest),
+            [uniform, zipfian, latest, zipfian, uniform, latest]
+        );
     }
 
     #[test]
@@ -121,7 +127,7 @@ mod tests {
             ..Plan::default()
         };
         let read: Vec<u64> = plans(&base).iter().map(|plan| plan.seek_nexts).collect();
-        assert_eq!(read, [3, 3, 3, 10, 3]);
+        assert_eq!(read, [3, 3, 3, 10, 3, 3]);
     }
 
     #[test]
