@@ -1,5 +1,5 @@
 //! Servers for tests: a three-node etcd cluster and a PostgreSQL server on loopback, each in a
-//! temporary directory, and a proxy that counts round trips and cuts connections.
+//! temporary directory, and a proxy that delays answers and cuts connections.
 //!
 //! A server ends when its value is dropped, and also if the test process dies: a shell that waits
 //! for the end of its input kills it.

@@ -1,19 +1,27 @@
-//! A proxy between a client and its server, for tests: it counts round trips and cuts connections.
+//! A proxy between a client and its server, for tests: it delays answers, which gives the number of
+//! round trips of a call, and cuts connections.
+//!
+//! Packets do not give that number: a long message takes several, and HTTP/2 sends messages of its
+//! own. The time of a call over a slow connection does.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the servers of the tests are real, and so is their time"
+)]
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::Builder;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::thread::{Builder, sleep};
+use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 struct Shared {
     connections: Mutex<Vec<TcpStream>>,
-    /// Answers that followed a request: bytes from the server after bytes from the client.
-    round_trips: AtomicU64,
+    /// Time from the arrival of an answer to its delivery.
+    round_trip: Mutex<Duration>,
     bytes: AtomicU64,
-    client_spoke: AtomicBool,
     /// Packets from the client.
     requests: Mutex<u64>,
     requested: Condvar,
@@ -59,9 +67,23 @@ impl Proxy {
         self.port
     }
 
-    /// Returns how often the direction changed from requests to answers.
-    pub fn round_trips(&self) -> u64 {
-        self.shared.round_trips.load(Ordering::SeqCst)
+    /// Delivers each answer `round_trip` after its arrival, from now on.
+    pub fn delay(&self, round_trip: Duration) {
+        *self.shared.round_trip() = round_trip;
+    }
+
+    /// Returns the largest number of round trips that `call` can have waited for: its time divided
+    /// by that of one. It is not below the true number, and the load of the machine adds to it.
+    ///
+    /// # Panics
+    /// If answers are not delayed.
+    pub fn round_trips(&self, call: impl FnOnce()) -> u64 {
+        let round_trip = *self.shared.round_trip();
+        assert!(!round_trip.is_zero(), "the proxy delays answers");
+        let start = Instant::now();
+        call();
+        let times = start.elapsed().as_nanos() / round_trip.as_nanos();
+        u64::try_from(times).expect("a test ends within centuries")
     }
 
     /// Returns the number of bytes of all answers.
@@ -114,6 +136,14 @@ fn background(work: impl FnOnce() + Send + 'static) {
     assert!(started.is_ok(), "a thread can be started");
 }
 
+impl Shared {
+    fn round_trip(&self) -> std::sync::MutexGuard<'_, Duration> {
+        self.round_trip
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 fn connect(shared: &Arc<Shared>, client: &TcpStream, server: &TcpStream) {
     let copies = || {
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
@@ -135,34 +165,46 @@ fn connect(shared: &Arc<Shared>, client: &TcpStream, server: &TcpStream) {
     drop(connections);
     let (requests, answers) = (Arc::clone(shared), Arc::clone(shared));
     background(move || {
-        pump(up.0, up.1, |_| {
-            requests.client_spoke.store(true, Ordering::SeqCst);
+        let mut server = up.1;
+        receive(&up.0, |bytes| {
             *requests
                 .requests
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner) += 1;
             requests.requested.notify_all();
-            true
+            server.write_all(bytes).is_ok()
+        });
+        let _ = server.shutdown(Shutdown::Both);
+    });
+    let (due, arrived) = mpsc::channel::<(Instant, Vec<u8>)>();
+    background(move || {
+        receive(&down.1, |bytes| {
+            answers
+                .bytes
+                .fetch_add(bytes.len() as u64, Ordering::SeqCst);
+            let at = Instant::now() + *answers.round_trip();
+            answers.mute.load(Ordering::SeqCst) || due.send((at, bytes.to_vec())).is_ok()
         });
     });
     background(move || {
-        pump(down.1, down.0, |len| {
-            if answers.client_spoke.swap(false, Ordering::SeqCst) {
-                answers.round_trips.fetch_add(1, Ordering::SeqCst);
+        let mut client = down.0;
+        for (at, bytes) in arrived {
+            sleep(at.saturating_duration_since(Instant::now()));
+            if client.write_all(&bytes).is_err() {
+                break;
             }
-            answers.bytes.fetch_add(len as u64, Ordering::SeqCst);
-            !answers.mute.load(Ordering::SeqCst)
-        });
+        }
+        let _ = client.shutdown(Shutdown::Both);
     });
 }
 
-/// Copies bytes until one side ends. `note` returns whether they are passed on.
-fn pump(mut from: TcpStream, mut to: TcpStream, note: impl Fn(usize) -> bool) {
+/// Passes what arrives to `each` until one side ends or `each` returns false.
+fn receive(mut from: &TcpStream, mut each: impl FnMut(&[u8]) -> bool) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(len @ 1..) = from.read(&mut buffer) {
-        if note(len) && to.write_all(&buffer[..len]).is_err() {
+        if !each(&buffer[..len]) {
             break;
         }
     }
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    let _ = from.shutdown(Shutdown::Both);
 }

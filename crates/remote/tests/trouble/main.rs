@@ -7,7 +7,12 @@ mod asynchronous;
 mod etcd;
 mod postgres;
 
+use std::time::Duration;
+
 use cairndb_store::ErrorKind;
+
+/// The time of a round trip where they are counted: far above that of a call on a loaded machine.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// Opens a URL that cannot be opened, and returns the error.
 fn refused(url: &str) -> cairndb_store::Error {
