@@ -177,7 +177,8 @@ pub const CATALOG: &[Workload] = &[
     Workload::new(
         "stallafterbatch",
         Action::Stall,
-        "write N values in one batch, or --batch_size in each; the longest of the N/100 puts after it",
+        "write N values in one batch, or --batch_size in each; the longest of the N/100 puts after \
+         it",
     )
     .fresh(),
     Workload::new(

@@ -42,7 +42,8 @@ pub(crate) fn check(engines: &[String], url: Option<&str>, suite: bool) -> Resul
             NAMES.join(" or --engine=")
         )),
         (Some(name), _) if suite => Err(format!(
-            "--engine={name}: a suite ranks stores in the process; run single workloads without --suite"
+            "--engine={name}: a suite ranks stores in the process; run single workloads without \
+             --suite"
         )),
         (Some(name), None) => Err(format!(
             "--engine={name} needs --store=URL, such as {name}://{}",

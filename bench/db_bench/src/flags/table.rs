@@ -203,7 +203,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "store",
         Kind::Text,
         "",
-        "URL of the store, for the engines etcd and postgres; the rows use one beside it, named ..._db_bench",
+        "URL of the store of the engine etcd or postgres; rows use one beside it, ..._db_bench",
     ),
     library("leveldb_lib", "another build of the LevelDB library"),
     library("cairndb_lib", "another build of CairnDB's C library"),
@@ -244,7 +244,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "key_size",
         Kind::Number(8, 16 + PREFIX_MAX),
         "16",
-        "bytes of each key, prefix included; below 16 with --keys=rocksdb only, and not with --data=random",
+        "bytes of each key, with prefix; below 16 only with --keys=rocksdb, not with --data=random",
     ),
     flag(
         DATA,
@@ -265,7 +265,8 @@ pub(crate) static FLAGS: &[Flag] = &[
         "data",
         Kind::Text,
         "synthetic",
-        "synthetic (LevelDB's pool), json (records that share structure across values), random (keys and values of random bytes), or a file of lines key<TAB>value; a suite runs over it instead of its own data sets",
+        "synthetic (LevelDB's pool), json (records that share structure across values), random (random \
+         keys and values), or a file of lines key<TAB>value; a suite runs over it instead of its own",
     ),
     flag(
         DATA,

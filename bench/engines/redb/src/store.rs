@@ -63,7 +63,8 @@ impl Store for RedbStore {
         let stats = writer.stats().ok()?;
         writer.abort().ok()?;
         Some(format!(
-            "page bytes {}, height {}, branch pages {}, leaf pages {}, pages {}, stored bytes {}, fragmented bytes {}",
+            "page bytes {}, height {}, branch pages {}, leaf pages {}, pages {}, stored bytes {}, \
+             fragmented bytes {}",
             stats.page_size(),
             stats.tree_height(),
             stats.branch_pages(),

@@ -37,9 +37,9 @@ const LIMITS: Limits = Limits::embedded()
 /// | `timeout` | time limit of a call | `30s` |
 /// | `pool` | largest number of connections | 8 |
 /// | `create` | `yes`: create the table if it is missing | `yes` |
-/// | `replicated` | `yes`: the engine keeps copies by consensus, which the client cannot see | `no` |
+/// | `replicated` | `yes`: the engine keeps copies by consensus | `no` |
 /// | `tls` | `yes`: encrypt, and check the server's certificate; needs the feature `tls` | `no` |
-/// | `ca`, `cert`, `key` | files: trusted certificates, certificate and key of the client | those of the system, none |
+/// | `ca`, `cert`, `key` | files: trusted certificates, the client's certificate and key | the system's, none |
 ///
 /// Each snapshot, open transaction and long scan occupies a connection; a call waits for a free one
 /// until its deadline.

@@ -102,7 +102,10 @@ mod tests {
 
     #[test]
     fn key_errors_are_read_by_field() {
-        let conflict = r#"KeyError { locked: None, retryable: "", abort: "", conflict: Some(WriteConflict { .. }) }"#;
+        let conflict = concat!(
+            r#"KeyError { locked: None, retryable: "", abort: "", "#,
+            "conflict: Some(WriteConflict { .. }) }"
+        );
         assert_eq!(of_key_error(conflict), ErrorKind::Conflict);
         let retry = r#"KeyError { locked: None, retryable: "try again", abort: "" }"#;
         assert_eq!(of_key_error(retry), ErrorKind::Conflict);

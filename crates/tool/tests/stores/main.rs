@@ -4,7 +4,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `CAIRN_SEED` | seed of all randomness, 1 by default |
-//! | `CAIRN_COPY_ENTRIES` | entries that are copied while `cairn` is killed, 4,000 by default; if it is set, without a rate limit |
+//! | `CAIRN_COPY_ENTRIES` | entries copied between kills, 4,000 by default; if set, no rate limit |
 
 #![expect(
     clippy::unwrap_used,

@@ -67,7 +67,8 @@ impl Source<'_> {
             let is_allowed = |times: f64| times > 0.0 && scaled(file.num, Some(times)) <= most;
             if let Some(times) = times.filter(|&times| !is_allowed(times)) {
                 let what = format!(
-                    "{key} = {times}: a number above 0 is allowed, and with num = {} not more than {most} entries",
+                    "{key} = {times}: a number above 0 is allowed, and with num = {} not more than \
+                     {most} entries",
                     file.num
                 );
                 return Err(self.refuse(at, &what));

@@ -16,13 +16,15 @@ const DEFAULTS: [(&str, &str); 20] = [
          decompression. Read the 4 MB rows along with the page cache column.",
     ),
     (
-        "Checking each mapped page once favours CairnDB; checking nothing favours LevelDB, LMDB, redb, SQLite and TreeDB.",
+        "Checking each mapped page once favours CairnDB; checking nothing favours LevelDB, LMDB, \
+         redb, SQLite and TreeDB.",
         "CairnDB verifies the checksum of a mapped page once per open, and that of a page it reads \
          into its cache on each read. RocksDB and WiredTiger (checksums on) verify a block on \
          each cache miss. LevelDB's blocks have checksums, and its \
          reads ignore them by default, as its own program and this adapter do. redb verifies its \
-         pages only when it repairs a file. LMDB, SQLite and TreeDB have none on what they read. The more the data exceeds the memory, the more \
-         RocksDB and WiredTiger pay for this; CairnDB's cost stays the same.",
+         pages only when it repairs a file. LMDB, SQLite and TreeDB have none on what they read. \
+         The more the data exceeds the memory, the more RocksDB and WiredTiger pay for this; \
+         CairnDB's cost stays the same.",
     ),
     (
         "The untimed check of contents favours stores that map files.",
