@@ -85,7 +85,8 @@ pub(crate) enum Command {
     Export(transfer::Export),
     /// Read entries in another format into a database.
     Import(transfer::Import),
-    /// Copy all entries from one store to another, and compare both. An interrupted copy continues.
+    /// Copy all entries, or a range, from one store to another, and compare both. An interrupted
+    /// copy continues.
     Copy(Copy),
     /// Read commands without the directory, from a prompt or a script on stdin.
     Shell(Shell),

@@ -51,6 +51,11 @@ impl Range {
         )
     }
 
+    /// Returns the bounds of the part after `key`.
+    pub(crate) fn bounds_after<'a>(&'a self, key: &'a [u8]) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+        (Bound::Excluded(key), self.bounds().1)
+    }
+
     /// Returns the part of the range from `key`.
     pub(crate) fn beginning_at(self, key: &[u8]) -> Range {
         Range {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::common::{CodingArguments, RangeArguments};
+
 /// The store in place of a directory.
 #[derive(Args, Debug)]
 pub(crate) struct StoreArguments {
@@ -18,15 +20,20 @@ pub(crate) struct Copy {
     /// Store to read: `file:PATH`, `etcd://HOSTS/PREFIX`, `postgres://USER@HOST/DATABASE/TABLE` or
     /// `tikv://HOSTS/KEYSPACE`.
     #[arg(value_name = "FROM-URL")]
-    pub(crate) from: String,
+    pub(crate) source: String,
     /// Store to write. A database in files is created if there is none.
     #[arg(value_name = "TO-URL")]
-    pub(crate) to: String,
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
     /// File for the position of an interrupted copy, instead of one beside the database or in the
     /// working directory.
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
-    /// Replace what the target holds: entries that the source does not hold are deleted.
+    /// Replace what the target holds: entries that the source does not hold are deleted, within
+    /// the range.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Forget an interrupted copy into the same target, and begin again.

@@ -5,12 +5,14 @@ use crate::copy::{Copied, Job, copy as run};
 use crate::failure::Failure;
 use crate::json::write_text;
 use crate::output::{Output, counted};
+use crate::range::Range;
 
 /// Copies the entries of one store into another.
 pub(super) fn copy(arguments: &Copy) -> Result<(), Failure> {
     let job = Job {
-        from: arguments.from.clone(),
-        to: arguments.to.clone(),
+        from: arguments.source.clone(),
+        to: arguments.target.clone(),
+        range: Range::read(&arguments.range, arguments.coding.into())?,
         state: arguments.state.clone(),
         overwrite: arguments.overwrite,
         restart: arguments.restart,

@@ -1,7 +1,5 @@
 //! The first part of a copy: entries are read from the source and written to the target.
 
-use std::ops::Bound;
-
 use cairndb_store::{Entries, Entry, Read, Scan, Value};
 
 use super::batches::Batches;
@@ -11,6 +9,7 @@ use super::pace::Pace;
 use super::state::{State, check, check_empty};
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::range::Range;
 use crate::store::Opened;
 use crate::transfer::saved::{Base64Bytes, Saved};
 
@@ -21,6 +20,7 @@ const STEP_BYTES: usize = 64 << 10;
 pub(super) struct Copier<'a> {
     saved: &'a Saved,
     save_bytes: u64,
+    range: &'a Range,
     source: &'a Opened,
     target: &'a Opened,
     /// Whether the target may hold entries after the last key.
@@ -42,7 +42,7 @@ pub(super) struct Copier<'a> {
 impl<'a> Copier<'a> {
     /// Continues after the saved key, or begins.
     pub(super) fn begin(
-        job: &Job,
+        job: &'a Job,
         saved: &'a Saved,
         source: &'a Opened,
         target: &'a Opened,
@@ -50,15 +50,16 @@ impl<'a> Copier<'a> {
         let begun = saved.load::<State>()?;
         let is_resumed = begun.is_some();
         let state = if let Some(state) = begun {
-            check(&state, saved, source, target)?;
+            check(&state, &job.range, saved, source, target)?;
             state
         } else {
             if !job.overwrite {
-                check_empty(target)?;
+                check_empty(target, &job.range)?;
             }
             let state = State {
                 from: source.identity.clone(),
                 to: target.identity.clone(),
+                range: job.range.clone().into(),
                 ..State::default()
             };
             saved.save(&state)?;
@@ -68,6 +69,7 @@ impl<'a> Copier<'a> {
         Ok(Copier {
             saved,
             save_bytes: job.save_bytes,
+            range: &job.range,
             source,
             target,
             is_merge: is_resumed || job.overwrite,
@@ -85,10 +87,10 @@ impl<'a> Copier<'a> {
     /// Copies the entries after the last key. Saves the position also if that fails.
     pub(super) fn run(&mut self, reader: &dyn Read) -> Result<(), Failure> {
         let after = self.last.clone();
-        let scan = match &after {
-            None => Scan::all(),
-            Some(key) => Scan::range((Bound::Excluded(key.as_slice()), Bound::Unbounded)),
-        };
+        let scan = Scan::range(match &after {
+            None => self.range.bounds(),
+            Some(key) => self.range.bounds_after(key),
+        });
         let from = reader.scan(&scan).map_err(self.source.failure())?;
         let to = if self.is_merge {
             let scanned = self.target.reader().scan(&scan);

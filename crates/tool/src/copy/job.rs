@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::range::Range;
 use crate::transfer::Contents;
 
 /// What is to be copied.
@@ -9,6 +10,8 @@ use crate::transfer::Contents;
 pub(crate) struct Job {
     pub(crate) from: String,
     pub(crate) to: String,
+    /// The keys that are copied, compared and replaced.
+    pub(crate) range: Range,
     /// The file for the position, if it is not the usual one.
     pub(crate) state: Option<PathBuf>,
     /// Whether the target may hold entries already; those that the source does not hold are
@@ -26,7 +29,7 @@ pub(crate) struct Job {
 pub(crate) struct Copied {
     pub(crate) from: String,
     pub(crate) to: String,
-    /// What both stores hold.
+    /// What both stores hold in the range.
     pub(crate) contents: Contents,
     /// Keys that were written or deleted in the target.
     pub(crate) changed: u64,

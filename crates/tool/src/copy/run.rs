@@ -13,7 +13,7 @@ use crate::store::{Access, Opened, identity, open};
 const FROM: &str = "FROM-URL";
 const TO: &str = "TO-URL";
 
-/// Copies all entries, and compares both stores.
+/// Copies the entries of the range, and compares both stores.
 pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
     let source = open(FROM, &job.from, Access::Read)?;
     if source.identity == identity(TO, &job.to)? {
@@ -31,7 +31,7 @@ pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
     copier.run(view.reader(&source))?;
     let (state, mut pace) = copier.end();
     let from = (view.reader(&source), &source);
-    let contents = verify(from, &target, state.copied.bytes, &mut pace)?;
+    let contents = verify(from, &target, &job.range, state.copied.bytes, &mut pace)?;
     drop(view);
     target.close()?;
     source.close()?;

@@ -1,5 +1,6 @@
 //! What an interrupted copy has saved: both stores, the last key, and what was copied up to it.
 
+use std::ops::Bound;
 use std::path::PathBuf;
 
 use cairndb_base::hash64;
@@ -7,6 +8,7 @@ use cairndb_store::Scan;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::range::Range;
 use crate::store::Opened;
 use crate::transfer::Contents;
 use crate::transfer::saved::{Base64Bytes, Saved, beside};
@@ -17,12 +19,36 @@ pub(super) struct State {
     /// Identities of both stores, which hold no secret.
     pub(super) from: String,
     pub(super) to: String,
+    /// The keys that are copied.
+    #[serde(default)]
+    pub(super) range: SavedRange,
     /// The last key: the target holds what the source does up to it.
     pub(super) last: Option<Base64Bytes>,
     /// The entries of the source up to it.
     pub(super) copied: Contents,
     /// Keys that were written or deleted in the target.
     pub(super) changed: u64,
+}
+
+/// A range in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedRange {
+    from: Option<Base64Bytes>,
+    to: Option<Base64Bytes>,
+}
+
+impl From<Range> for SavedRange {
+    fn from(range: Range) -> SavedRange {
+        let saved = |bound: Bound<&[u8]>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(Base64Bytes(key.to_vec())),
+            Bound::Unbounded => None,
+        };
+        let (from, to) = range.bounds();
+        SavedRange {
+            from: saved(from),
+            to: saved(to),
+        }
+    }
 }
 
 /// Returns the file in which a copy into `target` saves its position: beside a database, otherwise
@@ -42,9 +68,11 @@ pub(super) fn file(target: &Opened, given: Option<&PathBuf>) -> Saved {
     })
 }
 
-/// Checks that a saved position belongs to these stores, and that the target still holds its key.
+/// Checks that a saved position belongs to these stores and this range, and that the target still
+/// holds its key.
 pub(super) fn check(
     state: &State,
+    range: &Range,
     saved: &Saved,
     source: &Opened,
     target: &Opened,
@@ -57,12 +85,17 @@ pub(super) fn check(
             state.from, state.to
         )));
     }
+    if state.range != range.clone().into() {
+        return Err(Failure::Other(format!(
+            "{file} was left by a copy of another range of keys; finish that one, name another \
+             file with --state, or begin again with --restart"
+        )));
+    }
     let held = match &state.last {
         // An overwriting copy may have ended with keys that it deleted.
         Some(key) if state.copied.entries > 0 => {
-            let held = target
-                .reader()
-                .scan(&Scan::range(..=key.0.as_slice()).limit(1));
+            let copied = (range.bounds().0, Bound::Included(key.0.as_slice()));
+            let held = target.reader().scan(&Scan::range(copied).limit(1));
             let mut held = held.map_err(target.failure())?;
             held.next().transpose().map_err(target.failure())?.is_some()
         }
@@ -77,8 +110,8 @@ pub(super) fn check(
     )))
 }
 
-pub(super) fn check_empty(target: &Opened) -> Result<(), Failure> {
-    let first = target.reader().scan(&Scan::all().limit(1));
+pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<(), Failure> {
+    let first = target.reader().scan(&Scan::range(range.bounds()).limit(1));
     let mut first = first.map_err(target.failure())?;
     match first.next().transpose().map_err(target.failure())? {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! The comparison at the end of a copy: both stores are read completely.
+//! The comparison at the end of a copy: both stores are read again, within its range.
 
 use cairndb_store::{Read, Scan};
 
@@ -8,6 +8,7 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::progress::Progress;
+use crate::range::Range;
 use crate::store::Opened;
 use crate::transfer::Contents;
 
@@ -18,10 +19,11 @@ const STEP_BYTES: u64 = 64 << 10;
 pub(super) fn verify(
     (reader, source): (&dyn Read, &Opened),
     target: &Opened,
+    range: &Range,
     total: u64,
     pace: &mut Pace,
 ) -> Result<Contents, Failure> {
-    let all = Scan::all();
+    let all = Scan::range(range.bounds());
     let from = reader.scan(&all).map_err(source.failure())?;
     let to = target.reader().scan(&all).map_err(target.failure())?;
     let mut pairs = Lockstep::begin((from, source), (to, target))?;

@@ -108,6 +108,10 @@ fn a_wrong_state_file_is_refused() {
         ),
         (saved("from", "*"), "does not hold the position"),
         (saved("other", "YXBwbGU="), "other to file:"),
+        (
+            saved("from", "YXBwbGU=").replace("\"last\"", "\"range\":{\"from\":\"YQ==\"},\"last\""),
+            "another range",
+        ),
         (saved("from", "YXBwbGU="), "is empty, but"),
     ] {
         std::fs::write(at.join("to.cairn-copy"), &text).unwrap();

@@ -129,3 +129,35 @@ fn the_rate_limit_is_kept() {
         begun.elapsed()
     );
 }
+
+#[test]
+fn a_range_is_copied_compared_and_replaced_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let servers = Servers::start();
+    let from = entries(&[("a", "1"), ("m", "2"), ("n", "3"), ("z", "4")]);
+    write(&at.join("from"), &from);
+    let mut urls = servers.urls("ranges");
+    urls.push("file:shard".to_owned());
+    for url in &urls {
+        let copy = |arguments: &[&str]| {
+            let command = [&["copy", "file:from", url], arguments].concat();
+            cairn(at, &command).done()
+        };
+        let put = |key: &str| cairn(at, &["put", "--store", url, key, "other"]).done();
+        // What the target holds outside the range is no obstacle, and stays.
+        copy(&["--prefix", "a"]);
+        assert!(copy(&["--from", "m", "--to", "z"]).starts_with("copied 2 entries"));
+        let refused = cairn(at, &["copy", "file:from", url, "--from", "m"]);
+        refused.failed(5, &["pass --overwrite"]);
+        put("b");
+        put("y");
+        let replaced = copy(&["--from", "m", "--to", "z", "--overwrite"]);
+        assert!(
+            replaced.contains("1 key was written or deleted"),
+            "{replaced}"
+        );
+        let held = cairn(at, &["scan", "--store", url, "--keys-only"]).done();
+        assert_eq!(held, "a\nb\nm\nn\n", "{url}");
+    }
+}
