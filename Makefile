@@ -105,7 +105,7 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	@xtask/skips.sh
 
 .PHONY: nightly
-nightly: toolchain tools ## run the tests at twenty times the size with new seeds, Miri, ThreadSanitizer, advisories
+nightly: toolchain tools ## run the tests at twenty times the size with new seeds, Miri, ThreadSanitizer, TiKV, TLS, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
 	$(with_peers) CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked || \
@@ -115,6 +115,7 @@ nightly: toolchain tools ## run the tests at twenty times the size with new seed
 	@xtask/check.sh miri
 	@CAIRN_SEED=$(SEED) xtask/check.sh tsan
 	@xtask/check.sh compat
+	@xtask/check.sh remote
 	@xtask/check.sh advisories
 	@xtask/skips.sh
 
@@ -155,14 +156,14 @@ fuzz: toolchain ## run every fuzz target for FUZZ_SECONDS=60 (needs nightly Rust
 	@xtask/check.sh fuzz $(FUZZ_SECONDS)
 
 .PHONY: lint
-lint: toolchain ## check formatting, clippy, documentation, tidy, licences, other platforms
+lint: toolchain ## check formatting, clippy, documentation, tidy, licences, other platforms, TiKV, TLS
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	cargo xtask tidy
 	@xtask/check.sh deny
-	@xtask/check.sh tikv
+	@xtask/check.sh remote
 	@xtask/check.sh platforms
 	@xtask/skips.sh
 

@@ -80,10 +80,10 @@ fn read(name: &str, path: &str) -> Result<Vec<u8>> {
     })
 }
 
-#[cfg(all(feature = "tls", feature = "postgres"))]
+#[cfg(all(feature = "tls", any(feature = "etcd", feature = "postgres")))]
 pub(crate) use rustls_config::client_config;
 
-#[cfg(all(feature = "tls", feature = "postgres"))]
+#[cfg(all(feature = "tls", any(feature = "etcd", feature = "postgres")))]
 mod rustls_config {
     use std::sync::Arc;
 

@@ -69,7 +69,7 @@ impl Cluster {
         let tls = crate::tls::of(address)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         if let Some(tls) = tls {
-            options = encrypted(options, tls);
+            options = encrypted(options, tls)?;
         }
         let endpoints: Vec<String> = address
             .hosts()
@@ -113,7 +113,8 @@ impl Cluster {
         }
         // Connects with the first call; with a user, authenticates now.
         let endpoint = &self.endpoints[index];
-        let connecting = Client::connect([endpoint], Some(self.options.clone()));
+        // Boxed: with TLS it is 15 KB long, and part of the future of every call.
+        let connecting = Box::pin(Client::connect([endpoint], Some(self.options.clone())));
         let client = match timeout(MEMBER_TIMEOUT, connecting).await {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => {
@@ -209,8 +210,10 @@ impl Cluster {
 }
 
 #[cfg(feature = "tls")]
-fn encrypted(options: ConnectOptions, tls: crate::tls::Tls) -> ConnectOptions {
+fn encrypted(options: ConnectOptions, tls: crate::tls::Tls) -> Result<ConnectOptions> {
     use etcd_client::{Certificate, Identity, TlsOptions};
+    // The client would notice a bad file only while it connects, and try again.
+    crate::tls::client_config(&tls)?;
     let mut settings = match tls.ca {
         Some(pem) => TlsOptions::new().ca_certificate(Certificate::from_pem(pem)),
         None => TlsOptions::new().with_native_roots(),
@@ -218,12 +221,13 @@ fn encrypted(options: ConnectOptions, tls: crate::tls::Tls) -> ConnectOptions {
     if let Some((cert, key)) = tls.identity {
         settings = settings.identity(Identity::from_pem(cert, key));
     }
-    options.with_tls(settings)
+    Ok(options.with_tls(settings))
 }
 
 #[cfg(not(feature = "tls"))]
-fn encrypted(options: ConnectOptions, _: crate::tls::Tls) -> ConnectOptions {
-    options
+#[expect(clippy::unnecessary_wraps, reason = "as with the feature `tls`")]
+fn encrypted(options: ConnectOptions, _: crate::tls::Tls) -> Result<ConnectOptions> {
+    Ok(options)
 }
 
 /// Connecting changes nothing, whatever went wrong.

@@ -32,11 +32,13 @@ impl Deadline {
     }
 
     /// Returns the time that is left, at most `max`.
+    #[cfg(feature = "etcd")]
     pub(crate) fn left(&self, max: Duration) -> Duration {
         self.at.saturating_duration_since(Instant::now()).min(max)
     }
 
     /// Returns whether the deadline has passed.
+    #[cfg(feature = "etcd")]
     pub(crate) fn passed(&self) -> bool {
         Instant::now() >= self.at
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::process::{Server, find, in_path};
-use super::{Medium, free_port};
+use super::{Certificates, Medium, free_port};
 
 const MEMBERS: usize = 3;
 /// How often a cluster is started, and how long each attempt may take on a machine that is busy.
@@ -36,17 +36,34 @@ impl EtcdCluster {
     /// # Panics
     /// If it is installed but does not start.
     pub fn start(medium: Medium) -> Option<EtcdCluster> {
+        EtcdCluster::start_with(medium, None)
+    }
+
+    /// Starts a cluster whose clients must encrypt, and show a certificate of the same authority.
+    ///
+    /// # Panics
+    /// If it is installed but does not start.
+    pub fn start_encrypted(medium: Medium, certificates: &Certificates) -> Option<EtcdCluster> {
+        EtcdCluster::start_with(medium, Some(certificates))
+    }
+
+    fn start_with(medium: Medium, certificates: Option<&Certificates>) -> Option<EtcdCluster> {
         let program = find(in_path("etcd"))?;
         // Another process may have taken one of the ports in the meantime, and then the other
         // members wait for the one that cannot start.
-        let mut attempts = (0..CLUSTER_ATTEMPTS).map(|_| EtcdCluster::launch(&program, medium));
+        let mut attempts =
+            (0..CLUSTER_ATTEMPTS).map(|_| EtcdCluster::launch(&program, medium, certificates));
         let started = attempts.find_map(Result::ok);
         Some(started.expect("etcd is installed and starts"))
     }
 
     /// Starts three members on ports that are free. Returns the output of one that is not ready in
     /// time.
-    fn launch(program: &str, medium: Medium) -> Result<EtcdCluster, String> {
+    fn launch(
+        program: &str,
+        medium: Medium,
+        certificates: Option<&Certificates>,
+    ) -> Result<EtcdCluster, String> {
         let directory = medium.directory().expect("a temporary directory");
         let ports: Vec<(u16, u16)> = (0..MEMBERS).map(|_| (free_port(), free_port())).collect();
         let peers: Vec<String> = ports
@@ -55,10 +72,17 @@ impl EtcdCluster {
             .map(|(n, (_, peer))| format!("n{n}=http://127.0.0.1:{peer}"))
             .collect();
         let peers = peers.join(",");
-        let members = ports.iter().enumerate().map(|(n, &(client, peer))| Member {
-            command: command(program, directory.path(), n, (client, peer), &peers),
-            port: client,
-            server: None,
+        let encryption = certificates.map(|files| files.copy_to(directory.path()));
+        let members = ports.iter().enumerate().map(|(n, &(client, peer))| {
+            let mut command = command(program, directory.path(), n, (client, peer), &peers);
+            if let Some(files) = &encryption {
+                encrypt(&mut command, client, files);
+            }
+            Member {
+                command,
+                port: client,
+                server: None,
+            }
         });
         let mut cluster = EtcdCluster {
             members: members.collect(),
@@ -152,4 +176,16 @@ fn command(
     ];
     let flags = flags.map(|(name, value)| format!("--{name}={value}"));
     std::iter::once(program.to_owned()).chain(flags).collect()
+}
+
+/// Adds the flags of a member that talks to clients by TLS only. The last of equal flags counts.
+fn encrypt(command: &mut Vec<String>, client: u16, [ca, cert, key]: &[String; 3]) {
+    command.extend([
+        format!("--listen-client-urls=https://127.0.0.1:{client}"),
+        format!("--advertise-client-urls=https://127.0.0.1:{client}"),
+        format!("--trusted-ca-file={ca}"),
+        format!("--cert-file={cert}"),
+        format!("--key-file={key}"),
+        "--client-cert-auth".to_owned(),
+    ]);
 }

@@ -4,6 +4,7 @@
 //! A server ends when its value is dropped, and also if the test process dies: a shell that waits
 //! for the end of its input kills it.
 
+mod certificates;
 mod etcd;
 mod postgres;
 mod process;
@@ -11,6 +12,7 @@ mod proxy;
 
 use std::path::PathBuf;
 
+pub use certificates::Certificates;
 pub use etcd::EtcdCluster;
 pub use postgres::PostgresServer;
 pub use proxy::Proxy;

@@ -1,12 +1,12 @@
 //! A PostgreSQL server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::process::{Server, find, in_path};
-use super::{Medium, free_port};
+use super::{Certificates, Medium, free_port};
 
 /// The user of the database.
 const USER: &str = "cairn";
@@ -27,13 +27,26 @@ impl PostgresServer {
     /// # Panics
     /// If it is installed but does not start.
     pub fn start(medium: Medium) -> Option<PostgresServer> {
+        PostgresServer::start_with(medium, None)
+    }
+
+    /// Starts a server whose clients must encrypt, and show a certificate of the same authority.
+    ///
+    /// # Panics
+    /// If it is installed but does not start.
+    pub fn start_encrypted(medium: Medium, certificates: &Certificates) -> Option<PostgresServer> {
+        PostgresServer::start_with(medium, Some(certificates))
+    }
+
+    fn start_with(medium: Medium, certificates: Option<&Certificates>) -> Option<PostgresServer> {
         let initdb = program("initdb")?;
         let postgres = program("postgres")?;
         let directory = medium.directory().expect("a temporary directory");
+        let encryption = certificates.map(|files| files.copy_to(directory.path()));
         let root = is_root();
         if root {
             // The server refuses to run as root.
-            run(&["chown", "nobody", &directory.path().to_string_lossy()]);
+            run(&["chown", "-R", "nobody", &directory.path().to_string_lossy()]);
         }
         let data = directory.path().join("data");
         let data = data.to_string_lossy();
@@ -70,7 +83,10 @@ impl PostgresServer {
             .iter()
             .copied()
             .chain([postgres.as_str(), "-D", &data]);
-        let command = command.map(str::to_owned).chain(flags).collect();
+        let mut command: Vec<String> = command.map(str::to_owned).chain(flags).collect();
+        if let Some(files) = &encryption {
+            encrypt(&mut command, directory.path(), files);
+        }
         let mut server = PostgresServer {
             command,
             port,
@@ -111,6 +127,21 @@ impl PostgresServer {
             server.signal(signal);
         }
     }
+}
+
+/// Adds the flags of a server that accepts encrypted connections only, and writes its access file.
+fn encrypt(command: &mut Vec<String>, directory: &Path, [ca, cert, key]: &[String; 3]) {
+    let access = directory.join("pg_hba.conf");
+    let rule = "hostssl all all 127.0.0.1/32 trust clientcert=verify-ca";
+    let access = access.to_string_lossy();
+    run(&["sh", "-c", "echo \"$0\" > \"$1\"", rule, &access]);
+    command.extend([
+        "--ssl=on".to_owned(),
+        format!("--ssl-ca-file={ca}"),
+        format!("--ssl-cert-file={cert}"),
+        format!("--ssl-key-file={key}"),
+        format!("--hba-file={access}"),
+    ]);
 }
 
 /// Returns the path of a program of PostgreSQL. Debian keeps them apart from `PATH`, in a folder

@@ -1,7 +1,7 @@
 //! What an error of the client means for the call that failed.
 
 use cairndb_store::{Error, ErrorKind};
-use tikv_client::Error as ClientError;
+use tikv_client::{Error as ClientError, ProtoKeyError};
 
 /// Whether the failed call may have written something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,16 +36,16 @@ fn kind_of(error: &ClientError, sent: Sent) -> ErrorKind {
     };
     match error {
         ClientError::UndeterminedError(_) => ErrorKind::OutcomeUnknown,
-        ClientError::KeyError(key) => of_key_error(&format!("{key:?}")),
+        ClientError::KeyError(key) => of_key_error(key),
         ClientError::MultipleKeyErrors(errors) | ClientError::ExtractedErrors(errors) => errors
             .iter()
             .map(|error| kind_of(error, sent))
             .find(|kind| *kind == ErrorKind::Conflict)
             .unwrap_or(lost),
         ClientError::PessimisticLockError { inner, .. } => kind_of(inner, sent),
-        ClientError::ResolveLockError(_) | ClientError::DuplicateKeyInsertion => {
-            ErrorKind::Conflict
-        }
+        ClientError::ResolveLockError(_)
+        | ClientError::DuplicateKeyInsertion
+        | ClientError::TxnNotFound(_) => ErrorKind::Conflict,
         ClientError::KeyspaceNotFound(_) => ErrorKind::NotFound,
         ClientError::Url(_) => ErrorKind::InvalidArgument,
         ClientError::Unimplemented | ClientError::UnsupportedMode => ErrorKind::NotSupported,
@@ -55,16 +55,19 @@ fn kind_of(error: &ClientError, sent: Sent) -> ErrorKind {
     }
 }
 
-/// Classifies an error of a key. The fields of the protocol's message are optional and not public
-/// as names, so their presence is read from its text.
-fn of_key_error(shown: &str) -> ErrorKind {
-    let has = |field: &str| {
-        shown.contains(&format!("{field}: Some("))
-            || shown.contains(&format!("{field}: \"")) && !shown.contains(&format!("{field}: \"\""))
-    };
-    if has("conflict") || has("locked") || has("retryable") || has("already_exist") {
+/// Classifies an error of a key. The server refused the request, so nothing was written.
+fn of_key_error(key: &ProtoKeyError) -> ErrorKind {
+    let is_conflict = key.conflict.is_some()
+        || key.locked.is_some()
+        || key.already_exist.is_some()
+        || key.deadlock.is_some()
+        // The transaction took too long, and another one removed its locks.
+        || key.commit_ts_expired.is_some()
+        || key.txn_not_found.is_some()
+        || !key.retryable.is_empty();
+    if is_conflict {
         ErrorKind::Conflict
-    } else if has("commit_ts_expired") || shown.contains("GC") || has("txn_not_found") {
+    } else if key.abort.contains("GC") {
         ErrorKind::SnapshotExpired
     } else {
         ErrorKind::Engine
@@ -74,7 +77,7 @@ fn of_key_error(shown: &str) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use cairndb_store::ErrorKind;
-    use tikv_client::Error as ClientError;
+    use tikv_client::{Error as ClientError, ProtoKeyError, ProtoLockInfo};
 
     use super::{Sent, convert, of_key_error};
 
@@ -101,15 +104,38 @@ mod tests {
     }
 
     #[test]
-    fn key_errors_are_read_by_field() {
-        let conflict = concat!(
-            r#"KeyError { locked: None, retryable: "", abort: "", "#,
-            "conflict: Some(WriteConflict { .. }) }"
-        );
-        assert_eq!(of_key_error(conflict), ErrorKind::Conflict);
-        let retry = r#"KeyError { locked: None, retryable: "try again", abort: "" }"#;
-        assert_eq!(of_key_error(retry), ErrorKind::Conflict);
-        let other = r#"KeyError { locked: None, retryable: "", abort: "bad", conflict: None }"#;
-        assert_eq!(of_key_error(other), ErrorKind::Engine);
+    #[expect(
+        clippy::default_trait_access,
+        reason = "the client does not export the type"
+    )]
+    fn refused_keys_are_conflicts_if_a_retry_helps() {
+        let conflict = ProtoKeyError {
+            conflict: Some(Default::default()),
+            ..ProtoKeyError::default()
+        };
+        let locked = ProtoKeyError {
+            locked: Some(ProtoLockInfo::default()),
+            ..ProtoKeyError::default()
+        };
+        let retry = ProtoKeyError {
+            retryable: "try again".to_owned(),
+            ..ProtoKeyError::default()
+        };
+        for error in [&conflict, &locked, &retry] {
+            assert_eq!(of_key_error(error), ErrorKind::Conflict, "{error:?}");
+        }
+        let aborted = |why: &str| ProtoKeyError {
+            abort: why.to_owned(),
+            ..ProtoKeyError::default()
+        };
+        let old = aborted("GC life time is shorter than transaction duration");
+        assert_eq!(of_key_error(&old), ErrorKind::SnapshotExpired);
+        assert_eq!(of_key_error(&aborted("bad")), ErrorKind::Engine);
+        // One conflict among several errors of a commit decides: the commit was refused.
+        let several = ClientError::MultipleKeyErrors(vec![
+            ClientError::KeyError(Box::new(aborted("bad"))),
+            ClientError::KeyError(Box::new(conflict)),
+        ]);
+        assert_eq!(convert(several, Sent::Write).kind(), ErrorKind::Conflict);
     }
 }

@@ -76,9 +76,11 @@ impl RawScan {
         let deadline = Deadline::of(&self.options, self.timeout);
         let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
         let pairs = match self.progress.rest.direction {
-            Direction::Ascending => until(&deadline, self.client.scan(range, limit)).await?,
+            Direction::Ascending => {
+                until(&deadline, Box::pin(self.client.scan(range, limit))).await?
+            }
             Direction::Descending => {
-                until(&deadline, self.client.scan_reverse(range, limit)).await?
+                until(&deadline, Box::pin(self.client.scan_reverse(range, limit))).await?
             }
         };
         let page: Vec<Entry> = pairs.into_iter().map(entry).collect();
