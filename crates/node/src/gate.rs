@@ -8,16 +8,21 @@
 //!   reports whether it has read from a disk. After [`CLEAN_FIRST`] in a row that have not, the
 //!   gate is *warm*.
 //! * While it is warm, reads run on the environment's thread. One that takes longer than
-//!   [`SLOW_NS`] makes the gate cold if it has read from a disk, or was so slow that only a large
-//!   value explains it. Each time, the number of reads that it takes to become warm again doubles,
-//!   up to [`CLEAN_MAX`], so that a database larger than memory stays on the pool.
+//!   [`SLOW_NS`] makes the gate cold if it has read from a disk, or needs [`TOO_SLOW_NS`] for a
+//!   large value. Each time, the number of reads that it takes to become warm again doubles, up to
+//!   [`CLEAN_MAX`], so that a database larger than memory stays on the pool.
+//! * A read that takes longer than [`TOO_SLOW_NS`] without either has most likely lost the
+//!   processor to another program, which is no reason to become cold: on a busy machine it happens
+//!   all the time, and most of the reads would run on the pool. But it may have waited for a file
+//!   system that counts no disk reads, as those over a network do. So the next [`WATCHED`] reads
+//!   are watched, and one that is as slow and has slept makes the gate cold.
 //!
 //! Thus one slow read after many fast ones holds up the event loop, for the time of one access to
-//! the disk; never two in a row.
+//! the disk; never two in a row, or three where disk reads are not counted.
 
 use std::cell::Cell;
 
-use crate::usage::{disk_reads, now_ns};
+use crate::usage::{Waits, now_ns};
 
 /// Reads on the pool without access to a disk after which the gate becomes warm at first.
 const CLEAN_FIRST: u32 = 16;
@@ -28,8 +33,13 @@ const CLEAN_MAX: u32 = 4096;
 const SLOW_NS: u64 = 150_000;
 /// Duration of one of many reads in memory, generously.
 const USUAL_NS: u64 = 2_000;
-/// Duration that makes the gate cold even without an access to a disk.
+/// Duration that may make the gate cold even without an access to a disk.
 const TOO_SLOW_NS: u64 = 1_000_000;
+/// Bytes that explain such a duration.
+const LARGE_BYTES: usize = 256 << 10;
+/// Reads that are watched after one whose duration nothing explains. Watching one takes longer than
+/// a read.
+const WATCHED: u32 = 64;
 /// Reads in memory after which earlier accesses to the disk are forgotten.
 const FORGET_AFTER: u32 = 100_000;
 
@@ -43,20 +53,25 @@ pub(crate) struct Gate {
     clean_wanted: Cell<u32>,
     /// Reads on the environment's thread since the gate became warm.
     reads: Cell<u32>,
-    /// The thread's accesses to a disk as last read.
-    disk_reads: Cell<u64>,
+    /// The thread's waits as last read.
+    waits: Cell<Waits>,
+    /// Reads that will be watched.
+    watched: Cell<u32>,
 }
 
 /// A read on the environment's thread that is being measured.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a measurement counts when it is finished"]
-pub(crate) struct Measured(u64);
+pub(crate) struct Measured {
+    begun: u64,
+    watched: bool,
+}
 
 impl Measured {
     /// Returns for how long the read has run.
     #[inline]
     pub(crate) fn elapsed_ns(self) -> u64 {
-        now_ns().saturating_sub(self.0)
+        now_ns().saturating_sub(self.begun)
     }
 }
 
@@ -68,7 +83,8 @@ impl Gate {
             clean: Cell::new(0),
             clean_wanted: Cell::new(CLEAN_FIRST),
             reads: Cell::new(0),
-            disk_reads: Cell::new(disk_reads()),
+            waits: Cell::new(Waits::so_far()),
+            watched: Cell::new(0),
         }
     }
 
@@ -80,25 +96,40 @@ impl Gate {
     /// Begins a read on this thread, if the gate is warm.
     #[inline]
     pub(crate) fn begin(&self) -> Option<Measured> {
-        self.warm.get().then(|| Measured(now_ns()))
+        if !self.warm.get() {
+            return None;
+        }
+        let watched = self.watched.get() > 0;
+        if watched {
+            self.begin_watched();
+        }
+        Some(Measured {
+            begun: now_ns(),
+            watched,
+        })
     }
 
-    /// Counts a finished read on this thread.
+    #[cold]
+    fn begin_watched(&self) {
+        self.watched.set(self.watched.get() - 1);
+        self.waits.set(Waits::so_far());
+    }
+
+    /// Counts a finished read on this thread, which has found `bytes`.
     #[inline]
-    pub(crate) fn finish(&self, read: Measured) {
-        self.finish_many(read, 1);
+    pub(crate) fn finish(&self, read: Measured, bytes: usize) {
+        self.finish_many(read, 1, bytes);
     }
 
     /// Counts a finished read of many entries on this thread, which may take longer than one.
     #[inline]
-    pub(crate) fn finish_many(&self, read: Measured, entries: usize) {
+    pub(crate) fn finish_many(&self, read: Measured, entries: usize, bytes: usize) {
         let usual = u64::try_from(entries)
             .unwrap_or(u64::MAX)
             .saturating_mul(USUAL_NS);
-        let Measured(begun) = read;
-        let elapsed = now_ns().saturating_sub(begun.saturating_add(usual));
+        let elapsed = read.elapsed_ns().saturating_sub(usual);
         if elapsed >= SLOW_NS {
-            self.look_at(elapsed);
+            self.look_at(read, elapsed, bytes);
         }
         let reads = self.reads.get().saturating_add(1);
         self.reads.set(reads);
@@ -107,15 +138,27 @@ impl Gate {
         }
     }
 
-    /// Decides whether a slow read makes the gate cold. Without an access to a disk, the thread was
-    /// most likely not running.
+    /// Decides whether a slow read makes the gate cold.
     #[cold]
-    fn look_at(&self, elapsed: u64) {
-        let before = self.disk_reads.replace(disk_reads());
-        if self.disk_reads.get() == before && elapsed < TOO_SLOW_NS {
+    fn look_at(&self, read: Measured, elapsed: u64, bytes: usize) {
+        let before = self.waits.replace(Waits::so_far());
+        let now = self.waits.get();
+        if now.disk_reads != before.disk_reads {
+            return self.become_cold();
+        }
+        if elapsed < TOO_SLOW_NS {
             return;
         }
+        // The sleeps before a read that is not watched were those of the event loop.
+        if bytes >= LARGE_BYTES || (read.watched && now.sleeps != before.sleeps) {
+            return self.become_cold();
+        }
+        self.watched.set(WATCHED);
+    }
+
+    fn become_cold(&self) {
         self.warm.set(false);
+        self.watched.set(0);
         self.clean.set(0);
         self.reads.set(0);
         let wanted = self.clean_wanted.get().saturating_mul(2);
@@ -133,14 +176,14 @@ impl Gate {
         if clean >= self.clean_wanted.get() && !self.warm.get() {
             self.warm.set(true);
             self.reads.set(0);
-            self.disk_reads.set(disk_reads());
+            self.waits.set(Waits::so_far());
         }
     }
 }
 
 /// Runs `read` on a thread of the pool and reports whether it has read from a disk.
 pub(crate) fn watched<T>(read: impl FnOnce() -> T) -> (T, bool) {
-    let before = disk_reads();
+    let before = Waits::so_far();
     let result = read();
-    (result, disk_reads() != before)
+    (result, Waits::so_far().disk_reads != before.disk_reads)
 }

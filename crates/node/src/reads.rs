@@ -83,7 +83,9 @@ pub(crate) fn get<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         let key = bytes_of(call.argument::<2>(), flags & KEY_BYTES != 0, key)?;
         if let Some(measured) = handle.gate.begin() {
             let found = get_into(handle.db(), moment.as_ref(), key, value);
-            handle.gate.finish(measured);
+            handle
+                .gate
+                .finish(measured, if let Ok(true) = found { value.len() } else { 0 });
             if !found? {
                 return call.env.undefined();
             }
@@ -133,7 +135,7 @@ pub(crate) fn has<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         let key = bytes_of(key, flags & KEY_BYTES != 0, &mut scratch.key)?;
         if let Some(measured) = handle.gate.begin() {
             let found = moment.contains(handle.db(), key);
-            handle.gate.finish(measured);
+            handle.gate.finish(measured, 0);
             return call.env.boolean(found?);
         }
         let key = key.to_vec();
@@ -168,6 +170,11 @@ fn read_many(
         found.append(&mut moment.multi_get(db, keys)?);
     }
     Ok(Some(found))
+}
+
+fn total_len(values: Option<&[Option<Found>]>) -> usize {
+    let values = values.unwrap_or_default().iter().flatten();
+    values.map(|value| value.len()).sum()
 }
 
 /// Passes values to the function `collect`, which appends them to `sink`.
@@ -212,7 +219,10 @@ pub(crate) fn get_many<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         {
             let goes_on = || measured.elapsed_ns() < HERE_NS_MAX;
             let found = read_many(handle.db(), moment.clone(), &keys, goes_on);
-            handle.gate.finish_many(measured, keys.len());
+            let bytes = found
+                .as_ref()
+                .map_or(0, |found| total_len(found.as_deref()));
+            handle.gate.finish_many(measured, keys.len(), bytes);
             if let Some(found) = found? {
                 let to = call.argument::<6>();
                 let to = [to.property(c"sink")?, to.property(c"collect")?];
@@ -264,7 +274,7 @@ pub(crate) fn has_many<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
             && let Some(measured) = handle.gate.begin()
         {
             let found = have(handle.db(), &moment, &keys);
-            handle.gate.finish_many(measured, keys.len());
+            handle.gate.finish_many(measured, keys.len(), 0);
             return call.env.buffer(&found?);
         }
         let keys: Vec<Vec<u8>> = keys.into_iter().map(<[u8]>::to_vec).collect();

@@ -152,13 +152,11 @@ pub(crate) fn iterator_read<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
     };
     if let Some(measured) = object.handle.gate.begin() {
-        let fetched = {
-            let mut scan = object.shared.scan();
-            let goes_on = || measured.elapsed_ns() < HERE_NS_MAX;
-            scan.fetch(amount, goes_on).map(|()| scan.chunk.len())
-        };
-        let entries = fetched.as_ref().map_or(1, |entries| *entries);
-        object.handle.gate.finish_many(measured, entries);
+        let mut scan = object.shared.scan();
+        let fetched = scan.fetch(amount, || measured.elapsed_ns() < HERE_NS_MAX);
+        let (entries, bytes) = (scan.chunk.len(), scan.chunk.byte_len());
+        drop(scan);
+        object.handle.gate.finish_many(measured, entries, bytes);
         fetched?;
         return object.pass(call, [call.argument::<3>(), call.argument::<4>()]);
     }
