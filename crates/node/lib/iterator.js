@@ -24,6 +24,9 @@ const CHUNK_BYTES = 16 * 1024
 /** Bytes of a chunk of `all()`, which passes on nothing before the end. */
 const ALL_BYTES = 64 * 1024
 const EMPTY = []
+/** Iterators of the addon that were closed. The next ones are made of them. */
+const CLOSED = []
+const CLOSED_MAX = 16
 
 class AbortError extends ModuleError {
   constructor (cause) {
@@ -84,7 +87,7 @@ function withReads (Base, what) {
         this.#collect = collectSingly(what === 'keys' ? keyForm : valueForm)
       }
       this.#bytes = byteLimit(options.highWaterMarkBytes)
-      this.#iterator = binding.iteratorNew(handle, flags, lower, upper, snapshot)
+      this.#iterator = binding.iteratorNew(handle, flags, lower, upper, snapshot, CLOSED.pop())
       if (options.signal != null) {
         this.#signal = options.signal
         this.#onAbort = () => {
@@ -269,12 +272,15 @@ function withReads (Base, what) {
     }
 
     _close () {
+      if (this.#closed) return
       this.#closed = true
       this.#cache = EMPTY
       this.#position = 0
       this.#signal?.removeEventListener('abort', this.#onAbort)
       this.#signal = null
       binding.iteratorClose(this.#iterator)
+      if (CLOSED.length < CLOSED_MAX) CLOSED.push(this.#iterator)
+      this.#iterator = null
     }
   }
 }

@@ -182,7 +182,7 @@ fn pass<'s>(
     env: Env<'s>,
     values: &[Option<Found>],
     as_bytes: bool,
-    [sink, collect]: [Value<'s>; 2],
+    to: [Value<'s>; 2],
 ) -> Outcome<()> {
     let mut buffer = None;
     if as_bytes {
@@ -193,7 +193,7 @@ fn pass<'s>(
         }
         buffer = Some(env.buffer_of(bytes)?);
     }
-    let mut collector = Collector::new(env, collect, sink, buffer)?;
+    let mut collector = Collector::new(env, to, buffer, values.len())?;
     for value in values {
         match value {
             None => collector.absent(),

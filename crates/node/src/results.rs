@@ -48,19 +48,20 @@ pub(crate) struct Collector<'s> {
 }
 
 impl<'s> Collector<'s> {
-    /// Makes a collector that calls `function` to append to the array `sink`. `buffer` is passed
-    /// if there are bytes among the values.
+    /// Makes a collector that calls `function` to append `count` values to the array `sink`.
+    /// `buffer` is passed if there are bytes among the values.
     pub(crate) fn new(
         env: Env<'s>,
-        function: Value<'s>,
-        sink: Value<'s>,
+        [sink, function]: [Value<'s>; 2],
         buffer: Option<Value<'s>>,
+        count: usize,
     ) -> Outcome<Collector<'s>> {
         let mut collector = Collector {
             env,
             function,
             undefined: env.undefined()?,
-            arguments: Vec::with_capacity(ARGUMENTS_MAX),
+            // The last entry may exceed the number by one, and there are up to three before.
+            arguments: Vec::with_capacity(count.min(ARGUMENTS_MAX) + 4),
             fixed: 1,
             bytes_end: None,
         };

@@ -136,3 +136,35 @@ test('short Buffers of gets are apart, and cannot be transferred with their neig
     }
   })
 })
+
+test('a closed iterator has nothing in common with those made after it', async () => {
+  await withEntries(100, async db => {
+    for (const last of ['next', 'nextv', 'all', 'seek', 'abort']) {
+      const abort = new AbortController()
+      const closed = db.iterator({ signal: abort.signal, gte: key(10), reverse: true })
+      assert.deepStrictEqual(await closed.next(), [key(99), 'v99'])
+      await closed.close()
+      const keys = db.keys({ gte: key(50), lt: key(60), keyEncoding: 'buffer' })
+      const values = db.values({ limit: 3 })
+      assert.deepStrictEqual(await keys.next(), Buffer.from(key(50)))
+      if (last === 'abort') abort.abort()
+      else if (last === 'seek') closed.seek(key(70))
+      else await assert.rejects(closed[last](1), { code: 'LEVEL_ITERATOR_NOT_OPEN' })
+      await closed.close()
+      assert.deepStrictEqual(await values.all(), ['v0', 'v1', 'v2'])
+      assert.deepStrictEqual((await keys.all()).map(String), Array.from({ length: 9 }, (_, i) => key(51 + i)))
+    }
+  })
+})
+
+test('iterators of which more are open than are kept, closed in another order', async () => {
+  await withEntries(100, async db => {
+    for (let round = 0; round < 3; round++) {
+      const open = Array.from({ length: 40 }, (_, i) => db.keys({ gte: key(i), limit: 2 }))
+      for (let i = 0; i < 40; i += 2) await open[i].close()
+      const more = Array.from({ length: 40 }, (_, i) => db.values({ gte: key(i), limit: 2 }))
+      for (let i = 1; i < 40; i += 2) assert.deepStrictEqual(await open[i].all(), [key(i), key(i + 1)])
+      for (const [i, values] of more.entries()) assert.deepStrictEqual(await values.all(), [`v${i}`, `v${i + 1}`])
+    }
+  })
+})

@@ -6,6 +6,10 @@ use crate::results::{Collector, Form};
 
 /// Capacity above which the memory of a chunk is freed when it is passed on.
 const KEPT_BYTES_MAX: usize = 64 << 10;
+/// Entries from whose capacity on the memory of a chunk is freed when its iterator is closed.
+const KEPT_ENTRIES_CLOSED: usize = 128;
+/// The same for the capacity in bytes.
+const KEPT_BYTES_CLOSED: usize = 16 << 10;
 
 /// Entries, in the forms that the iterator returns. What becomes strings is apart from what becomes
 /// one `Buffer`.
@@ -57,6 +61,20 @@ impl Chunk {
         of.len()
     }
 
+    /// Makes the chunk one of the next iterator, with its forms.
+    pub(crate) fn reset(&mut self, key: Form, value: Form) {
+        self.clear();
+        (self.key, self.value) = (key, value);
+    }
+
+    /// Drops the entries, and frees memory that a short iterator does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.clear();
+        self.text.shrink_to(KEPT_BYTES_CLOSED);
+        self.bytes.shrink_to(KEPT_BYTES_CLOSED);
+        self.lens.shrink_to(KEPT_ENTRIES_CLOSED);
+    }
+
     /// Drops the entries.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
@@ -70,13 +88,13 @@ impl Chunk {
         &mut self,
         env: Env<'s>,
         singly: bool,
-        [sink, collect]: [Value<'s>; 2],
+        to: [Value<'s>; 2],
     ) -> Outcome<()> {
         let mut buffer = None;
         if self.key == Form::Bytes || self.value == Form::Bytes {
             buffer = Some(env.buffer_of(std::mem::take(&mut self.bytes))?);
         }
-        let mut collector = Collector::new(env, collect, sink, buffer)?;
+        let mut collector = Collector::new(env, to, buffer, self.lens.len() * 2)?;
         let mut text = self.text.as_slice();
         for (key_len, value_len) in &self.lens {
             for (form, len) in [(self.key, *key_len), (self.value, *value_len)] {

@@ -4,6 +4,9 @@
 //! is fetched on the environment's thread, and ends early if it takes long; otherwise on the thread
 //! pool. Either way the entries become JavaScript values on the environment's thread afterwards.
 //!
+//! A closed iterator is kept by JavaScript and becomes the next one: a new external, which the
+//! garbage collector has to finalize, takes as long as reading some entries.
+//!
 //! `abstract-level` makes no two calls of one iterator at a time, so its lock is never contended;
 //! it is there because the pool's threads use the iterator too.
 
@@ -17,6 +20,8 @@ use cairndb::{Cursor, Result};
 
 use bounds::Bounds;
 use chunk::Chunk;
+
+use crate::results::Form;
 
 /// Entries that are read between two looks at the clock and at the abort signal.
 const ENTRIES_AT_ONCE: usize = 32;
@@ -51,13 +56,23 @@ pub(crate) struct Amount {
 }
 
 impl Scan {
-    pub(crate) fn new(cursor: Option<Cursor>, bounds: Bounds, chunk: Chunk) -> Scan {
+    pub(crate) fn new(cursor: Option<Cursor>, bounds: Bounds, forms: [Form; 2]) -> Scan {
+        let [key, value] = forms;
         Scan {
             cursor,
             bounds,
             state: State::Unplaced,
-            chunk,
+            chunk: Chunk::new(key, value),
         }
+    }
+
+    /// Makes a closed iterator a new one, which keeps the memory of the chunk.
+    pub(crate) fn restart(&mut self, cursor: Option<Cursor>, bounds: Bounds, forms: [Form; 2]) {
+        let [key, value] = forms;
+        self.chunk.reset(key, value);
+        self.cursor = cursor;
+        self.bounds = bounds;
+        self.state = State::Unplaced;
     }
 
     /// Moves to the next entry. Returns whether there is one.
@@ -130,7 +145,7 @@ impl Scan {
     pub(crate) fn close(&mut self) {
         self.cursor = None;
         self.state = State::Ended;
-        self.chunk.clear();
+        self.chunk.shrink();
     }
 }
 

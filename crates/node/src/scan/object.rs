@@ -1,11 +1,11 @@
 //! The iterator as JavaScript holds it.
 
-use std::cell::Cell;
+use std::cell::{Ref, RefCell};
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cairndb::Error;
+use cairndb::{Cursor, Error, ErrorKind};
 
 use crate::handle::Handle;
 use crate::js::callback::Call;
@@ -14,7 +14,6 @@ use crate::js::failure::{Failure, Outcome};
 use crate::js::scope::Value;
 use crate::results::Form;
 use crate::scan::bounds::Bounds;
-use crate::scan::chunk::Chunk;
 use crate::scan::{AbortFlag, Amount, Scan};
 use crate::scratch::with_scratch;
 use crate::snapshot::Moment;
@@ -49,28 +48,40 @@ struct Shared {
 /// An iterator.
 #[derive(Debug)]
 struct Object {
-    handle: Rc<Handle>,
+    /// `None` once the iterator was closed.
+    handle: Option<Rc<Handle>>,
     shared: Arc<Shared>,
     singly: bool,
     /// Bounds and seek targets are bytes.
     key_bytes: bool,
-    closed: Cell<bool>,
 }
+
+/// What the external owns: an iterator, and after its end the next one.
+type Held = RefCell<Object>;
 
 impl Shared {
     fn scan(&self) -> MutexGuard<'_, Scan> {
         self.scan.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn restart(&mut self, cursor: Option<Cursor>, bounds: Bounds, forms: [Form; 2]) {
+        self.scan().restart(cursor, bounds, forms);
+        self.abort = AbortFlag::default();
+    }
 }
 
 /// Reads the bounds from the flags and the two arguments for their keys.
 pub(crate) fn bounds(flags: u32, [lower, upper]: [Value<'_>; 2]) -> Outcome<Bounds> {
-    let key = |value, present, excluded| -> Outcome<Bound<Vec<u8>>> {
+    let key = |value: Value<'_>, present, excluded| -> Outcome<Bound<Vec<u8>>> {
         if flags & present == 0 {
             return Ok(Bound::Unbounded);
         }
-        let mut scratch = Vec::new();
-        let key = bytes_of(value, flags & KEY_BYTES != 0, &mut scratch)?.to_vec();
+        let mut key = Vec::new();
+        if flags & KEY_BYTES != 0 {
+            key.extend_from_slice(value.bytes()?);
+        } else {
+            value.append_utf8(&mut key)?;
+        }
         Ok(if flags & excluded == 0 {
             Bound::Included(key)
         } else {
@@ -84,8 +95,8 @@ pub(crate) fn bounds(flags: u32, [lower, upper]: [Value<'_>; 2]) -> Outcome<Boun
     })
 }
 
-/// `iteratorNew(handle, flags, lower, upper, snapshot)`: returns an iterator over what is there
-/// now.
+/// `iteratorNew(handle, flags, lower, upper, snapshot, closed)`: returns an iterator over what is
+/// there now. It is `closed`, if that is an iterator that was closed.
 pub(crate) fn iterator_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let handle = Handle::of(call)?;
     handle.check_open()?;
@@ -97,26 +108,41 @@ pub(crate) fn iterator_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         Err(Failure::Store(_)) => None,
         Err(failure) => return Err(failure),
     };
-    let chunk = Chunk::new(
+    let forms = [
         Form::from_code(flags >> KEY_FORM_SHIFT),
         Form::from_code(flags >> VALUE_FORM_SHIFT),
-    );
-    let scan = Scan::new(cursor, bounds, chunk);
-    let object = Object {
-        handle: Rc::clone(handle),
-        shared: Arc::new(Shared {
-            scan: Mutex::new(scan),
+    ];
+    let fresh = |bounds, cursor| {
+        Arc::new(Shared {
+            scan: Mutex::new(Scan::new(cursor, bounds, forms)),
             abort: AbortFlag::default(),
-        }),
-        singly: flags & SINGLY != 0,
-        key_bytes: flags & KEY_BYTES != 0,
-        closed: Cell::new(false),
+        })
     };
-    external::give(call.env, object)
+    let closed = call.argument::<5>();
+    if !closed.is_external()? {
+        let mut object = Object {
+            handle: None,
+            shared: fresh(bounds, cursor),
+            singly: false,
+            key_bytes: false,
+        };
+        object.begin(handle, flags);
+        return external::give(call.env, Held::new(object));
+    }
+    let mut object = external::borrow::<Held>(closed)?.borrow_mut();
+    if object.handle.is_some() {
+        return Err(Failure::Argument("expected a closed iterator"));
+    }
+    match Arc::get_mut(&mut object.shared) {
+        Some(shared) => shared.restart(cursor, bounds, forms),
+        None => object.shared = fresh(bounds, cursor),
+    }
+    object.begin(handle, flags);
+    Ok(closed)
 }
 
-fn object<'s>(call: &Call<'s>) -> Outcome<&'s Object> {
-    external::borrow(call.argument::<0>())
+fn object<'s>(call: &Call<'s>) -> Outcome<Ref<'s, Object>> {
+    external::borrow::<Held>(call.argument::<0>()).map(RefCell::borrow)
 }
 
 /// `iteratorSeek(iterator, target)`.
@@ -131,6 +157,12 @@ pub(crate) fn iterator_seek<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 }
 
 impl Object {
+    fn begin(&mut self, handle: &Rc<Handle>, flags: u32) {
+        self.handle = Some(Rc::clone(handle));
+        self.singly = flags & SINGLY != 0;
+        self.key_bytes = flags & KEY_BYTES != 0;
+    }
+
     /// Passes the fetched chunk on, and returns whether the iterator has ended.
     fn pass<'s>(&self, call: &Call<'s>, to: [Value<'s>; 2]) -> Outcome<Value<'s>> {
         let mut scan = self.shared.scan();
@@ -151,17 +183,19 @@ pub(crate) fn iterator_read<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         entries: usize::try_from(entries).unwrap_or(usize::MAX),
         bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
     };
-    if let Some(measured) = object.handle.gate.begin() {
+    let closed = || Error::new(ErrorKind::Closed, "the iterator was closed");
+    let handle = object.handle.as_ref().ok_or_else(closed)?;
+    if let Some(measured) = handle.gate.begin() {
         let mut scan = object.shared.scan();
         let fetched = scan.fetch(amount, || measured.elapsed_ns() < HERE_NS_MAX);
         let (entries, bytes) = (scan.chunk.len(), scan.chunk.byte_len());
         drop(scan);
-        object.handle.gate.finish_many(measured, entries, bytes);
+        handle.gate.finish_many(measured, entries, bytes);
         fetched?;
         return object.pass(call, [call.argument::<3>(), call.argument::<4>()]);
     }
     let shared = Arc::clone(&object.shared);
-    object.handle.read(
+    handle.read(
         call.env,
         entries,
         move |_| {
@@ -190,11 +224,10 @@ pub(crate) fn iterator_abort<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     call.env.undefined()
 }
 
-/// `iteratorClose(iterator)`: releases what it holds.
+/// `iteratorClose(iterator)`: releases what it holds. No read may be running.
 pub(crate) fn iterator_close<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let object = object(call)?;
-    if !object.closed.replace(true) {
-        object.shared.scan().close();
-    }
+    let mut object = external::borrow::<Held>(call.argument::<0>())?.borrow_mut();
+    object.handle = None;
+    object.shared.scan().close();
     call.env.undefined()
 }
