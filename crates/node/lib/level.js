@@ -77,10 +77,18 @@ function readFlags (options) {
   return flags
 }
 
+/** Returns whether an encoding is the default, which leaves strings as they are. */
+function isPlain (encoding) {
+  return encoding == null || encoding === '' || encoding === 'utf8'
+}
+
 class Level extends AbstractLevel {
   #location
   #handle = null
   #shared
+  /** Strings are keys as they are, and values. */
+  #plainKeys
+  #plainValues
 
   /**
    * @param {string} location
@@ -92,6 +100,8 @@ class Level extends AbstractLevel {
     super(MANIFEST, options)
     this.#location = location
     this.#shared = defaults.multithreading
+    this.#plainKeys = isPlain(options?.keyEncoding)
+    this.#plainValues = isPlain(options?.valueEncoding)
   }
 
   get location () {
@@ -108,6 +118,29 @@ class Level extends AbstractLevel {
   async _close () {
     await drained()
     await binding.close(this.#handle)
+  }
+
+  /**
+   * As in `abstract-level`, which copies the options and awaits a promise for each get. Where neither
+   * keys nor values have to be encoded, that is more than the get itself.
+   */
+  get (key, options) {
+    if (typeof key !== 'string' || !this.#plainKeys || this.status !== 'open') return super.get(key, options)
+    let flags = 0
+    if (options == null) {
+      if (!this.#plainValues) return super.get(key, options)
+    } else {
+      const { keyEncoding, valueEncoding, snapshot } = options
+      if (keyEncoding !== undefined || snapshot != null) return super.get(key, options)
+      if (valueEncoding === 'buffer') flags = VALUE_BYTES
+      else if (valueEncoding !== undefined || !this.#plainValues) return super.get(key, options)
+    }
+    if (!mayRun()) return later(() => this.#get(flags, key))
+    try {
+      return Promise.resolve(this.#get(flags, key))
+    } catch (err) {
+      return Promise.reject(err)
+    }
   }
 
   _get (key, options) {

@@ -209,6 +209,33 @@ test('getMany reads thousands of keys as of one moment', async () => {
   })
 })
 
+test('a get has the same result on its short way and through the encodings', async () => {
+  for (const valueEncoding of [undefined, 'utf8', 'json', 'buffer']) {
+    for (const keyEncoding of [undefined, 'utf8', 'json', 'buffer']) {
+      const db = new Level(freshPath(), { keyEncoding, valueEncoding })
+      const early = db.get('k')
+      assert.strictEqual(await early, undefined)
+      await db.put('k', '"1"', { valueEncoding: 'utf8' })
+      const snapshot = db.snapshot()
+      const first = { utf8: '"1"', json: '1', buffer: Buffer.from('"1"') }
+      assert.deepStrictEqual(await db.get('k'), first[valueEncoding ?? 'utf8'])
+      for (const asked in first) assert.deepStrictEqual(await db.get('k', { valueEncoding: asked }), first[asked])
+      await db.put('k', '"2"', { valueEncoding: 'utf8' })
+      const asked = { valueEncoding: 'buffer' }
+      assert.deepStrictEqual(await db.get('k', { ...asked, snapshot }), first.buffer)
+      assert.deepStrictEqual(await db.get('k', asked), Buffer.from('"2"'))
+      assert.strictEqual(await db.get('missing', asked), undefined)
+      const bytes = Buffer.from(keyEncoding === 'json' ? '"k"' : 'k')
+      assert.deepStrictEqual(await db.get(bytes, { ...asked, keyEncoding: 'buffer' }), Buffer.from('"2"'))
+      await snapshot.close()
+      await db.close()
+      for (const options of [undefined, asked]) {
+        await assert.rejects(db.get('k', options), { code: 'LEVEL_DATABASE_NOT_OPEN' })
+      }
+    }
+  }
+})
+
 test('an iterator sees the database as of its creation, and a snapshot longer', async () => {
   await withLevel({}, async db => {
     await db.put('a', 'old')
