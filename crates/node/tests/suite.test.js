@@ -2,7 +2,7 @@
 
 // The suite of `abstract-level`, which every database with its interface must pass, for both classes.
 
-const { test } = require('node:test')
+const { after, test } = require('node:test')
 const assert = require('node:assert')
 const { spawn } = require('node:child_process')
 const fs = require('node:fs')
@@ -12,7 +12,7 @@ const path = require('node:path')
 if (process.env.CAIRN_NODE_SUITE) {
   const package_ = require('@cairndb/level')
   const Class = package_[process.env.CAIRN_NODE_SUITE]
-  const directory = () => fs.mkdtempSync(path.join(os.tmpdir(), 'suite-'))
+  const directory = () => fs.mkdtempSync(path.join(os.tmpdir(), 'db-'))
   require('abstract-level/test')({
     test: require('tape'),
     factory: options => new Class(directory(), options)
@@ -20,8 +20,11 @@ if (process.env.CAIRN_NODE_SUITE) {
 } else {
   for (const name of ['Level', 'ClassicLevel']) {
     test(`${name} passes the suite of abstract-level`, async () => {
+      // The suite makes thousands of databases, and removes none.
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'suite-'))
+      after(() => fs.rmSync(folder, { recursive: true }))
       const child = spawn(process.execPath, [__filename], {
-        env: { ...process.env, CAIRN_NODE_SUITE: name, NODE_TEST_CONTEXT: undefined },
+        env: { ...process.env, CAIRN_NODE_SUITE: name, NODE_TEST_CONTEXT: undefined, TMPDIR: folder },
         stdio: ['ignore', 'pipe', 'inherit']
       })
       let text = ''
