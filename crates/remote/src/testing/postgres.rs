@@ -77,6 +77,8 @@ impl PostgresServer {
             format!("--port={port}"),
             "--listen-addresses=127.0.0.1".to_owned(),
             "--unix-socket-directories=".to_owned(),
+            // In the data directory: segments of its own would outlive a server that is killed.
+            "--dynamic-shared-memory-type=mmap".to_owned(),
             "--max-connections=200".to_owned(),
         ];
         let command = prefix
