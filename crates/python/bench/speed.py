@@ -2,6 +2,7 @@
 """Compares cairndb with other packages, and with the same loops in Rust.
 
     speed.py [--rounds=5] [--count=200000] [--loops=PROGRAM] [ENGINE...]
+    speed.py --processor [--rounds=9] [--count=200000] [ENGINE...]
 
 Needs `cairndb`, and whatever else is to be compared: plyvel, rocksdict, lmdb. `rust` is the program
 `bench/loops.rs`, which Cargo builds first, unless PROGRAM is one that it has built.
@@ -14,6 +15,9 @@ the run. Reads come after the engine's own compaction, if it has one.
 
 Last come 500 values of 100 KB of noise, of which a byte a page is read: as `bytes`, which are a
 copy, and as a view of the stored value, where the package has one.
+
+With `--processor` all engines are open in one process and take turns at the short reads, and what
+counts is the processor time of the reading thread, which other programs disturb less.
 """
 
 from __future__ import annotations
@@ -28,11 +32,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Callable, Optional
 
-MEMORY = 64 << 20
+from engines import ENGINES, Engine
+
 BATCH = 1000
 #: Digits of a key that a prefix leaves open: it has 100 entries.
 OPEN_DIGITS = 2
@@ -61,216 +65,23 @@ def order(count: int) -> list[int]:
     return numbers
 
 
-class Engine:
-    """What a package does for each row."""
-
-    def __init__(self, path: str) -> None:
-        raise NotImplementedError
-
-    put: Callable[[bytes, bytes], Any]
-    get: Callable[[bytes], bytes]
-    #: Returns a value without a copy.
-    view: Optional[Callable[[bytes], memoryview]] = None
-
-    def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
-        raise NotImplementedError
-
-    def settle(self) -> None:
-        """Compact, and prepare for reads."""
-
-    def items(self) -> Iterable[Any]:
-        raise NotImplementedError
-
-    def prefix(self, prefix: bytes) -> Iterable[Any]:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        raise NotImplementedError
-
-
-class CairnDB(Engine):
-    def __init__(self, path: str) -> None:
-        import cairndb
-
-        self.db = cairndb.open(path, memory=MEMORY)
-        self.put = self.db.__setitem__
-        self.get = self.db.__getitem__
-        self.view = self.db.get_view
-        self.items = self.db.items
-        self.prefix = self.db.prefix
-        self.close = self.db.close
-        self.settle = self.db.compact
-
-    def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
-        with self.db.batch() as batch:
-            put = batch.put
-            for key, value in entries:
-                put(key, value)
-
-
-class Plyvel(Engine):
-    def __init__(self, path: str) -> None:
-        import plyvel
-
-        half = MEMORY // 2
-        self.db = plyvel.DB(
-            path,
-            create_if_missing=True,
-            write_buffer_size=half,
-            lru_cache_size=half,
-            bloom_filter_bits=10,
-        )
-        self.put = self.db.put
-        self.get = self.db.get
-        self.settle = self.db.compact_range
-        self.close = self.db.close
-
-    def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
-        with self.db.write_batch() as batch:
-            put = batch.put
-            for key, value in entries:
-                put(key, value)
-
-    def items(self) -> Iterable[Any]:
-        return self.db
-
-    def prefix(self, prefix: bytes) -> Iterable[Any]:
-        return self.db.iterator(prefix=prefix)
-
-
-class RocksDict(Engine):
-    def __init__(self, path: str) -> None:
-        from rocksdict import BlockBasedOptions, Cache, Options, Rdict, WriteBatch
-
-        options = Options(raw_mode=True)
-        options.create_if_missing(True)
-        options.set_write_buffer_size(MEMORY // 2)
-        table = BlockBasedOptions()
-        table.set_block_cache(Cache(MEMORY // 2))
-        table.set_bloom_filter(10, False)
-        options.set_block_based_table_factory(table)
-        self.db = Rdict(path, options)
-        self.make_batch = lambda: WriteBatch(raw_mode=True)
-        self.put = self.db.__setitem__
-        self.get = self.db.__getitem__
-        self.items = self.db.items
-        self.close = self.db.close
-
-    def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
-        batch = self.make_batch()
-        put = batch.put
-        for key, value in entries:
-            put(key, value)
-        self.db.write(batch)
-
-    def settle(self) -> None:
-        self.db.compact_range(None, None)
-
-    def prefix(self, prefix: bytes) -> Iterator[Any]:
-        for entry in self.db.items(from_key=prefix):
-            if not entry[0].startswith(prefix):
-                return
-            yield entry
-
-
-class Lmdb(Engine):
-    buffers = False
-
-    def __init__(self, path: str) -> None:
-        import lmdb
-
-        # Without `sync`, a write is in the system's page cache when the transaction ends.
-        self.env = lmdb.open(path, map_size=4 << 30, sync=False, metasync=False)
-        self.reads: Any = None
-
-    def put(self, key: bytes, value: bytes) -> None:  # type: ignore[override]
-        with self.env.begin(write=True) as txn:
-            txn.put(key, value)
-
-    def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
-        with self.env.begin(write=True) as txn:
-            put = txn.put
-            for key, value in entries:
-                put(key, value)
-
-    def settle(self) -> None:
-        self.reads = self.env.begin(buffers=self.buffers)
-        self.get = self.reads.get
-        if self.buffers:
-            self.view = self.reads.get
-
-    def items(self) -> Iterable[Any]:
-        return self.reads.cursor()
-
-    def prefix(self, prefix: bytes) -> Iterator[Any]:
-        cursor = self.reads.cursor()
-        if cursor.set_range(prefix):
-            for entry in cursor:
-                if bytes(entry[0][: len(prefix)]) != prefix:
-                    return
-                yield entry
-
-    def close(self) -> None:
-        self.reads = self.get = self.view = None  # type: ignore[assignment]
-        self.env.close()
-
-
-class LmdbBuffers(Lmdb):
-    """lmdb with `buffers=True`: memoryviews of the mapped file, which nothing copies."""
-
-    buffers = True
-
-
-class Sqlite(Engine):
-    def __init__(self, path: str) -> None:
-        import sqlite3
-
-        self.db = sqlite3.connect(path, isolation_level=None)
-        self.db.execute("pragma journal_mode = wal")
-        self.db.execute("pragma synchronous = off")
-        self.db.execute(f"pragma cache_size = -{MEMORY >> 10}")
-        self.db.execute("create table t (k blob primary key, v blob) without rowid")
-        self.close = self.db.close
-
-    def put(self, key: bytes, value: bytes) -> None:  # type: ignore[override]
-        self.db.execute("insert or replace into t values (?, ?)", (key, value))
-
-    def get(self, key: bytes) -> bytes:  # type: ignore[override]
-        value: bytes = self.db.execute("select v from t where k = ?", (key,)).fetchone()[0]
-        return value
-
-    def batch(self, entries: list[tuple[bytes, bytes]]) -> None:
-        self.db.execute("begin")
-        self.db.executemany("insert or replace into t values (?, ?)", entries)
-        self.db.execute("commit")
-
-    def items(self) -> Iterable[Any]:
-        return self.db.execute("select k, v from t order by k")
-
-    def prefix(self, prefix: bytes) -> Iterable[Any]:
-        end = prefix[:-1] + bytes([prefix[-1] + 1])
-        return self.db.execute(
-            "select k, v from t where k >= ? and k < ? order by k", (prefix, end)
-        )
-
-
-ENGINES: dict[str, type[Engine]] = {
-    "cairndb": CairnDB,
-    "plyvel": Plyvel,
-    "rocksdict": RocksDict,
-    "lmdb": Lmdb,
-    "lmdb-buffers": LmdbBuffers,
-    "sqlite3": Sqlite,
-}
-
-
-def measure(name: str, directory: str, count: int) -> dict[str, float]:
-    """Run every row with one engine. Returns seconds a row."""
+def make_entries(count: int) -> tuple[list[bytes], list[tuple[bytes, bytes]]]:
+    """Return the keys in random order, and the entries in the same order."""
     numbers = order(count)
     keys = [b"%016d" % number for number in numbers]
     noise = os.urandom(50 * count + 50)
     values = [noise[50 * number : 50 * number + 50] + bytes(50) for number in numbers]
-    entries = list(zip(keys, values))
+    return keys, list(zip(keys, values))
+
+
+def load(engine: Engine, entries: list[tuple[bytes, bytes]]) -> None:
+    for first in range(0, len(entries), BATCH):
+        engine.batch(entries[first : first + BATCH])
+
+
+def measure(name: str, directory: str, count: int) -> dict[str, float]:
+    """Run every row with one engine. Returns seconds a row."""
+    keys, entries = make_entries(count)
     make = ENGINES[name]
     seconds = {}
     gc.collect()
@@ -286,19 +97,17 @@ def measure(name: str, directory: str, count: int) -> dict[str, float]:
 
     engine = make(os.path.join(directory, "batch"))
     start = time.perf_counter()
-    for first in range(0, count, BATCH):
-        engine.batch(entries[first : first + BATCH])
+    load(engine, entries)
     seconds["batch"] = time.perf_counter() - start
     engine.settle()
 
-    for row, read in (("get", read_all), ("iterate", iterate), ("prefix", prefixes)):
+    for row, read in READS.items():
         # The first time brings the data into memory.
         for _ in range(2):
             start = time.perf_counter()
             size = read(engine, keys, count)
             seconds[row] = time.perf_counter() - start
-            if size != {"get": 100, "iterate": 116, "prefix": 116}[row] * count:
-                sys.exit(f"{name}: {row} has read {size} bytes")
+            check_size(name, row, size, count)
     engine.close()
     seconds.update(measure_large(name, directory))
     return seconds
@@ -356,6 +165,47 @@ def prefixes(engine: Engine, keys: list[bytes], count: int) -> int:
     return size
 
 
+READS: dict[str, Callable[[Engine, list[bytes], int], int]] = {
+    "get": read_all,
+    "iterate": iterate,
+    "prefix": prefixes,
+}
+
+
+def check_size(name: str, row: str, size: int, count: int) -> None:
+    """End the run if an engine has not read everything."""
+    if size != {"get": 100, "iterate": 116, "prefix": 116}[row] * count:
+        sys.exit(f"{name}: {row} has read {size} bytes")
+
+
+def measure_processor(names: list[str], count: int, rounds: int) -> dict[str, Any]:
+    """Run the short reads of all engines in turns. Returns processor seconds a row."""
+    keys, entries = make_entries(count)
+    directory = tempfile.mkdtemp(prefix="cairndb-speed-")
+    try:
+        engines = {name: ENGINES[name](os.path.join(directory, name)) for name in names}
+        for engine in engines.values():
+            load(engine, entries)
+            engine.settle()
+        gc.collect()
+        gc.freeze()
+        results: dict[str, Any] = {name: [] for name in names}
+        # The first round brings the data into memory.
+        for _ in range(rounds + 1):
+            for name, engine in engines.items():
+                results[name].append({})
+                for row, read in READS.items():
+                    start = time.thread_time()
+                    size = read(engine, keys, count)
+                    results[name][-1][row] = time.thread_time() - start
+                    check_size(name, row, size, count)
+        for engine in engines.values():
+            engine.close()
+        return {name: seconds[1:] for name, seconds in results.items()}
+    finally:
+        shutil.rmtree(directory)
+
+
 def build_loops() -> str:
     """Build the Rust program and return its path."""
     command = "cargo bench --package cairndb-python --bench loops --no-run --message-format=json"
@@ -389,7 +239,9 @@ def median(rounds: list[dict[str, float]], row: str) -> Optional[float]:
 
 def amount(seconds: float) -> str:
     """Return a duration in a unit that fits."""
-    return f"{seconds * 1e6:.2f} us" if seconds < 1e-4 else f"{seconds * 1e3:.2f} ms"
+    if seconds < 1e-4:
+        return f"{seconds * 1e6:.{3 if seconds < 1e-6 else 2}f} us"
+    return f"{seconds * 1e3:.2f} ms"
 
 
 def report(results: dict[str, list[dict[str, float]]], count: int) -> None:
@@ -399,7 +251,8 @@ def report(results: dict[str, list[dict[str, float]]], count: int) -> None:
     print("|---|---|" + "---|" * len(others))
     for row in ROWS:
         ours = median(results["cairndb"], row)
-        assert ours is not None
+        if ours is None:
+            continue
         entries = LARGE_COUNT * LARGE_PASSES if row in ("large", "view") else count
         cells = [amount(ours / entries)]
         for name in others:
@@ -423,22 +276,29 @@ def main() -> None:
         print(json.dumps(measure(name, directory, int(count))))
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--processor", action="store_true")
+    parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--count", type=int, default=200_000)
     parser.add_argument("--loops", default="")
     parser.add_argument("engines", nargs="*", choices=[[], *ENGINES, "rust"])
     arguments = parser.parse_args()
     names = arguments.engines or [*ENGINES, "rust"]
     names = ["cairndb", *(name for name in names if name != "cairndb")]
+    if arguments.processor:
+        names = [name for name in names if name != "rust"]
+        found = measure_processor(names, arguments.count, arguments.rounds or 9)
+        report(found, arguments.count)
+        return
+    rounds = arguments.rounds or 5
     loops = arguments.loops
     if "rust" in names and not loops:
         loops = build_loops()
     results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for number in range(arguments.rounds):
+    for number in range(rounds):
         turn = names[number % len(names) :] + names[: number % len(names)]
         for name in turn:
             results[name].append(run_one(name, arguments.count, loops))
-        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+        print(f"round {number + 1} of {rounds}", file=sys.stderr)
     report(results, arguments.count)
 
 

@@ -11,6 +11,7 @@
 //!    may wait for a disk, and may wait for a comparator written in Python on another thread.
 //! 3. It never waits for a lock while it is attached, except through `MutexExt::lock_py_attached`,
 //!    which detaches.
+//!    An iterator has no lock but the interpreter's, except during a fetch (`scan::turn`).
 //! 4. A panic in the store becomes an exception.
 //!
 //! One extension module serves every version of Python from 3.9 on, because it uses the stable
@@ -52,6 +53,8 @@ mod _cairndb {
     use crate::offline::{destroy, exchange, repair, upgrade_leveldb, verify};
     #[pymodule_export]
     use crate::plyvel::{PlyvelIterator, PlyvelRawIterator};
+    #[pymodule_export]
+    use crate::reader::Range;
     #[pymodule_export]
     use crate::reader::Reader;
     #[pymodule_export]

@@ -1,101 +1,72 @@
 //! Reads: of the database as it is, of a snapshot, or of what a transaction sees.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod point;
+mod range;
 
-use cairndb::{Cursor, Error, ErrorKind, Result, Snapshot};
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use std::sync::Arc;
+
+use cairndb::Cursor;
+pub(crate) use point::Moment;
+use point::ReadPoint;
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMemoryView};
+pub(crate) use range::Range;
+use range::{Limits, limit_of, owned};
 
 use crate::arguments::Bytes;
 use crate::boundary::detached;
-use crate::errors::raised;
 use crate::handle::Handle;
-use crate::handle::transaction::OpenTransaction;
 use crate::scan::{Bounds, Scan, What};
 use crate::values::{End, Entry, Source, read, touch, view_of};
-
-/// What reads are about.
-#[derive(Debug)]
-pub(crate) enum Moment {
-    /// The database as it is.
-    Now,
-    /// A snapshot; `None` once it was released.
-    Then(Mutex<Option<Arc<Snapshot>>>),
-    /// What a transaction sees.
-    Within(Arc<OpenTransaction>),
-}
 
 /// The reads that a database, a snapshot and a transaction have in common.
 #[pyclass(frozen, subclass, module = "cairndb._cairndb")]
 #[derive(Debug)]
 pub(crate) struct Reader {
-    handle: Arc<Handle>,
-    moment: Moment,
+    point: Arc<ReadPoint>,
 }
 
 impl Reader {
     pub(crate) fn new(handle: Arc<Handle>, moment: Moment) -> Reader {
-        Reader { handle, moment }
+        let point = Arc::new(ReadPoint::new(handle, moment));
+        Reader { point }
     }
 
     #[inline]
     pub(crate) fn handle(&self) -> &Arc<Handle> {
-        &self.handle
+        self.point.handle()
     }
 
     /// Releases the snapshot.
     pub(crate) fn release(&self) {
-        if let Moment::Then(snapshot) = &self.moment {
-            let snapshot = snapshot
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            drop(snapshot);
-        }
+        self.point.release();
     }
 
     /// Passes the source of the reads to `read`.
     ///
     /// # Errors
-    /// `Forked`; `Closed` if the snapshot was released; those of `read`.
+    /// Those of [`ReadPoint::with`].
     #[inline]
     pub(crate) fn with<T>(
         &self,
         py: Python<'_>,
         read: impl FnOnce(Source<'_>) -> PyResult<T>,
     ) -> PyResult<T> {
-        let db = self.handle.db().map_err(|error| raised(py, &error))?;
-        match &self.moment {
-            Moment::Now => read(Source::Now(db)),
-            Moment::Then(snapshot) => {
-                let snapshot = live(snapshot).map_err(|error| raised(py, &error))?;
-                read(Source::Then(&snapshot))
-            }
-            Moment::Within(transaction) => read(Source::Within(transaction)),
-        }
+        self.point.with(py, read)
     }
 
     /// Returns a cursor over a database or a snapshot.
     ///
     /// # Errors
-    /// Those of [`Reader::with`].
+    /// Those of [`ReadPoint::with`].
     pub(crate) fn cursor(&self, py: Python<'_>) -> PyResult<Cursor> {
-        let none = || PyTypeError::new_err("a database or a snapshot is required");
-        self.with(py, |source| source.cursor().ok_or_else(none))
+        self.point.cursor(py)
     }
 
     fn entry_at<'py>(&self, py: Python<'py>, end: End) -> PyResult<Option<Bound<'py, PyAny>>> {
         let entry = self.with(py, |source| detached(py, || source.entry_at(end)));
         pair(py, entry?)
-    }
-
-    fn scan(&self, py: Python<'_>, bounds: Bounds, what: What) -> PyResult<Scan> {
-        self.handle.open_db().map_err(|error| raised(py, &error))?;
-        if let Moment::Within(transaction) = &self.moment {
-            return Ok(Scan::within(&self.handle, transaction, bounds, what));
-        }
-        Ok(Scan::new(&self.handle, self.cursor(py)?, bounds, what))
     }
 }
 
@@ -106,13 +77,6 @@ pub(crate) fn pair(py: Python<'_>, entry: Option<Entry>) -> PyResult<Option<Boun
         pair.into_pyobject(py).map(Bound::into_any)
     });
     pair.transpose()
-}
-
-fn live(snapshot: &Mutex<Option<Arc<Snapshot>>>) -> Result<Arc<Snapshot>> {
-    // Never held across a call, so waiting for it is short.
-    let snapshot = snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-    let released = || Error::new(ErrorKind::Closed, "the snapshot was closed");
-    snapshot.clone().ok_or_else(released)
 }
 
 #[pymethods]
@@ -241,48 +205,80 @@ impl Reader {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<Scan> {
-        self.scan(py, Bounds::all(), What::Keys)
+        self.point.scan(py, Bounds::all(), What::Keys)
     }
 
-    /// Iterates over a range. `what` is 0 for keys, 1 for values, 2 for both.
-    #[pyo3(signature = (what, start=None, stop=None, prefix=None, reverse=false, limit=None))]
-    fn _scan(
+    /// Iterates over everything. `what` is 0 for keys, 1 for values, 2 for both.
+    #[pyo3(signature = (what, reverse=false))]
+    fn _scan(&self, py: Python<'_>, what: u8, reverse: bool) -> PyResult<Scan> {
+        let bounds = Bounds::new(self.handle().order(), None, None, None, reverse, None);
+        self.point.scan(py, bounds, What::from_code(what))
+    }
+
+    /// Returns the entries from key `start`, included, to key `stop`, excluded.
+    ///
+    /// Without `start` or `stop` the range has no bound there. With `reverse` it begins at the
+    /// other end, and with `limit` it has that many entries at most.
+    ///
+    /// ```text
+    /// >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
+    /// >>> list(db.range(b"b"))
+    /// [(b'b', b'2'), (b'c', b'3')]
+    /// >>> list(db.range(stop=b"c", reverse=True, limit=1))
+    /// [(b'b', b'2')]
+    ///
+    /// ```
+    #[pyo3(signature = (start=None, stop=None, *, reverse=false, limit=None))]
+    fn range(
         &self,
-        py: Python<'_>,
-        what: u8,
         start: Option<Bytes<'_, '_>>,
         stop: Option<Bytes<'_, '_>>,
-        prefix: Option<Bytes<'_, '_>>,
         reverse: bool,
-        limit: Option<u64>,
-    ) -> PyResult<Scan> {
-        let start = start.as_deref().map(<[u8]>::to_vec);
-        let stop = stop.as_deref().map(<[u8]>::to_vec);
-        let bounds = Bounds::new(
-            self.handle.order(),
-            start,
-            stop,
-            prefix.as_deref(),
+        limit: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Range> {
+        let limits = Limits {
+            start: owned(start),
+            stop: owned(stop),
+            prefix: None,
             reverse,
-            limit,
-        );
-        self.scan(py, bounds, What::from_code(what))
+            limit: limit_of(limit)?,
+        };
+        Ok(Range::new(&self.point, limits))
+    }
+
+    /// Returns the entries whose keys start with `prefix`.
+    ///
+    /// ```text
+    /// >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
+    /// >>> [key for key in db.prefix(b"user/").keys()]
+    /// [b'user/ada', b'user/alan']
+    ///
+    /// ```
+    #[pyo3(signature = (prefix, *, reverse=false, limit=None))]
+    fn prefix(
+        &self,
+        prefix: Bytes<'_, '_>,
+        reverse: bool,
+        limit: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Range> {
+        let limits = Limits {
+            prefix: Some(prefix.to_vec()),
+            reverse,
+            limit: limit_of(limit)?,
+            ..Limits::default()
+        };
+        Ok(Range::new(&self.point, limits))
     }
 
     /// Whether the database or the snapshot was closed, or the transaction has ended.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
-        let released = match &self.moment {
-            Moment::Now => false,
-            Moment::Then(snapshot) => live(snapshot).is_err(),
-            Moment::Within(transaction) => py.detach(|| transaction.has_ended()),
-        };
-        released || self.handle.is_closed()
+        self.point.is_closed(py)
     }
 
     /// The directory of the database, as it was given.
     #[getter]
     fn path(&self) -> std::ffi::OsString {
-        self.handle.path().as_os_str().to_owned()
+        self.handle().path().as_os_str().to_owned()
     }
 }

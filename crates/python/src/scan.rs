@@ -8,21 +8,24 @@
 
 mod bounds;
 mod chunk;
+mod pairs;
+mod turn;
 mod within;
 
-use std::sync::{Arc, Mutex};
+use std::mem;
+use std::sync::Arc;
 
 use cairndb::{Cursor, Error, ErrorKind, Result};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList};
 
 pub(crate) use bounds::Bounds;
 use chunk::Chunk;
+use pairs::Pairs;
+use turn::Turn;
 use within::Rest;
 
-use crate::boundary::detached;
-use crate::errors::{broken_lock, raised};
+use crate::errors::raised;
 use crate::handle::Handle;
 use crate::handle::transaction::OpenTransaction;
 
@@ -178,99 +181,164 @@ impl Position {
     }
 }
 
+impl Drop for Position {
+    fn drop(&mut self) {
+        mem::replace(&mut self.chunk, Chunk::new()).keep();
+    }
+}
+
+/// What a step uses.
+struct Parts {
+    position: Position,
+    pairs: Pairs,
+}
+
+/// The next object of an iterator.
+enum Step<'py> {
+    Object(Bound<'py, PyAny>),
+    /// A pair that is not made yet: that may start a garbage collection, which runs other code.
+    Pair(Bound<'py, PyBytes>, Bound<'py, PyBytes>),
+    /// No entry is left of the chunk.
+    Refill,
+}
+
+impl Parts {
+    #[inline]
+    fn step<'py>(&mut self, py: Python<'py>, what: What) -> Step<'py> {
+        if self.position.is_stale() {
+            return Step::Refill;
+        }
+        let Some((key, value)) = self.position.chunk.take() else {
+            return Step::Refill;
+        };
+        match what {
+            What::Keys => Step::Object(PyBytes::new(py, key).into_any()),
+            What::Values => Step::Object(PyBytes::new(py, value).into_any()),
+            What::Entries => {
+                let (key, value) = (PyBytes::new(py, key), PyBytes::new(py, value));
+                match self.pairs.fill(py, key, value) {
+                    Ok(pair) => Step::Object(pair.into_any()),
+                    Err((key, value)) => Step::Pair(key, value),
+                }
+            }
+        }
+    }
+}
+
 /// An iterator over the keys, the values or the entries of a range, as of the time when it was
 /// made. That of a transaction also sees what it writes ahead of the iterator.
 #[pyclass(frozen, module = "cairndb")]
 pub(crate) struct Scan {
     handle: Arc<Handle>,
     what: What,
-    position: Mutex<Position>,
+    parts: Turn<Parts>,
 }
 
 impl Scan {
-    pub(crate) fn new(handle: &Arc<Handle>, cursor: Cursor, bounds: Bounds, what: What) -> Scan {
-        Scan::over(handle, Feed::Cursor(cursor), bounds, what, ENTRIES_FIRST)
+    pub(crate) fn new(
+        py: Python<'_>,
+        handle: &Arc<Handle>,
+        cursor: Cursor,
+        bounds: Bounds,
+        what: What,
+    ) -> PyResult<Scan> {
+        Scan::over(py, handle, Feed::Cursor(cursor), bounds, what)
     }
 
     pub(crate) fn within(
+        py: Python<'_>,
         handle: &Arc<Handle>,
         transaction: &Arc<OpenTransaction>,
         bounds: Bounds,
         what: What,
-    ) -> Scan {
+    ) -> PyResult<Scan> {
         let feed = Feed::Rest(Rest::new(transaction, bounds));
-        Scan::over(handle, feed, Bounds::all(), what, 1)
+        Scan::over(py, handle, feed, Bounds::all(), what)
     }
 
     fn over(
+        py: Python<'_>,
         handle: &Arc<Handle>,
         feed: Feed,
         bounds: Bounds,
         what: What,
-        entries_next: usize,
-    ) -> Scan {
-        Scan {
+    ) -> PyResult<Scan> {
+        let entries_next = match &feed {
+            Feed::Cursor(_) => ENTRIES_FIRST,
+            Feed::Rest(_) => 1,
+        };
+        let pairs = if what == What::Entries {
+            Pairs::new(py)?
+        } else {
+            Pairs::none()
+        };
+        let position = Position {
+            feed: Some(feed),
+            bounds,
+            placed: false,
+            what,
+            entries_next,
+            chunk: Chunk::kept(),
+            error: None,
+        };
+        Ok(Scan {
             handle: Arc::clone(handle),
             what,
-            position: Mutex::new(Position {
-                feed: Some(feed),
-                bounds,
-                placed: false,
-                what,
-                entries_next,
-                chunk: Chunk::default(),
-                error: None,
-            }),
-        }
+            parts: Turn::new(Parts { position, pairs }),
+        })
     }
 
-    /// Fetches a chunk and returns whether there is an entry.
+    /// Fetches a chunk, unless another thread has. Returns whether there is an entry.
     #[cold]
-    fn refill(&self, py: Python<'_>, position: &mut Position) -> PyResult<bool> {
-        if let Some(error) = position.error.take() {
-            return Err(raised(py, &error));
-        }
-        if position.feed.is_none() {
-            return Ok(false);
-        }
-        let entries = position.entries_next;
-        position.entries_next = (entries * 4).min(ENTRIES_MAX);
-        let handle = &*self.handle;
-        let moved: &mut Position = position;
-        detached(py, move || {
-            moved.fetch(handle, entries);
-            Ok(())
-        })?;
-        if position.chunk.is_empty()
-            && let Some(error) = position.error.take()
-        {
-            return Err(raised(py, &error));
-        }
-        Ok(!position.chunk.is_empty())
+    fn refill(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = object.py();
+        let filled = self.parts.with(object, |parts| {
+            let position = &mut parts.position;
+            if !position.chunk.is_read() && !position.is_stale() {
+                return Ok(true);
+            }
+            if let Some(error) = position.error.take() {
+                return Err(error);
+            }
+            if position.feed.is_none() {
+                return Ok(false);
+            }
+            let entries = position.entries_next;
+            position.entries_next = (entries * 4).min(ENTRIES_MAX);
+            let (moved, handle) = (&mut *position, &*self.handle);
+            self.parts.detached(py, move || {
+                moved.fetch(handle, entries);
+                Ok(())
+            })?;
+            match (position.chunk.is_empty(), position.error.take()) {
+                (true, Some(error)) => Err(error),
+                (empty, error) => {
+                    position.error = error;
+                    Ok(!empty)
+                }
+            }
+        });
+        filled.map_err(|error| raised(py, &error))
     }
 
     /// Returns the next object, if there is one.
     #[inline]
-    fn take<'py>(
-        &self,
-        py: Python<'py>,
-        position: &mut Position,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if (position.chunk.is_read() || position.is_stale()) && !self.refill(py, position)? {
-            return Ok(None);
-        }
-        let Some((key, value)) = position.chunk.take() else {
-            return Ok(None);
-        };
-        let object = match self.what {
-            What::Keys => PyBytes::new(py, key).into_any(),
-            What::Values => PyBytes::new(py, value).into_any(),
-            What::Entries => {
-                let pair = (PyBytes::new(py, key), PyBytes::new(py, value));
-                pair.into_pyobject(py)?.into_any()
+    fn take<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = object.py();
+        loop {
+            match self.parts.with(object, |parts| parts.step(py, self.what)) {
+                Step::Object(object) => return Ok(Some(object)),
+                Step::Pair(key, value) => {
+                    let pair = (key, value).into_pyobject(py)?;
+                    return Ok(Some(pair.into_any()));
+                }
+                Step::Refill => {
+                    if !self.refill(object)? {
+                        return Ok(None);
+                    }
+                }
             }
-        };
-        Ok(Some(object))
+        }
     }
 
     #[inline]
@@ -288,43 +356,41 @@ impl Scan {
         slf
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.check(py)?;
-        let mut position = self
-            .position
-            .lock_py_attached(py)
-            .map_err(|_| broken_lock())?;
-        self.take(py, &mut position)
+    pub(crate) fn __next__<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let scan = slf.get();
+        scan.check(slf.py())?;
+        scan.take(slf.as_any())
     }
 
     /// Returns the next entries as a list: at most `count`, none at the end.
-    fn take_list<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
-        self.check(py)?;
-        let mut position = self
-            .position
-            .lock_py_attached(py)
-            .map_err(|_| broken_lock())?;
-        position.entries_next = position.entries_next.max(count.min(ENTRIES_MAX));
-        let mut list = Vec::with_capacity(count.min(ENTRIES_MAX));
+    fn take_list<'py>(slf: &Bound<'py, Self>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        let scan = slf.get();
+        scan.check(slf.py())?;
+        let entries = count.min(ENTRIES_MAX);
+        scan.parts.with(slf.as_any(), |parts| {
+            let next = &mut parts.position.entries_next;
+            *next = entries.max(*next);
+        });
+        let mut list = Vec::with_capacity(entries);
         while list.len() < count
-            && let Some(object) = self.take(py, &mut position)?
+            && let Some(object) = scan.take(slf.as_any())?
         {
             list.push(object);
         }
-        PyList::new(py, list)
+        PyList::new(slf.py(), list)
     }
 
     /// Counts the entries that are left, without making them Python objects.
-    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+    pub(crate) fn count(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        let (py, scan) = (slf.py(), slf.get());
         let mut total = 0;
         loop {
-            self.check(py)?;
-            let mut position = self
-                .position
-                .lock_py_attached(py)
-                .map_err(|_| broken_lock())?;
-            let (position, handle) = (&mut *position, &*self.handle);
-            let passed = detached(py, || position.pass(handle))?;
+            scan.check(py)?;
+            let passed = scan.parts.with(slf.as_any(), |parts| {
+                let (position, handle) = (&mut parts.position, &*scan.handle);
+                scan.parts.detached(py, || position.pass(handle))
+            });
+            let passed = passed.map_err(|error| raised(py, &error))?;
             total += passed;
             if passed == 0 {
                 return Ok(total);
@@ -334,14 +400,12 @@ impl Scan {
     }
 
     /// Ends the iterator and releases what it holds. The next call raises `ClosedError`.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let mut position = self
-            .position
-            .lock_py_attached(py)
-            .map_err(|_| broken_lock())?;
-        position.feed = None;
-        position.chunk = Chunk::default();
-        position.error = Some(Error::new(ErrorKind::Closed, "the iterator was closed"));
-        Ok(())
+    fn close(slf: &Bound<'_, Self>) {
+        slf.get().parts.with(slf.as_any(), |parts| {
+            let position = &mut parts.position;
+            position.feed = None;
+            position.chunk = Chunk::new();
+            position.error = Some(Error::new(ErrorKind::Closed, "the iterator was closed"));
+        });
     }
 }

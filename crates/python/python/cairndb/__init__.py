@@ -20,7 +20,7 @@ import json as _json
 from typing import Any, NamedTuple, Optional
 
 from . import _cairndb
-from ._cairndb import Batch, Savepoint
+from ._cairndb import Batch, Range, Savepoint
 from ._database import Database, Snapshot
 from ._errors import (
     ClosedError,
@@ -42,7 +42,7 @@ from ._errors import (
 )
 from ._transaction import Transaction
 from ._types import Bytes, Comparator, Durability, Isolation, MergeOperator, Path
-from ._views import Items, Keys, Range, Values
+from ._views import Items, Keys, Values
 
 __all__ = [
     "Batch",

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
 
 from ._cairndb import Reader, Scan
-from ._types import Bytes
-from ._views import Items, Keys, Range, Values, scan_entries, scan_keys
+from ._views import Items, Keys, Values, scan_entries, scan_keys
 
 
 class Reads(Reader):
@@ -17,36 +15,6 @@ class Reads(Reader):
     """
 
     __slots__ = ()
-
-    def range(
-        self,
-        start: Optional[Bytes] = None,
-        stop: Optional[Bytes] = None,
-        *,
-        reverse: bool = False,
-        limit: Optional[int] = None,
-    ) -> Range:
-        """Return the entries from key `start`, included, to key `stop`, excluded.
-
-        Without `start` or `stop` the range has no bound there. With `reverse` it begins at the
-        other end, and with `limit` it has that many entries at most.
-
-        >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
-        >>> list(db.range(b"b"))
-        [(b'b', b'2'), (b'c', b'3')]
-        >>> list(db.range(stop=b"c", reverse=True, limit=1))
-        [(b'b', b'2')]
-        """
-        return Range(self, start, stop, None, reverse, limit)
-
-    def prefix(self, prefix: Bytes, *, reverse: bool = False, limit: Optional[int] = None) -> Range:
-        """Return the entries whose keys start with `prefix`.
-
-        >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
-        >>> [key for key in db.prefix(b"user/").keys()]
-        [b'user/ada', b'user/alan']
-        """
-        return Range(self, None, None, prefix, reverse, limit)
 
     def keys(self) -> Keys:
         """Return a view of the keys, in order."""

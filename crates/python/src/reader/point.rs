@@ -1,0 +1,112 @@
+//! What reads are about: a database, as of some time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cairndb::{Cursor, Error, ErrorKind, Result, Snapshot};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::errors::raised;
+use crate::handle::Handle;
+use crate::handle::transaction::OpenTransaction;
+use crate::scan::{Bounds, Scan, What};
+use crate::values::Source;
+
+/// What reads are about.
+#[derive(Debug)]
+pub(crate) enum Moment {
+    /// The database as it is.
+    Now,
+    /// A snapshot; `None` once it was released.
+    Then(Mutex<Option<Arc<Snapshot>>>),
+    /// What a transaction sees.
+    Within(Arc<OpenTransaction>),
+}
+
+/// A database, and when it is read. The object that reads shares it with its ranges.
+#[derive(Debug)]
+pub(crate) struct ReadPoint {
+    handle: Arc<Handle>,
+    moment: Moment,
+}
+
+impl ReadPoint {
+    pub(crate) fn new(handle: Arc<Handle>, moment: Moment) -> ReadPoint {
+        ReadPoint { handle, moment }
+    }
+
+    #[inline]
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    /// Releases the snapshot.
+    pub(crate) fn release(&self) {
+        if let Moment::Then(snapshot) = &self.moment {
+            let snapshot = snapshot
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            drop(snapshot);
+        }
+    }
+
+    /// Passes the source of the reads to `read`.
+    ///
+    /// # Errors
+    /// `Forked`; `Closed` if the snapshot was released; those of `read`.
+    #[inline]
+    pub(crate) fn with<T>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(Source<'_>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let db = self.handle.db().map_err(|error| raised(py, &error))?;
+        match &self.moment {
+            Moment::Now => read(Source::Now(db)),
+            Moment::Then(snapshot) => {
+                let snapshot = live(snapshot).map_err(|error| raised(py, &error))?;
+                read(Source::Then(&snapshot))
+            }
+            Moment::Within(transaction) => read(Source::Within(transaction)),
+        }
+    }
+
+    /// Returns a cursor over a database or a snapshot.
+    ///
+    /// # Errors
+    /// Those of [`ReadPoint::with`].
+    pub(crate) fn cursor(&self, py: Python<'_>) -> PyResult<Cursor> {
+        let none = || PyTypeError::new_err("a database or a snapshot is required");
+        self.with(py, |source| source.cursor().ok_or_else(none))
+    }
+
+    /// Begins an iteration.
+    ///
+    /// # Errors
+    /// `Forked`, `Closed`.
+    pub(crate) fn scan(&self, py: Python<'_>, bounds: Bounds, what: What) -> PyResult<Scan> {
+        self.handle.open_db().map_err(|error| raised(py, &error))?;
+        if let Moment::Within(transaction) = &self.moment {
+            return Scan::within(py, &self.handle, transaction, bounds, what);
+        }
+        Scan::new(py, &self.handle, self.cursor(py)?, bounds, what)
+    }
+
+    /// Returns whether the database or the snapshot was closed, or the transaction has ended.
+    pub(crate) fn is_closed(&self, py: Python<'_>) -> bool {
+        let released = match &self.moment {
+            Moment::Now => false,
+            Moment::Then(snapshot) => live(snapshot).is_err(),
+            Moment::Within(transaction) => py.detach(|| transaction.has_ended()),
+        };
+        released || self.handle.is_closed()
+    }
+}
+
+fn live(snapshot: &Mutex<Option<Arc<Snapshot>>>) -> Result<Arc<Snapshot>> {
+    // Never held across a call, so waiting for it is short.
+    let snapshot = snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+    let released = || Error::new(ErrorKind::Closed, "the snapshot was closed");
+    snapshot.clone().ok_or_else(released)
+}
