@@ -6,7 +6,8 @@
 //!
 //! The interpreter's lock already gives one thread at a time the right to run, so a step needs no
 //! lock of its own: it only notes that the value is in use. That matters when the user detaches, as
-//! a fetch does. Another thread that comes meanwhile waits for the end of that call, detached as well.
+//! a fetch does. Another thread that comes meanwhile waits for the end of that call, detached as
+//! well.
 //!
 //! In an interpreter without that lock, a critical section on the object takes its place.
 
