@@ -36,6 +36,13 @@ impl Batch {
         if let Err(error) = self.handle.open_db() {
             return Err(raised(py, &error));
         }
+        self.lock_any(py)
+    }
+
+    /// Locks the writes, also once the database is closed. Not to be called in a forked child: the
+    /// parent may have forked while another thread held the lock.
+    #[inline]
+    fn lock_any(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, WriteBatch>> {
         self.writes.lock_py_attached(py).map_err(|_| broken_lock())
     }
 }
@@ -168,19 +175,18 @@ impl Batch {
             return self.write(py, None);
         }
         // The block raised: the writes are dropped. The database may be closed, which is no reason
-        // to hide the block's exception.
-        self.writes
-            .lock_py_attached(py)
-            .map_err(|_| broken_lock())?
-            .clear();
+        // to hide the block's exception. A forked child can use the batch no more.
+        if self.handle.db().is_ok() {
+            self.lock_any(py)?.clear();
+        }
         Ok(())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let batch = self
-            .writes
-            .lock_py_attached(py)
-            .map_err(|_| broken_lock())?;
+        if self.handle.db().is_err() {
+            return Ok("<cairndb.Batch of the parent process>".to_owned());
+        }
+        let batch = self.lock_any(py)?;
         Ok(format!(
             "<cairndb.Batch of {} writes, {} bytes>",
             batch.len(),

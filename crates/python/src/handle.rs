@@ -17,7 +17,8 @@ use pyo3::prelude::*;
 
 use crate::boundary::detached;
 
-/// The handles of this process, and of its parent if it was forked.
+/// The handles of this process, and of its parent if it was forked. Locked only by threads that are
+/// attached, as the one is that forks, so that the child never inherits it locked.
 static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 
 /// An open database.
@@ -49,9 +50,11 @@ impl Handle {
             read_only,
             closed: AtomicBool::new(false),
         });
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|handle| handle.strong_count() > 0);
-        open.push(Arc::downgrade(&handle));
+        Python::attach(|_| {
+            let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+            open.retain(|handle| handle.strong_count() > 0);
+            open.push(Arc::downgrade(&handle));
+        });
         Ok(handle)
     }
 
@@ -133,7 +136,7 @@ fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the database was closed")
 }
 
-fn live() -> Vec<Arc<Handle>> {
+fn live(_py: Python<'_>) -> Vec<Arc<Handle>> {
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let handles = open.iter().filter_map(Weak::upgrade);
     handles
@@ -145,8 +148,9 @@ fn live() -> Vec<Arc<Handle>> {
 #[pyfunction]
 #[pyo3(name = "_close_all")]
 pub(crate) fn close_all(py: Python<'_>) -> PyResult<()> {
+    let handles = live(py);
     detached(py, || {
-        for handle in live() {
+        for handle in handles {
             // At exit nobody can receive the error. The next open recovers what was acknowledged.
             drop(handle.close());
         }
@@ -157,6 +161,6 @@ pub(crate) fn close_all(py: Python<'_>) -> PyResult<()> {
 /// Returns the number of open databases of this process, for tests.
 #[pyfunction]
 #[pyo3(name = "_open_databases")]
-pub(crate) fn open_databases() -> usize {
-    live().len()
+pub(crate) fn open_databases(py: Python<'_>) -> usize {
+    live(py).len()
 }

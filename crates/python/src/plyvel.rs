@@ -45,6 +45,15 @@ fn closed() -> PyErr {
     PyRuntimeError::new_err("Database or iterator is closed")
 }
 
+/// Returns an error in a forked child.
+#[inline]
+fn check_process(py: Python<'_>, handle: &Handle) -> PyResult<()> {
+    match handle.db() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(raised(py, &error)),
+    }
+}
+
 /// A cursor of a database, until the iterator is closed.
 struct OpenCursor {
     handle: Arc<Handle>,
@@ -68,9 +77,7 @@ impl OpenCursor {
         if self.handle.is_closed() {
             return Err(closed());
         }
-        if let Err(error) = self.handle.db() {
-            return Err(raised(py, &error));
-        }
+        check_process(py, &self.handle)?;
         self.cursor.as_mut().ok_or_else(closed)
     }
 

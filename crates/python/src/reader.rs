@@ -64,6 +64,11 @@ impl Reader {
         self.point.cursor(py)
     }
 
+    /// Returns whether the reads are of a transaction that has ended. Not in a forked child.
+    pub(crate) fn has_ended(&self, py: Python<'_>) -> bool {
+        self.point.has_ended(py)
+    }
+
     fn entry_at<'py>(&self, py: Python<'py>, end: End) -> PyResult<Option<Bound<'py, PyAny>>> {
         let entry = self.with(py, |source| detached(py, || source.entry_at(end)));
         pair(py, entry?)

@@ -87,6 +87,8 @@ struct Position {
     chunk: Chunk,
     /// The error that ended the last chunk, for the call after its entries.
     error: Option<Error>,
+    /// Whether the program has closed the iterator.
+    closed: bool,
 }
 
 impl Position {
@@ -159,12 +161,25 @@ impl Position {
         Ok(())
     }
 
+    /// Returns the error that is due once the chunk is read, if there is one.
+    fn due(&mut self) -> Result<()> {
+        if self.closed {
+            return Err(Error::new(ErrorKind::Closed, "the iterator was closed"));
+        }
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.feed = None;
+        self.error = None;
+        self.chunk = Chunk::new();
+    }
+
     /// Passes some of the entries that are left, or all, and returns how many they were. Zero only
     /// at the end.
     fn pass(&mut self, handle: &Handle) -> Result<u64> {
-        if let Some(error) = self.error.take() {
-            return Err(error);
-        }
+        self.due()?;
         let mut passed = if self.is_stale() {
             0
         } else {
@@ -193,13 +208,24 @@ struct Parts {
     pairs: Pairs,
 }
 
-/// The next object of an iterator.
+/// What a step has found.
 enum Step<'py> {
     Object(Bound<'py, PyAny>),
     /// A pair that is not made yet: that may start a garbage collection, which runs other code.
     Pair(Bound<'py, PyBytes>, Bound<'py, PyBytes>),
     /// No entry is left of the chunk.
     Refill,
+}
+
+impl<'py> Step<'py> {
+    #[inline]
+    fn into_object(self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self {
+            Step::Object(object) => Ok(Some(object)),
+            Step::Pair(key, value) => Ok(Some((key, value).into_pyobject(py)?.into_any())),
+            Step::Refill => Ok(None),
+        }
+    }
 }
 
 impl Parts {
@@ -280,6 +306,7 @@ impl Scan {
             entries_next,
             chunk: Chunk::kept(),
             error: None,
+            closed: false,
         };
         Ok(Scan {
             handle: Arc::clone(handle),
@@ -290,26 +317,28 @@ impl Scan {
 
     /// Fetches a chunk, unless another thread has. Returns whether there is an entry.
     #[cold]
-    fn refill(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn refill(&self, object: &Bound<'_, PyAny>) -> Result<bool> {
         let py = object.py();
-        let filled = self.parts.with(object, |parts| {
+        self.parts.with(object, |parts| {
             let position = &mut parts.position;
             if !position.chunk.is_read() && !position.is_stale() {
                 return Ok(true);
             }
-            if let Some(error) = position.error.take() {
-                return Err(error);
-            }
+            position.due()?;
             if position.feed.is_none() {
                 return Ok(false);
             }
             let entries = position.entries_next;
             position.entries_next = (entries * 4).min(ENTRIES_MAX);
             let (moved, handle) = (&mut *position, &*self.handle);
-            self.parts.detached(py, move || {
+            let fetched = self.parts.detached(py, move || {
                 moved.fetch(handle, entries);
                 Ok(())
-            })?;
+            });
+            if let Err(panicked) = fetched {
+                position.feed = None;
+                position.error = Some(panicked);
+            }
             match (position.chunk.is_empty(), position.error.take()) {
                 (true, Some(error)) => Err(error),
                 (empty, error) => {
@@ -317,30 +346,28 @@ impl Scan {
                     Ok(!empty)
                 }
             }
-        });
-        filled.map_err(|error| raised(py, &error))
+        })?
     }
 
-    /// Returns the next object, if there is one.
+    /// Makes a step, with as many fetches before it as it needs. Returns `Refill` at the end.
     #[inline]
-    fn take<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn step<'py>(&self, object: &Bound<'py, PyAny>) -> Result<Step<'py>> {
         let py = object.py();
         loop {
-            match self.parts.with(object, |parts| parts.step(py, self.what)) {
-                Step::Object(object) => return Ok(Some(object)),
-                Step::Pair(key, value) => {
-                    let pair = (key, value).into_pyobject(py)?;
-                    return Ok(Some(pair.into_any()));
-                }
-                Step::Refill => {
-                    if !self.refill(object)? {
-                        return Ok(None);
-                    }
-                }
+            let step = self.parts.with(object, |parts| parts.step(py, self.what))?;
+            if !matches!(step, Step::Refill) || !self.refill(object)? {
+                return Ok(step);
             }
         }
     }
 
+    /// Keeps an error for the next call.
+    fn postpone(&self, object: &Bound<'_, PyAny>, error: Error) -> Result<()> {
+        self.parts
+            .with(object, |parts| parts.position.error = Some(error))
+    }
+
+    /// Returns an error in a forked child, and once the database is closed.
     #[inline]
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         match self.handle.open_db() {
@@ -357,27 +384,39 @@ impl Scan {
     }
 
     pub(crate) fn __next__<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let scan = slf.get();
-        scan.check(slf.py())?;
-        scan.take(slf.as_any())
+        let (py, scan) = (slf.py(), slf.get());
+        scan.check(py)?;
+        match scan.step(slf.as_any()) {
+            Ok(step) => step.into_object(py),
+            Err(error) => Err(raised(py, &error)),
+        }
     }
 
     /// Returns the next entries as a list: at most `count`, none at the end.
     fn take_list<'py>(slf: &Bound<'py, Self>, count: usize) -> PyResult<Bound<'py, PyList>> {
-        let scan = slf.get();
-        scan.check(slf.py())?;
+        let (py, object, scan) = (slf.py(), slf.as_any(), slf.get());
+        scan.check(py)?;
         let entries = count.min(ENTRIES_MAX);
-        scan.parts.with(slf.as_any(), |parts| {
+        let prepared = scan.parts.with(object, |parts| {
             let next = &mut parts.position.entries_next;
             *next = entries.max(*next);
         });
+        prepared.map_err(|error| raised(py, &error))?;
         let mut list = Vec::with_capacity(entries);
-        while list.len() < count
-            && let Some(object) = scan.take(slf.as_any())?
-        {
-            list.push(object);
+        while list.len() < count {
+            let taken = match scan.step(object) {
+                Err(error) if !list.is_empty() => {
+                    scan.postpone(object, error).map(|()| Step::Refill)
+                }
+                taken => taken,
+            };
+            let step = taken.map_err(|error| raised(py, &error))?;
+            let Some(entry) = step.into_object(py)? else {
+                break;
+            };
+            list.push(entry);
         }
-        PyList::new(slf.py(), list)
+        PyList::new(py, list)
     }
 
     /// Counts the entries that are left, without making them Python objects.
@@ -390,7 +429,7 @@ impl Scan {
                 let (position, handle) = (&mut parts.position, &*scan.handle);
                 scan.parts.detached(py, || position.pass(handle))
             });
-            let passed = passed.map_err(|error| raised(py, &error))?;
+            let passed = passed.flatten().map_err(|error| raised(py, &error))?;
             total += passed;
             if passed == 0 {
                 return Ok(total);
@@ -399,13 +438,18 @@ impl Scan {
         }
     }
 
-    /// Ends the iterator and releases what it holds. The next call raises `ClosedError`.
-    fn close(slf: &Bound<'_, Self>) {
-        slf.get().parts.with(slf.as_any(), |parts| {
-            let position = &mut parts.position;
-            position.feed = None;
-            position.chunk = Chunk::new();
-            position.error = Some(Error::new(ErrorKind::Closed, "the iterator was closed"));
-        });
+    /// Ends the iterator and releases what it holds. Further steps raise `ClosedError`. Waits for
+    /// a step of another thread.
+    fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, scan) = (slf.py(), slf.get());
+        if scan.handle.open_db().is_err() && scan.parts.is_busy() {
+            // Of a forked child, or at the exit of the interpreter: the thread that makes the step
+            // is gone. Steps raise an error anyway.
+            return Ok(());
+        }
+        let closed = scan
+            .parts
+            .with(slf.as_any(), |parts| parts.position.close());
+        closed.map_err(|error| raised(py, &error))
     }
 }

@@ -127,6 +127,61 @@ def test_the_interpreter_may_exit_with_everything_open(
         assert db.open_report()["clean"] and len(db) >= 5000
 
 
+#: Daemons that are in a fetch when the interpreter exits: one stands in it, the others step.
+EXIT = """
+import os, sys, threading, types, cairndb
+entered = threading.Event()
+def gate(key, value, operands):
+    if threading.current_thread().name == "stands":
+        entered.set()
+        threading.Event().wait()
+    return b"".join(operands)
+db = cairndb.open(sys.argv[1], merge_operator=("gate", gate))
+db.update({b"%06d" % number: bytes(100) for number in range(5000)})
+db.merge(b"000100", b"x")
+shared, own, stuck = iter(db.items()), db.range(), iter(db.transaction().items())
+def step():
+    try:
+        while True:
+            for pair in own:
+                next(shared, None)
+    except cairndb.ClosedError:
+        pass
+standing = iter(db.items()) if sys.argv[2] == "database" else stuck
+threading.Thread(target=list, args=(standing,), name="stands", daemon=True).start()
+for _ in range(4):
+    threading.Thread(target=step, daemon=True).start()
+class Last:
+    def __del__(self, write=os.write, shared=shared, standing=standing):
+        # The thread that makes this step will never run again.
+        standing.close()
+        shared.close()
+        write(1, b"closed")
+assert entered.wait(60)
+# The threads keep the names of this module alive, those of another one end with the interpreter.
+sys.modules["held"] = types.ModuleType("held")
+sys.modules["held"].last = Last()
+if sys.argv[3] == "generator":
+    def generate(standing=standing):
+        try:
+            yield from iter(db)
+        finally:
+            standing.close()
+    generator = generate()
+    next(generator)
+"""
+
+
+@pytest.mark.parametrize("ending", ["plain", "generator"])
+@pytest.mark.parametrize("of", ["database", "transaction"])
+def test_the_interpreter_exits_during_a_fetch(
+    path: str, script: Callable[..., str], of: str, ending: str
+) -> None:
+    assert script(EXIT, path, of, ending) == "closed"
+    with cairndb.open(path, merge_operator=("gate", lambda key, value, operands: b"")) as db:
+        assert db.open_report()["clean"] and len(db) == 5000
+
+
 def _use_in_child(db: cairndb.Database, iterator: Any, snapshot: Any, batch: Any) -> list[str]:
     calls: list[Callable[[], Any]] = [
         lambda: db[b"k"],

@@ -4,7 +4,7 @@
 //! the same results, its quirks included.
 
 use std::cmp::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cairndb::Cursor;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::broken_lock;
 use crate::handle::Handle;
-use crate::plyvel::{OpenCursor, closed};
+use crate::plyvel::{OpenCursor, check_process, closed};
 use crate::reader::Reader;
 
 /// Where the iterator stands.
@@ -211,6 +211,7 @@ impl Inner {
 #[pyclass(frozen, weakref, name = "Iterator", module = "plyvel._plyvel")]
 pub(crate) struct PlyvelIterator {
     reverse: bool,
+    handle: Arc<Handle>,
     inner: Mutex<Inner>,
 }
 
@@ -237,7 +238,7 @@ impl PlyvelIterator {
         };
         let inner = Inner {
             cursor: OpenCursor::new(&handle, cursor),
-            handle,
+            handle: Arc::clone(&handle),
             range: Range {
                 start,
                 stop,
@@ -251,6 +252,7 @@ impl PlyvelIterator {
         };
         Ok(PlyvelIterator {
             reverse,
+            handle,
             inner: Mutex::new(inner),
         })
     }
@@ -260,7 +262,7 @@ impl PlyvelIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> Object<'py> {
-        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        let mut inner = self.lock(py)?;
         if self.reverse {
             inner.real_prev(py)
         } else {
@@ -275,7 +277,7 @@ impl PlyvelIterator {
 
     /// Returns the previous entry.
     fn prev<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        let mut inner = self.lock(py)?;
         let entry = if self.reverse {
             inner.real_next(py)
         } else {
@@ -296,14 +298,15 @@ impl PlyvelIterator {
 
     /// Moves before the first entry at or after `target`, inside of the range.
     fn seek(&self, py: Python<'_>, target: Bound<'_, PyBytes>) -> PyResult<()> {
-        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        let mut inner = self.lock(py)?;
         inner.seek(py, target.as_bytes())
     }
 
     /// Releases the iterator. The next use raises `RuntimeError`.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
-        inner.cursor.cursor = None;
+        if self.handle.db().is_ok() {
+            self.lock(py)?.cursor.cursor = None;
+        }
         Ok(())
     }
 
@@ -319,8 +322,16 @@ impl PlyvelIterator {
 }
 
 impl PlyvelIterator {
+    /// Locks the iterator. In a forked child nobody may wait for the lock: the parent may have
+    /// forked while another thread held it.
+    #[inline]
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
+        check_process(py, &self.handle)?;
+        self.inner.lock_py_attached(py).map_err(|_| broken_lock())
+    }
+
     fn place(&self, py: Python<'_>, state: State) -> PyResult<()> {
-        let mut inner = self.inner.lock_py_attached(py).map_err(|_| broken_lock())?;
+        let mut inner = self.lock(py)?;
         if inner.cursor.cursor.is_none() {
             return Err(closed());
         }

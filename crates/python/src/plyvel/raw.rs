@@ -1,6 +1,6 @@
 //! `plyvel.RawIterator`: LevelDB's iterator as it is.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use cairndb::Cursor;
 use pyo3::prelude::*;
@@ -8,12 +8,14 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
 use crate::errors::broken_lock;
-use crate::plyvel::OpenCursor;
+use crate::handle::Handle;
+use crate::plyvel::{OpenCursor, check_process};
 use crate::reader::Reader;
 
 /// An iterator that stands on an entry, or is not valid.
 #[pyclass(frozen, weakref, name = "RawIterator", module = "plyvel._plyvel")]
 pub(crate) struct PlyvelRawIterator {
+    handle: Arc<Handle>,
     cursor: Mutex<OpenCursor>,
 }
 
@@ -23,6 +25,8 @@ impl PlyvelRawIterator {
         py: Python<'_>,
         call: impl FnOnce(&mut OpenCursor) -> PyResult<T>,
     ) -> PyResult<T> {
+        // In a forked child nobody may wait for the lock, as in `PlyvelIterator::lock`.
+        check_process(py, &self.handle)?;
         let mut cursor = self
             .cursor
             .lock_py_attached(py)
@@ -55,6 +59,7 @@ impl PlyvelRawIterator {
         let reader = reader.get();
         let cursor = reader.cursor(py)?;
         Ok(PlyvelRawIterator {
+            handle: Arc::clone(reader.handle()),
             cursor: Mutex::new(OpenCursor::new(reader.handle(), cursor)),
         })
     }
@@ -111,6 +116,9 @@ impl PlyvelRawIterator {
 
     /// Releases the iterator. The next use raises `RuntimeError`.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.handle.db().is_err() {
+            return Ok(());
+        }
         self.with(py, |cursor| {
             cursor.cursor = None;
             Ok(())

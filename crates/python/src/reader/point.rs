@@ -98,9 +98,20 @@ impl ReadPoint {
         let released = match &self.moment {
             Moment::Now => false,
             Moment::Then(snapshot) => live(snapshot).is_err(),
-            Moment::Within(transaction) => py.detach(|| transaction.has_ended()),
+            Moment::Within(_) => self.has_ended(py),
         };
         released || self.handle.is_closed()
+    }
+
+    /// Returns whether the reads are of a transaction that has ended. False in a forked child,
+    /// which may have been forked during a call of another thread, and so waits for no lock.
+    pub(crate) fn has_ended(&self, py: Python<'_>) -> bool {
+        match &self.moment {
+            Moment::Within(transaction) if self.handle.db().is_ok() => {
+                py.detach(|| transaction.has_ended())
+            }
+            _ => false,
+        }
     }
 }
 

@@ -6,20 +6,36 @@
 //!
 //! The interpreter's lock already gives one thread at a time the right to run, so a step needs no
 //! lock of its own: it only notes that the value is in use. That matters when the user detaches, as
-//! a fetch does. Another thread that comes meanwhile waits for the end of that call, detached as
-//! well.
+//! a fetch does. It holds a lock then, for which another thread waits, detached as well. It keeps
+//! the lock until it is attached again: the others would otherwise run only to find the value in
+//! use, and could keep the interpreter's lock from the user.
 //!
 //! In an interpreter without that lock, a critical section on the object takes its place.
+//!
+//! A child that was forked during a detached call has a copy that stays in use for ever. Callers
+//! check the process first.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cairndb::Result;
+use cairndb::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 
 use crate::boundary::guarded;
+
+thread_local! {
+    /// Its address names the thread.
+    static MARK: u8 = const { 0 };
+}
+
+/// Returns a number that no other living thread has, or 0 in a thread that ends.
+fn this_thread() -> usize {
+    MARK.try_with(|mark| ptr::from_ref(mark).addr())
+        .unwrap_or(0)
+}
 
 /// A value inside of a Python object.
 pub(super) struct Turn<T> {
@@ -27,7 +43,10 @@ pub(super) struct Turn<T> {
     /// none, in the critical section; both order what happens before and after, so relaxed is
     /// enough.
     busy: AtomicBool,
-    /// Held while the user is detached. Nobody waits for the interpreter with it.
+    /// The thread that is detached, else 0. Changes as `busy` does.
+    user: AtomicUsize,
+    /// Held by that thread. The others take it only to wait, detached, and drop it at once, so
+    /// that to take it never takes long.
     detached: Mutex<()>,
     value: UnsafeCell<T>,
 }
@@ -49,27 +68,41 @@ impl<T: Send> Turn<T> {
     pub(super) fn new(value: T) -> Turn<T> {
         Turn {
             busy: AtomicBool::new(false),
+            user: AtomicUsize::new(0),
             detached: Mutex::new(()),
             value: UnsafeCell::new(value),
         }
     }
 
-    /// Passes the value, which belongs to `object`, to `call`.
+    /// Returns whether a thread uses the value.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    /// Passes the value, which belongs to `object`, to `call`. To be called in the process that
+    /// opened the database.
     ///
-    /// `call` detaches only through [`Turn::detached`], and runs no Python code: an iterator that
-    /// used itself would wait for itself.
+    /// `call` detaches only through [`Turn::detached`], and runs no Python code otherwise.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if this thread uses the value already, so that waiting would never end: a
+    /// comparator or a merge operator in Python, called by a step, makes a step.
     #[inline]
-    pub(super) fn with<R>(&self, object: &Bound<'_, PyAny>, call: impl FnOnce(&mut T) -> R) -> R {
+    pub(super) fn with<R>(
+        &self,
+        object: &Bound<'_, PyAny>,
+        call: impl FnOnce(&mut T) -> R,
+    ) -> Result<R> {
         with_critical_section(object, || {
             while self.busy.load(Ordering::Relaxed) {
-                self.wait(object.py());
+                self.wait(object.py())?;
             }
             self.busy.store(true, Ordering::Relaxed);
             let _end = End(&self.busy);
             // SAFETY: `busy` was false, so there is no other reference, and is true until this one
             // ends. No other thread was between the load and the store: it would need the
             // interpreter's lock, or the critical section of the object.
-            call(unsafe { &mut *self.value.get() })
+            Ok(call(unsafe { &mut *self.value.get() }))
         })
     }
 
@@ -82,14 +115,22 @@ impl<T: Send> Turn<T> {
         py: Python<'_>,
         call: impl FnOnce() -> Result<R> + Send,
     ) -> Result<R> {
-        py.detach(|| {
-            let _held = self.detached.lock().unwrap_or_else(PoisonError::into_inner);
-            guarded(call)
-        })
+        let _held = self.detached.lock().unwrap_or_else(PoisonError::into_inner);
+        self.user.store(this_thread(), Ordering::Relaxed);
+        let done = py.detach(|| guarded(call));
+        self.user.store(0, Ordering::Relaxed);
+        done
     }
 
     #[cold]
-    fn wait(&self, py: Python<'_>) {
+    fn wait(&self, py: Python<'_>) -> Result<()> {
+        let user = self.user.load(Ordering::Relaxed);
+        if user != 0 && user == this_thread() {
+            return Err(Error::invalid(
+                "the iterator is in use by a call that has called this code; use another iterator",
+            ));
+        }
         py.detach(|| drop(self.detached.lock()));
+        Ok(())
     }
 }

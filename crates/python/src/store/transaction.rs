@@ -215,8 +215,13 @@ impl TransactionStore {
         call(slf, |open| open.take()?.commit_with(&options))
     }
 
-    /// Discards the writes and ends the transaction. Does nothing if it has ended.
+    /// Discards the writes and ends the transaction. Does nothing if it has ended, or in a forked
+    /// child, whose copy of the transaction writes nothing.
     fn rollback(slf: &Bound<'_, Self>) {
+        if slf.as_super().get().handle().db().is_err() {
+            // The parent may have forked during a call of another thread, which holds the lock.
+            return;
+        }
         let open = &*slf.get().open;
         slf.py().detach(|| open.discard());
     }
@@ -232,8 +237,8 @@ impl TransactionStore {
         _exception: Option<Bound<'_, PyAny>>,
         _traceback: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let open = &*slf.get().open;
-        if kind.is_none() && !slf.py().detach(|| open.has_ended()) {
+        let reader = slf.as_super().get();
+        if kind.is_none() && !reader.has_ended(slf.py()) {
             return Self::commit(slf, None);
         }
         Self::rollback(slf);
