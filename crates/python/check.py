@@ -46,9 +46,9 @@ WHEELS = [*BUILD, "ziglang", "auditwheel"]
 LINT = ["ruff", "mypy", "pyright"]
 TEST = ["pytest"]
 
-#: Sizes of the tests in `make python`, under the newest Python only: a cycle takes two milliseconds,
-#: most of them waits for threads, so many times as long where the machine is busy. The sizes in the
-#: tests are for `make test` and the other Pythons.
+#: Sizes of the tests in `make python`, under the newest Python only: a cycle takes two
+#: milliseconds, most of them waits for threads, so many times as long where the machine is busy.
+#: The sizes in the tests are for `make test` and the other Pythons.
 FULL = {
     "CAIRN_PYTHON_CYCLES": "100000",
     "CAIRN_PYTHON_SECONDS": "60",

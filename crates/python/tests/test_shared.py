@@ -183,7 +183,9 @@ def test_a_database_is_closed_during_a_fetch(
     keys = [*gated]
     stepper = Stepper(gate, MAKERS[maker](gated))
     closer = start(gated.close)
-    # The close may wait for the fetch or not, so both orders are fine.
+    # The close has begun; it may wait for the fetch or not.
+    while not gated.closed:
+        threading.Event().wait(0.001)
     gate.opened.set()
     join([closer])
     stepper.wait()
