@@ -83,7 +83,7 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
 fn part_left() -> Error {
     Error::new(
         ErrorKind::Io,
-        "a part of a long batch could not be flushed; nothing can be made durable before it is",
+        "part of a long batch is not flushed yet, so no table can be made durable",
     )
 }
 

@@ -26,6 +26,7 @@ use cairndb_format::name;
 use crate::durable::log::Log;
 use crate::durable::sweeper::Sweeper;
 use crate::jobs::plan::{CompactionPlan, share};
+use crate::log::payload::Payload;
 use crate::state::reserve::{Plan, Reserve};
 use crate::state::version::Run;
 use crate::versions::shared::Shared;
@@ -194,6 +195,31 @@ impl DiskReserve {
     pub(crate) fn table_bytes(&self) -> u64 {
         let small = self.reserve.table_bytes();
         small.unwrap_or(self.shared.settings.budget.table)
+    }
+
+    /// Refuses a long batch for which there is no room until its end: it stays in the log until all
+    /// of it is in tables. A batch that met the end of the disk could not be flushed, nor could
+    /// anything after it, so the room is checked before it is logged. Costs a system call.
+    ///
+    /// # Errors
+    /// `NoSpace`.
+    pub(crate) fn check_room_for_batch(&self, payload: &Payload<'_>, logged: bool) -> Result<()> {
+        let Some((space, plan)) = self.space() else {
+            return Ok(());
+        };
+        let has_reserve = !self.reserve.state.lock().files.is_empty();
+        let reserve = if has_reserve { 0 } else { plan.bytes };
+        let times = if logged { 2 } else { 1 };
+        let needed = times * payload.record_bytes() + reserve;
+        if space.free >= needed || payload.only_deletes() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::NoSpace,
+            "the disk has no room for the log record and the tables of the batch; divide it, \
+             delete keys, or free space on the file system",
+        )
+        .path(self.shared.dir.path()))
     }
 
     /// Refuses a compaction whose estimated output, without tombstones and the entries that they

@@ -3,8 +3,12 @@
 //! A reader loads the view first and the published sequence number second. Everything in the view's
 //! tables and immutable memtables was published before the view, so the pair is consistent: either
 //! the number is older than the last entries of the mutable memtable and hides them, or it is newer
-//! than the sealing of that memtable, and then the view itself is consistent. A view that may have
-//! only a part of a batch is the exception: it limits the number at which it is read.
+//! than the sealing of that memtable, and then the view itself is consistent.
+//!
+//! The parts of a long batch are the exception. A view that may lack some of them limits the number
+//! at which it is read. A view that has all of them may precede the publication of the batch, which
+//! may wait for a sync: a reader with an older number then passes over its entries, in memtables as
+//! in tables.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};

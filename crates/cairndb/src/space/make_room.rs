@@ -228,8 +228,11 @@ impl SpaceMaker {
                 );
                 return self.persister.persist_all();
             }
-            self.persister.persist_all()?;
-            self.log.trim_spares();
+            // Nothing can be made durable before all parts of a long batch are in tables.
+            if !self.versions.lock().holds_part() {
+                self.persister.persist_all()?;
+                self.log.trim_spares();
+            }
         }
     }
 }

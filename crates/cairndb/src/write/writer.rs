@@ -53,10 +53,16 @@ pub(crate) type Precondition<'a> = &'a dyn Fn(&Commit) -> Result<()>;
 
 /// Returns whether a write has to wait, to make room or to wake the worker before it is logged.
 #[inline]
-fn needs_preparation(commit: &Commit, payload: &Payload<'_>, durability: Durability) -> bool {
+fn needs_preparation(
+    commit: &Commit,
+    payload: &Payload<'_>,
+    durability: Durability,
+    flush_max: usize,
+) -> bool {
     let logged = durability != Durability::None;
     commit.closing
         || commit.wakes_worker
+        || long_batch(commit, payload, flush_max).is_some()
         || !commit.memtable_has_room(payload, logged)
         || logged && !commit.segment_has_room(payload.record_bytes())
 }
@@ -220,7 +226,8 @@ impl Writer {
         self.shared.check_here()?;
         let commit = self.log.lock();
         self.shared.check_writable()?;
-        if needs_preparation(&commit, payload, durability) {
+        let flush_max = self.shared.settings.budget.flush_max;
+        if needs_preparation(&commit, payload, durability, flush_max) {
             drop(commit);
             let commit = self.room_for(payload, durability)?;
             return self.write_in_room(commit, payload, durability, precondition);
@@ -292,6 +299,16 @@ impl Writer {
                     self.make_room(reason)?;
                     continue;
                 }
+            }
+            if long_batch(&commit, payload, self.shared.settings.budget.flush_max).is_some() {
+                // An empty memtable does not mean that all writes before are published: the parts
+                // of a long batch are in tables before its sync ends.
+                if !commit.awaiting_sync.is_empty() {
+                    let last = commit.last_seq;
+                    self.group_sync.wait_published(commit, last)?;
+                    continue;
+                }
+                self.reserve.check_room_for_batch(payload, logged)?;
             }
             if rotates {
                 if self.log_holds_up(&commit) {

@@ -304,3 +304,40 @@ fn a_full_ext2_is_emptied_from_inside() {
 fn a_full_tmpfs_is_emptied_from_inside() {
     a_full_disk_is_emptied("tmpfs", LARGE, false);
 }
+
+/// A batch that met the end of the disk between two of its parts keeps no later deletion from
+/// freeing space.
+#[test]
+fn a_disk_that_a_long_batch_fills_is_emptied_from_inside() {
+    const KEYS: u64 = 6_000;
+    let Some(mount) = Mount::new("tmpfs", DISK_MIB) else {
+        return skip("full disks: run as root, with mkfs.ext4 and mkfs.ext2");
+    };
+    let db = options(2 << 20).open(mount.database()).unwrap();
+    let value = |n: u64| {
+        let mut value = vec![7; 1_000];
+        value[..8].copy_from_slice(&n.to_le_bytes());
+        value
+    };
+    let mut batches = 0;
+    loop {
+        let mut batch = WriteBatch::new();
+        for n in batches * KEYS..(batches + 1) * KEYS {
+            batch.put(&key(n), &value(n));
+        }
+        match db.write(&batch) {
+            Err(error) if error.kind() == ErrorKind::NoSpace => break,
+            written => written.unwrap(),
+        }
+        batches += 1;
+    }
+    assert!(batches > 0, "the disk has room for a batch");
+    for n in 0..batches * KEYS {
+        db.delete(&key(n)).unwrap();
+    }
+    assert_eq!(db.iter().count(), 0);
+    db.compact_range(..).unwrap();
+    db.put(b"after", &value(0)).unwrap();
+    db.close().unwrap();
+    assert!(on_disk(&mount.database()) < 8 * MB, "the space was freed");
+}

@@ -95,6 +95,44 @@ fn readers_see_all_of_a_batch_or_nothing() {
     });
 }
 
+/// Long batches of several writers, some of which wait for their sync when the next one begins.
+#[test]
+fn long_batches_of_several_writers_wait_for_the_syncs_before() {
+    const WRITERS: u64 = 4;
+    const KEYS: u64 = 2_000;
+    const ROUNDS: u64 = 12;
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::new().create_if_missing(true).memory_budget(BUDGET);
+    let db = options.open(&dir).unwrap();
+    let key = |writer: u64, n: u64| format!("writer {writer}, {n:06}").into_bytes();
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let db = &db;
+            scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    let mut batch = WriteBatch::new();
+                    for n in 0..KEYS {
+                        let mut value = round.to_le_bytes().to_vec();
+                        value.resize(100, 7);
+                        batch.put(&key(writer, n), &value);
+                    }
+                    let durability = [Durability::Sync, Durability::Sync, Durability::Os];
+                    let durability = durability[((writer + round) % 3) as usize];
+                    let options = WriteOptions::new().durability(durability);
+                    db.write_with(&batch, &options).unwrap();
+                }
+            });
+        }
+    });
+    drop(db);
+    let db = options.open(&dir).unwrap();
+    assert_eq!(db.iter().try_count().unwrap() as u64, WRITERS * KEYS);
+    for writer in 0..WRITERS {
+        let value = db.get(&key(writer, 7)).unwrap().unwrap();
+        assert_eq!(round_of(&value), ROUNDS);
+    }
+}
+
 /// Puts, deletes and operands of keys that occur several times, beside what was there before.
 #[test]
 fn a_long_batch_is_applied_in_order() {

@@ -11,7 +11,6 @@ use cairndb_base::{Kind, Result};
 use crate::log::payload::Payload;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
-use crate::write::long_batches::long_batch;
 use crate::write::writer::{Writer, needs_preparation};
 
 impl Writer {
@@ -64,8 +63,7 @@ impl Writer {
         self.shared.check_writable()?;
         let flush_max = self.shared.settings.budget.flush_max;
         if !commit.awaiting_sync.is_empty()
-            || needs_preparation(&commit, payload, durability)
-            || long_batch(&commit, payload, flush_max).is_some()
+            || needs_preparation(&commit, payload, durability, flush_max)
         {
             return Ok(false);
         }
