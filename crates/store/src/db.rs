@@ -29,6 +29,26 @@ fn values(found: cairndb::Result<Vec<Option<Value>>>) -> Result<Vec<Option<Value
     Ok(found?)
 }
 
+/// Converts the error of a write. A handle is poisoned when a sync has failed, and it is unknown
+/// whether the write whose sync it was is on disk.
+#[cold]
+fn write_error(error: cairndb::Error) -> Error {
+    match error.kind() {
+        cairndb::ErrorKind::Poisoned => unknown(error),
+        _ => Error::from(error),
+    }
+}
+
+#[cold]
+fn unknown(error: cairndb::Error) -> Error {
+    Error::from(error).with_kind(ErrorKind::OutcomeUnknown)
+}
+
+#[inline]
+fn written<T>(result: cairndb::Result<T>) -> Result<T> {
+    result.map_err(write_error)
+}
+
 /// Makes the entries of a scan from an iterator over its range.
 fn entries<'a, I>(iter: I, scan: &Scan) -> Entries<'a>
 where
@@ -87,10 +107,10 @@ impl Transaction for cairndb::Transaction {
 
 impl OpenTransaction for cairndb::Transaction {
     fn commit_with(self: Box<Self>, options: &CallOptions) -> Result<()> {
-        Ok(cairndb::Transaction::commit_with(
+        written(cairndb::Transaction::commit_with(
             *self,
             &write_options(options),
-        )?)
+        ))
     }
 
     fn rollback(self: Box<Self>) {
@@ -106,13 +126,13 @@ impl Store for Db {
     #[inline]
     fn put_with(&self, key: &[u8], value: &[u8], options: &CallOptions) -> Result<()> {
         LIMITS.check_entry(key, value)?;
-        Ok(Db::put_with(self, key, value, &write_options(options))?)
+        written(Db::put_with(self, key, value, &write_options(options)))
     }
 
     #[inline]
     fn delete_with(&self, key: &[u8], options: &CallOptions) -> Result<()> {
         LIMITS.check_key(key)?;
-        Ok(Db::delete_with(self, key, &write_options(options))?)
+        written(Db::delete_with(self, key, &write_options(options)))
     }
 
     fn write_with(&self, batch: &Batch, options: &CallOptions) -> Result<()> {
@@ -121,11 +141,11 @@ impl Store for Db {
         if batch.is_empty() {
             return Ok(());
         }
-        Ok(Db::write_with(
+        written(Db::write_with(
             self,
             batch.encoded(),
             &write_options(options),
-        )?)
+        ))
     }
 
     fn compare_and_set_with(
@@ -136,10 +156,11 @@ impl Store for Db {
         options: &CallOptions,
     ) -> Result<bool> {
         LIMITS.check_entry(key, new.unwrap_or_default())?;
-        let done = Db::compare_and_set(self, key, expected, new)?;
+        let done = written(Db::compare_and_set(self, key, expected, new))?;
         // The database has no durability for this call, but a sync gives the same guarantee.
         if done && options.get_durability() == Some(cairndb::Durability::Sync) {
-            Db::sync(self)?;
+            // Readers see the new value already.
+            Db::sync(self).map_err(unknown)?;
         }
         Ok(done)
     }
@@ -178,7 +199,7 @@ impl Store for Db {
         });
         match refused {
             Some(error) => Err(error),
-            None => Ok(committed?),
+            None => written(committed),
         }
     }
 }
@@ -205,10 +226,32 @@ fn run_durably(
 }
 
 fn from_commit(error: cairndb::Error) -> Error {
-    let error = Error::from(error);
+    let error = write_error(error);
     match error.kind() {
         // The lengths of keys and values were checked when they were written.
         ErrorKind::InvalidArgument => error.with_kind(ErrorKind::LimitExceeded),
         _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_commit, written};
+    use crate::error::{Error, ErrorKind};
+
+    #[test]
+    fn a_failed_sync_leaves_the_outcome_of_a_write_unknown() {
+        let failed = |kind| cairndb::Error::new(kind, "a sync failed");
+        let poisoned = cairndb::ErrorKind::Poisoned;
+        let write = written::<()>(Err(failed(poisoned))).map_err(|error| error.kind());
+        assert_eq!(write, Err(ErrorKind::OutcomeUnknown));
+        assert_eq!(
+            from_commit(failed(poisoned)).kind(),
+            ErrorKind::OutcomeUnknown
+        );
+        // A read has no outcome, and a full disk changes nothing.
+        assert_eq!(Error::from(failed(poisoned)).kind(), ErrorKind::Engine);
+        let full = written::<()>(Err(failed(cairndb::ErrorKind::NoSpace)));
+        assert_eq!(full.map_err(|error| error.kind()), Err(ErrorKind::Full));
     }
 }

@@ -236,7 +236,8 @@ impl std::error::Error for Error {
 }
 
 /// Keeps the message, the key and the cause. `NoSpace` becomes `Full`; `Io`, `Poisoned`, `Forked`
-/// and `FormatTooNew` become `Engine`.
+/// and `FormatTooNew` become `Engine`. After a write, `Poisoned` is an unknown outcome instead,
+/// which only the store over a database knows.
 impl From<cairndb::Error> for Error {
     #[cold]
     fn from(error: cairndb::Error) -> Error {
