@@ -1,12 +1,15 @@
 //! Pairs of `bytes`.
-#![allow(
-    unsafe_code,
-    reason = "a pair that nobody else knows is filled again, for which there is no safe call"
-)]
 //!
 //! `for key, value in ...` takes each pair apart and drops it. As `zip` does, an iterator therefore
 //! keeps the last pair, and fills it again if nobody else refers to it: a twelfth of the time of a
 //! step.
+
+#![allow(
+    unsafe_code,
+    reason = "a pair that nobody else knows is filled again, for which there is no safe call"
+)]
+
+use std::sync::OnceLock;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -29,7 +32,9 @@ impl Pairs {
     }
 
     pub(super) fn new(py: Python<'_>) -> PyResult<Pairs> {
-        let last = if py.version_info() < REMEMBERS_HASH {
+        // Asking for the version parses a string.
+        static REUSES: OnceLock<bool> = OnceLock::new();
+        let last = if *REUSES.get_or_init(|| py.version_info() < REMEMBERS_HASH) {
             Some(PyTuple::new(py, [py.None(), py.None()])?.unbind())
         } else {
             None
