@@ -286,28 +286,24 @@ impl Writer {
             if full || rotates {
                 self.space.check_may_grow(payload)?;
             }
-            if full {
-                if !commit.awaiting_sync.is_empty() {
-                    // Only published entries are sealed, so that a flush may drop entries that no
-                    // current or future snapshot can see.
-                    let last = commit.last_seq;
-                    self.group_sync.wait_published(commit, last)?;
-                    continue;
-                }
-                if let Some(reason) = self.sealer.seal(&mut commit) {
-                    drop(commit);
-                    self.make_room(reason)?;
-                    continue;
-                }
+            let is_long = |commit: &Commit| {
+                let flush_max = self.shared.settings.budget.flush_max;
+                long_batch(commit, payload, flush_max).is_some()
+            };
+            if (full || is_long(&commit)) && !commit.awaiting_sync.is_empty() {
+                // Only published entries are sealed, so that a flush may drop entries that no
+                // current or future snapshot can see. They may be in tables already: the parts of a
+                // long batch are before its sync ends.
+                let last = commit.last_seq;
+                self.group_sync.wait_published(commit, last)?;
+                continue;
             }
-            if long_batch(&commit, payload, self.shared.settings.budget.flush_max).is_some() {
-                // An empty memtable does not mean that all writes before are published: the parts
-                // of a long batch are in tables before its sync ends.
-                if !commit.awaiting_sync.is_empty() {
-                    let last = commit.last_seq;
-                    self.group_sync.wait_published(commit, last)?;
-                    continue;
-                }
+            if full && let Some(reason) = self.sealer.seal(&mut commit) {
+                drop(commit);
+                self.make_room(reason)?;
+                continue;
+            }
+            if is_long(&commit) {
                 self.reserve.check_room_for_batch(payload, logged)?;
             }
             if rotates {
