@@ -151,9 +151,12 @@ pub(super) async fn multi_get(
     let rows = connection.client.query(statement, &[&keys]).await?;
     let mut found = std::collections::HashMap::with_capacity(rows.len());
     for row in &rows {
-        found.insert(row.try_get::<_, &[u8]>(0)?, value(row, 1)?);
+        found.insert(row.try_get::<_, &[u8]>(0)?, row);
     }
-    Ok(keys.iter().map(|key| found.get(*key).cloned()).collect())
+    let found = keys.iter().map(|key| found.get(*key));
+    found
+        .map(|row| row.map(|row| value(row, 1)).transpose())
+        .collect()
 }
 
 /// Queries the value of `key`.

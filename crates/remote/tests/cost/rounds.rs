@@ -13,6 +13,8 @@ pub(crate) trait Client {
     fn put(&mut self, key: &[u8], value: &[u8]);
     fn multi_get(&mut self, keys: &[&[u8]]);
     fn write(&mut self, entries: &[(Vec<u8>, Vec<u8>)]);
+    /// Puts what both clients have written into the same state.
+    fn settle(&mut self) {}
 }
 
 fn key(n: u64) -> Vec<u8> {
@@ -57,6 +59,7 @@ pub(crate) fn compare(engine: &str, ours: &mut dyn Client, bare: &mut dyn Client
     println!("| {engine} | bare, us | Store, us | ratio |\n|---|---|---|---|");
     for (name, call, divisor) in kinds {
         let mut times = [Vec::new(), Vec::new()];
+        bare.settle();
         for _ in 0..ROUNDS {
             let count = (calls / divisor).max(1);
             let start = clock.now_ns();
