@@ -49,9 +49,32 @@ fn kind_of(error: &ClientError, sent: Sent) -> ErrorKind {
         ClientError::KeyspaceNotFound(_) => ErrorKind::NotFound,
         ClientError::Url(_) => ErrorKind::InvalidArgument,
         ClientError::Unimplemented | ClientError::UnsupportedMode => ErrorKind::NotSupported,
-        // A connection that was never there: nothing was sent.
-        ClientError::Grpc(_) => ErrorKind::Unavailable,
+        // Also `Grpc`, an error of connecting: the client may have sent the request before, over an
+        // earlier connection, and connect to repeat it.
         _ => lost,
+    }
+}
+
+/// Returns whether a write that the client sends only once was not done, so that it can be sent
+/// again. Anything else may come after the write, such as an answer that the command is stale.
+pub(super) fn is_refused(error: &ClientError) -> bool {
+    match error {
+        // Before it was sent: no connection, or no server that could take it.
+        ClientError::Grpc(_)
+        | ClientError::LeaderNotFound { .. }
+        | ClientError::RegionForKeyNotFound { .. }
+        | ClientError::EntryNotFoundInRegionCache => true,
+        // A server that did not propose it to the others.
+        ClientError::RegionError(region) => {
+            region.not_leader.is_some()
+                || region.key_not_in_region.is_some()
+                || region.epoch_not_match.is_some()
+                || region.server_is_busy.is_some()
+                || region.store_not_match.is_some()
+                || region.proposal_in_merging_mode.is_some()
+                || region.mismatch_peer_id.is_some()
+        }
+        _ => false,
     }
 }
 
@@ -77,9 +100,81 @@ fn of_key_error(key: &ProtoKeyError) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use cairndb_store::ErrorKind;
-    use tikv_client::{Error as ClientError, ProtoKeyError, ProtoLockInfo};
+    use tikv_client::{
+        Error as ClientError, ProtoKeyError, ProtoLockInfo, ProtoRegionError, SecurityManager,
+    };
 
-    use super::{Sent, convert, of_key_error};
+    use super::{Sent, convert, is_refused, of_key_error};
+
+    /// Returns the error of a connection to a port that nobody listens on.
+    fn no_connection() -> ClientError {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let manager = SecurityManager::default();
+            let connected = manager.connect("127.0.0.1:1", drop).await;
+            connected.expect_err("nobody listens")
+        })
+    }
+
+    #[test]
+    fn a_failed_connection_says_nothing_about_a_write_that_the_client_repeats() {
+        let error = no_connection();
+        assert!(matches!(error, ClientError::Grpc(_)), "{error:?}");
+        // A write that is sent only once was not sent.
+        assert!(is_refused(&error));
+        assert_eq!(
+            convert(error, Sent::Write).kind(),
+            ErrorKind::OutcomeUnknown
+        );
+        assert_eq!(
+            convert(no_connection(), Sent::Nothing).kind(),
+            ErrorKind::Unavailable
+        );
+    }
+
+    #[test]
+    #[expect(
+        clippy::default_trait_access,
+        reason = "the client does not export the types"
+    )]
+    fn only_a_write_that_was_not_proposed_is_refused() {
+        let region = |error: ProtoRegionError| ClientError::RegionError(Box::new(error));
+        let refused = [
+            ProtoRegionError {
+                not_leader: Some(Default::default()),
+                ..ProtoRegionError::default()
+            },
+            ProtoRegionError {
+                epoch_not_match: Some(Default::default()),
+                ..ProtoRegionError::default()
+            },
+            ProtoRegionError {
+                server_is_busy: Some(Default::default()),
+                ..ProtoRegionError::default()
+            },
+        ];
+        for error in refused.map(region) {
+            assert!(is_refused(&error), "{error:?}");
+        }
+        let stale = ProtoRegionError {
+            stale_command: Some(Default::default()),
+            ..ProtoRegionError::default()
+        };
+        let removed = ProtoRegionError {
+            region_not_found: Some(Default::default()),
+            ..ProtoRegionError::default()
+        };
+        for error in [stale, removed, ProtoRegionError::default()].map(region) {
+            assert!(!is_refused(&error), "{error:?}");
+        }
+        let lost = ClientError::InternalError {
+            message: "stream closed".to_owned(),
+        };
+        assert!(!is_refused(&lost));
+    }
 
     #[test]
     fn a_lost_answer_is_unknown_for_writes_only() {

@@ -14,7 +14,7 @@ use crate::face::{
 };
 use crate::limits::last_writes;
 use crate::tikv::errors::{Sent, convert};
-use crate::tikv::raw::{self, RawScan, unsupported, written};
+use crate::tikv::raw::{self, RawScan, unsupported};
 use crate::tikv::reads::{LIMITS, TikvSnapshot, in_order, read_only, until};
 use crate::tikv::transaction::{TikvTransaction, commit};
 use crate::url::Address;
@@ -37,6 +37,9 @@ enum Client {
 /// modes must not be mixed on the same keys.
 ///
 /// Transactions have snapshot isolation.
+///
+/// In raw mode, each put, delete and compare-and-set is sent once, and again only if a server
+/// refused it: a lost answer is `OutcomeUnknown`, and no write takes effect twice.
 #[derive(Clone)]
 pub struct TikvStore {
     client: Client,
@@ -145,10 +148,7 @@ impl TikvStore {
             Client::Raw(client) => match own.iter().next() {
                 None => Ok(()),
                 Some(_) if own.len() > 1 => Err(unsupported("atomic batches")),
-                Some((key, Some(value))) => {
-                    written(&deadline, client.put(key.to_vec(), value.to_vec())).await
-                }
-                Some((key, None)) => written(&deadline, client.delete(key.to_vec())).await,
+                Some((key, value)) => raw::set(client, key, value, &mut deadline).await,
             },
             Client::Transactions(client) => loop {
                 if own.is_empty() {
@@ -176,7 +176,7 @@ impl TikvStore {
         let mut deadline = self.deadline(options);
         let client = match &self.client {
             Client::Raw(client) => {
-                return raw::compare_and_set(client, key, expected, new, &deadline).await;
+                return raw::compare_and_set(client, key, expected, new, &mut deadline).await;
             }
             Client::Transactions(client) => client,
         };
