@@ -11,7 +11,7 @@ use cairndb_store::{
     Snapshot, Store, Value, Window,
 };
 use parking_lot::Mutex;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 
 use crate::face::asynchronous::{
     AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Pending,
@@ -45,7 +45,7 @@ impl Local {
         }
     }
 
-    /// Runs `call` on the store.
+    /// Runs `call`, which writes nothing, on the store.
     fn run<T: Send + 'static>(
         &self,
         call: impl FnOnce(&dyn Store) -> Result<T> + Send + 'static,
@@ -53,18 +53,36 @@ impl Local {
         let store = Arc::clone(&self.store);
         Box::pin(off_thread(move || call(&*store)))
     }
+
+    /// Runs `call`, which writes, on the store.
+    fn write<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&dyn Store) -> Result<T> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let store = Arc::clone(&self.store);
+        Box::pin(write_off_thread(move || call(&*store)))
+    }
 }
 
+/// Runs a call that writes nothing.
 async fn off_thread<T: Send + 'static>(
     call: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    match spawn_blocking(call).await {
-        Ok(result) => result,
-        Err(error) => {
-            let message = "the call ended early: it panicked, or the runtime is ending";
-            Err(Error::new(ErrorKind::Engine, message).source_error(error))
-        }
-    }
+    let ended = spawn_blocking(call).await;
+    ended.unwrap_or_else(|error| Err(ended_early(ErrorKind::Engine, error)))
+}
+
+/// Runs a call that writes. If it panics, or the runtime ends, it may have written.
+async fn write_off_thread<T: Send + 'static>(
+    call: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let ended = spawn_blocking(call).await;
+    ended.unwrap_or_else(|error| Err(ended_early(ErrorKind::OutcomeUnknown, error)))
+}
+
+fn ended_early(kind: ErrorKind, error: JoinError) -> Error {
+    let message = "the call ended early: it panicked, or the runtime is ending";
+    Error::new(kind, message).source_error(error)
 }
 
 fn owned(keys: &[&[u8]]) -> Vec<Vec<u8>> {
@@ -173,17 +191,17 @@ impl AsyncStore for Local {
         options: &'a CallOptions,
     ) -> Pending<'a, ()> {
         let (key, value, options) = (key.to_vec(), value.to_vec(), *options);
-        self.run(move |store| store.put_with(&key, &value, &options))
+        self.write(move |store| store.put_with(&key, &value, &options))
     }
 
     fn delete_with<'a>(&'a self, key: &'a [u8], options: &'a CallOptions) -> Pending<'a, ()> {
         let (key, options) = (key.to_vec(), *options);
-        self.run(move |store| store.delete_with(&key, &options))
+        self.write(move |store| store.delete_with(&key, &options))
     }
 
     fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
         let (batch, options) = (batch.clone(), *options);
-        self.run(move |store| store.write_with(&batch, &options))
+        self.write(move |store| store.write_with(&batch, &options))
     }
 
     fn compare_and_set_with<'a>(
@@ -195,7 +213,7 @@ impl AsyncStore for Local {
     ) -> Pending<'a, bool> {
         let (key, options) = (key.to_vec(), *options);
         let (expected, new) = (expected.map(<[u8]>::to_vec), new.map(<[u8]>::to_vec));
-        self.run(move |store| {
+        self.write(move |store| {
             store.compare_and_set_with(&key, expected.as_deref(), new.as_deref(), &options)
         })
     }
@@ -353,7 +371,7 @@ impl AsyncTransaction for LocalTransaction {
         Self: 'a,
     {
         let (shared, options) = (self.0, *options);
-        Box::pin(off_thread(move || match shared.lock().take() {
+        Box::pin(write_off_thread(move || match shared.lock().take() {
             Some(transaction) => transaction.commit_with(&options),
             None => Err(Error::invalid("the transaction was committed")),
         }))
@@ -382,5 +400,70 @@ impl AsyncScan for TransactionScan {
             (self.rest, self.left) = (rest, left);
             Ok(page)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use cairndb_store::{Batch, CallOptions, ErrorKind, MemoryStore, Result};
+    use parking_lot::Mutex;
+
+    use super::{Arc, AsyncRead, AsyncStore, AsyncTransaction, Local, LocalTransaction, Pending};
+    use super::{off_thread, write_off_thread};
+
+    /// Returns the kind of error of a call on a runtime that has ended.
+    #[track_caller]
+    fn kind<T>(mut call: Pending<'_, T>) -> ErrorKind {
+        let mut context = Context::from_waker(Waker::noop());
+        match call.as_mut().poll(&mut context) {
+            Poll::Ready(Err(error)) => error.kind(),
+            Poll::Ready(Ok(_)) => panic!("the runtime has ended, but ran the call"),
+            Poll::Pending => panic!("the runtime has ended, but the call waits"),
+        }
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime")
+    }
+
+    #[test]
+    fn a_write_on_a_runtime_that_ends_is_unknown() {
+        let ended = runtime();
+        let handle = ended.handle().clone();
+        drop(ended);
+        let _entered = handle.enter();
+        let store = Local::new(MemoryStore::new());
+        let options = CallOptions::new();
+        let mut batch = Batch::new();
+        batch.put(b"a", b"1");
+        let unknown = ErrorKind::OutcomeUnknown;
+        assert_eq!(kind(store.put_with(b"a", b"1", &options)), unknown);
+        assert_eq!(kind(store.delete_with(b"a", &options)), unknown);
+        assert_eq!(kind(store.write_with(&batch, &options)), unknown);
+        let set = store.compare_and_set_with(b"a", None, Some(b"1"), &options);
+        assert_eq!(kind(set), unknown);
+        let open = store.store.begin().expect("a transaction");
+        let transaction = Box::new(LocalTransaction(Arc::new(Mutex::new(Some(open)))));
+        assert_eq!(
+            kind(transaction.get_with(b"a", &options)),
+            ErrorKind::Engine
+        );
+        assert_eq!(kind(transaction.commit_with(&options)), unknown);
+        // A read has no outcome.
+        assert_eq!(kind(store.get_with(b"a", &options)), ErrorKind::Engine);
+        assert_eq!(kind(store.begin_with(&options)), ErrorKind::Engine);
+    }
+
+    #[test]
+    fn a_write_that_panics_is_unknown() {
+        let panics = || -> Result<()> { panic!("in a test") };
+        let runtime = runtime();
+        let write = runtime.block_on(write_off_thread(panics));
+        let read = runtime.block_on(off_thread(panics));
+        let kinds = [write, read].map(|result| result.expect_err("it panicked").kind());
+        assert_eq!(kinds, [ErrorKind::OutcomeUnknown, ErrorKind::Engine]);
     }
 }
