@@ -37,7 +37,9 @@ pub(super) fn parts(url: &str) -> Result<Parts> {
         ));
     }
     if rest.contains('#') {
-        return Err(Error::invalid("a URL of a store has no fragment (#)"));
+        return Err(Error::invalid(
+            "a URL of a store has no fragment: write %23 for #",
+        ));
     }
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = match rest.strip_prefix("//") {
@@ -47,6 +49,14 @@ pub(super) fn parts(url: &str) -> Result<Parts> {
             Some(at) => rest.split_at(at),
         },
     };
+    // A `/` or `?` in a password ends the authority early, and what follows it would be taken for a
+    // path or setting, which messages show.
+    if !authority.is_empty() && (path.contains('@') || query.contains('@')) {
+        return Err(Error::invalid(
+            "the URL has an @ after the first / or ?: in a password, write %2F for / and %3F for ?; \
+             in a path or setting, write %40 for @",
+        ));
+    }
     let (user, password, hosts) = split_authority(authority)?;
     let scheme = scheme.to_ascii_lowercase();
     let path = decode(path, "path")?;

@@ -74,6 +74,38 @@ fn what_is_malformed_is_refused_without_repeating_it() {
 }
 
 #[test]
+fn a_password_with_a_slash_or_question_mark_is_refused_and_hidden() {
+    let cases = [
+        "postgres://ada:hunter2/pass@host/db/t",
+        "postgres://ada:hun/ter2/more@host/db/t",
+        "postgres://ada:12/34hunter2@host/db/t",
+        "postgres://ada:hunter2?x=hunter2@host/db/t",
+        "postgres://ada:hun?hunter2@host/db/t",
+        "postgres://ada:p@hunter2/hunter2@host/db/t",
+        "etcd://hunter2/@host/p",
+        "etcd://host/hunter2@stones",
+    ];
+    for url in cases {
+        let error = Address::parse(url).expect_err(url);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{url}");
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("%2F") && text.contains("%40"), "{text}");
+        for part in ["hunter2", "ter2", "34", "ada", "host", "more"] {
+            assert!(!text.contains(part), "{part}: {text}");
+        }
+    }
+    let address = Address::parse("postgres://ada:a%2Fb%3Fc@host/db/t%40home").expect("valid");
+    let password = address.password().expect("a password");
+    assert_eq!(password.reveal(), "a/b?c");
+    assert_eq!(address.path(), "db/t@home");
+    // Without hosts there are no credentials.
+    for url in ["file:///srv/ada@work/stones", "file:ada@work"] {
+        let address = Address::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert!(address.path().contains("ada@work"), "{url}");
+    }
+}
+
+#[test]
 fn credentials_are_decoded_and_hidden() {
     let address = Address::parse("postgres://ada%40home:p%3Aa:b@c%25@host/db/t").expect("valid");
     let user = address.user().expect("a user");
