@@ -10,7 +10,7 @@ pub(super) enum Failure {
     NotDone(Error),
     /// The answer is missing. What was sent may have been done, or may be done later.
     Lost(Error),
-    /// The answer of a read was too long to be received.
+    /// The request, or the answer of a read, was too long to be received: nothing was done.
     TooLong(Error),
     /// The engine has refused it for good.
     Refused(Error),
@@ -73,6 +73,14 @@ fn of_status(code: i32, message: &str) -> Failure {
             ErrorKind::Engine,
             format!("the answer is too long: {message}"),
         )),
+        // Before the member has decoded it.
+        RESOURCE_EXHAUSTED if says("received message larger than max") => {
+            let text = "the request is longer than the cluster accepts (--max-request-bytes)";
+            Failure::TooLong(Error::new(
+                ErrorKind::LimitExceeded,
+                format!("{text}: {message}"),
+            ))
+        }
         RESOURCE_EXHAUSTED if says("space exceeded") => refused(
             ErrorKind::Full,
             "the cluster has reached its quota (compact and defragment it, then disarm the alarm)",
@@ -132,6 +140,21 @@ mod tests {
                 "{message}: {failure:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_request_that_no_member_received_is_too_long() {
+        let message = "grpc: received message larger than max (2400512 vs. 2097152)";
+        match of_status(8, message) {
+            Failure::TooLong(error) => {
+                assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+                assert!(error.to_string().contains("2097152"), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+        let answer =
+            "Error, decoded message length too large: found 42 bytes, the limit is: 32 bytes";
+        assert!(matches!(of_status(11, answer), Failure::TooLong(_)));
     }
 
     #[test]

@@ -26,6 +26,11 @@ impl Prefix {
         Ok(Prefix { bytes, end })
     }
 
+    /// Returns the number of bytes that the prefix adds to each key.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Returns a key of the store as the cluster knows it.
     pub(super) fn full(&self, key: &[u8]) -> Vec<u8> {
         [&self.bytes, key].concat()

@@ -57,9 +57,24 @@ impl Seen {
         Ok(keys.chain(ranges).collect())
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.keys.keys().map(Vec::len).sum()
+    /// Returns the bytes of what was read in the request of the commit: each key twice, in its
+    /// compare and in the answer to a failed one, and both ends of each range.
+    pub(super) fn request_bytes(&self, prefix: &Prefix) -> usize {
+        let key = |key: &Vec<u8>| 2 * operation_bytes(prefix, key.len());
+        let range = |range: &Window| {
+            let end = range.end.as_ref().map_or(0, Vec::len);
+            operation_bytes(prefix, range.start.len()) + operation_bytes(prefix, end)
+        };
+        let keys: usize = self.keys.keys().map(key).sum();
+        keys + self.ranges.iter().map(range).sum::<usize>()
     }
+}
+
+/// Returns the bytes of an operation or compare with `bytes` of its own.
+pub(super) fn operation_bytes(prefix: &Prefix, bytes: usize) -> usize {
+    /// Tags, lengths and numbers of the protocol.
+    const FRAME_BYTES: usize = 48;
+    FRAME_BYTES + prefix.len() + bytes
 }
 
 /// Reads and writes of a transaction, which its scans share.
@@ -67,4 +82,30 @@ impl Seen {
 pub(super) struct Memory {
     pub(super) seen: Mutex<Seen>,
     pub(super) own: parking_lot::Mutex<OwnWrites>,
+}
+
+#[cfg(test)]
+mod tests {
+    use cairndb_store::{Scan, Value, Window};
+
+    use super::{Seen, operation_bytes};
+    use crate::etcd::keys::Prefix;
+
+    #[test]
+    fn what_was_read_is_counted_as_often_as_it_is_sent() {
+        let prefix = Prefix::of_path(&"p".repeat(254)).expect("a valid prefix");
+        let mut seen = Seen::default();
+        assert_eq!(seen.request_bytes(&prefix), 0);
+        seen.keys.insert(vec![b'k'; 60_000], 0);
+        let key = seen.request_bytes(&prefix);
+        assert!(key >= 2 * (255 + 60_000), "{key}");
+        let window = Window::of(&Scan::range("start".."end"));
+        let page = [(Value::from(&b"k"[..]), Value::from(&b"v"[..]))];
+        seen.add_page(&page, &[7], &window);
+        let scanned = seen.request_bytes(&prefix) - key;
+        let expected = 2 * operation_bytes(&prefix, 1)
+            + operation_bytes(&prefix, 5)
+            + operation_bytes(&prefix, 3);
+        assert_eq!(scanned, expected);
+    }
 }

@@ -10,9 +10,11 @@ use crate::paging::Progress;
 
 /// Operations of one request that etcd accepts by default.
 pub(super) const OPS_MAX: usize = 128;
-/// Bytes of one request that etcd accepts by default are 1.5 MiB; the rest of it are lengths and
-/// prefixes.
-pub(super) const REQUEST_BYTES_MAX: usize = 1_500_000;
+/// Bytes of one request that etcd accepts by default, with its lengths and prefixes.
+pub(super) const SERVER_BYTES_MAX: usize = 3 << 19;
+/// Bytes of keys and values in one request: the rest is enough for the lengths and prefixes of
+/// [`OPS_MAX`] writes.
+const REQUEST_BYTES_MAX: usize = 1_500_000;
 /// Longest key. etcd has no limit of its own, but keeps all keys in memory.
 const KEY_BYTES_MAX: usize = 64 << 10;
 
@@ -68,11 +70,18 @@ impl Shared {
         for key in keys {
             LIMITS.check_key(key)?;
         }
-        for part in keys.chunks(OPS_MAX) {
-            let (found, read_at) = self.part(part, revision, options).await?;
-            values.extend(found);
-            // Further parts are read at the revision of the first one.
-            revision = read_at;
+        let (mut rest, mut longest) = (keys, OPS_MAX);
+        while !rest.is_empty() {
+            let (part, further) = rest.split_at(longest.min(rest.len()));
+            match self.part(part, revision, options).await {
+                Ok((found, read_at)) => {
+                    values.extend(found);
+                    // Further parts are read at the revision of the first one.
+                    (rest, revision) = (further, read_at);
+                }
+                Err(Failure::TooLong(_)) if part.len() > 1 => longest = part.len() / 2,
+                Err(failure) => return Err(failure.into_error()),
+            }
         }
         if keys.is_empty() {
             self.cluster.check_open()?;
@@ -85,7 +94,8 @@ impl Shared {
         keys: &[&[u8]],
         revision: i64,
         options: &CallOptions,
-    ) -> Result<(Vec<Found>, i64)> {
+    ) -> std::result::Result<(Vec<Found>, i64), Failure> {
+        let refused = || Failure::Refused(incomplete());
         let at = GetOptions::new().with_revision(revision);
         if let [key] = keys {
             let full = &self.prefix.full(key);
@@ -93,8 +103,8 @@ impl Shared {
                 let at = at.clone();
                 Box::pin(async move { kv.get(full.clone(), Some(at)).await })
             };
-            let answer = self.cluster.ask(Effect::Reads, options, call).await?;
-            let read_at = answer.header().ok_or_else(incomplete)?.revision();
+            let answer = self.cluster.run(Effect::Reads, options, call).await?;
+            let read_at = answer.header().ok_or_else(refused)?.revision();
             let found = vec![Found::of(answer.kvs().first())];
             return Ok((found, at_least(revision, read_at)));
         }
@@ -106,8 +116,8 @@ impl Shared {
         let call = |mut kv: etcd_client::KvClient| -> Call<'_, _> {
             Box::pin(async move { kv.txn(Txn::new().and_then(gets.clone())).await })
         };
-        let answer = self.cluster.ask(Effect::Reads, options, call).await?;
-        let read_at = answer.header().ok_or_else(incomplete)?.revision();
+        let answer = self.cluster.run(Effect::Reads, options, call).await?;
+        let read_at = answer.header().ok_or_else(refused)?.revision();
         let found: Vec<Found> = answer
             .op_responses()
             .iter()
@@ -117,7 +127,7 @@ impl Shared {
             })
             .collect();
         if found.len() != keys.len() {
-            return Err(incomplete());
+            return Err(refused());
         }
         Ok((found, at_least(revision, read_at)))
     }

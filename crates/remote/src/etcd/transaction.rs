@@ -13,8 +13,8 @@ use etcd_client::{GetOptions, Txn, TxnOp, TxnOpResponse};
 
 use crate::etcd::cluster::{Call, Effect};
 use crate::etcd::keys::Prefix;
-use crate::etcd::memory::Memory;
-use crate::etcd::reads::{LIMITS, NEWEST, REQUEST_BYTES_MAX, Shared};
+use crate::etcd::memory::{Memory, operation_bytes};
+use crate::etcd::reads::{LIMITS, NEWEST, SERVER_BYTES_MAX, Shared};
 use crate::etcd::scan::EtcdScan;
 use crate::face::{AsyncRead, AsyncScan, AsyncTransaction, Pending};
 
@@ -76,10 +76,9 @@ impl EtcdTransaction {
         }
         let seen = self.memory.seen.lock().await;
         LIMITS.check_size(own.len(), own.bytes())?;
-        let compares = seen.compares(&self.shared.prefix)?;
-        // The keys that are compared are in the request too.
-        LIMITS.check_size(0, own.bytes() + seen.bytes().min(REQUEST_BYTES_MAX))?;
         let prefix = &self.shared.prefix;
+        let compares = seen.compares(prefix)?;
+        check_request(&own, seen.request_bytes(prefix), prefix)?;
         let only_key = GetOptions::new().with_keys_only();
         let looks = seen
             .keys
@@ -115,6 +114,17 @@ impl EtcdTransaction {
             None => error,
         })
     }
+}
+
+/// Checks the length of the request that commits `own` after reads that take `seen_bytes` of it.
+fn check_request(own: &OwnWrites, seen_bytes: usize, prefix: &Prefix) -> Result<()> {
+    let frames = own.len() * operation_bytes(prefix, 0);
+    let bytes = own.bytes() + frames + seen_bytes;
+    if bytes <= SERVER_BYTES_MAX {
+        return Ok(());
+    }
+    let (max, found) = (SERVER_BYTES_MAX as u64, bytes as u64);
+    Err(Error::limit_exceeded("batch_bytes", max, found))
 }
 
 /// Returns the operations that apply `own`.

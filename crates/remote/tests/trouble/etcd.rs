@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cairndb_remote::testing::{EtcdCluster, Medium, Proxy};
 use cairndb_remote::{Address, EtcdStore, open};
-use cairndb_store::{CallOptions, ErrorKind, Scan};
+use cairndb_store::{CallOptions, ErrorKind, Scan, Store};
 
 use crate::{ROUND_TRIP, support};
 
@@ -94,7 +94,7 @@ fn compact(port: u16) {
 }
 
 #[test]
-fn a_hundred_keys_take_one_request() {
+fn many_keys_take_one_request_unless_they_are_too_long() {
     let Some(cluster) = EtcdCluster::start(Medium::Memory) else {
         return support::skip("etcd: install etcd-server");
     };
@@ -123,6 +123,48 @@ fn a_hundred_keys_take_one_request() {
     };
     assert_eq!(trips(&read), Some(1));
     assert_eq!(trips(&|| store.write(&batch).expect("written")), Some(1));
+
+    let store = open(&cluster.url("t")).expect("the cluster runs");
+    answers_beyond_the_limit_are_read_in_parts(&*store);
+    requests_beyond_the_limit_are_refused(&*store);
+}
+
+/// Reads 42 MB, where an answer has at most 32 MiB.
+fn answers_beyond_the_limit_are_read_in_parts(store: &dyn Store) {
+    let keys: Vec<Vec<u8>> = (0..30_u8).map(|n| vec![b'l', n]).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    for key in &keys {
+        store.put(key, &vec![key[1]; 1_400_000]).expect("written");
+    }
+    let found = store.multi_get(&keys).expect("read in parts");
+    for (key, value) in keys.iter().zip(found) {
+        let value = value.expect("it was written");
+        assert_eq!((value.len(), value[0]), (1_400_000, key[1]));
+    }
+    for key in &keys {
+        store.delete(key).expect("deleted");
+    }
+}
+
+/// Reads absent keys that are long, in transactions that the cluster has to compare.
+fn requests_beyond_the_limit_are_refused(store: &dyn Store) {
+    let keys: Vec<Vec<u8>> = (0..60_u8).map(|n| vec![n; 60_000]).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let commit = |count: usize| {
+        let transaction = store.begin().expect("a transaction");
+        let found = transaction.multi_get(&keys[..count]).expect("an answer");
+        assert!(found.iter().all(Option::is_none));
+        transaction.put(b"long", b"1").expect("within the limits");
+        transaction.commit()
+    };
+    // Each key is in the request twice: 1.44 MB, and 1.68 and 7.2 MB.
+    commit(12).expect("within the limits");
+    for count in [14, 60] {
+        let error = commit(count).expect_err("too long");
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+        let limit = error.limit().expect("it was refused before it was sent");
+        assert_eq!((limit.name, limit.max), ("batch_bytes", 3 << 19));
+    }
 }
 
 #[test]
