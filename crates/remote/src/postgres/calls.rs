@@ -62,6 +62,10 @@ impl Shared {
                     drop(lease);
                     deadline.pause(error).await?;
                 }
+                Some(Err(Failure::Standby(error))) => {
+                    drop(lease);
+                    self.pool.leave(error, deadline).await?;
+                }
                 Some(Err(Failure::Refused(error))) => {
                     lease.state = State::Idle;
                     return Err(error);
@@ -109,6 +113,10 @@ impl Shared {
                 }
                 (failure @ Failure::Lost(_), Effect::Writes) => {
                     return Err(failure.after_sending());
+                }
+                (Failure::Standby(error), _) => {
+                    drop(lease);
+                    self.pool.leave(error, &mut deadline).await?;
                 }
                 (Failure::Refused(error), _) => {
                     lease.state = State::Idle;

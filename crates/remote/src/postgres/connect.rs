@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cairndb_store::{Error, ErrorKind, Result};
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{Client, Config, NoTls};
 
 use crate::postgres::sql::quoted;
@@ -63,6 +64,11 @@ pub(super) fn target(address: &Address) -> Result<Target> {
         config
             .host(host.name.as_str())
             .port(host.port.unwrap_or(PORT));
+    }
+    if address.hosts().len() > 1 {
+        // After a failover one of them is a standby, which must not be kept. It costs a round trip
+        // for each connection.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
     if let Some(user) = address.user() {
         config.user(user.reveal());

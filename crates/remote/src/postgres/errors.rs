@@ -1,7 +1,7 @@
 //! What an error of the client means for the call that failed.
 
 use cairndb_store::{Error, ErrorKind};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// The meaning of an error.
 #[derive(Debug)]
@@ -11,6 +11,9 @@ pub(super) enum Failure {
     /// The connection is gone, or the engine says that it does not know. A statement that was sent
     /// may have been executed.
     Lost(Error),
+    /// The server accepts no writes, for example because it is a standby: nothing was done. The
+    /// connection is not used again, and other hosts may accept it.
+    Standby(Error),
     /// The engine has refused the statement.
     Refused(Error),
 }
@@ -19,8 +22,16 @@ impl Failure {
     /// Returns the error of a read, or of a write that was not sent.
     pub(super) fn into_error(self) -> Error {
         match self {
-            Failure::Conflict(error) | Failure::Lost(error) | Failure::Refused(error) => error,
+            Failure::Conflict(error)
+            | Failure::Lost(error)
+            | Failure::Standby(error)
+            | Failure::Refused(error) => error,
         }
+    }
+
+    /// Returns whether the connection can be used for other statements.
+    pub(super) const fn keeps_connection(&self) -> bool {
+        matches!(self, Failure::Conflict(_) | Failure::Refused(_))
     }
 
     /// Returns the error of a write that was sent.
@@ -42,29 +53,107 @@ impl Failure {
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Failure {
-        let Some(state) = error.code() else {
-            return without_state(error);
-        };
-        let class = state.code().get(..2).unwrap_or_default();
-        let kind = match state.code() {
-            "40001" | "40P01" => {
-                let message = "the engine rolled back, because of a concurrent transaction";
-                return Failure::Conflict(caused(ErrorKind::Conflict, message, error));
+        match error.as_db_error() {
+            None => without_state(error),
+            Some(db) => {
+                let meaning = of_report(Report {
+                    ends_connection: ends_connection(db),
+                    state: db.code().code(),
+                    routine: db.routine().unwrap_or_default(),
+                });
+                meaning.of(error)
             }
-            // Shutting down, crashed, starting; or, of CockroachDB, an ambiguous result.
-            "57P01" | "57P02" | "57P03" | "40003" => return lost(error),
-            _ if class == "08" => return lost(error),
-            "53100" => ErrorKind::Full,
-            "53300" => ErrorKind::Unavailable,
-            "25006" => ErrorKind::ReadOnly,
-            "42501" => ErrorKind::Denied,
-            _ if class == "28" => ErrorKind::Denied,
-            "3D000" | "3F000" | "42P01" => ErrorKind::NotFound,
-            "42703" | "42804" | "42883" => ErrorKind::Corruption,
-            _ => ErrorKind::Engine,
-        };
-        Failure::Refused(caused(kind, "the engine refused the statement", error))
+        }
     }
+}
+
+impl Failure {
+    /// Returns the meaning of an error of connecting. The severity of the server's errors is then
+    /// always that of the end of a connection, and says nothing.
+    pub(super) fn of_connecting(error: tokio_postgres::Error) -> Failure {
+        match error.as_db_error() {
+            None => without_state(error),
+            Some(db) => {
+                let meaning = of_report(Report {
+                    ends_connection: false,
+                    state: db.code().code(),
+                    routine: "",
+                });
+                meaning.of(error)
+            }
+        }
+    }
+}
+
+/// What the server says about an error.
+#[derive(Clone, Copy, Debug)]
+struct Report<'a> {
+    /// Whether the server closes the connection because of it.
+    ends_connection: bool,
+    state: &'a str,
+    /// The function of the server that reports it.
+    routine: &'a str,
+}
+
+fn ends_connection(error: &DbError) -> bool {
+    match error.parsed_severity() {
+        Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
+        // An engine that sends only the word, which may be translated.
+        None => matches!(error.severity(), "FATAL" | "PANIC"),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    Conflict,
+    Lost,
+    Standby,
+    Refused(ErrorKind),
+}
+
+impl Meaning {
+    fn of(self, error: tokio_postgres::Error) -> Failure {
+        match self {
+            Meaning::Conflict => {
+                let message = "the engine rolled back, because of a concurrent transaction";
+                Failure::Conflict(caused(ErrorKind::Conflict, message, error))
+            }
+            Meaning::Lost => lost(error),
+            Meaning::Standby => {
+                let message = "the server accepts no writes: it is a standby, or set to read-only";
+                Failure::Standby(caused(ErrorKind::ReadOnly, message, error))
+            }
+            Meaning::Refused(kind) => {
+                Failure::Refused(caused(kind, "the engine refused the statement", error))
+            }
+        }
+    }
+}
+
+fn of_report(report: Report<'_>) -> Meaning {
+    let class = report.state.get(..2).unwrap_or_default();
+    let kind = match report.state {
+        // Shutting down, crashed, starting; or, of CockroachDB, an ambiguous result.
+        "57P01" | "57P02" | "57P03" | "40003" => return Meaning::Lost,
+        _ if class == "08" => return Meaning::Lost,
+        "53300" => ErrorKind::Unavailable,
+        _ if class == "28" => ErrorKind::Denied,
+        _ if class == "3D" => ErrorKind::NotFound,
+        // Whatever the cause is, the connection is gone, and a commit may have been executed.
+        _ if report.ends_connection => return Meaning::Lost,
+        "40001" | "40P01" => return Meaning::Conflict,
+        "25006" => return Meaning::Standby,
+        // A standby does not have our isolation level, and says so before it comes to the write.
+        "0A000" if report.routine == "GetSerializableTransactionSnapshot" => {
+            return Meaning::Standby;
+        }
+        "53100" => ErrorKind::Full,
+        "42501" => ErrorKind::Denied,
+        "3F000" | "42P01" => ErrorKind::NotFound,
+        "42703" | "42804" | "42883" => ErrorKind::Corruption,
+        _ => ErrorKind::Engine,
+    };
+    Meaning::Refused(kind)
 }
 
 fn caused(kind: ErrorKind, message: &'static str, error: tokio_postgres::Error) -> Error {
@@ -96,6 +185,10 @@ fn without_state(error: tokio_postgres::Error) -> Failure {
         let message = "the statement does not fit the table";
         return Failure::Refused(caused(ErrorKind::Engine, message, error));
     }
+    if text.contains("unexpected number of rows") {
+        let message = "the table has several rows with one key: its column k is no primary key";
+        return Failure::Refused(caused(ErrorKind::Corruption, message, error));
+    }
     lost(error)
 }
 
@@ -108,4 +201,61 @@ pub(super) fn created_meanwhile(error: &tokio_postgres::Error) -> bool {
         SqlState::T_R_SERIALIZATION_FAILURE,
     ];
     error.code().is_some_and(|code| codes.contains(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use cairndb_store::ErrorKind;
+
+    use super::{Meaning, Report, of_report};
+
+    fn meaning(state: &str, ends_connection: bool) -> Meaning {
+        of_report(Report {
+            ends_connection,
+            state,
+            routine: "",
+        })
+    }
+
+    #[test]
+    fn an_error_that_ends_the_connection_is_a_lost_one() {
+        // Idle too long in a transaction; a conflict with recovery; an internal error; no memory.
+        for state in ["25P03", "40001", "XX000", "53200", "42501"] {
+            assert_eq!(meaning(state, true), Meaning::Lost, "{state}");
+            assert_ne!(meaning(state, false), Meaning::Lost, "{state}");
+        }
+        for state in ["57P01", "57P02", "57P03", "08006", "40003"] {
+            for ends in [false, true] {
+                assert_eq!(meaning(state, ends), Meaning::Lost, "{state}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_admits_nobody_has_done_nothing() {
+        let refused = [
+            ("28P01", ErrorKind::Denied),
+            ("28000", ErrorKind::Denied),
+            ("3D000", ErrorKind::NotFound),
+            ("53300", ErrorKind::Unavailable),
+        ];
+        for (state, kind) in refused {
+            for ends in [false, true] {
+                assert_eq!(meaning(state, ends), Meaning::Refused(kind), "{state}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_standby_is_left() {
+        assert_eq!(meaning("25006", false), Meaning::Standby);
+        let report = Report {
+            ends_connection: false,
+            state: "0A000",
+            routine: "GetSerializableTransactionSnapshot",
+        };
+        assert_eq!(of_report(report), Meaning::Standby);
+        let unsupported = Meaning::Refused(ErrorKind::Engine);
+        assert_eq!(meaning("0A000", false), unsupported);
+    }
 }

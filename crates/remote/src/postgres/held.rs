@@ -147,6 +147,10 @@ impl Held {
                     drop(lease);
                     deadline.pause(error).await?;
                 }
+                Some(Err(Failure::Standby(error))) => {
+                    drop(lease);
+                    self.shared.pool.leave(error, &mut deadline).await?;
+                }
                 Some(Err(Failure::Refused(error))) => return Err(error),
                 None => return Err(deadline.exceeded()),
             }
@@ -180,7 +184,7 @@ impl Held {
                 Ok(found)
             }
             Some(Err(failure)) => {
-                if !matches!(failure, Failure::Lost(_)) {
+                if failure.keeps_connection() {
                     lease.state = State::InTransaction;
                 }
                 *stage = Stage::Ended;

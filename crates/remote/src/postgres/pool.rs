@@ -100,16 +100,30 @@ impl Pool {
                 Some(Err(Failure::Refused(error))) if error.kind() == ErrorKind::Unavailable => {
                     error
                 }
-                Some(Err(Failure::Refused(error))) => return Err(error),
+                Some(Err(Failure::Standby(error) | Failure::Refused(error))) => return Err(error),
                 None => return Err(deadline.exceeded()),
             };
             deadline.pause(error).await?;
         }
     }
 
+    /// Waits before a call is repeated over a new connection, because its server accepts no writes.
+    /// The idle connections are probably to the same one.
+    ///
+    /// # Errors
+    /// `error` itself, if there is no other host, or if the deadline would pass meanwhile.
+    pub(super) async fn leave(&self, error: Error, deadline: &mut Deadline) -> Result<()> {
+        self.idle.lock().clear();
+        if self.config.get_hosts().len() < 2 {
+            return Err(error);
+        }
+        deadline.pause(error).await
+    }
+
     /// Opens one connection, without trying again.
     pub(super) async fn open(&self) -> std::result::Result<Arc<Connection>, Failure> {
-        let client = connect(&self.config, &self.tls).await?;
+        let client = connect(&self.config, &self.tls).await;
+        let client = client.map_err(Failure::of_connecting)?;
         Ok(Arc::new(Connection {
             client,
             statements: Mutex::default(),

@@ -41,6 +41,10 @@ const LIMITS: Limits = Limits::embedded()
 /// | `tls` | `yes`: encrypt, and check the server's certificate; needs the feature `tls` | `no` |
 /// | `ca`, `cert`, `key` | files: trusted certificates, the client's certificate and key | the system's, none |
 ///
+/// With several hosts (`host:port,host:port`), connections go to the first one that accepts writes,
+/// and leave it when it becomes a standby: one host must be writable even for reads. A server that
+/// is a standby, or set to read-only, fails with `ReadOnly` if it is the only host.
+///
 /// Each snapshot, open transaction and long scan occupies a connection; a call waits for a free one
 /// until its deadline.
 #[derive(Clone, Debug)]

@@ -11,7 +11,6 @@ use tokio_postgres::Statement;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncTransaction, Pending};
 use crate::postgres::calls::{Answer, Call, Effect, Shared};
-use crate::postgres::errors::Failure;
 use crate::postgres::held::{Held, Purpose};
 use crate::postgres::pipeline::{Sent, in_order};
 use crate::postgres::pool::{Connection, State};
@@ -112,7 +111,7 @@ impl PostgresTransaction {
             }
             Some(Err(failure)) => {
                 // After an error, COMMIT has rolled back.
-                if !matches!(failure, Failure::Lost(_)) {
+                if failure.keeps_connection() {
                     lease.state = State::Idle;
                 }
                 if writes.len() == 0 {

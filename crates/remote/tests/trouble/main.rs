@@ -6,6 +6,7 @@ mod support;
 mod asynchronous;
 mod etcd;
 mod postgres;
+mod standby;
 
 use std::time::Duration;
 
