@@ -36,6 +36,11 @@ impl<'a> Batches<'a> {
         }
     }
 
+    /// Returns whether nothing waits to be written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
     /// Returns whether `bytes` more can be added. A write that is longer than a whole batch should
     /// be has one of its own.
     pub(super) fn has_room(&self, bytes: usize) -> bool {

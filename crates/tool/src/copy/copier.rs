@@ -7,6 +7,7 @@ use super::job::Job;
 use super::lockstep::{Lockstep, Pair};
 use super::pace::Pace;
 use super::state::{State, check, check_empty};
+use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::range::Range;
@@ -26,6 +27,9 @@ pub(super) struct Copier<'a> {
     /// Whether the target may hold entries after the last key.
     is_merge: bool,
     state: State,
+    /// The state before the first write, until it is saved: a copy that has written nothing leaves
+    /// no position.
+    begun: Option<State>,
     batches: Batches<'a>,
     pace: Pace,
     progress: Progress,
@@ -47,24 +51,23 @@ impl<'a> Copier<'a> {
         source: &'a Opened,
         target: &'a Opened,
     ) -> Result<Copier<'a>, Failure> {
-        let begun = saved.load::<State>()?;
-        let is_resumed = begun.is_some();
-        let state = if let Some(state) = begun {
+        let found = saved.load::<State>()?;
+        let is_resumed = found.is_some();
+        let mut state = if let Some(state) = found {
             check(&state, &job.range, saved, source, target)?;
             state
         } else {
             if !job.overwrite {
                 check_empty(target, &job.range)?;
             }
-            let state = State {
+            State {
                 from: source.identity.clone(),
                 to: target.identity.clone(),
                 range: job.range.clone().into(),
                 ..State::default()
-            };
-            saved.save(&state)?;
-            state
+            }
         };
+        state.overwrite |= job.overwrite;
         let pace = Pace::new(job.rate);
         Ok(Copier {
             saved,
@@ -72,7 +75,7 @@ impl<'a> Copier<'a> {
             range: &job.range,
             source,
             target,
-            is_merge: is_resumed || job.overwrite,
+            is_merge: is_resumed || state.overwrite,
             step_bytes: pace.batch_bytes(STEP_BYTES) as u64,
             batches: Batches::new(target, |most| pace.batch_bytes(most)),
             pace,
@@ -80,6 +83,7 @@ impl<'a> Copier<'a> {
             last: state.last.as_ref().map(|key| key.0.clone()),
             saved_bytes: state.copied.bytes,
             read_bytes: 0,
+            begun: Some(state.clone()),
             state,
         })
     }
@@ -119,7 +123,10 @@ impl<'a> Copier<'a> {
     fn take(&mut self, pair: Pair) -> Result<(), Failure> {
         let key = match pair {
             Pair::Source(entry) => self.put(entry)?,
-            Pair::Both { entry, found } if entry.1 != found => self.put(entry)?,
+            Pair::Both { entry, found } if entry.1 != found => {
+                self.check_overwrite(&entry.0, "another value of the key")?;
+                self.put(entry)?
+            }
             Pair::Both {
                 entry: (key, value),
                 ..
@@ -128,6 +135,7 @@ impl<'a> Copier<'a> {
                 key
             }
             Pair::Target((key, _)) => {
+                self.check_overwrite(&key, "a key that the source lacks,")?;
                 self.make_room(key.len())?;
                 self.batches.delete(&key);
                 self.state.changed += 1;
@@ -142,6 +150,23 @@ impl<'a> Copier<'a> {
             self.save()?;
         }
         Ok(())
+    }
+
+    /// Checks that the copy may replace or delete what the target holds. A continued copy has
+    /// written entries after its last key, but they are those of the source.
+    fn check_overwrite(&mut self, key: &[u8], held: &str) -> Result<(), Failure> {
+        if self.state.overwrite {
+            return Ok(());
+        }
+        // What precedes the key is good.
+        self.save()?;
+        let (name, key) = (&self.target.name, escaped(key));
+        Err(Failure::Other(format!(
+            "{name} holds {held} \"{key}\": something else has written to one of the stores since \
+             the copy was interrupted; pass --restart --overwrite to replace what {name} holds with \
+             the entries of {}",
+            self.source.name
+        )))
     }
 
     /// Puts an entry, and returns its key.
@@ -177,13 +202,22 @@ impl<'a> Copier<'a> {
     /// Writes the batch, at the pace that was asked for.
     fn write(&mut self) -> Result<(), Failure> {
         self.pace.spend(std::mem::take(&mut self.read_bytes));
+        if self.batches.is_empty() {
+            return Ok(());
+        }
+        if let Some(begun) = self.begun.take() {
+            self.saved.save(&begun)?;
+        }
         self.batches.write()?;
         self.progress.update(None);
         Ok(())
     }
 
-    /// Makes what was written durable, and saves the position.
+    /// Makes what was written durable, and saves the position, if there is one.
     fn save(&mut self) -> Result<(), Failure> {
+        if self.last.is_none() {
+            return Ok(());
+        }
         self.write()?;
         let synced = self.target.store.sync();
         synced.map_err(self.target.failure())?;

@@ -7,7 +7,8 @@
 //!
 //! 1. A saved key never claims entries that the target lost: it is saved after a sync.
 //! 2. Entries after the saved key may be in the target. They are read again and compared with the
-//!    source, so that nothing is left that the source does not hold.
+//!    source. What differs is replaced or deleted only if `--overwrite` was passed: it may be
+//!    somebody's data, and ends the copy otherwise.
 //! 3. Memory is bounded by a page of each store, a batch, and the longest entry.
 //!
 //! Threads: those of the stores.

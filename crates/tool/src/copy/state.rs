@@ -22,6 +22,9 @@ pub(super) struct State {
     /// The keys that are copied.
     #[serde(default)]
     pub(super) range: SavedRange,
+    /// Whether the copy may replace and delete what the target held.
+    #[serde(default)]
+    pub(super) overwrite: bool,
     /// The last key: the target holds what the source does up to it.
     pub(super) last: Option<Base64Bytes>,
     /// The entries of the source up to it.

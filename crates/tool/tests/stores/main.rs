@@ -17,6 +17,7 @@ mod bad_input;
 mod commands;
 mod copies;
 mod kills;
+mod resumed;
 
 use std::collections::BTreeMap;
 use std::path::Path;
