@@ -35,8 +35,8 @@ pub(super) struct Copier<'a> {
     progress: Progress,
     /// The last key that was read.
     last: Option<Vec<u8>>,
-    /// Bytes of the source that the last save covers.
-    saved_bytes: u64,
+    /// Bytes of entries, of either store, since the last save.
+    unsaved_bytes: u64,
     /// Bytes that were read since the last wait.
     read_bytes: u64,
     /// Bytes after which to wait, also if nothing is written.
@@ -81,7 +81,7 @@ impl<'a> Copier<'a> {
             pace,
             progress: Progress::begin("copying"),
             last: state.last.as_ref().map(|key| key.0.clone()),
-            saved_bytes: state.copied.bytes,
+            unsaved_bytes: 0,
             read_bytes: 0,
             begun: Some(state.clone()),
             state,
@@ -134,10 +134,11 @@ impl<'a> Copier<'a> {
                 self.count(&key, &value);
                 key
             }
-            Pair::Target((key, _)) => {
+            Pair::Target((key, value)) => {
                 self.check_overwrite(&key, "a key that the source lacks,")?;
                 self.make_room(key.len())?;
                 self.batches.delete(&key);
+                self.spend(key.len() + value.len());
                 self.state.changed += 1;
                 key
             }
@@ -146,7 +147,7 @@ impl<'a> Copier<'a> {
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(&key);
-        if self.state.copied.bytes - self.saved_bytes >= self.save_bytes {
+        if self.unsaved_bytes >= self.save_bytes {
             self.save()?;
         }
         Ok(())
@@ -182,9 +183,16 @@ impl<'a> Copier<'a> {
         Ok(key)
     }
 
+    /// Counts an entry of the source.
     fn count(&mut self, key: &[u8], value: &[u8]) {
         self.state.copied.add(key, value);
-        self.read_bytes += key.len() as u64 + value.len() as u64;
+        self.spend(key.len() + value.len());
+    }
+
+    /// Counts bytes of entries, at the pace that was asked for.
+    fn spend(&mut self, bytes: usize) {
+        self.unsaved_bytes += bytes as u64;
+        self.read_bytes += bytes as u64;
         if self.read_bytes >= self.step_bytes {
             self.pace.spend(std::mem::take(&mut self.read_bytes));
         }
@@ -222,7 +230,7 @@ impl<'a> Copier<'a> {
         let synced = self.target.store.sync();
         synced.map_err(self.target.failure())?;
         self.state.last = self.last.clone().map(Base64Bytes);
-        self.saved_bytes = self.state.copied.bytes;
+        self.unsaved_bytes = 0;
         self.saved.save(&self.state)
     }
 }

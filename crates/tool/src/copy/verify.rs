@@ -29,8 +29,13 @@ pub(super) fn verify(
     let mut pairs = Lockstep::begin((from, source), (to, target))?;
     let (mut from, mut to) = (Contents::default(), Contents::default());
     let mut first_difference = None;
-    let (mut progress, mut spent) = (Progress::begin("comparing"), 0);
+    // An entry that both hold counts once, as in the copy.
+    let (mut progress, mut unspent) = (Progress::begin("comparing"), 0);
     while let Some(pair) = pairs.advance()? {
+        let bytes = match &pair {
+            Pair::Source((key, value)) | Pair::Target((key, value)) => key.len() + value.len(),
+            Pair::Both { entry, .. } => entry.0.len() + entry.1.len(),
+        };
         let (key, is_same) = match pair {
             Pair::Source((key, value)) => {
                 from.add(&key, &value);
@@ -53,9 +58,9 @@ pub(super) fn verify(
             first_difference = Some(escaped(&key));
         }
         progress.entry(|| Some((from.bytes, total)));
-        if from.bytes - spent >= STEP_BYTES {
-            pace.spend(from.bytes - spent);
-            spent = from.bytes;
+        unspent += bytes as u64;
+        if unspent >= STEP_BYTES {
+            pace.spend(std::mem::take(&mut unspent));
         }
     }
     let Some(key) = first_difference else {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::{Entries, Servers, cairn, entries, read, write};
+use crate::{Entries, Servers, cairn, command, entries, read, write};
 
 /// Entries of every kind: an empty key and value, all bytes, and one that is longer than a page.
 fn mixed(long: usize) -> Entries {
@@ -128,6 +128,45 @@ fn the_rate_limit_is_kept() {
         "{:?}",
         begun.elapsed()
     );
+}
+
+#[test]
+fn the_rate_limit_counts_what_only_the_target_holds() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    let one = |n: u32| (n.to_be_bytes().to_vec(), vec![b'v'; 996]);
+    write(&at.join("from"), &Entries::new());
+    write(&at.join("to"), &(0..200).map(one).collect());
+    let begun = Instant::now();
+    let copy = [
+        "copy",
+        "file:from",
+        "file:to",
+        "--overwrite",
+        "--state=state",
+    ];
+    let limits = ["--rate-limit=400000", "--save-every=50000"];
+    let mut child = command(at, &[&copy[..], &limits].concat()).spawn().unwrap();
+    // The position is saved on the way, although the source has no entry.
+    let mut saved = None;
+    let code = loop {
+        let text = std::fs::read(at.join("state")).unwrap_or_default();
+        if let Ok(state) = serde_json::from_slice::<Value>(&text) {
+            saved = saved.or_else(|| state["state"]["last"].as_str().map(str::to_owned));
+        }
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        std::thread::park_timeout(Duration::from_millis(1));
+    };
+    assert_eq!(code, Some(0));
+    // 200 kB are read and deleted; nothing is left to compare.
+    let elapsed = begun.elapsed();
+    assert!(elapsed >= Duration::from_millis(400), "{elapsed:?}");
+    // Of keys of four bytes, the last one has another number.
+    let last = saved.expect("a saved position");
+    assert_ne!(last, "AAAAxw==");
+    assert!(read(&at.join("to")).is_empty());
 }
 
 #[test]
