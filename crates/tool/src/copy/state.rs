@@ -84,14 +84,16 @@ pub(super) fn check(
     if (&state.from, &state.to) != (&source.identity, &target.identity) {
         return Err(Failure::Other(format!(
             "{file} was left by a copy from {} to {}; finish that one, name another file with \
-             --state, or begin again with --restart",
+             --state, or begin again with --restart, and with --overwrite if the target holds \
+             entries",
             state.from, state.to
         )));
     }
     if state.range != range.clone().into() {
         return Err(Failure::Other(format!(
             "{file} was left by a copy of another range of keys; finish that one, name another \
-             file with --state, or begin again with --restart"
+             file with --state, or begin again with --restart, and with --overwrite if the target \
+             holds entries"
         )));
     }
     let held = match &state.last {
@@ -119,7 +121,7 @@ pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<(), Failure>
     match first.next().transpose().map_err(target.failure())? {
         None => Ok(()),
         Some(_) => Err(Failure::Other(format!(
-            "{} holds entries already; pass --overwrite to replace them by those of the source, \
+            "{} holds entries already; pass --overwrite to replace them with those of the source, \
              and to delete those that it does not hold",
             target.name
         ))),

@@ -124,9 +124,12 @@ fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result
         )));
     }
     // `cairn` decides how it opens a database, so that no URL can weaken it.
-    address
-        .check_settings(&["none: write file:path"])
-        .map_err(|error| unusable(role, &error))?;
+    if address.check_settings(&[]).is_err() {
+        return Err(Failure::Usage(format!(
+            "{role}: cairn decides how it opens a database in files, so its URL has no settings: \
+             write file:path, without a question mark"
+        )));
+    }
     let path = Path::new(address.path());
     if !orders::order_of(path).is_bytewise() {
         return Err(Failure::Other(format!(

@@ -16,7 +16,7 @@ fn a_wrong_url_is_a_wrong_command_line() {
         ("memory:", "ends with the command"),
         ("file:", "write file:///path or file:path"),
         ("file://elsewhere/fruit", "this machine"),
-        ("file:other?durability=none", "no setting \"durability\""),
+        ("file:other?durability=none", "its URL has no settings"),
         ("postgres://localhost/db", "table"),
         ("postgres://localhost:x/db/table", "host"),
         ("postgres://localhost/db/table?colour=red", "colour"),
@@ -108,6 +108,10 @@ fn a_wrong_state_file_is_refused() {
         ),
         (saved("from", "*"), "does not hold the position"),
         (saved("other", "YXBwbGU="), "other to file:"),
+        (
+            saved("other", "YXBwbGU="),
+            "--overwrite if the target holds entries",
+        ),
         (
             saved("from", "YXBwbGU=").replace("\"last\"", "\"range\":{\"from\":\"YQ==\"},\"last\""),
             "another range",
