@@ -12,7 +12,7 @@ const { checkLocation, destroy, repair } = require('./offline')
 const { bounds } = require('./range')
 const { slab, take } = require('./slab')
 const { Staging } = require('./staging')
-const { mayRun, later, drained } = require('./turn')
+const { mayRun, later, afterWaiting, drained } = require('./turn')
 
 /** Values of a `getMany` from the thread pool that are passed on in one turn. */
 const VALUES_AT_ONCE = 2048
@@ -233,11 +233,14 @@ class Level extends AbstractLevel {
     return new ChainedBatch(this, this.#handle)
   }
 
-  async _clear (options) {
-    await drained()
-    const { flags, lower, upper } = bounds(options)
+  _clear (options) {
+    const { flags, ...given } = bounds(options)
+    const lower = given.lower === undefined ? undefined : kept(given.lower)
+    const upper = given.upper === undefined ? undefined : kept(given.upper)
     const snapshot = options.snapshot?.[kSnapshot]
-    return binding.clear(this.#handle, flags, lower, upper, options.limit, snapshot)
+    const { limit } = options
+    // Not after an `await`: a write that is called next would come before it.
+    return afterWaiting(() => binding.clear(this.#handle, flags, lower, upper, limit, snapshot))
   }
 
   _iterator (options) {

@@ -70,9 +70,14 @@ function drain () {
   }
 }
 
+/** Runs an operation after those that wait: now if there are none. */
+function afterWaiting (run) {
+  return draining ? later(run) : run()
+}
+
 /** Resolves when everything that waits now has run. */
 function drained () {
   return draining ? later(() => {}) : undefined
 }
 
-module.exports = { mayRun, later, drained }
+module.exports = { mayRun, later, afterWaiting, drained }

@@ -1,7 +1,8 @@
 //! `clear`: deletes the entries of a range.
 //!
 //! Runs on the thread pool, in batches, so that a range of any size needs little memory and other
-//! writers get their turn. A failure leaves what was not deleted yet; a crash does too.
+//! threads get their turn. It waits for the writes that were called before it, and those that are
+//! called after it wait for its end. A failure leaves what was not deleted yet; a crash does too.
 
 use cairndb::{Cursor, Db, Error, WriteBatch};
 
@@ -12,6 +13,8 @@ use crate::js::scope::Value;
 use crate::scan::bounds::Bounds;
 use crate::scan::object::bounds;
 use crate::snapshot::Moment;
+use crate::write_queue::Work;
+use crate::writes::submit;
 
 /// Encoded bytes of deletions after which they are written.
 const BATCH_BYTES: usize = 64 << 10;
@@ -30,14 +33,15 @@ pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     )]
     let limit = if limit < 0.0 { u64::MAX } else { limit as u64 };
     let moment = Moment::from_argument(call.argument::<5>())?;
-    handle.promise(
-        call.env,
-        move |db| delete_range(db, moment.cursor(db), &bounds, limit),
-        |env, cleared: Result<(), Error>| {
-            cleared?;
-            env.undefined()
-        },
-    )
+    handle.check_open()?;
+    // If no earlier write waits, the moment is now, also for other threads with the same database.
+    let moment = if handle.writes.is_idle() {
+        moment.fixed(handle.db())
+    } else {
+        moment
+    };
+    let clear = move |db: &Db| delete_range(db, moment.cursor(db), &bounds, limit);
+    submit(handle, call.env, Work::Clear(Box::new(clear)))
 }
 
 fn delete_range(db: &Db, mut cursor: Cursor, bounds: &Bounds, limit: u64) -> Result<(), Error> {

@@ -1,15 +1,19 @@
-//! Writes that wait for the thread pool, in the order of their calls.
+//! Writes and range deletions that wait for the thread pool, in the order of their calls.
 //!
 //! A write goes here if it could not be made at once, or must be durable, and so does every write
 //! after it until the queue is empty: writes take effect in the order in which they were called,
 //! though nobody has to wait for one before the next. One task at a time works for the queue; it
 //! writes all that have come in meanwhile as one batch, with one sync. A hundred durable puts that
 //! are called at once cost two syncs.
+//!
+//! A `clear` always goes here: it deletes what was written before it, and nothing that is written
+//! after it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::fmt;
 
-use cairndb::{Durability, Error, WriteBatch};
+use cairndb::{Db, Durability, Error, WriteBatch, WriteOptions};
 
 use crate::js::failure::Failure;
 use crate::js::scope::Env;
@@ -19,13 +23,70 @@ use crate::js::task::Deferred;
 /// about its size is its own.
 const JOINED_BYTES_MAX: usize = 1 << 20;
 
-/// A write and the promise of it.
+/// A range deletion.
+type Clear = dyn FnOnce(&Db) -> Result<(), Error> + Send;
+
+/// What is done on the thread pool.
+pub(crate) enum Work {
+    Write { batch: WriteBatch, sync: bool },
+    Clear(Box<Clear>),
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Work::Write { batch, sync } => write!(f, "Write({batch:?}, {sync})"),
+            Work::Clear(_) => f.write_str("Clear"),
+        }
+    }
+}
+
+impl Work {
+    pub(crate) fn run(self, db: &Db) -> Result<(), Error> {
+        match self {
+            Work::Write { batch, sync } => {
+                let durability = if sync {
+                    Durability::Sync
+                } else {
+                    Durability::Os
+                };
+                db.write_with(&batch, &WriteOptions::new().durability(durability))
+            }
+            Work::Clear(clear) => clear(db),
+        }
+    }
+
+    /// Appends `next`, with the durability that both have. Returns `false` if they cannot be one.
+    fn join(&mut self, next: &Work) -> bool {
+        let (
+            Work::Write { batch, sync },
+            Work::Write {
+                batch: more,
+                sync: more_sync,
+            },
+        ) = (self, next)
+        else {
+            return false;
+        };
+        if batch.byte_len() + more.byte_len() > JOINED_BYTES_MAX {
+            return false;
+        }
+        batch.append(more);
+        *sync |= *more_sync;
+        true
+    }
+}
+
+/// Work and the promise of it.
 #[derive(Debug)]
 struct Waiting {
-    batch: WriteBatch,
-    sync: bool,
+    work: Work,
     deferred: Deferred,
 }
+
+/// The promises of work that is done as one.
+#[derive(Debug)]
+pub(crate) struct Promises(Vec<Deferred>);
 
 /// The queue of a handle.
 #[derive(Debug, Default)]
@@ -34,69 +95,38 @@ pub(crate) struct WriteQueue {
     running: Cell<bool>,
 }
 
-/// Writes that are made as one.
-#[derive(Debug)]
-pub(crate) struct Group {
-    pub(crate) batch: WriteBatch,
-    sync: bool,
-    deferreds: Vec<Deferred>,
-}
-
 impl WriteQueue {
-    /// Returns whether no earlier write waits, so that one may be made at once.
+    /// Returns whether nothing earlier waits or runs, so that a write may be made at once.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         !self.running.get()
     }
 
-    /// Appends a write.
-    pub(crate) fn push(&self, batch: WriteBatch, sync: bool, deferred: Deferred) {
-        self.waiting.borrow_mut().push_back(Waiting {
-            batch,
-            sync,
-            deferred,
-        });
+    /// Appends work.
+    pub(crate) fn push(&self, work: Work, deferred: Deferred) {
+        self.waiting
+            .borrow_mut()
+            .push_back(Waiting { work, deferred });
     }
 
-    /// Returns the writes to make next. The queue is busy until this returns `None`.
-    pub(crate) fn next_group(&self) -> Option<Group> {
+    /// Returns the work to do next. The queue is busy until this returns `None`.
+    pub(crate) fn next(&self) -> Option<(Work, Promises)> {
         let mut waiting = self.waiting.borrow_mut();
         let first = waiting.pop_front();
         self.running.set(first.is_some());
-        let first = first?;
-        let mut group = Group {
-            batch: first.batch,
-            sync: first.sync,
-            deferreds: vec![first.deferred],
-        };
-        while let Some(next) = waiting.front()
-            && group.batch.byte_len() + next.batch.byte_len() <= JOINED_BYTES_MAX
-        {
-            let Some(next) = waiting.pop_front() else {
-                break;
-            };
-            group.batch.append(&next.batch);
-            group.sync |= next.sync;
-            group.deferreds.push(next.deferred);
+        let Waiting { mut work, deferred } = first?;
+        let mut promises = vec![deferred];
+        while waiting.front().is_some_and(|next| work.join(&next.work)) {
+            promises.extend(waiting.pop_front().map(|next| next.deferred));
         }
-        Some(group)
+        Some((work, Promises(promises)))
     }
 }
 
-impl Group {
-    /// Returns the durability that all of them have.
-    pub(crate) fn durability(&self) -> Durability {
-        if self.sync {
-            Durability::Sync
-        } else {
-            Durability::Os
-        }
-    }
-
-    /// Settles the promises.
-    pub(crate) fn settle(self, env: Env<'_>, written: &Result<(), Error>) {
-        for deferred in self.deferreds {
-            let outcome = match written {
+impl Promises {
+    pub(crate) fn settle(self, env: Env<'_>, done: &Result<(), Error>) {
+        for deferred in self.0 {
+            let outcome = match done {
                 Ok(()) => env.undefined(),
                 Err(error) => Err(Failure::Store(error.clone())),
             };

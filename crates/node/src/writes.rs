@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cairndb::{WriteBatch, WriteOptions};
+use cairndb::WriteBatch;
 
 use crate::handle::Handle;
 use crate::js::callback::Call;
@@ -16,6 +16,7 @@ use crate::js::scope::{Env, Value};
 use crate::js::task::Deferred;
 use crate::scratch::{Scratch, with_scratch};
 use crate::staged::Staged;
+use crate::write_queue::Work;
 
 /// The key is bytes, not a string.
 pub(crate) const KEY_BYTES: u32 = 1;
@@ -42,41 +43,45 @@ pub(crate) fn bytes_of<'a>(
     Ok(scratch)
 }
 
-/// Queues `batch` and returns a promise of it.
-fn submit<'s>(
-    handle: &Rc<Handle>,
-    env: Env<'s>,
-    batch: WriteBatch,
-    sync: bool,
-) -> Outcome<Value<'s>> {
+/// Queues `work` and returns a promise of it.
+pub(crate) fn submit<'s>(handle: &Rc<Handle>, env: Env<'s>, work: Work) -> Outcome<Value<'s>> {
     handle.check_open()?;
     let (deferred, promise) = Deferred::new(env)?;
     let idle = handle.writes.is_idle();
-    handle.writes.push(batch, sync, deferred);
+    handle.writes.push(work, deferred);
     if idle {
         run_next(handle, env);
     }
     Ok(promise)
 }
 
-/// Writes the next group of the queue on the thread pool, and then those after it.
+/// Does the next work of the queue on the thread pool, and then what follows it.
 fn run_next(handle: &Rc<Handle>, env: Env<'_>) {
-    let Some(mut group) = handle.writes.next_group() else {
+    let Some((work, promises)) = handle.writes.next() else {
         return;
     };
-    let batch = std::mem::take(&mut group.batch);
-    let options = WriteOptions::new().durability(group.durability());
     let again = Rc::clone(handle);
     let begun = handle.spawn(
         env,
-        move |db| db.write_with(&batch, &options),
-        move |env, written| {
-            group.settle(env, &written.and_then(|written| written));
+        move |db| work.run(db),
+        move |env, done| {
+            promises.settle(env, &done.and_then(|done| done));
             run_next(&again, env);
         },
     );
     // Fails only if the environment is ending; then nobody waits any more.
     drop(begun);
+}
+
+/// Queues a batch that cannot be written at once.
+fn submit_batch<'s>(
+    handle: &Rc<Handle>,
+    env: Env<'s>,
+    batch: WriteBatch,
+    flags: u32,
+) -> Outcome<Value<'s>> {
+    let sync = flags & SYNC != 0;
+    submit(handle, env, Work::Write { batch, sync })
 }
 
 /// `put(handle, flags, key, value)`: returns `undefined` if the write is done, or a promise.
@@ -94,7 +99,7 @@ pub(crate) fn put<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         }
         let mut batch = WriteBatch::new();
         batch.put(key, value);
-        submit(handle, call.env, batch, flags & SYNC != 0)
+        submit_batch(handle, call.env, batch, flags)
     })
 }
 
@@ -111,7 +116,7 @@ pub(crate) fn del<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         }
         let mut batch = WriteBatch::new();
         batch.delete(key);
-        submit(handle, call.env, batch, flags & SYNC != 0)
+        submit_batch(handle, call.env, batch, flags)
     })
 }
 
@@ -127,7 +132,7 @@ fn write_batch<'s>(
     if at_once && handle.db().try_write(batch)? {
         return call.env.undefined();
     }
-    submit(handle, call.env, std::mem::take(batch), flags & SYNC != 0)
+    submit_batch(handle, call.env, std::mem::take(batch), flags)
 }
 
 /// `write(handle, flags, lengths, count, text, bytes)`: a batch of staged operations. Returns
