@@ -128,6 +128,18 @@ where
     }
 }
 
+/// Returns the error of a task without a result.
+#[cold]
+fn missing(has_run: bool) -> Error {
+    if has_run {
+        let text = "the addon panicked on the thread pool; please report this as a bug";
+        Error::new(ErrorKind::Poisoned, text)
+    } else {
+        let text = "the work was cancelled, because its thread is ending";
+        Error::new(ErrorKind::Closed, text)
+    }
+}
+
 /// Hands the result of a task over.
 ///
 /// # Safety
@@ -141,8 +153,8 @@ where
     let mut task = unsafe { Box::from_raw(data.cast::<Task<R, O, S>>()) };
     let env = Env::new(raw);
     let _ = napi!(napi_delete_async_work(raw, task.work));
-    let missing = || Error::new(ErrorKind::Closed, "the work was cancelled, or it panicked");
-    let output = task.output.take().ok_or_else(missing);
+    let has_run = task.run.is_none();
+    let output = task.output.take().ok_or_else(|| missing(has_run));
     if let Some(settle) = task.settle.take() {
         let _ = guarded(|| {
             settle(env, output);
