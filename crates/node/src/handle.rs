@@ -23,7 +23,7 @@ use crate::options::Opening;
 use crate::share::Share;
 use crate::write_queue::WriteQueue;
 
-/// The state that `binding.cjs` has an external of.
+/// The state that `binding.js` has an external of.
 #[derive(Debug)]
 pub(crate) struct Handle {
     share: Arc<Share>,

@@ -36,7 +36,7 @@ mod writes;
 
 use js::callback::Export;
 
-/// The functions of the addon; `lib/binding.cjs` documents them for JavaScript.
+/// The functions of the addon, which `lib/binding.js` loads.
 pub(crate) static EXPORTS: &[Export] = &[
     Export {
         name: "open",

@@ -1,7 +1,7 @@
 //! Gets: single, synchronous, of many keys; and whether keys exist.
 //!
 //! While the gate is warm (`gate.rs`), they run on the environment's thread and return their
-//! result; otherwise they run on the thread pool and return a promise. `binding.cjs` passes either
+//! result; otherwise they run on the thread pool and return a promise. `binding.js` passes either
 //! on.
 
 use std::cell::RefCell;

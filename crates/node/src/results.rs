@@ -1,4 +1,4 @@
-//! Passing many values to JavaScript: a function of `collect.cjs` is called with some hundred of
+//! Passing many values to JavaScript: a function of `collect.js` is called with some hundred of
 //! them at a time, and appends them to an array. That takes a tenth of the time that it takes to
 //! set the elements of the array one by one.
 //!
@@ -24,7 +24,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Returns the form for a code of `binding.cjs`.
+    /// Returns the form for a code of `binding.js`.
     pub(crate) fn from_code(code: u32) -> Form {
         match code & 3 {
             0 => Form::Absent,

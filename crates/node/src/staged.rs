@@ -1,7 +1,7 @@
 //! Keys and values that JavaScript passes together: the operations of a batch, the keys of a
 //! `getMany`.
 //!
-//! A call of Node-API for each key and value would cost more than writing it. So `staging.cjs`
+//! A call of Node-API for each key and value would cost more than writing it. So `staging.js`
 //! appends all strings to one, all bytes to one buffer, and their lengths to an array, and passes
 //! these three.
 //!

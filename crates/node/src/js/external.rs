@@ -61,7 +61,7 @@ pub(crate) fn borrow<T: 'static>(value: Value<'_>) -> Outcome<&T> {
     ))
     .map_err(|_| WRONG)?;
     let kind = data.cast::<TypeId>();
-    // SAFETY: the externals that reach the addon are its own (`binding.cjs` passes no others), each
+    // SAFETY: the externals that reach the addon are its own (`binding.js` passes no others), each
     // a live `Tagged`, whose first field is its type.
     if unsafe { *kind } != TypeId::of::<T>() {
         return Err(WRONG);
