@@ -447,9 +447,11 @@ impl Scan {
             // is gone. Steps raise an error anyway.
             return Ok(());
         }
-        let closed = scan
-            .parts
-            .with(slf.as_any(), |parts| parts.position.close());
-        closed.map_err(|error| raised(py, &error))
+        let closed = scan.parts.with(slf.as_any(), |parts| {
+            parts.position.close();
+            mem::replace(&mut parts.pairs, Pairs::none())
+        });
+        // The last pair is dropped here, and not while the iterator is in use.
+        closed.map(drop).map_err(|error| raised(py, &error))
     }
 }

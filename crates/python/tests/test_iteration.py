@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -82,6 +83,14 @@ def test_closing_an_iterator(full: cairndb.Database) -> None:
             next(entries)
         break
     entries.close()
+
+
+def test_a_closed_iterator_refers_to_no_entry(full: cairndb.Database) -> None:
+    entries = iter(full.items())
+    value = next(entries)[1]
+    entries.close()
+    nowhere_else = bytes(bytearray(value))
+    assert sys.getrefcount(value) == sys.getrefcount(nowhere_else)
 
 
 def test_an_iterator_after_close(full: cairndb.Database) -> None:
