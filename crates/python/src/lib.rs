@@ -38,6 +38,7 @@ mod reader;
 mod scan;
 mod snapshot;
 mod store;
+mod this_thread;
 mod values;
 
 use pyo3::prelude::*;

@@ -440,6 +440,48 @@ def test_a_forked_child_cannot_use_it(db: cairndb.Database) -> None:
     assert [*db] == [b"a", b"b"]
 
 
+def test_a_merge_operator_cannot_use_the_transaction_that_calls_it(path: str) -> None:
+    refused: list[str] = []
+    calls: list[Callable[[], Any]] = []
+
+    def join(key: bytes, value: Optional[bytes], operands: list[bytes]) -> bytes:
+        if threading.current_thread() is reader:
+            for call in calls:
+                with pytest.raises(cairndb.InvalidArgumentError) as raised:
+                    call()
+                refused.append(str(raised.value))
+            assert db[b"a"] == b"1"
+        return b"".join([value or b"", *operands])
+
+    with cairndb.open(path, merge_operator=("join", join)) as db:
+        db[b"a"] = b"1"
+        tx = db.transaction()
+        tx.merge(b"n", b"x")
+        calls += [
+            lambda: tx[b"a"],
+            lambda: tx.put(b"a", b"2"),
+            lambda: [*tx.items()],
+            tx.commit,
+            tx.rollback,
+        ]
+        read: list[Any] = []
+
+        def reads() -> None:
+            read.append(tx[b"n"])
+            read.append([*tx.items()])
+
+        # A thread of its own: once, the read waited for itself for ever.
+        reader = threading.Thread(target=reads, daemon=True)
+        reader.start()
+        reader.join(60)
+        assert not reader.is_alive()
+        assert read == [b"x", [(b"a", b"1"), (b"n", b"x")]]
+        assert len(refused) >= 2 * len(calls)
+        assert all("in use by a call that has called this code" in text for text in refused)
+        tx.commit()
+        assert db[b"n"] == b"x"
+
+
 def test_aio(path: str) -> None:
     def increment(tx: cairndb.Transaction) -> int:
         value = number(tx.get(b"n")) + 1

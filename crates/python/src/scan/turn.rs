@@ -16,7 +16,6 @@
 //! check the process first.
 
 use std::cell::UnsafeCell;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,17 +24,7 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 
 use crate::boundary::guarded;
-
-thread_local! {
-    /// Its address names the thread.
-    static MARK: u8 = const { 0 };
-}
-
-/// Returns a number that no other living thread has, or 0 in a thread that ends.
-fn this_thread() -> usize {
-    MARK.try_with(|mark| ptr::from_ref(mark).addr())
-        .unwrap_or(0)
-}
+use crate::this_thread::this_thread;
 
 /// A value inside of a Python object.
 pub(super) struct Turn<T> {

@@ -217,13 +217,13 @@ impl TransactionStore {
 
     /// Discards the writes and ends the transaction. Does nothing if it has ended, or in a forked
     /// child, whose copy of the transaction writes nothing.
-    fn rollback(slf: &Bound<'_, Self>) {
+    fn rollback(slf: &Bound<'_, Self>) -> PyResult<()> {
         if slf.as_super().get().handle().db().is_err() {
             // The parent may have forked during a call of another thread, which holds the lock.
-            return;
+            return Ok(());
         }
         let open = &*slf.get().open;
-        slf.py().detach(|| open.discard());
+        detached(slf.py(), || open.discard())
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -241,7 +241,6 @@ impl TransactionStore {
         if kind.is_none() && !reader.has_ended(slf.py()) {
             return Self::commit(slf, None);
         }
-        Self::rollback(slf);
-        Ok(())
+        Self::rollback(slf)
     }
 }
