@@ -4,6 +4,7 @@
 //! the interpreter exits. It must be closed before the interpreter is finalized, because a
 //! background thread may need the interpreter for a comparator or a merge operator.
 
+mod this_thread;
 pub(crate) mod transaction;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use cairndb::{Db, Error, ErrorKind, Options, Result};
 use pyo3::prelude::*;
 
 use crate::boundary::detached;
+pub(crate) use this_thread::this_thread;
 
 /// The handles of this process, and of its parent if it was forked. Locked only by threads that are
 /// attached, as the one is that forks, so that the child never inherits it locked.

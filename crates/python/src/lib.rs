@@ -38,7 +38,6 @@ mod reader;
 mod scan;
 mod snapshot;
 mod store;
-mod this_thread;
 mod values;
 
 use pyo3::prelude::*;

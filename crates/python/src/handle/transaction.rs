@@ -10,14 +10,14 @@ use std::sync::{Mutex, MutexGuard};
 
 use cairndb::{Error, ErrorKind, Result, Transaction};
 
-use crate::this_thread::this_thread;
+use crate::handle::this_thread;
 
 /// A transaction until it is committed or rolled back.
 #[derive(Debug)]
 pub(crate) struct OpenTransaction {
     transaction: Mutex<Option<Transaction>>,
-    /// The thread that holds the lock, else 0. Relaxed is enough: a thread finds its own number only
-    /// if it has stored it.
+    /// The thread that holds the lock, else 0. Relaxed is enough: a thread finds its own number
+    /// only if it has stored it.
     user: AtomicUsize,
     /// Number of changes of its writes, so that iterators notice them.
     changes: AtomicU64,
@@ -52,8 +52,8 @@ impl OpenTransaction {
         self.lock()?.transaction.take().ok_or_else(ended)
     }
 
-    /// Returns whether this thread holds the lock: a call of the transaction has called Python code,
-    /// which calls the transaction again.
+    /// Returns whether this thread holds the lock: a call of the transaction has called Python
+    /// code, which calls the transaction again.
     fn is_used_here(&self) -> bool {
         let user = self.user.load(Ordering::Relaxed);
         user != 0 && user == this_thread()

@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 
 use crate::boundary::guarded;
-use crate::this_thread::this_thread;
+use crate::handle::this_thread;
 
 /// A value inside of a Python object.
 pub(super) struct Turn<T> {

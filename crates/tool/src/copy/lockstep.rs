@@ -20,6 +20,14 @@ pub(super) enum Pair {
     },
 }
 
+impl Pair {
+    /// Returns the length of the entry. One that both stores hold counts once.
+    pub(super) fn bytes(&self) -> u64 {
+        let (Pair::Source(entry) | Pair::Target(entry) | Pair::Both { entry, .. }) = self;
+        (entry.0.len() + entry.1.len()) as u64
+    }
+}
+
 /// One of the two scans, and its next entry.
 struct Side<'a> {
     entries: Entries<'a>,

@@ -32,10 +32,7 @@ pub(super) fn verify(
     // An entry that both hold counts once, as in the copy.
     let (mut progress, mut unspent) = (Progress::begin("comparing"), 0);
     while let Some(pair) = pairs.advance()? {
-        let bytes = match &pair {
-            Pair::Source((key, value)) | Pair::Target((key, value)) => key.len() + value.len(),
-            Pair::Both { entry, .. } => entry.0.len() + entry.1.len(),
-        };
+        let bytes = pair.bytes();
         let (key, is_same) = match pair {
             Pair::Source((key, value)) => {
                 from.add(&key, &value);
@@ -58,7 +55,7 @@ pub(super) fn verify(
             first_difference = Some(escaped(&key));
         }
         progress.entry(|| Some((from.bytes, total)));
-        unspent += bytes as u64;
+        unspent += bytes;
         if unspent >= STEP_BYTES {
             pace.spend(std::mem::take(&mut unspent));
         }
