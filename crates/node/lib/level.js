@@ -121,8 +121,8 @@ class Level extends AbstractLevel {
   }
 
   /**
-   * As in `abstract-level`, which copies the options and awaits a promise for each get. Where neither
-   * keys nor values have to be encoded, that is more than the get itself.
+   * As in `abstract-level`, which copies the options and awaits a promise for each get. Where
+   * neither keys nor values have to be encoded, that is more than the get itself.
    */
   get (key, options) {
     if (typeof key !== 'string' || !this.#plainKeys || this.status !== 'open') return super.get(key, options)

@@ -14,7 +14,7 @@ use crate::url::{Address, Choice};
 /// |---|---|
 /// | `file:///path`, `file:relative` | a CairnDB database; settings `create=yes\|no`, `readonly=yes\|no`, `durability=none\|os\|sync` |
 /// | `memory:` | an empty store in memory |
-/// | `etcd://host:port,host:port/prefix` | keys of an etcd cluster after `prefix/`; feature `etcd` |
+/// | `etcd://host:port,host:port/prefix` | keys of a cluster after `prefix/`; feature `etcd` |
 /// | `postgres://user@host:port/database/table` | a table; feature `postgres` |
 /// | `tikv://pd:port,pd:port/keyspace` | a TiKV cluster; feature `tikv` |
 ///

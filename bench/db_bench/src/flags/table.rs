@@ -265,8 +265,8 @@ pub(crate) static FLAGS: &[Flag] = &[
         "data",
         Kind::Text,
         "synthetic",
-        "synthetic (LevelDB's pool), json (records that share structure across values), random (random \
-         keys and values), or a file of lines key<TAB>value; a suite runs over it instead of its own",
+        "synthetic (LevelDB's pool), json (records that share structure across values), random \
+         (keys and values), or a file of lines key<TAB>value, which a suite runs over alone",
     ),
     flag(
         DATA,

@@ -39,7 +39,7 @@ const LIMITS: Limits = Limits::embedded()
 /// | `create` | `yes`: create the table if it is missing | `yes` |
 /// | `replicated` | `yes`: the engine keeps copies by consensus | `no` |
 /// | `tls` | `yes`: encrypt, and check the server's certificate; needs the feature `tls` | `no` |
-/// | `ca`, `cert`, `key` | files: trusted certificates, the client's certificate and key | the system's, none |
+/// | `ca`, `cert`, `key` | files: trusted certificates, own one, its key | the system's, none |
 ///
 /// With several hosts (`host:port,host:port`), connections go to the first one that accepts writes,
 /// and leave it when it becomes a standby: one host must be writable even for reads. A server that

@@ -53,8 +53,8 @@ pub(super) fn parts(url: &str) -> Result<Parts> {
     // path or setting, which messages show.
     if !authority.is_empty() && (path.contains('@') || query.contains('@')) {
         return Err(Error::invalid(
-            "the URL has an @ after the first / or ?: in a password, write %2F for / and %3F for ?; \
-             in a path or setting, write %40 for @",
+            "the URL has an @ after the first / or ?: in a password, write %2F for / and %3F for \
+             ?; in a path or setting, write %40 for @",
         ));
     }
     let (user, password, hosts) = split_authority(authority)?;

@@ -164,8 +164,8 @@ impl<'a> Copier<'a> {
         let (name, key) = (&self.target.name, escaped(key));
         Err(Failure::Other(format!(
             "{name} holds {held} \"{key}\": something else has written to one of the stores since \
-             the copy was interrupted; pass --restart --overwrite to replace what {name} holds with \
-             the entries of {}",
+             the copy was interrupted; pass --restart --overwrite to replace what {name} holds \
+             with the entries of {}",
             self.source.name
         )))
     }
