@@ -3,6 +3,7 @@
 const { AbstractChainedBatch } = require('abstract-level')
 const { SYNC } = require('./flags')
 const { Staging } = require('./staging')
+const { inTurn, spendLength } = require('./turn')
 
 /** A chained batch, whose operations are collected until `write()`. */
 class ChainedBatch extends AbstractChainedBatch {
@@ -16,6 +17,7 @@ class ChainedBatch extends AbstractChainedBatch {
 
   _put (key, value) {
     this.#staging.put(key, value)
+    spendLength(value)
   }
 
   _del (key) {
@@ -27,7 +29,8 @@ class ChainedBatch extends AbstractChainedBatch {
   }
 
   _write (options) {
-    return this.#staging.write(this.#handle, options.sync === true ? SYNC : 0)
+    const flags = options.sync === true ? SYNC : 0
+    return inTurn(this.length, () => this.#staging.write(this.#handle, flags))
   }
 
   async _close () {

@@ -15,7 +15,7 @@ const binding = require('./binding')
 const { bounds } = require('./range')
 const { collectSingly, collectEntries, formOf, ABSENT } = require('./collect')
 const { SINGLY, KEY_FORM_SHIFT, VALUE_FORM_SHIFT } = require('./flags')
-const { mayRun, later } = require('./turn')
+const { mayRun, inTurn, spend, later } = require('./turn')
 
 const CHUNK_ENTRIES = 1000
 /** Entries of the first chunk of a loop, which may end early. */
@@ -23,6 +23,8 @@ const FIRST_ENTRIES = 32
 const CHUNK_BYTES = 16 * 1024
 /** Bytes of a chunk of `all()`, which passes on nothing before the end. */
 const ALL_BYTES = 64 * 1024
+/** Entries that are as much work as a get. */
+const ENTRIES_OF_UNIT = 4
 const EMPTY = []
 /** Iterators of the addon that were closed. The next ones are made of them. */
 const CLOSED = []
@@ -194,13 +196,16 @@ function withReads (Base, what) {
     /** Appends a chunk to `sink`. Returns `undefined` or a promise. */
     #read (sink, entries, bytes) {
       if (this.#aborted) throw new AbortError()
+      const before = sink.length
       const ended = binding.iteratorRead(this.#iterator, entries, bytes, sink, this.#collect)
       if (typeof ended === 'boolean') {
         this.#ended = ended
+        spend((sink.length - before) / ENTRIES_OF_UNIT)
         return
       }
       return ended.then(() => {
         this.#ended = binding.iteratorTake(this.#iterator, sink, this.#collect)
+        spend((sink.length - before) / ENTRIES_OF_UNIT)
       }, (err) => {
         throw this.#aborted ? new AbortError(err) : err
       })
@@ -259,14 +264,9 @@ function withReads (Base, what) {
 
     async #readRest (sink, most, read) {
       await read
-      for (let reads = 1; !this.#ended && sink.length < most; reads++) {
+      while (!this.#ended && sink.length < most) {
         const entries = Math.min(CHUNK_ENTRIES, most - sink.length)
-        // Sixteen chunks are about a millisecond of work.
-        if (reads % 16 === 0) {
-          await this.#readInTurn(sink, entries, ALL_BYTES)
-        } else {
-          await this.#read(sink, entries, ALL_BYTES)
-        }
+        await inTurn(1, () => this.#read(sink, entries, ALL_BYTES))
       }
       return sink
     }

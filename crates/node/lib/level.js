@@ -12,7 +12,7 @@ const { checkLocation, destroy, repair } = require('./offline')
 const { bounds } = require('./range')
 const { slab, take } = require('./slab')
 const { Staging } = require('./staging')
-const { mayRun, later, afterWaiting, drained } = require('./turn')
+const { mayRun, inTurn, spendLength, later, afterWaiting, drained } = require('./turn')
 
 /** Values of a `getMany` from the thread pool that are passed on in one turn. */
 const VALUES_AT_ONCE = 2048
@@ -152,9 +152,15 @@ class Level extends AbstractLevel {
   }
 
   #get (flags, key, snapshot) {
-    if ((flags & VALUE_BYTES) === 0) return binding.get(this.#handle, flags, key, snapshot)
+    if ((flags & VALUE_BYTES) === 0) {
+      const found = binding.get(this.#handle, flags, key, snapshot)
+      spendLength(found)
+      return found
+    }
     const { memory, offset } = slab()
-    return take(binding.get(this.#handle, flags, key, snapshot, memory, offset))
+    const found = take(binding.get(this.#handle, flags, key, snapshot, memory, offset))
+    spendLength(found)
+    return found
   }
 
   _getSync (key, options) {
@@ -166,15 +172,19 @@ class Level extends AbstractLevel {
   }
 
   async _getMany (keys, options) {
-    if (!mayRun()) await later(() => {})
     const flags = readFlags(options)
     const snapshot = options.snapshot?.[kSnapshot]
-    const { lengths, count, text, bytes } = staged(keys)
     const sink = []
     const to = { sink, collect: collectSingly(options.valueEncoding === 'utf8' ? TEXT : BYTES) }
-    const pending = await binding.getMany(this.#handle, flags, lengths, count, text, bytes, to, snapshot)
-    if (pending !== undefined) {
-      while (binding.takeMany(pending, flags, VALUES_AT_ONCE, to)) await later(() => {})
+    const pending = await inTurn(keys.length, () => {
+      const { lengths, count, text, bytes } = staged(keys)
+      return binding.getMany(this.#handle, flags, lengths, count, text, bytes, to, snapshot)
+    })
+    if (pending === undefined) {
+      for (const value of sink) spendLength(value)
+    } else {
+      const take = () => binding.takeMany(pending, flags, VALUES_AT_ONCE, to)
+      while (await inTurn(VALUES_AT_ONCE, take)) continue
     }
     return sink
   }
@@ -188,10 +198,11 @@ class Level extends AbstractLevel {
   }
 
   async _hasMany (keys, options) {
-    if (!mayRun()) await later(() => {})
-    const { lengths, count, text, bytes } = staged(keys)
     const snapshot = options.snapshot?.[kSnapshot]
-    const found = await binding.hasMany(this.#handle, lengths, count, text, bytes, snapshot)
+    const found = await inTurn(keys.length, () => {
+      const { lengths, count, text, bytes } = staged(keys)
+      return binding.hasMany(this.#handle, lengths, count, text, bytes, snapshot)
+    })
     return Array.from(found, Boolean)
   }
 
@@ -200,6 +211,7 @@ class Level extends AbstractLevel {
     if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
     if (options.valueEncoding !== 'utf8') flags |= VALUE_BYTES
     if (options.sync === true) flags |= SYNC
+    spendLength(value)
     if (mayRun()) return binding.put(this.#handle, flags, key, value)
     key = kept(key)
     value = kept(value)
@@ -217,16 +229,21 @@ class Level extends AbstractLevel {
 
   _batch (operations, options) {
     const flags = options.sync === true ? SYNC : 0
-    const now = mayRun()
+    const units = operations.length
+    const now = mayRun(units)
     const batch = now ? staging : new Staging()
     stage(batch, () => {
       for (const op of operations) {
-        if (op.type === 'put') batch.put(op.key, op.value)
-        else batch.del(op.key)
+        if (op.type === 'put') {
+          batch.put(op.key, op.value)
+          spendLength(op.value)
+        } else {
+          batch.del(op.key)
+        }
       }
     })
     if (now) return batch.write(this.#handle, flags)
-    return later(() => batch.write(this.#handle, flags))
+    return later(() => batch.write(this.#handle, flags), units)
   }
 
   _chainedBatch () {
