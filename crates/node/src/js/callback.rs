@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{from_ref, null_mut};
 
-use cairndb::Error;
+use cairndb::{Error, ErrorKind};
 use napi_sys::{napi_callback_info, napi_env, napi_value};
 
 use crate::js::call::napi;
@@ -67,9 +67,8 @@ impl Export {
 pub(crate) fn guarded<T>(body: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     // A panic leaves no broken state here: the store poisons what a panic of its own has broken.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        Err(Failure::Store(Error::invalid(
-            "the addon panicked; please report this as a bug",
-        )))
+        let text = "the addon panicked; please report this as a bug";
+        Err(Failure::Store(Error::new(ErrorKind::Poisoned, text)))
     })
 }
 
