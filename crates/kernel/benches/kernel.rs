@@ -36,6 +36,13 @@ impl Random {
         half.repeat(2)
     }
 
+    /// Returns 50 random bytes and 50 zeros.
+    fn padded(&mut self) -> Vec<u8> {
+        let mut value = self.bytes(50);
+        value.resize(100, 0);
+        value
+    }
+
     /// Returns a small record whose field names repeat, with literals and matches of all lengths.
     fn record(&mut self) -> Vec<u8> {
         let mut record = Vec::new();
@@ -116,14 +123,17 @@ fn cycle<T>(bencher: &mut criterion::Bencher<'_>, mut run: impl FnMut(usize) -> 
 
 type Generator = fn(&mut Random) -> Vec<u8>;
 
+/// Kinds of values that are encoded alone.
+const KINDS: [(&str, Generator); 4] = [
+    ("classic_100", Random::classic),
+    ("padded_100", Random::padded),
+    ("record", Random::record),
+    ("random_100", |random| random.bytes(100)),
+];
+
 fn codecs(criterion: &mut Criterion) {
-    let kinds: [(&str, Generator); 3] = [
-        ("classic_100", Random::classic),
-        ("record", Random::record),
-        ("random_100", |random| random.bytes(100)),
-    ];
     let mut group = criterion.benchmark_group("codec");
-    for (name, generate) in kinds {
+    for (name, generate) in KINDS {
         let mut random = Random(7);
         let values: Vec<Vec<u8>> = (0..VARIANTS).map(|_| generate(&mut random)).collect();
         let mut encoder = codec::Encoder::new();

@@ -18,6 +18,7 @@
 use std::ops::Range;
 
 use super::copy;
+use super::fast::period;
 use super::fast::row::{self, BYTES_AHEAD, Done, Rows};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::fast::runs::Wide;
@@ -379,6 +380,10 @@ unsafe fn copy_match<R: Runs>(
         // SAFETY: the source ends within `src` because `len <= offset`; `len` bytes remain in the
         // room.
         return unsafe { R::copy_exact(from, to, len) };
+    }
+    if period::fits(src, literals, offset, len, room) {
+        // SAFETY: just checked; the last `offset` bytes of `src` are literals.
+        return unsafe { period::repeat(src, to, offset, len) };
     }
     if offset < 16 {
         // SAFETY: the caller promises exactly this.
