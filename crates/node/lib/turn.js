@@ -9,6 +9,11 @@
 // The clock is read after every few units of work, because reading it takes as long as a tenth of a
 // get. A unit is about the work of one get.
 
+// Not the global ones: tests of a program may put a clock of their own in place of `setImmediate`,
+// for which operations would wait for ever, and some test environments have none.
+const { performance } = require('perf_hooks')
+const { setImmediate } = require('timers')
+
 /** Milliseconds of a turn, from its first operation on. */
 const TURN_MS = 0.5
 /** Units of work between two looks at the clock. */

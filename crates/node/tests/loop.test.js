@@ -130,3 +130,15 @@ test('a database that existed is read on the thread pool at first, and then at o
   assert.ok(settled, 'a read in memory took a turn of the event loop')
   await db.close()
 })
+
+test('operations go on where a program has replaced the timers', async () => {
+  const db = await filled(COUNT)
+  const real = globalThis.setImmediate
+  globalThis.setImmediate = () => {}
+  try {
+    for (let i = 0; i < COUNT; i++) assert.strictEqual(await db.get(`k${i}`), 'v'.repeat(50))
+  } finally {
+    globalThis.setImmediate = real
+  }
+  await db.close()
+})
