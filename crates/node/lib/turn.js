@@ -20,7 +20,7 @@ const TURN_MS = 0.5
 const SLICE = 16
 /** Bytes or characters of a key or value that are a unit of work. */
 const UNIT_LENGTH = 8 * 1024
-/** Operations that have run are forgotten once there are this many. */
+/** Operations that have run are forgotten once there are this many, and half of all. */
 const FORGET_AFTER = 1024
 
 /** Units left of the slice. */
@@ -101,7 +101,8 @@ function drain () {
       reject(err)
     }
   }
-  if (head === waiting.length || head >= FORGET_AFTER) {
+  // Not more often: what is left is copied.
+  if (head === waiting.length || (head >= FORGET_AFTER && 2 * head >= waiting.length)) {
     waiting = waiting.slice(head)
     head = 0
   }

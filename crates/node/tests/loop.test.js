@@ -142,3 +142,23 @@ test('operations go on where a program has replaced the timers', async () => {
   }
   await db.close()
 })
+
+test('what waits for a turn is not copied for each turn', async () => {
+  const db = await filled(1)
+  const real = Array.prototype.slice
+  let copied = 0
+  // eslint-disable-next-line no-extend-native
+  Array.prototype.slice = function (...range) {
+    const part = real.apply(this, range)
+    copied += part.length
+    return part
+  }
+  try {
+    await turnsOf(() => Promise.all(Array.from({ length: 10 * COUNT }, () => db.get('k0'))))
+  } finally {
+    // eslint-disable-next-line no-extend-native
+    Array.prototype.slice = real
+  }
+  assert.ok(copied <= 20 * COUNT, `${copied} copies of ${10 * COUNT} operations`)
+  await db.close()
+})
