@@ -57,6 +57,13 @@ function kept (data) {
   return typeof data === 'string' ? data : new Uint8Array(data)
 }
 
+/** Passes many keys to `read`: now if the turn has time, or else copies of them in a later one. */
+function manyInTurn (keys, read) {
+  if (mayRun(keys.length)) return read(keys)
+  const copies = keys.map(kept)
+  return later(() => read(copies), keys.length)
+}
+
 class Snapshot extends AbstractSnapshot {
   constructor (handle, options) {
     super(options)
@@ -176,7 +183,7 @@ class Level extends AbstractLevel {
     const snapshot = options.snapshot?.[kSnapshot]
     const sink = []
     const to = { sink, collect: collectSingly(options.valueEncoding === 'utf8' ? TEXT : BYTES) }
-    const pending = await inTurn(keys.length, () => {
+    const pending = await manyInTurn(keys, keys => {
       const { lengths, count, text, bytes } = staged(keys)
       return binding.getMany(this.#handle, flags, lengths, count, text, bytes, to, snapshot)
     })
@@ -199,7 +206,7 @@ class Level extends AbstractLevel {
 
   async _hasMany (keys, options) {
     const snapshot = options.snapshot?.[kSnapshot]
-    const found = await inTurn(keys.length, () => {
+    const found = await manyInTurn(keys, keys => {
       const { lengths, count, text, bytes } = staged(keys)
       return binding.hasMany(this.#handle, lengths, count, text, bytes, snapshot)
     })

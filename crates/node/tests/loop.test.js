@@ -162,3 +162,20 @@ test('what waits for a turn is not copied for each turn', async () => {
   assert.ok(copied <= 20 * COUNT, `${copied} copies of ${10 * COUNT} operations`)
   await db.close()
 })
+
+test('a key may be changed while its operation waits for a turn', async () => {
+  const db = new Level(freshPath(), { keyEncoding: 'buffer' })
+  const [key, other] = [Buffer.from('key'), Buffer.from('other')]
+  await db.put(key, 'value')
+  await turnsOf(async () => {
+    const reads = []
+    for (let i = 0; i < COUNT; i++) reads.push(db.get(other))
+    const given = Buffer.from(key)
+    const found = [db.get(given), db.has(given), db.getMany([given]), db.hasMany([given]), db.put(given, 'new')]
+    given.fill('x')
+    assert.deepStrictEqual(await Promise.all(found), ['value', true, ['value'], [true], undefined])
+    await Promise.all(reads)
+  })
+  assert.deepStrictEqual(await db.iterator().all(), [[key, 'new']])
+  await db.close()
+})
