@@ -15,6 +15,7 @@ const binding = require('./binding')
 const { bounds } = require('./range')
 const { collectSingly, collectEntries, formOf, ABSENT } = require('./collect')
 const { SINGLY, KEY_FORM_SHIFT, VALUE_FORM_SHIFT } = require('./flags')
+const { loopOver } = require('./loop')
 const { mayRun, inTurn, spend, later } = require('./turn')
 
 const CHUNK_ENTRIES = 1000
@@ -119,18 +120,13 @@ function withReads (Base, what) {
     }
 
     [Symbol.asyncIterator] () {
-      return {
-        next: () => this.#nextOfLoop(),
-        return: value => this.close().then(() => ({ value, done: true })),
-        throw: err => this.close().then(() => { throw err }),
-        [Symbol.asyncIterator] () { return this }
-      }
+      return loopOver(() => this.#resultOfLoop(), () => this.#nextChunkOfLoop(), () => this.close())
     }
 
-    /** Returns the next result of a loop. */
-    #nextOfLoop () {
+    /** Returns the next result of a loop if it was fetched already. */
+    #resultOfLoop () {
       if (this.#at < this.#items.length && !this.#closed && !this.#aborted) {
-        return Promise.resolve({ value: this.#items[this.#at++], done: false })
+        return { value: this.#items[this.#at++], done: false }
       }
       return this.#nextChunkOfLoop()
     }
@@ -138,17 +134,8 @@ function withReads (Base, what) {
     async #nextChunkOfLoop () {
       this.#items = EMPTY
       this.#at = 0
-      let items
-      try {
-        items = await super.nextv(this.#first ? FIRST_ENTRIES : CHUNK_ENTRIES)
-      } catch (err) {
-        await this.close()
-        throw err
-      }
-      if (items.length === 0) {
-        await this.close()
-        return { value: undefined, done: true }
-      }
+      const items = await super.nextv(this.#first ? FIRST_ENTRIES : CHUNK_ENTRIES)
+      if (items.length === 0) return { value: undefined, done: true }
       this.#items = items
       this.#at = 1
       return { value: items[0], done: false }

@@ -168,3 +168,27 @@ test('iterators of which more are open than are kept, closed in another order', 
     }
   })
 })
+
+test('a loop called by hand is a generator: calls wait for those before, and its end is final', async () => {
+  await withEntries(3, async db => {
+    const end = { value: undefined, done: true }
+    let loop = db.keys()[Symbol.asyncIterator]()
+    const results = await Promise.all(Array.from({ length: 5 }, () => loop.next()))
+    assert.deepStrictEqual(results.map(result => result.value), [key(0), key(1), key(2), undefined, undefined])
+    assert.deepStrictEqual(await loop.next(), end)
+
+    loop = db.keys()[Symbol.asyncIterator]()
+    const [first, returned, after] = await Promise.all([loop.next(), loop.return('x'), loop.next()])
+    assert.deepStrictEqual([first.value, returned, after], [key(0), { value: 'x', done: true }, end])
+
+    loop = db.keys()[Symbol.asyncIterator]()
+    await assert.rejects(loop.throw(new Error('mine')), /mine/)
+    assert.deepStrictEqual(await loop.next(), end)
+
+    const controller = new AbortController()
+    loop = db.keys({ signal: controller.signal })[Symbol.asyncIterator]()
+    controller.abort()
+    await assert.rejects(loop.next(), { code: 'LEVEL_ABORTED' })
+    assert.deepStrictEqual(await loop.next(), end)
+  })
+})
