@@ -170,6 +170,7 @@ function withReads (Base, what) {
 
     _seek (target) {
       this.#dropped += this.#items.length - this.#at
+      if (this.#aborted) throw new AbortError()
       this.#items = EMPTY
       this.#at = 0
       this.#cache = EMPTY

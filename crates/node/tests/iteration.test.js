@@ -192,3 +192,18 @@ test('a loop called by hand is a generator: calls wait for those before, and its
     assert.deepStrictEqual(await loop.next(), end)
   })
 })
+
+test('an aborted iterator returns nothing more in the body of a loop', async () => {
+  await withEntries(100, async db => {
+    const controller = new AbortController()
+    const iterator = db.keys({ signal: controller.signal })
+    await assert.rejects(async () => {
+      // eslint-disable-next-line no-unused-vars
+      for await (const item of iterator) {
+        controller.abort()
+        await assert.rejects(iterator.next(), { code: 'LEVEL_ABORTED' })
+        await assert.rejects(iterator.nextv(5), { code: 'LEVEL_ABORTED' })
+      }
+    }, { code: 'LEVEL_ABORTED' })
+  })
+})
