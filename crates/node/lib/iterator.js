@@ -22,6 +22,8 @@ const CHUNK_ENTRIES = 1000
 /** Entries of the first chunk of a loop, which may end early. */
 const FIRST_ENTRIES = 32
 const CHUNK_BYTES = 16 * 1024
+/** Entries that the addon can be asked for: it converts numbers to 32 bits. */
+const ENTRIES_MAX = 0xFFFFFFFF
 /** Bytes of a chunk of `all()`, which passes on nothing before the end. */
 const ALL_BYTES = 64 * 1024
 /** Entries that are as much work as a get. */
@@ -226,7 +228,7 @@ function withReads (Base, what) {
     }
 
     _nextv (size) {
-      size = Math.min(size, this.#remaining)
+      size = Math.min(size, this.#remaining, ENTRIES_MAX)
       if (this.#position < this.#cache.length) {
         const end = Math.min(this.#position + size, this.#cache.length)
         const entries = this.#cache.slice(this.#position, end)

@@ -207,3 +207,13 @@ test('an aborted iterator returns nothing more in the body of a loop', async () 
     }, { code: 'LEVEL_ABORTED' })
   })
 })
+
+test('nextv takes any size', async () => {
+  await withEntries(3, async db => {
+    for (const size of [2 ** 32, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
+      const iterator = db.keys()
+      assert.strictEqual((await iterator.nextv(size)).length, 3)
+      await iterator.close()
+    }
+  })
+})
