@@ -92,7 +92,13 @@ function withReads (Base, what) {
         this.#collect = collectSingly(what === 'keys' ? keyForm : valueForm)
       }
       this.#bytes = byteLimit(options.highWaterMarkBytes)
-      this.#iterator = binding.iteratorNew(handle, flags, lower, upper, snapshot, CLOSED.pop())
+      try {
+        this.#iterator = binding.iteratorNew(handle, flags, lower, upper, snapshot, CLOSED.pop())
+      } catch (err) {
+        // The base has registered what cannot be closed.
+        db.detachResource(this)
+        throw err
+      }
       if (options.signal != null) {
         this.#signal = options.signal
         this.#onAbort = () => {
@@ -130,7 +136,6 @@ function withReads (Base, what) {
       if (this.#at < this.#items.length && !this.#closed && !this.#aborted) {
         return { value: this.#items[this.#at++], done: false }
       }
-      return this.#nextChunkOfLoop()
     }
 
     async #nextChunkOfLoop () {
@@ -165,6 +170,7 @@ function withReads (Base, what) {
           code: 'LEVEL_ITERATOR_NOT_OPEN'
         })
       }
+      if (this.#aborted) throw new AbortError()
       const items = this.#items.slice(this.#at, this.#at + Math.max(size, 1))
       this.#at += items.length
       return items
@@ -172,7 +178,6 @@ function withReads (Base, what) {
 
     _seek (target) {
       this.#dropped += this.#items.length - this.#at
-      if (this.#aborted) throw new AbortError()
       this.#items = EMPTY
       this.#at = 0
       this.#cache = EMPTY

@@ -217,3 +217,13 @@ test('nextv takes any size', async () => {
     }
   })
 })
+
+test('an iterator that is refused does not keep the database from closing', async () => {
+  const wrong = { name: 'wrong', format: 'buffer', encode: key => key, decode: key => key }
+  await withEntries(3, async db => {
+    for (const kind of ['iterator', 'keys', 'values']) {
+      assert.throws(() => db[kind]({ gte: 'no buffer', keyEncoding: wrong }), TypeError)
+    }
+    await db.close()
+  })
+})
