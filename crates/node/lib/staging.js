@@ -36,16 +36,19 @@ class Staging {
 
   /** Appends a key, or a value after its key. */
   append (piece) {
+    const isText = typeof piece === 'string'
+    // Before anything changes: a chained batch can be used after the error.
+    const length = check(isText ? piece.length : piece.byteLength)
     if (this.count === this.lengths.length) this.#growLengths()
-    if (typeof piece === 'string') {
-      this.lengths[this.count++] = check(piece.length) * 2
+    if (isText) {
+      this.lengths[this.count++] = length * 2
       this.text += piece
       return
     }
-    const end = this.used + piece.byteLength
+    const end = this.used + length
     if (end > this.bytes.byteLength) this.#growBytes(end)
     this.bytes.set(piece, this.used)
-    this.lengths[this.count++] = check(piece.byteLength) * 2 + 1
+    this.lengths[this.count++] = length * 2 + 1
     this.used = end
   }
 

@@ -307,3 +307,15 @@ test('destroy and repair', async () => {
   await assert.rejects(Level.repair(location), { code: 'ENOENT' })
   await assert.rejects(db.open({ createIfMissing: false }))
 })
+
+test('a chained batch can be used after an operation that was refused', async () => {
+  const db = new Level(freshPath(), { keyEncoding: 'buffer' })
+  await db.open()
+  const tooLong = { name: 'long', format: 'buffer', encode: () => ({ byteLength: 2 ** 30 + 1 }), decode: key => key }
+  const batch = db.batch()
+  batch.put(Buffer.from('a'), '1')
+  assert.throws(() => batch.put('', 'x', { keyEncoding: tooLong }), { code: 'LEVEL_INVALID_ARGUMENT' })
+  await batch.put(Buffer.from('b'), '2').del(Buffer.from('a')).write()
+  assert.deepStrictEqual(await db.iterator().all(), [[Buffer.from('b'), '2']])
+  await db.close()
+})
