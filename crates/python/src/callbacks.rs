@@ -28,8 +28,14 @@ impl PythonOrder {
             .function
             .bind(py)
             .call1((PyBytes::new(py, a), PyBytes::new(py, b)))?;
-        let order: i64 = order.extract()?;
-        Ok(order.cmp(&0))
+        // Not converted: a difference of keys may exceed 64 bits, or be a float.
+        Ok(if order.lt(0)? {
+            Ordering::Less
+        } else if order.gt(0)? {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        })
     }
 }
 

@@ -249,6 +249,21 @@ def test_comparators(path: str) -> None:
             cairndb.open(path + "w", comparator=wrong)  # type: ignore[arg-type]
 
 
+def test_a_comparator_returns_any_number(path: str) -> None:
+    def by_size(a: bytes, b: bytes) -> int:
+        return int.from_bytes(a, "little") - int.from_bytes(b, "little")
+
+    def halves(a: bytes, b: bytes) -> float:
+        return by_size(a, b) / 2
+
+    numbers = [1 << 120, 256, 2, 0, 1]
+    for function in (by_size, halves):
+        order: Any = ("by size", function)
+        with cairndb.open(path, "n", comparator=order) as db:
+            db.update({number.to_bytes(16, "little"): b"" for number in numbers})
+            assert [int.from_bytes(key, "little") for key in db] == sorted(numbers)
+
+
 def test_snapshots(db: cairndb.Database) -> None:
     db[b"k"] = b"old"
     with db.snapshot() as before:
