@@ -217,6 +217,25 @@ def test_iterators_are_closed(path: str) -> None:
     run(main())
 
 
+def test_a_database_is_closed_before_what_was_made_from_it(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+            await db.update({b"a": b"1", b"b": b"2"})
+            scan, snapshot = db.items(), db.snapshot()
+            assert await scan.__anext__() == (b"a", b"1")
+            with pytest.raises(LookupError):
+                async with db.batch() as batch:
+                    batch[b"c"] = b"3"
+                    await db.close()
+                    raise LookupError
+        await scan.aclose()
+        snapshot.close()
+        with pytest.raises(ValueError, match="closed"):
+            await scan.__anext__()
+
+    run(main())
+
+
 def test_a_forgotten_await_is_explained(path: str) -> None:
     opening = cairndb.aio.open(path)
     with pytest.raises(

@@ -103,7 +103,14 @@ class Scan(AsyncIterator[_Item], Generic[_Item]):
         """End the iteration and release what it holds."""
         self._chunk = []
         self._taken = 0
-        await asyncio.wrap_future(self._threads.submit(self._scan.close))
+        self._pending = None
+        try:
+            closing = self._threads.submit(self._scan.close)
+        except cairndb.ClosedError:
+            # The database was closed before, so that there is nothing to wait for.
+            self._scan.close()
+        else:
+            await asyncio.wrap_future(closing)
 
 
 class Range:
@@ -275,7 +282,8 @@ class Batch:
         if kind is None:
             await self.write()
         else:
-            self._batch.clear()
+            # Drops the writes, also if the block has closed the database.
+            self._batch.__exit__(kind, exception, traceback)
 
 
 class Database(_Reads):
