@@ -82,12 +82,12 @@ impl Batch {
 
     /// Puts the entries of a mapping, or of an iterable of pairs.
     fn update(&self, py: Python<'_>, entries: Bound<'_, PyAny>) -> PyResult<()> {
+        // Not locked while arguments are read: a copy of one that is not `bytes` may start a
+        // garbage collection, which runs other code, and the iterable may be a generator over this
+        // batch.
         if let Ok(dict) = entries.cast::<PyDict>() {
-            let mut batch = self.lock(py)?;
             for (key, value) in dict.iter() {
-                let (key, value): (Bytes<'_, '_>, Bytes<'_, '_>) =
-                    (key.extract()?, value.extract()?);
-                batch.put(&key, &value);
+                self.put(py, key.extract()?, value.extract()?)?;
             }
             return Ok(());
         }
@@ -96,7 +96,6 @@ impl Batch {
         } else {
             entries
         };
-        // Not locked while the iterable runs, which may be a generator over this very batch.
         for pair in pairs.try_iter()? {
             let pair = pair?;
             let mut parts = pair.try_iter()?;

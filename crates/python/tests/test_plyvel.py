@@ -236,3 +236,71 @@ def test_a_close_under_iterators_of_other_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(ends) == 4 and all("closed" in end for end in ends)
+
+
+COLLECTED = """
+import faulthandler, gc, sys
+import plyvel
+
+faulthandler.dump_traceback_later(60, exit=True)
+db = plyvel.DB(sys.argv[1], create_if_missing=True)
+for number in range(100):
+    db.put(b"%d" % number, b"")
+
+
+class Cycle:
+    def __init__(self, call):
+        self.call, self.itself = call, self
+
+    def __del__(self):
+        self.call()
+
+
+def collected(call, steps):
+    \"""Make steps until a garbage collection has called `call`.\"""
+    calls = []
+
+    def counted():
+        calls.append(1)
+        call()
+
+    gc.collect()
+    gc.set_threshold(1)
+    try:
+        kept = []
+        for _ in range(50):
+            Cycle(counted)
+            kept.append(steps())
+            if calls:
+                return
+        raise AssertionError("no garbage was collected")
+    finally:
+        gc.set_threshold(700)
+        gc.collect()
+
+
+for reverse in (False, True):
+    entries = db.iterator(reverse=reverse)
+    collected(lambda: entries.seek(b"5"), lambda: next(entries))
+
+raw = db.raw_iterator()
+
+
+def invalid():
+    try:
+        raw.key()
+    except plyvel._plyvel.IteratorInvalidError as error:
+        return error
+
+
+collected(raw.valid, invalid)
+batch = db._db.batch()
+writes = {b"%d" % number: bytearray(b"value") for number in range(100)}
+collected(batch.__len__, lambda: batch.update(writes))
+assert len(batch) >= 100
+"""
+
+
+def test_a_finaliser_uses_what_a_step_uses(tmp_path: Path) -> None:
+    """Up to Python 3.11, making an object may start a garbage collection."""
+    ours("-c", COLLECTED, str(tmp_path / "db"))

@@ -45,18 +45,32 @@ impl Range {
         handle.order().compare(a, b)
     }
 
-    /// Returns the object for the cursor's entry.
-    fn current<'py>(&self, py: Python<'py>, cursor: &Cursor) -> PyResult<Bound<'py, PyAny>> {
+    /// Returns the parts of the cursor's entry.
+    fn current<'py>(&self, py: Python<'py>, cursor: &Cursor) -> Entry<'py> {
         let key = || {
             let key = cursor.key();
             PyBytes::new(py, key.get(self.db_prefix.len()..).unwrap_or_default())
         };
-        let value = || PyBytes::new(py, cursor.value());
-        Ok(match (self.include_key, self.include_value) {
-            (true, true) => (key(), value()).into_pyobject(py)?.into_any(),
-            (true, false) => key().into_any(),
-            (false, true) => value().into_any(),
-            (false, false) => py.None().into_bound(py),
+        Entry {
+            key: self.include_key.then(key),
+            value: self.include_value.then(|| PyBytes::new(py, cursor.value())),
+        }
+    }
+}
+
+/// The parts of an entry that are returned. A pair of them is made once the iterator is unlocked:
+/// that may start a garbage collection, which runs other code, and that may use the iterator.
+struct Entry<'py> {
+    key: Option<Bound<'py, PyBytes>>,
+    value: Option<Bound<'py, PyBytes>>,
+}
+
+impl<'py> Entry<'py> {
+    fn into_object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match (self.key, self.value) {
+            (Some(key), Some(value)) => (key, value).into_pyobject(py)?.into_any(),
+            (Some(part), None) | (None, Some(part)) => part.into_any(),
+            (None, None) => py.None().into_bound(py),
         })
     }
 }
@@ -68,10 +82,10 @@ struct Inner {
     state: State,
 }
 
-type Object<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+type Found<'py> = PyResult<Option<Entry<'py>>>;
 
 impl Inner {
-    fn real_next<'py>(&mut self, py: Python<'py>) -> Object<'py> {
+    fn real_next<'py>(&mut self, py: Python<'py>) -> Found<'py> {
         self.cursor.get(py)?;
         match self.state {
             State::InBetween => {
@@ -99,7 +113,7 @@ impl Inner {
                 return Ok(None);
             }
         }
-        self.range.current(py, cursor).map(Some)
+        Ok(Some(self.range.current(py, cursor)))
     }
 
     /// Moves to the first entry. Returns whether there is one.
@@ -117,7 +131,7 @@ impl Inner {
         Ok(cursor.valid())
     }
 
-    fn real_prev<'py>(&mut self, py: Python<'py>) -> Object<'py> {
+    fn real_prev<'py>(&mut self, py: Python<'py>) -> Found<'py> {
         self.cursor.get(py)?;
         match self.state {
             State::InBetween => {}
@@ -136,7 +150,7 @@ impl Inner {
         }
         // Unlike in `real_next`, the entry is taken first and the cursor moved then, so that
         // turning around returns the same entry again.
-        let entry = self.range.current(py, self.cursor.get(py)?)?;
+        let entry = self.range.current(py, self.cursor.get(py)?);
         let cursor = self.cursor.step(py, Cursor::prev)?;
         self.state = match &self.range.start {
             _ if !cursor.valid() => State::BeforeStart,
@@ -261,13 +275,8 @@ impl PlyvelIterator {
         slf
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> Object<'py> {
-        let mut inner = self.lock(py)?;
-        if self.reverse {
-            inner.real_prev(py)
-        } else {
-            inner.real_next(py)
-        }
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.step(py, !self.reverse)
     }
 
     /// Returns the next entry.
@@ -277,13 +286,7 @@ impl PlyvelIterator {
 
     /// Returns the previous entry.
     fn prev<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut inner = self.lock(py)?;
-        let entry = if self.reverse {
-            inner.real_next(py)
-        } else {
-            inner.real_prev(py)
-        };
-        entry?.ok_or_else(stop)
+        self.step(py, self.reverse)?.ok_or_else(stop)
     }
 
     /// Moves before the first entry.
@@ -328,6 +331,18 @@ impl PlyvelIterator {
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
         check_process(py, &self.handle)?;
         self.inner.lock_py_attached(py).map_err(|_| broken_lock())
+    }
+
+    /// Makes a step in the order of the keys, or against it.
+    fn step<'py>(&self, py: Python<'py>, forwards: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut inner = self.lock(py)?;
+        let entry = if forwards {
+            inner.real_next(py)
+        } else {
+            inner.real_prev(py)
+        };
+        drop(inner);
+        entry?.map(|entry| entry.into_object(py)).transpose()
     }
 
     fn place(&self, py: Python<'_>, state: State) -> PyResult<()> {

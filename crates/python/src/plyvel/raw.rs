@@ -40,15 +40,19 @@ impl PlyvelRawIterator {
         py: Python<'_>,
         call: impl FnOnce(&mut OpenCursor) -> PyResult<T>,
     ) -> PyResult<T> {
-        self.with(py, |cursor| {
-            if cursor.get(py)?.valid() {
-                return call(cursor);
-            }
-            let kind = py
-                .import("cairndb._plyvel")?
-                .getattr("IteratorInvalidError")?;
-            Err(PyErr::from_value(kind.call0()?))
-        })
+        let called = self.with(py, |cursor| {
+            let valid = cursor.get(py)?.valid();
+            valid.then(|| call(cursor)).transpose()
+        })?;
+        if let Some(called) = called {
+            return Ok(called);
+        }
+        // Made now that the iterator is unlocked: that may start a garbage collection, which runs
+        // other code, and that may use the iterator.
+        let kind = py
+            .import("cairndb._plyvel")?
+            .getattr("IteratorInvalidError")?;
+        Err(PyErr::from_value(kind.call0()?))
     }
 }
 
