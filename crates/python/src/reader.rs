@@ -104,12 +104,9 @@ impl Reader {
 
     /// Returns the value of `key`, or `default`.
     ///
-    /// ```text
     /// >>> db[b"granite"] = b"grey"
     /// >>> db.get(b"granite"), db.get(b"opal"), db.get(b"opal", b"?")
     /// (b'grey', None, b'?')
-    ///
-    /// ```
     #[pyo3(signature = (key, /, default=None))]
     fn get<'py>(
         &self,
@@ -128,13 +125,10 @@ impl Reader {
     /// the key is overwritten and the database closed; as long as it lives, the file takes its
     /// space.
     ///
-    /// ```text
     /// >>> db[b"photo"] = bytes(1_000_000)
     /// >>> view = db.get_view(b"photo")
     /// >>> len(view), view[:3].tobytes()
     /// (1000000, b'\x00\x00\x00')
-    ///
-    /// ```
     #[pyo3(signature = (key, default=None))]
     fn get_view<'py>(
         &self,
@@ -153,12 +147,9 @@ impl Reader {
     ///
     /// One call for many keys is faster than a call for each.
     ///
-    /// ```text
     /// >>> db.update({b"a": b"1", b"b": b"2"})
     /// >>> db.multi_get([b"a", b"x", b"b"])
     /// [b'1', None, b'2']
-    ///
-    /// ```
     #[pyo3(signature = (keys, default=None))]
     fn multi_get<'py>(
         &self,
@@ -189,12 +180,9 @@ impl Reader {
 
     /// Returns the first entry as a pair, or None if there is none.
     ///
-    /// ```text
     /// >>> db.update({b"a": b"1", b"b": b"2"})
     /// >>> db.first(), db.last()
     /// ((b'a', b'1'), (b'b', b'2'))
-    ///
-    /// ```
     fn first<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.entry_at(py, End::First)
     }
@@ -225,14 +213,11 @@ impl Reader {
     /// Without `start` or `stop` the range has no bound there. With `reverse` it begins at the
     /// other end, and with `limit` it has that many entries at most.
     ///
-    /// ```text
     /// >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
     /// >>> list(db.range(b"b"))
     /// [(b'b', b'2'), (b'c', b'3')]
     /// >>> list(db.range(stop=b"c", reverse=True, limit=1))
     /// [(b'b', b'2')]
-    ///
-    /// ```
     #[pyo3(signature = (start=None, stop=None, *, reverse=false, limit=None))]
     fn range(
         &self,
@@ -253,12 +238,9 @@ impl Reader {
 
     /// Returns the entries whose keys start with `prefix`.
     ///
-    /// ```text
     /// >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
     /// >>> [key for key in db.prefix(b"user/").keys()]
     /// [b'user/ada', b'user/alan']
-    ///
-    /// ```
     #[pyo3(signature = (prefix, *, reverse=false, limit=None))]
     fn prefix(
         &self,

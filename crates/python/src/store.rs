@@ -111,10 +111,7 @@ impl Store {
     /// process, "sync" a power failure, "none" nothing until `flush` has returned. Without it, it
     /// is the database's.
     ///
-    /// ```text
     /// >>> db.put(b"k", b"v", durability="sync")
-    ///
-    /// ```
     #[pyo3(signature = (key, value, *, durability=None))]
     fn put(
         slf: &Bound<'_, Self>,
@@ -131,10 +128,7 @@ impl Store {
     /// Removes `key`. Removing an absent key is not an error, unlike with `del db[key]`, which
     /// looks first.
     ///
-    /// ```text
     /// >>> db.delete(b"absent")
-    ///
-    /// ```
     #[pyo3(signature = (key, *, durability=None))]
     fn delete(
         slf: &Bound<'_, Self>,
@@ -147,14 +141,11 @@ impl Store {
 
     /// Adds `operand` to `key`, without reading it. The database's merge operator folds it later.
     ///
-    /// ```text
     /// >>> with cairndb.open(path, merge_operator="add") as counters:
     /// ...     for _ in range(3):
     /// ...         counters.merge(b"visits", (1).to_bytes(8, "little"))
     /// ...     int.from_bytes(counters[b"visits"], "little")
     /// 3
-    ///
-    /// ```
     #[pyo3(signature = (key, operand, *, durability=None))]
     fn merge(
         slf: &Bound<'_, Self>,
@@ -171,15 +162,12 @@ impl Store {
     /// Sets `key` to `new`, or removes it if that is None, if its value is `expected`, where None
     /// stands for no value. Returns whether it was. No other write comes in between.
     ///
-    /// ```text
     /// >>> db.compare_and_set(b"lock", None, b"worker 7")
     /// True
     /// >>> db.compare_and_set(b"lock", None, b"worker 8")
     /// False
     /// >>> db.compare_and_set(b"lock", b"worker 7", None)
     /// True
-    ///
-    /// ```
     fn compare_and_set(
         slf: &Bound<'_, Self>,
         key: Bytes<'_, '_>,
@@ -193,12 +181,9 @@ impl Store {
     /// Removes the first entry and returns it as a pair, or returns None if there is none. Threads
     /// that do this at the same time get different entries, so a database can be a queue.
     ///
-    /// ```text
     /// >>> db.update({b"job 1": b"sweep", b"job 2": b"polish"})
     /// >>> db.pop_first(), db.pop_last(), db.pop_first()
     /// ((b'job 1', b'sweep'), (b'job 2', b'polish'), None)
-    ///
-    /// ```
     fn pop_first<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         pair(slf.py(), call(slf, Db::pop_first)?)
     }
@@ -211,15 +196,12 @@ impl Store {
     /// Returns an empty batch. At the end of a `with` block it is written, all of it or nothing; if
     /// the block raises, it is dropped.
     ///
-    /// ```text
     /// >>> with db.batch(durability="sync") as batch:
     /// ...     batch[b"alice"] = b"90"
     /// ...     batch[b"bob"] = b"110"
     /// ...     del batch[b"pending"]
     /// >>> db.multi_get([b"alice", b"bob"])
     /// [b'90', b'110']
-    ///
-    /// ```
     #[pyo3(signature = (*, durability=None))]
     fn batch(slf: &Bound<'_, Self>, durability: Option<DurabilityName>) -> PyResult<Batch> {
         let handle = slf.as_super().get().handle();
@@ -236,12 +218,9 @@ impl Store {
     /// durability "os" and then this call cost one sync. Does nothing if the database was opened
     /// for reading, or was closed, which has made everything durable.
     ///
-    /// ```text
     /// >>> for number in range(100):
     /// ...     db[b"%d" % number] = b"in the log"
     /// >>> db.sync()  # and now on the disk
-    ///
-    /// ```
     fn sync(slf: &Bound<'_, Self>) -> PyResult<()> {
         // Both have nothing to sync. `shelve` calls this whenever it closes a database, also one
         // that it only reads, and when a shelf is collected whose database was closed.
@@ -256,10 +235,7 @@ impl Store {
     /// does this by itself when it is idle; the call is for a program that is about to read very
     /// much.
     ///
-    /// ```text
     /// >>> db.compact()
-    ///
-    /// ```
     #[pyo3(signature = (start=None, stop=None))]
     fn compact(
         slf: &Bound<'_, Self>,
@@ -273,11 +249,8 @@ impl Store {
     /// Returns about how many bytes the keys from `start` to `stop` take on disk. What is still in
     /// memory is not counted.
     ///
-    /// ```text
     /// >>> db.approximate_size(b"a", b"b")
     /// 0
-    ///
-    /// ```
     fn approximate_size(
         slf: &Bound<'_, Self>,
         start: Bytes<'_, '_>,
@@ -291,12 +264,9 @@ impl Store {
     /// scan. After a compaction the result is usually within a few per cent; before it, keys that
     /// were written several times may be counted several times.
     ///
-    /// ```text
     /// >>> db.update({b"user/%03d" % number: b"" for number in range(1000)})
     /// >>> db.estimate_count(), db.estimate_count(b"user/100", b"user/200")
     /// (1000, 100)
-    ///
-    /// ```
     #[pyo3(signature = (start=None, stop=None))]
     fn estimate_count(
         slf: &Bound<'_, Self>,
@@ -310,25 +280,19 @@ impl Store {
     /// Copies the database, as it is now, into a new one at `path`, which must be missing or empty.
     /// Files are hard links where the file system has them, so this takes little time and space.
     ///
-    /// ```text
     /// >>> db[b"k"] = b"v"
     /// >>> db.checkpoint(path + ".backup")
     /// >>> with cairndb.open(path + ".backup", "r") as backup:
     /// ...     backup[b"k"]
     /// b'v'
-    ///
-    /// ```
     fn checkpoint(slf: &Bound<'_, Self>, path: Place) -> PyResult<()> {
         call(slf, |db| db.checkpoint(&path.0))
     }
 
     /// Returns a property as text, or None for an unknown name. See also `stats`.
     ///
-    /// ```text
     /// >>> db.property("leveldb.num-files-at-level0")
     /// '0'
-    ///
-    /// ```
     fn property(slf: &Bound<'_, Self>, name: &str) -> PyResult<Option<String>> {
         let handle = slf.as_super().get().handle();
         handle.open_db().map_err(|error| raised(slf.py(), &error))?;
@@ -356,12 +320,9 @@ impl Store {
     /// snapshots and batches of it raise `ClosedError` from then on; views of values stay valid.
     /// Closing again does nothing.
     ///
-    /// ```text
     /// >>> db.close()
     /// >>> db.closed
     /// True
-    ///
-    /// ```
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
         let handle = &**slf.as_super().get().handle();
         detached(slf.py(), || handle.close())

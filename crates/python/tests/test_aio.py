@@ -217,6 +217,95 @@ def test_iterators_are_closed(path: str) -> None:
     run(main())
 
 
+def test_transactions(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path, merge_operator="add") as db:
+            await db.update({b"a": b"1", b"b": b"2", b"z": b"9"})
+            async with db.transaction() as tx:
+                assert await tx.get(b"a") == b"1" and await tx.get_for_update(b"x", 7) == 7
+                await tx.put(b"c", b"3")
+                before = await tx.savepoint()
+                await tx.delete(b"a")
+                await tx.merge(b"n", b"\1")
+                assert await tx.pop_last() == (b"z", b"9")
+                await tx.rollback_to(before)
+                assert await tx.pop_first() == (b"a", b"1")
+                assert [key async for key in tx.prefix(b"")] == [
+                    (b"b", b"2"),
+                    (b"c", b"3"),
+                    (b"z", b"9"),
+                ]
+                assert await db.get(b"c") is None and await tx.count() == 3
+            assert await db.multi_get([b"a", b"c", b"n"]) == [None, b"3", None]
+            with pytest.raises(LookupError):
+                async with db.transaction() as tx:
+                    await tx.put(b"d", b"4")
+                    raise LookupError
+            with pytest.raises(cairndb.ConflictError):
+                async with db.transaction() as tx:
+                    await tx.get(b"c")
+                    await db.put(b"c", b"5")
+                    await tx.put(b"d", b"4")
+            tx = db.transaction(isolation="snapshot")
+            await tx.put(b"e", b"5")
+            await tx.commit(durability="sync")
+            await db.transaction().rollback()
+            assert not await db.contains(b"d") and await db.get(b"e") == b"5"
+            with pytest.raises(LookupError):
+                async with db.transaction() as tx:
+                    await db.close()
+                    raise LookupError
+
+    run(main())
+
+
+def test_a_cancelled_transaction_writes_nothing(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+
+            async def work() -> None:
+                async with db.transaction() as tx:
+                    for number in range(1000):
+                        await tx.put(b"%d" % number, b"v")
+
+            for turns in range(20):
+                task = asyncio.create_task(work())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            assert await db.count() == 0
+
+    run(main())
+
+
+def test_calls_of_a_mapping(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+            await db.update({b"a": b"1", b"b": b"2"})
+            assert await db.setdefault(b"a", b"7") == b"1"
+            assert await db.setdefault(b"c", b"3") == b"3"
+            assert await db.pop(b"a") == b"1" and await db.pop(b"a", None) is None
+            with pytest.raises(KeyError):
+                await db.pop(b"a")
+            assert (await db.popitem())[0] in (b"b", b"c")
+            assert await db.property("cairndb.stats") and await db.property("no") is None
+            assert await db.approximate_size(b"a", b"z") >= 0
+            assert "entries" in str(await db.open_report()) or await db.open_report()
+
+    run(main())
+
+
+def test_everything_awaitable_is_there() -> None:
+    """`in` and `len` cannot be awaited, and `repair` and the like are no methods."""
+    ours = {name for name in dir(cairndb.aio.Database) if not name.startswith("_")}
+    theirs = {name for name in dir(cairndb.Database) if not name.startswith("_")}
+    assert theirs <= ours, theirs - ours
+    ours = {name for name in dir(cairndb.aio.Transaction) if not name.startswith("_")}
+    theirs = {name for name in dir(cairndb.Transaction) if not name.startswith("_")}
+    assert theirs - ours <= {"clear", "pop", "popitem", "setdefault", "update", "closed", "path"}
+
+
 def test_a_database_is_closed_before_what_was_made_from_it(path: str) -> None:
     async def main() -> None:
         async with cairndb.aio.open(path) as db:

@@ -381,7 +381,8 @@ def test_after_close(path: str) -> None:
     scan = iter(tx)
     tx[b"b"] = b"2"
     db.close()
-    for call in (tx.commit, lambda: tx[b"a"], lambda: next(scan), lambda: tx.put(b"c", b"")):
+    reads = (lambda: tx[b"a"], lambda: tx[b"b"], lambda: tx.get(b"b"), lambda: tx.multi_get([b"b"]))
+    for call in (tx.commit, *reads, tx.first, lambda: next(scan), lambda: tx.put(b"c", b"")):
         with pytest.raises(cairndb.ClosedError):
             call()
     with pytest.raises(cairndb.ClosedError):

@@ -34,7 +34,7 @@ import cairndb
 from ._cairndb import Scan as _SyncScan
 from ._types import Bytes, Durability, Isolation, Path
 
-__all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "open"]
+__all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "Transaction", "open"]
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -144,10 +144,10 @@ class Range:
 
 
 class _Reads:
-    """What a database and a snapshot have in common."""
+    """What a database, a snapshot and a transaction have in common."""
 
     _threads: _Threads
-    _reader: Union[cairndb.Database, cairndb.Snapshot]
+    _reader: Union[cairndb.Database, cairndb.Snapshot, cairndb.Transaction]
 
     def _run(self, function: Callable[..., _T], *args: Any, **kwargs: Any) -> Awaitable[_T]:
         return asyncio.wrap_future(self._threads.submit(function, *args, **kwargs))
@@ -219,10 +219,11 @@ class Snapshot(_Reads):
     def __init__(self, threads: _Threads, snapshot: cairndb.Snapshot) -> None:
         self._threads = threads
         self._reader = snapshot
+        self._snapshot = snapshot
 
     def close(self) -> None:
         """Release the snapshot, which does not wait."""
-        self._reader.close()
+        self._snapshot.close()
 
     async def __aenter__(self) -> Snapshot:
         return self
@@ -286,6 +287,87 @@ class Batch:
             self._batch.__exit__(kind, exception, traceback)
 
 
+class Transaction(_Reads):
+    """Reads and writes as one step. At the end of an `async with` block it is committed.
+
+    If the block raises or is cancelled, nothing is written. What others write while the block
+    waits can make the commit fail with `ConflictError`, after which the whole block has to run
+    again. Keep it short, or use `Database.transact`, which does both. See
+    `cairndb.Database.transaction`.
+
+    >>> import asyncio, cairndb.aio
+    >>> async def main() -> None:
+    ...     async with cairndb.aio.open(path) as db:
+    ...         async with db.transaction() as tx:
+    ...             stock = int(await tx.get(b"stock", b"7"))
+    ...             await tx.put(b"stock", b"%d" % (stock - 1))
+    ...         print(await db.get(b"stock"))
+    >>> asyncio.run(main())
+    b'6'
+    """
+
+    def __init__(self, threads: _Threads, transaction: cairndb.Transaction) -> None:
+        self._threads = threads
+        self._reader = transaction
+        self._transaction = transaction
+
+    async def get_for_update(self, key: Bytes, default: Any = None) -> Any:
+        """Return the value of `key`, or `default`. The commit fails if another writer sets it."""
+        return await self._run(self._transaction.get_for_update, key, default)
+
+    async def put(self, key: Bytes, value: Bytes) -> None:
+        """Set `key` to `value` at the commit."""
+        await self._run(self._transaction.put, key, value)
+
+    async def delete(self, key: Bytes) -> None:
+        """Remove `key` at the commit. Removing an absent key is not an error."""
+        await self._run(self._transaction.delete, key)
+
+    async def merge(self, key: Bytes, operand: Bytes) -> None:
+        """Add `operand` to `key` at the commit."""
+        await self._run(self._transaction.merge, key, operand)
+
+    async def pop_first(self) -> Optional[tuple[bytes, bytes]]:
+        """Remove the first entry and return it as a pair, or return None if there is none."""
+        return await self._run(self._transaction.pop_first)
+
+    async def pop_last(self) -> Optional[tuple[bytes, bytes]]:
+        """Remove the last entry and return it as a pair, or return None if there is none."""
+        return await self._run(self._transaction.pop_last)
+
+    async def savepoint(self) -> cairndb.Savepoint:
+        """Return the present state of the writes, for `rollback_to`."""
+        return await self._run(self._transaction.savepoint)
+
+    async def rollback_to(self, savepoint: cairndb.Savepoint) -> None:
+        """Drop the writes after a savepoint."""
+        await self._run(self._transaction.rollback_to, savepoint)
+
+    async def commit(self, *, durability: Optional[Durability] = None) -> None:
+        """Write everything, or raise `ConflictError` and write nothing."""
+        await self._run(self._transaction.commit, durability=durability)
+
+    async def rollback(self) -> None:
+        """End the transaction without writing anything."""
+        await self._run(self._transaction.rollback)
+
+    async def __aenter__(self) -> Transaction:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        exception: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        try:
+            await self._run(self._transaction.__exit__, kind, exception, traceback)
+        except cairndb.ClosedError:
+            # The block has closed the database, which has ended the transaction.
+            if kind is None:
+                raise
+
+
 class Database(_Reads):
     """An open database. Made by `open`."""
 
@@ -329,6 +411,28 @@ class Database(_Reads):
     async def clear(self) -> None:
         """Remove all entries."""
         await self._run(self._db.clear)
+
+    async def pop(self, key: Bytes, *default: Any) -> Any:
+        """Remove `key` and return its value, or `default`; without one, raise `KeyError`."""
+        return await self._run(self._db.pop, key, *default)
+
+    async def popitem(self) -> tuple[bytes, bytes]:
+        """Remove an entry and return it as a pair. Raises `KeyError` if there is none."""
+        return await self._run(self._db.popitem)
+
+    async def setdefault(self, key: Bytes, default: Bytes) -> bytes:
+        """Return the value of `key`, after setting it to `default` if there is none."""
+        return await self._run(self._db.setdefault, key, default)
+
+    def transaction(
+        self,
+        *,
+        isolation: Isolation = "serializable",
+        durability: Optional[Durability] = None,
+    ) -> Transaction:
+        """Begin a transaction, for an `async with` statement, which does not wait."""
+        transaction = self._db.transaction(isolation=isolation, durability=durability)
+        return Transaction(self._threads, transaction)
 
     async def transact(
         self,
@@ -405,6 +509,18 @@ class Database(_Reads):
     async def checkpoint(self, path: Path) -> None:
         """Copy the database to a new directory."""
         await self._run(self._db.checkpoint, path)
+
+    async def approximate_size(self, start: Bytes, stop: Bytes) -> int:
+        """Return about how many bytes of the files the keys from `start` to `stop` take."""
+        return await self._run(self._db.approximate_size, start, stop)
+
+    async def property(self, name: str) -> Optional[str]:
+        """Return a property of the store, or None if there is none of this name."""
+        return await self._run(self._db.property, name)
+
+    async def open_report(self) -> dict[str, Any]:
+        """Return what the open has found and done."""
+        return await self._run(self._db.open_report)
 
     async def stats(self) -> dict[str, Any]:
         """Return counters and sizes."""

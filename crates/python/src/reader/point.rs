@@ -68,7 +68,11 @@ impl ReadPoint {
                 let snapshot = live(snapshot).map_err(|error| raised(py, &error))?;
                 read(Source::Then(&snapshot))
             }
-            Moment::Within(transaction) => read(Source::Within(transaction)),
+            Moment::Within(transaction) => {
+                // Own writes would be found without the database.
+                self.handle.open_db().map_err(|error| raised(py, &error))?;
+                read(Source::Within(transaction))
+            }
         }
     }
 

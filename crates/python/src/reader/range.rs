@@ -46,7 +46,6 @@ pub(crate) fn owned(bytes: Option<Bytes<'_, '_>>) -> Option<Vec<u8>> {
 /// nothing until it is iterated, and can be iterated again. Each iteration sees the database as of
 /// its start.
 ///
-/// ```text
 /// >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
 /// >>> part = db.range(b"a", b"c")
 /// >>> list(part)
@@ -55,8 +54,6 @@ pub(crate) fn owned(bytes: Option<Bytes<'_, '_>>) -> Option<Vec<u8>> {
 /// ([b'a', b'b'], [b'1', b'2'])
 /// >>> list(reversed(part))
 /// [(b'b', b'2'), (b'a', b'1')]
-///
-/// ```
 #[pyclass(frozen, module = "cairndb")]
 #[derive(Debug)]
 pub(crate) struct Range {

@@ -106,13 +106,10 @@ impl TransactionStore {
 
     /// Sets `key` to `value` when the transaction is committed.
     ///
-    /// ```text
     /// >>> with db.transaction() as tx:
     /// ...     tx.put(b"k", b"v")
     /// ...     tx[b"k"], db.get(b"k")
     /// (b'v', None)
-    ///
-    /// ```
     fn put(slf: &Bound<'_, Self>, key: Bytes<'_, '_>, value: Bytes<'_, '_>) -> PyResult<()> {
         let (key, value) = (&*key, &*value);
         call(slf, |open| {
@@ -141,12 +138,9 @@ impl TransactionStore {
     /// Returns the value of `key`, or `default`, as `get`, and makes the commit fail if another
     /// writer changes `key`, whatever the isolation. With isolation "serializable" it is `get`.
     ///
-    /// ```text
     /// >>> with db.transaction(isolation="snapshot") as tx:
     /// ...     tx.get_for_update(b"rate", b"5")
     /// b'5'
-    ///
-    /// ```
     #[pyo3(signature = (key, default=None))]
     fn get_for_update<'py>(
         slf: &Bound<'py, Self>,
@@ -175,7 +169,6 @@ impl TransactionStore {
 
     /// Marks the current state of the writes, for `rollback_to`.
     ///
-    /// ```text
     /// >>> with db.transaction() as tx:
     /// ...     tx[b"kept"] = b"1"
     /// ...     mark = tx.savepoint()
@@ -183,8 +176,6 @@ impl TransactionStore {
     /// ...     tx.rollback_to(mark)
     /// >>> list(db)
     /// [b'kept']
-    ///
-    /// ```
     fn savepoint(slf: &Bound<'_, Self>) -> PyResult<PySavepoint> {
         let mark = call(slf, |open| {
             open.with(|transaction| Ok(transaction.savepoint()))
