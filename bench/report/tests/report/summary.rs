@@ -128,9 +128,9 @@ fn failures_and_notes_leave_room_for_the_rows() {
         lines.push(with(
             lost,
             "reason",
-            format!("cause {n} {}", "x".repeat(200)),
+            format!("cause {n} {}", "x ".repeat(100)),
         ));
-        lines.push(json!({"type": "note", "text": format!("note {n} {}", "y".repeat(300))}));
+        lines.push(json!({"type": "note", "text": format!("note {n} {}", "y ".repeat(150))}));
     }
     let text = report(&lines).summary(120);
     fits(&text, 120);

@@ -18,9 +18,12 @@ const WIDTH_MAX: usize = 120;
 const LINES_MAX: usize = 56;
 /// Maximum number of rows with their own figures; the other sections share the remaining lines.
 const ROWS_MAX: usize = 36;
+/// Lines of notes, of failures and of the tally.
 const NOTES_MAX: usize = 8;
 const FAILED_MAX: usize = 6;
 const TALLY_MAX: usize = 6;
+/// Lines of one note or failure.
+const TEXT_LINES_MAX: usize = 2;
 /// Sections whose rows have a line each.
 const DETAILED: [&str; 4] = ["1A", "1B", "1C", "1D"];
 /// Width of a figure.
@@ -300,8 +303,8 @@ fn end(run: &Run, width: usize) -> Vec<String> {
     if !failed.is_empty() || !notes.is_empty() {
         lines.push(String::new());
     }
-    limited(&mut lines, &failed, FAILED_MAX, "failed");
-    limited(&mut lines, &notes, NOTES_MAX, "note");
+    limited(&mut lines, &failed, FAILED_MAX, "failed", width);
+    limited(&mut lines, &notes, NOTES_MAX, "note", width);
     if let Some(tally) = chapter::tally(run) {
         lines.push(String::new());
         let tally = wrapped(&plain(&tally), width);
@@ -315,16 +318,27 @@ fn end(run: &Run, width: usize) -> Vec<String> {
     lines
 }
 
-/// Appends as many texts as fit, and the number of the others.
-fn limited(lines: &mut Vec<String>, texts: &[String], most: usize, word: &str) {
-    lines.extend(
-        texts
-            .iter()
-            .take(most)
-            .map(|text| format!("{word}: {text}")),
-    );
-    if texts.len() > most {
-        let more = texts.len() - most;
+/// Appends as many texts as fit into `most` lines, and the number of the others.
+fn limited(lines: &mut Vec<String>, texts: &[String], most: usize, word: &str, width: usize) {
+    let (begin, mut shown) = (lines.len(), 0);
+    for text in texts {
+        let text = wrapped(&plain(&format!("{word}: {text}")), width);
+        // The first line has no indent, so that each text begins visibly.
+        let mut own: Vec<String> = text.trim_start().lines().map(str::to_owned).collect();
+        if own.len() > TEXT_LINES_MAX {
+            own.truncate(TEXT_LINES_MAX);
+            if let Some(last) = own.last_mut() {
+                last.push('\u{2026}');
+            }
+        }
+        if lines.len() - begin + own.len() > most {
+            break;
+        }
+        lines.append(&mut own);
+        shown += 1;
+    }
+    if texts.len() > shown {
+        let more = texts.len() - shown;
         lines.push(format!("{word}: {more} more, in the report"));
     }
 }
@@ -370,6 +384,26 @@ fn notes(run: &Run) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_are_wrapped_and_too_many_counted() {
+        let mut lines = Vec::new();
+        let texts = [
+            "one two three".to_owned(),
+            "four".to_owned(),
+            "five".to_owned(),
+        ];
+        limited(&mut lines, &texts, 3, "note", 12);
+        assert_eq!(
+            lines,
+            [
+                "note: one",
+                "  two three",
+                "note: four",
+                "note: 1 more, in the report"
+            ]
+        );
+    }
 
     #[test]
     fn a_geometric_mean_of_opposite_ratios_is_one() {
