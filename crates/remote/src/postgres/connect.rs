@@ -11,7 +11,7 @@ use crate::url::{Address, Choice};
 
 /// Port of PostgreSQL.
 const PORT: u16 = 5432;
-/// Time for one attempt to connect to one host.
+/// Longest time for one attempt to connect to one host, from the first packet until it is ready.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest name that PostgreSQL keeps whole.
 const NAME_BYTES_MAX: usize = 63;
@@ -22,7 +22,10 @@ const POOL_MAX: usize = 1000;
 /// What the URL says.
 #[derive(Debug)]
 pub(super) struct Target {
-    pub(super) config: Config,
+    /// One for each host, in the order of the URL.
+    pub(super) hosts: Vec<Config>,
+    /// Time for one attempt to connect to one of them.
+    pub(super) patience: Duration,
     pub(super) tls: Encryption,
     /// The quoted name of the table.
     pub(super) table: String,
@@ -53,18 +56,9 @@ pub(super) fn target(address: &Address) -> Result<Target> {
     config
         .dbname(database)
         .application_name("cairndb-remote")
-        .connect_timeout(CONNECT_TIMEOUT)
         .keepalives_idle(Duration::from_secs(10))
         // A statement outside a transaction is one, and as protected as any other.
         .options("-c default_transaction_isolation=serializable");
-    if address.hosts().is_empty() {
-        config.host("localhost").port(PORT);
-    }
-    for host in address.hosts() {
-        config
-            .host(host.name.as_str())
-            .port(host.port.unwrap_or(PORT));
-    }
     if address.hosts().len() > 1 {
         // After a failover one of them is a standby, which must not be kept. It costs a round trip
         // for each connection.
@@ -80,15 +74,39 @@ pub(super) fn target(address: &Address) -> Result<Target> {
     if tls.is_required() {
         config.ssl_mode(tokio_postgres::config::SslMode::Require);
     }
+    let timeout = address.timeout()?;
+    // A host that is silent leaves time for those after it.
+    let count = u32::try_from(address.hosts().len().max(1)).unwrap_or(u32::MAX);
+    let patience = (timeout / count).min(CONNECT_TIMEOUT);
+    // A name may have an address that nobody reaches before one that answers.
+    config.connect_timeout(patience / 2);
     Ok(Target {
-        config,
+        hosts: one_each(&config, address),
+        patience,
         tls,
         table: quoted(table),
         create: address.choice("create", Choice::Yes)?,
         pool: address.number("pool", POOL_DEFAULT, 1, POOL_MAX)?,
-        timeout: address.timeout()?,
+        timeout,
         replicated: address.choice("replicated", Choice::No)? == Choice::Yes,
     })
+}
+
+/// Returns `config` for each host of a URL. The client limits only the time until the host accepts
+/// the connection, so hosts are tried by the pool, which limits all of it.
+fn one_each(config: &Config, address: &Address) -> Vec<Config> {
+    let to = |name: &str, port: u16| {
+        let mut config = config.clone();
+        config.host(name).port(port);
+        config
+    };
+    if address.hosts().is_empty() {
+        return vec![to("localhost", PORT)];
+    }
+    let hosts = address.hosts().iter();
+    hosts
+        .map(|host| to(&host.name, host.port.unwrap_or(PORT)))
+        .collect()
 }
 
 /// Whether and how connections are encrypted.

@@ -68,6 +68,14 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 impl Failure {
+    /// Returns the failure to connect to a host that does not answer in time.
+    pub(super) fn silent() -> Failure {
+        Failure::Lost(Error::new(
+            ErrorKind::Unavailable,
+            "a host of the URL does not answer",
+        ))
+    }
+
     /// Returns the meaning of an error of connecting. The severity of the server's errors is then
     /// always that of the end of a connection, and says nothing.
     pub(super) fn of_connecting(error: tokio_postgres::Error) -> Failure {

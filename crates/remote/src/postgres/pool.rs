@@ -12,10 +12,11 @@ use cairndb_store::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 use tokio_postgres::{Client, Config, Statement};
 
 use crate::face::Deadline;
-use crate::postgres::connect::{Encryption, connect};
+use crate::postgres::connect::{Encryption, Target, connect};
 use crate::postgres::errors::Failure;
 use crate::postgres::sql::Sql;
 
@@ -48,7 +49,9 @@ impl Connection {
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    config: Config,
+    hosts: Vec<Config>,
+    /// Time for one attempt to connect to one host.
+    patience: Duration,
     tls: Encryption,
     size: usize,
     idle: Mutex<Vec<Arc<Connection>>>,
@@ -58,10 +61,12 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(config: Config, tls: Encryption, size: usize) -> Arc<Pool> {
+    pub(super) fn new(target: &Target) -> Arc<Pool> {
+        let size = target.pool;
         Arc::new(Pool {
-            config,
-            tls,
+            hosts: target.hosts.clone(),
+            patience: target.patience,
+            tls: target.tls.clone(),
             size,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(size)),
@@ -114,20 +119,33 @@ impl Pool {
     /// `error` itself, if there is no other host, or if the deadline would pass meanwhile.
     pub(super) async fn leave(&self, error: Error, deadline: &mut Deadline) -> Result<()> {
         self.idle.lock().clear();
-        if self.config.get_hosts().len() < 2 {
+        if self.hosts.len() < 2 {
             return Err(error);
         }
         deadline.pause(error).await
     }
 
-    /// Opens one connection, without trying again.
+    /// Opens one connection, to the first host that has one. Tries each host once.
     pub(super) async fn open(&self) -> std::result::Result<Arc<Connection>, Failure> {
-        let client = connect(&self.config, &self.tls).await;
-        let client = client.map_err(Failure::of_connecting)?;
-        Ok(Arc::new(Connection {
-            client,
-            statements: Mutex::default(),
-        }))
+        let mut failure = Failure::silent();
+        for host in &self.hosts {
+            let client = match timeout(self.patience, connect(host, &self.tls)).await {
+                Ok(Ok(client)) => client,
+                Ok(Err(error)) => {
+                    failure = Failure::of_connecting(error);
+                    continue;
+                }
+                Err(_) => {
+                    failure = Failure::silent();
+                    continue;
+                }
+            };
+            return Ok(Arc::new(Connection {
+                client,
+                statements: Mutex::default(),
+            }));
+        }
+        Err(failure)
     }
 
     /// Adds an idle connection.
@@ -199,7 +217,7 @@ impl Drop for Lease {
                 let runtime = pool.runtime.clone();
                 runtime.spawn(async move {
                     let rollback = connection.client.batch_execute("ROLLBACK");
-                    let ended = tokio::time::timeout(ROLLBACK_TIMEOUT, rollback).await;
+                    let ended = timeout(ROLLBACK_TIMEOUT, rollback).await;
                     if matches!(ended, Ok(Ok(()))) {
                         pool.give(connection);
                     }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use cairndb_store::{
-    Batch, CallOptions, Engine, Isolation, Limits, OwnWrites, Result, Scan, Value,
+    Batch, CallOptions, Engine, ErrorKind, Isolation, Limits, OwnWrites, Result, Scan, Value,
 };
 use tokio_postgres::Statement;
 
-use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Pending};
+use crate::face::{
+    AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
+};
 use crate::postgres::calls::{Call, Effect, Parameters, Shared, get, multi_get};
-use crate::postgres::connect::{create_table, target, unreachable};
+use crate::postgres::connect::{Target, create_table, target, unreachable};
+use crate::postgres::errors::Failure;
 use crate::postgres::pool::{Connection, Pool};
 use crate::postgres::scan::PostgresScan;
 use crate::postgres::sql::Sql;
@@ -42,8 +45,9 @@ const LIMITS: Limits = Limits::embedded()
 /// | `ca`, `cert`, `key` | files: trusted certificates, own one, its key | the system's, none |
 ///
 /// With several hosts (`host:port,host:port`), connections go to the first one that accepts writes,
-/// and leave it when it becomes a standby: one host must be writable even for reads. A server that
-/// is a standby, or set to read-only, fails with `ReadOnly` if it is the only host.
+/// and leave it when it becomes a standby: one host must be writable even for reads. A host that is
+/// silent is given up after five seconds, or after its share of `timeout` if that is shorter. A
+/// server that is a standby, or set to read-only, fails with `ReadOnly` if it is the only host.
 ///
 /// Each snapshot, open transaction and long scan occupies a connection; a call waits for a free one
 /// until its deadline.
@@ -56,18 +60,17 @@ impl PostgresStore {
     /// Connects, and creates the table if it is missing.
     ///
     /// # Errors
-    /// `InvalidArgument`: a malformed URL. `Unavailable`: no host answers. `Denied`, `NotFound`.
+    /// `InvalidArgument`: a malformed URL. `Unavailable`: no host answers within the time limit of
+    /// a call. `Denied`, `NotFound`.
     pub async fn connect(address: &Address) -> Result<PostgresStore> {
         let target = target(address)?;
-        let pool = Pool::new(target.config, target.tls, target.pool);
-        let opened = pool.open().await;
-        let first = opened.map_err(|failure| unreachable(failure.into_error()))?;
-        if target.create == Choice::Yes {
-            create_table(&first.client, &target.table).await?;
-        }
-        let prepared = first.prepare(Sql::Get, &target.table).await;
-        prepared.map_err(|failure| unreachable(failure.into_error()))?;
-        pool.give(first);
+        let pool = Pool::new(&target);
+        let deadline = Deadline::of(&CallOptions::new(), target.timeout);
+        let ready = match deadline.wait(first(&pool, &target)).await {
+            Some(first) => first.map(|first| pool.give(first)),
+            None => Err(deadline.exceeded().with_kind(ErrorKind::Unavailable)),
+        };
+        ready.map_err(unreachable)?;
         let engine = Engine::networked("postgres", LIMITS, Isolation::Serializable);
         Ok(PostgresStore {
             shared: Arc::new(Shared {
@@ -241,6 +244,17 @@ impl AsyncStore for PostgresStore {
     fn pause(&self, attempt: u32) -> Pending<'_, ()> {
         crate::face::pause(attempt)
     }
+}
+
+/// Opens the first connection, and makes sure that the table is there.
+async fn first(pool: &Arc<Pool>, target: &Target) -> Result<Arc<Connection>> {
+    let first = pool.open().await.map_err(Failure::into_error)?;
+    if target.create == Choice::Yes {
+        create_table(&first.client, &target.table).await?;
+    }
+    let prepared = first.prepare(Sql::Get, &target.table).await;
+    prepared.map_err(Failure::into_error)?;
+    Ok(first)
 }
 
 /// Returns the last write of each key, after checking all limits.

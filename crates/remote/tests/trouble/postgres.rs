@@ -60,6 +60,28 @@ fn a_stopped_server_is_noticed_at_the_deadline() {
 }
 
 #[test]
+fn a_host_that_accepts_and_is_silent_is_given_up() {
+    // The system accepts the connection; nobody reads from it.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let silent = listener.local_addr().expect("a bound socket").port();
+    let url = format!("postgres://cairn@127.0.0.1:{silent}/postgres/t?timeout=300ms");
+    let (opened, done) = std::sync::mpsc::channel();
+    let opening = std::thread::Builder::new().spawn(move || opened.send(open(&url)));
+    opening.expect("a thread can be started");
+    let patience = Duration::from_secs(20);
+    let opened = done.recv_timeout(patience).expect("an answer in time");
+    let error = opened.expect_err("nobody answers");
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let hosts = format!("127.0.0.1:{silent},127.0.0.1:{}", server.port());
+    let url = format!("postgres://cairn@{hosts}/postgres/t?timeout=2s");
+    let store = open(&url).expect("the second host answers");
+    assert!(!store.contains(b"a").expect("the second host answers"));
+}
+
+#[test]
 fn a_restart_ends_snapshots_and_nothing_else() {
     let Some(mut server) = PostgresServer::start(Medium::Memory) else {
         return support::skip("PostgreSQL: install postgresql");
