@@ -20,7 +20,6 @@ pub(super) const POOL_DEFAULT: usize = 8;
 const POOL_MAX: usize = 1000;
 
 /// What the URL says.
-#[derive(Debug)]
 pub(super) struct Target {
     /// One for each host, in the order of the URL.
     pub(super) hosts: Vec<Config>,

@@ -47,7 +47,6 @@ impl Connection {
     }
 }
 
-#[derive(Debug)]
 pub(super) struct Pool {
     hosts: Vec<Config>,
     /// Time for one attempt to connect to one host.
@@ -58,6 +57,20 @@ pub(super) struct Pool {
     permits: Arc<Semaphore>,
     closed: AtomicBool,
     runtime: Handle,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The client's own `Debug` of a configuration shows the user.
+        let hosts = self
+            .hosts
+            .iter()
+            .map(|host| (host.get_hosts(), host.get_ports()));
+        f.debug_struct("Pool")
+            .field("hosts", &hosts.collect::<Vec<_>>())
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Pool {

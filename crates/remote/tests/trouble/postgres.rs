@@ -82,6 +82,17 @@ fn a_host_that_accepts_and_is_silent_is_given_up() {
 }
 
 #[test]
+fn an_open_store_does_not_show_its_user() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let store = open(&server.url("t")).expect("the server runs");
+    let text = format!("{store:?} {:?}", store.snapshot().expect("a snapshot"));
+    assert!(text.contains("127.0.0.1"), "{text}");
+    assert!(!text.contains("\"cairn\""), "{text}");
+}
+
+#[test]
 fn a_restart_ends_snapshots_and_nothing_else() {
     let Some(mut server) = PostgresServer::start(Medium::Memory) else {
         return support::skip("PostgreSQL: install postgresql");
