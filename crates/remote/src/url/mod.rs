@@ -41,8 +41,8 @@ pub struct Address {
 
 impl Address {
     /// Parses a URL. Percent-encoding is decoded in all parts. Write `%2F` for `/`, `%3F` for `?`
-    /// and `%23` for `#` in a user or password, and `%40` for `@` in the path or a setting of a URL
-    /// with hosts.
+    /// and `%23` for `#` in a user or password, and `%40` for `@` in the path or a setting of every
+    /// engine but `file:`.
     ///
     /// # Errors
     /// `InvalidArgument`, which says what is wrong without repeating the URL.

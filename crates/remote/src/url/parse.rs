@@ -49,16 +49,17 @@ pub(super) fn parts(url: &str) -> Result<Parts> {
             Some(at) => rest.split_at(at),
         },
     };
+    let scheme = scheme.to_ascii_lowercase();
     // A `/` or `?` in a password ends the authority early, and what follows it would be taken for a
-    // path or setting, which messages show.
-    if !authority.is_empty() && (path.contains('@') || query.contains('@')) {
+    // path or setting, which messages show. So would everything if one of both slashes is missing.
+    let has_hosts = !authority.is_empty() || scheme != "file";
+    if has_hosts && (path.contains('@') || query.contains('@')) {
         return Err(Error::invalid(
-            "the URL has an @ after the first / or ?: in a password, write %2F for / and %3F for \
-             ?; in a path or setting, write %40 for @",
+            "the URL has an @ after the first / or ?: write // before user and password; in a \
+             password, write %2F for / and %3F for ?; in a path or setting, write %40 for @",
         ));
     }
     let (user, password, hosts) = split_authority(authority)?;
-    let scheme = scheme.to_ascii_lowercase();
     let path = decode(path, "path")?;
     let path = match scheme.as_str() {
         "file" => path,

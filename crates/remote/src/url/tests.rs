@@ -84,6 +84,10 @@ fn a_password_with_a_slash_or_question_mark_is_refused_and_hidden() {
         "postgres://ada:p@hunter2/hunter2@host/db/t",
         "etcd://hunter2/@host/p",
         "etcd://host/hunter2@stones",
+        "postgres:/ada:hunter2@host/db/t",
+        "postgres:///ada:hunter2@host/db/t",
+        "postgres:ada:hunter2@host/db/t",
+        "ETCD:/ada:hunter2@host/more",
     ];
     for url in cases {
         let error = Address::parse(url).expect_err(url);
@@ -98,7 +102,7 @@ fn a_password_with_a_slash_or_question_mark_is_refused_and_hidden() {
     let password = address.password().expect("a password");
     assert_eq!(password.reveal(), "a/b?c");
     assert_eq!(address.path(), "db/t@home");
-    // Without hosts there are no credentials.
+    // A path of this machine has no credentials.
     for url in ["file:///srv/ada@work/stones", "file:ada@work"] {
         let address = Address::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
         assert!(address.path().contains("ada@work"), "{url}");
