@@ -11,6 +11,9 @@ const PAUSE_MIN: Duration = Duration::from_millis(2);
 /// Longest pause: an election takes about a second.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
+/// A limit that no clock can hold stands for this one: about thirty years.
+const LIMIT_MAX: Duration = Duration::from_hours(24 * 365 * 30);
+
 /// When a call must end, and how often it has been repeated.
 #[derive(Debug)]
 pub(crate) struct Deadline {
@@ -25,7 +28,7 @@ impl Deadline {
         let limit = options.get_timeout().unwrap_or(default);
         let now = Instant::now();
         Deadline {
-            at: now.checked_add(limit).unwrap_or(now),
+            at: now.checked_add(limit).unwrap_or_else(|| now + LIMIT_MAX),
             limit,
             pauses: 0,
         }
@@ -92,7 +95,17 @@ fn seeded() -> Random {
 mod tests {
     use std::time::Duration;
 
-    use super::{PAUSE_MAX, pause_before};
+    use cairndb_store::CallOptions;
+
+    use super::{Deadline, LIMIT_MAX, PAUSE_MAX, pause_before};
+
+    #[test]
+    fn the_longest_limit_is_not_the_shortest() {
+        let options = CallOptions::new().timeout(Duration::MAX);
+        let deadline = Deadline::of(&options, Duration::from_secs(1));
+        let left = deadline.at.duration_since(tokio::time::Instant::now());
+        assert!(left > LIMIT_MAX / 2, "{left:?}");
+    }
 
     #[test]
     fn pauses_grow_and_stay_bounded() {
