@@ -91,6 +91,10 @@ impl Cluster {
         })
     }
 
+    pub(super) fn deadline(&self, options: &CallOptions) -> Deadline {
+        Deadline::of(options, self.timeout)
+    }
+
     pub(super) fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::closed());
@@ -148,7 +152,7 @@ impl Cluster {
         options: &CallOptions,
         call: impl Fn(KvClient) -> Call<'a, T>,
     ) -> std::result::Result<T, Failure> {
-        let mut deadline = Deadline::of(options, self.timeout);
+        let mut deadline = self.deadline(options);
         loop {
             self.check_open().map_err(Failure::Refused)?;
             let failure = match deadline.wait(self.client()).await {

@@ -1,13 +1,15 @@
 //! What a transaction has read and written, which its scans share.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use cairndb_store::{Entry, Error, OwnWrites, Result, Window};
+use cairndb_store::{CallOptions, Entry, Error, OwnWrites, Result, Window};
 use etcd_client::{Compare, CompareOp};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::etcd::keys::Prefix;
 use crate::etcd::reads::OPS_MAX;
+use crate::face::Deadline;
 
 /// What a transaction has read.
 #[derive(Debug, Default)]
@@ -82,6 +84,24 @@ pub(super) fn operation_bytes(prefix: &Prefix, bytes: usize) -> usize {
 pub(super) struct Memory {
     pub(super) seen: Mutex<Seen>,
     pub(super) own: parking_lot::Mutex<OwnWrites>,
+}
+
+impl Memory {
+    /// Waits until no other call of the transaction reads. Returns what was read, and `options`
+    /// with the time that is left.
+    ///
+    /// # Errors
+    /// `DeadlineExceeded` if the other call does not end in time.
+    pub(super) async fn seen(
+        &self,
+        options: &CallOptions,
+        deadline: &Deadline,
+    ) -> Result<(MutexGuard<'_, Seen>, CallOptions)> {
+        let Some(seen) = deadline.wait(self.seen.lock()).await else {
+            return Err(deadline.exceeded());
+        };
+        Ok((seen, options.timeout(deadline.left(Duration::MAX))))
+    }
 }
 
 #[cfg(test)]

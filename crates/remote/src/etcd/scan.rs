@@ -48,12 +48,13 @@ impl EtcdScan {
             let page = match self.memory.clone() {
                 None => self.read_stored().await?,
                 Some(memory) => {
-                    let mut seen = memory.seen.lock().await;
+                    let deadline = self.shared.cluster.deadline(&self.options);
+                    let (mut seen, options) = memory.seen(&self.options, &deadline).await?;
                     self.revision = seen.revision;
                     let wanted = self.progress.wanted();
                     let (page, changed, read_at) = self
                         .shared
-                        .page(&mut self.progress, self.revision, &self.options)
+                        .page(&mut self.progress, self.revision, &options)
                         .await?;
                     let more = page.len() as u64 >= wanted.min(self.progress.wanted());
                     let window = self.progress.advance(&page, more);

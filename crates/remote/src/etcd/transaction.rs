@@ -52,7 +52,8 @@ impl EtcdTransaction {
         };
         let mut found = BTreeMap::new();
         if !stored.is_empty() {
-            let mut seen = self.memory.seen.lock().await;
+            let deadline = self.shared.cluster.deadline(&options);
+            let (mut seen, options) = self.memory.seen(&options, &deadline).await?;
             let (values, read_at) = self.shared.values(&stored, seen.revision, &options).await?;
             seen.revision = read_at;
             for (key, value) in stored.into_iter().zip(values) {
@@ -74,7 +75,8 @@ impl EtcdTransaction {
         if own.is_empty() {
             return Ok(());
         }
-        let seen = self.memory.seen.lock().await;
+        let deadline = self.shared.cluster.deadline(options);
+        let (seen, options) = self.memory.seen(options, &deadline).await?;
         LIMITS.check_size(own.len(), own.bytes())?;
         let prefix = &self.shared.prefix;
         let compares = seen.compares(prefix)?;
@@ -94,7 +96,7 @@ impl EtcdTransaction {
             Box::pin(async move { kv.txn(commit.clone()).await })
         };
         let cluster = &self.shared.cluster;
-        let answer = cluster.ask(Effect::Writes, options, call).await?;
+        let answer = cluster.ask(Effect::Writes, &options, call).await?;
         if answer.succeeded() {
             return Ok(());
         }

@@ -198,8 +198,13 @@ impl Held {
     }
 
     /// Takes the connection, for the commit. `None` if nothing was read.
-    pub(super) async fn take(&self) -> Result<Option<Lease>> {
-        let mut stage = self.stage.lock().await;
+    ///
+    /// # Errors
+    /// `DeadlineExceeded` if a read of another task does not end in time.
+    pub(super) async fn take(&self, deadline: &Deadline) -> Result<Option<Lease>> {
+        let Some(mut stage) = deadline.wait(self.stage.lock()).await else {
+            return Err(deadline.exceeded());
+        };
         match std::mem::replace(&mut *stage, Stage::Ended) {
             Stage::New => Ok(None),
             Stage::Open(lease) if lease.is_closed() => Err(Error::closed()),

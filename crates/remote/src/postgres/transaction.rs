@@ -89,10 +89,10 @@ impl PostgresTransaction {
             .engine
             .limits
             .check_size(writes.len(), writes.bytes)?;
-        let Some(mut lease) = self.held.take().await? else {
+        let deadline = shared.deadline(options);
+        let Some(mut lease) = self.held.take(&deadline).await? else {
             return write(&shared, &writes, options).await;
         };
-        let deadline = shared.deadline(options);
         let connection = Arc::clone(lease.connection());
         lease.state = State::Busy;
         let prepare = writes.prepare(&connection, &shared.table);
