@@ -6,6 +6,7 @@ use etcd_client::{GetOptions, KeyValue, SortOrder, SortTarget, Txn, TxnOp, TxnOp
 use crate::etcd::cluster::{Call, Cluster, Effect};
 use crate::etcd::errors::Failure;
 use crate::etcd::keys::Prefix;
+use crate::limits::check_keys;
 use crate::paging::Progress;
 
 /// Operations of one request that etcd accepts by default.
@@ -67,9 +68,7 @@ impl Shared {
         options: &CallOptions,
     ) -> Result<(Vec<Found>, i64)> {
         let mut values = Vec::with_capacity(keys.len());
-        for key in keys {
-            LIMITS.check_key(key)?;
-        }
+        check_keys(keys, &LIMITS)?;
         let (mut rest, mut longest) = (keys, OPS_MAX);
         while !rest.is_empty() {
             let (part, further) = rest.split_at(longest.min(rest.len()));

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use tokio_postgres::Statement;
 
 use crate::face::Deadline;
+use crate::limits::check_keys;
 use crate::paging::Progress;
 use crate::postgres::calls::{Answer, Call, Shared, get, multi_get, value};
 use crate::postgres::errors::Failure;
@@ -86,6 +87,7 @@ impl Held {
         keys: &[&[u8]],
         options: &CallOptions,
     ) -> Result<Vec<Option<Value>>> {
+        check_keys(keys, &self.shared.engine.limits)?;
         let call = |connection: Arc<Connection>, statement: Statement| -> Call<'_, _> {
             Box::pin(async move { multi_get(&connection, &statement, keys).await })
         };

@@ -127,6 +127,7 @@ impl AsyncRead for PostgresStore {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
+            crate::limits::check_keys(keys, &LIMITS)?;
             let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, _> {
                 Box::pin(async move { multi_get(&connection, &statements[0], keys).await })
             };

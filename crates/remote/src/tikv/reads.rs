@@ -9,6 +9,7 @@ use tikv_client::{BoundRange, KvPair, Snapshot, TransactionOptions};
 use tokio::sync::Mutex;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, Deadline, Pending};
+use crate::limits::check_keys;
 use crate::paging::Progress;
 use crate::tikv::errors::{Sent, convert};
 
@@ -127,6 +128,7 @@ impl AsyncRead for TikvSnapshot {
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
             self.check_open()?;
+            check_keys(keys, &LIMITS)?;
             let deadline = Deadline::of(options, self.timeout);
             let mut snapshot = self.snapshot.lock().await;
             let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();

@@ -12,7 +12,7 @@ use tikv_client::{Config, RawClient, TransactionClient, TransactionOptions};
 use crate::face::{
     AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
 };
-use crate::limits::last_writes;
+use crate::limits::{check_keys, last_writes};
 use crate::tikv::errors::{Sent, convert};
 use crate::tikv::raw::{self, RawScan, unsupported};
 use crate::tikv::reads::{LIMITS, TikvSnapshot, in_order, read_only, until};
@@ -238,6 +238,7 @@ impl AsyncRead for TikvStore {
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
             self.check_open()?;
+            check_keys(keys, &LIMITS)?;
             let deadline = self.deadline(options);
             match &self.client {
                 Client::Raw(client) => {

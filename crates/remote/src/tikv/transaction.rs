@@ -12,6 +12,7 @@ use tikv_client::Transaction;
 use tokio::sync::Mutex;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncTransaction, Deadline, Pending};
+use crate::limits::check_keys;
 use crate::paging::Progress;
 use crate::tikv::errors::{Sent, convert};
 use crate::tikv::reads::{LIMITS, entry, in_order, limit_of, range_of, until};
@@ -104,6 +105,7 @@ impl AsyncRead for TikvTransaction {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
+            check_keys(keys, &LIMITS)?;
             let deadline = self.deadline(options);
             let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
             let mut transaction = self.shared.transaction.lock().await;
