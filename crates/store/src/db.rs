@@ -189,17 +189,23 @@ impl Store for Db {
         if options.get_durability().is_some() {
             return run_durably(self, body, options);
         }
-        // `Db::transact` also waits for writes that conflict and cannot be seen yet.
-        let mut refused = None;
-        let committed = self.transact(|transaction| {
-            body(transaction).map_err(|error| {
-                refused = Some(error);
-                cairndb::Error::invalid("the body of the transaction failed")
-            })
-        });
-        match refused {
-            Some(error) => Err(error),
-            None => written(committed),
+        let mut attempts = ATTEMPTS_MAX;
+        loop {
+            // `Db::transact` also waits for writes that conflict and cannot be seen yet.
+            let mut refused = None;
+            let committed = self.transact(|transaction| {
+                body(transaction).map_err(|error| {
+                    refused = Some(error);
+                    cairndb::Error::invalid("the body of the transaction failed")
+                })
+            });
+            attempts -= 1;
+            match refused {
+                // The body wants to run again.
+                Some(error) if error.kind() == ErrorKind::Conflict && attempts > 0 => {}
+                Some(error) => return Err(error),
+                None => return written(committed),
+            }
         }
     }
 }
@@ -213,14 +219,17 @@ fn run_durably(
     let mut attempts = ATTEMPTS_MAX;
     loop {
         let transaction = Db::transaction(db);
-        body(&transaction)?;
-        match transaction.commit_with(&write_options(options)) {
-            Err(error) if error.kind() == cairndb::ErrorKind::Conflict && attempts > 1 => {
+        let result = body(&transaction).and_then(|()| {
+            let committed = transaction.commit_with(&write_options(options));
+            committed.map_err(from_commit)
+        });
+        match result {
+            Err(error) if error.kind() == ErrorKind::Conflict && attempts > 1 => {
                 attempts -= 1;
                 // The write that conflicts may wait for its sync, and cannot be seen before.
                 Db::sync(db)?;
             }
-            result => return result.map_err(from_commit),
+            result => return result,
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::options::{CallOptions, Durability};
 use crate::scan::Scan;
 use crate::store::StoreExt as _;
 use crate::testing::steps::{checks, fill, listed, refused, text};
+use crate::transaction::Transaction;
 
 checks! {
     fn a_commit_writes_everything(store) {
@@ -257,6 +258,23 @@ checks! {
             transaction.put(b"n", format!("{seen}+").as_bytes())
         })?;
         assert_eq!((runs, text(store, "n")?), (2, "5+".into()));
+    }
+    fn transact_runs_again_if_the_body_returns_a_conflict(store) {
+        let sync = CallOptions::new().durability(Durability::Sync);
+        for options in [CallOptions::new(), sync] {
+            let mut runs = 0;
+            let body = |transaction: &dyn Transaction| {
+                runs += 1;
+                transaction.put(b"a", &[b'0' + runs])?;
+                match runs {
+                    1 => Err(Error::new(ErrorKind::Conflict, "once more")),
+                    _ => Ok(()),
+                }
+            };
+            store.transact_with(body, &options)?;
+            assert_eq!(text(store, "a")?, "2");
+            store.delete(b"a")?;
+        }
     }
     fn transact_accepts_options(store) {
         let options = CallOptions::new()
