@@ -8,7 +8,7 @@ use cairndb_store::{Entry, Window};
 /// Entries of the first page.
 pub(crate) const FIRST_ENTRIES: u64 = 100;
 /// Bytes of keys and values that a page should have.
-const PAGE_BYTES: u64 = 1 << 20;
+pub(crate) const PAGE_BYTES: u64 = 1 << 20;
 /// Largest number of entries of a page: short entries take more memory than their bytes.
 const ENTRIES_MAX: u64 = 8192;
 
@@ -52,10 +52,7 @@ impl Progress {
     /// Removes what a page of stored entries covers, and returns it. `more` is whether there are
     /// entries after the page.
     pub(crate) fn advance(&mut self, page: &[Entry], more: bool) -> Window {
-        let bytes: u64 = page
-            .iter()
-            .map(|(key, value)| (key.len() + value.len()) as u64)
-            .sum();
+        let bytes = bytes_of(page);
         let average = bytes / (page.len() as u64).max(1) + 1;
         let fitting = (PAGE_BYTES / average).clamp(1, ENTRIES_MAX);
         self.wanted = fitting.min(self.wanted.saturating_mul(8));
@@ -69,6 +66,12 @@ impl Progress {
         self.left -= page.len() as u64;
         page
     }
+}
+
+/// Returns the bytes of the keys and values of a page.
+pub(crate) fn bytes_of(page: &[Entry]) -> u64 {
+    let bytes = page.iter().map(|(key, value)| key.len() + value.len());
+    bytes.sum::<usize>() as u64
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::postgres::calls::{Answer, Call, Shared, get, multi_get, value};
 use crate::postgres::errors::Failure;
 use crate::postgres::pipeline::{Sent, in_order};
 use crate::postgres::pool::{Connection, Lease, State};
-use crate::postgres::sql::Sql;
+use crate::postgres::sql::{Rows, Sql};
 
 /// What the transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,14 +94,14 @@ impl Held {
         self.run(Sql::MultiGet, options, call).await
     }
 
-    /// Reads the next stored entries of a scan.
+    /// Reads the next stored entries of a scan: as many as are wanted, or about a megabyte.
     pub(super) async fn page(
         &self,
         progress: &Progress,
         options: &CallOptions,
     ) -> Result<Vec<Entry>> {
         let rest = &progress.rest;
-        let sql = Sql::page(rest.direction, rest.end.is_some());
+        let sql = Sql::Page(Rows::of(rest.direction, rest.end.is_some()));
         let call = |connection: Arc<Connection>, statement: Statement| -> Call<'_, _> {
             Box::pin(async move { page(&connection, &statement, progress).await })
         };

@@ -2,7 +2,8 @@
 //!
 //! All pages of a scan are read in one transaction, so they are of one state. A page by key costs
 //! one search more than the next rows of a server-side cursor, but needs no second round trip to
-//! open one, and its size can follow the size of the entries.
+//! open one, and its size can follow the size of the entries. The server ends a page after about a
+//! megabyte, because the entries that come may be longer than those before them.
 
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use cairndb_store::{CallOptions, Entry, OwnWrites, Result, Scan};
 use parking_lot::Mutex;
 
 use crate::face::{AsyncScan, Pending};
-use crate::paging::{FIRST_ENTRIES, Progress};
+use crate::paging::{FIRST_ENTRIES, PAGE_BYTES, Progress, bytes_of};
 use crate::postgres::calls::{Call, Effect, Shared};
 use crate::postgres::held::{Held, Purpose, page};
-use crate::postgres::sql::Sql;
+use crate::postgres::sql::{Rows, Sql};
 
 /// Where the pages come from.
 #[derive(Debug)]
@@ -66,7 +67,10 @@ impl PostgresScan {
                     held.page(&self.progress, &self.options).await
                 }
             }?;
-            let more = stored.len() as u64 >= wanted;
+            // The server ends a page early that is long enough, but not the only one.
+            let is_only = matches!(self.source, Source::Statement(_));
+            let is_long = !is_only && bytes_of(&stored) >= PAGE_BYTES;
+            let more = stored.len() as u64 >= wanted || is_long;
             let window = self.progress.advance(&stored, more);
             let seen = match &self.source {
                 Source::Transaction(_, own) => own.lock().lay_over(stored, &window),
@@ -92,7 +96,7 @@ async fn statement(
     options: &CallOptions,
 ) -> Result<Vec<Entry>> {
     let rest = &progress.rest;
-    let sql = [Sql::page(rest.direction, rest.end.is_some())];
+    let sql = [Sql::Few(Rows::of(rest.direction, rest.end.is_some()))];
     let call = |connection: Arc<_>, statements: Vec<_>| -> Call<'_, Vec<Entry>> {
         Box::pin(async move { page(&connection, &statements[0], progress).await })
     };

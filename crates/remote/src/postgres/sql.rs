@@ -3,6 +3,8 @@
 use cairndb_store::Direction;
 use tokio_postgres::types::Type;
 
+use crate::paging::PAGE_BYTES;
+
 /// A statement over the table of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sql {
@@ -15,23 +17,51 @@ pub(super) enum Sql {
     InsertIfAbsent,
     ReplaceIfEqual,
     DeleteIfEqual,
+    /// The entries of a window, as many as are asked for.
+    Few(Rows),
+    /// A page of a window: as many as are asked for, or fewer of about a megabyte.
+    Page(Rows),
+}
+
+/// Which entries of a window come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Rows {
     Up,
     UpTo,
     Down,
     DownTo,
 }
 
-impl Sql {
-    /// Returns the statement of a page. `bounded` is whether the window has an end.
-    pub(super) const fn page(direction: Direction, bounded: bool) -> Sql {
+impl Rows {
+    /// `bounded` is whether the window has an end.
+    pub(super) const fn of(direction: Direction, bounded: bool) -> Rows {
         match (direction, bounded) {
-            (Direction::Ascending, false) => Sql::Up,
-            (Direction::Ascending, true) => Sql::UpTo,
-            (Direction::Descending, false) => Sql::Down,
-            (Direction::Descending, true) => Sql::DownTo,
+            (Direction::Ascending, false) => Rows::Up,
+            (Direction::Ascending, true) => Rows::UpTo,
+            (Direction::Descending, false) => Rows::Down,
+            (Direction::Descending, true) => Rows::DownTo,
         }
     }
 
+    /// Returns the condition and the order.
+    const fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Rows::Up => ("k >= $1", "k"),
+            Rows::UpTo => ("k >= $1 AND k < $3", "k"),
+            Rows::Down => ("k >= $1", "k DESC"),
+            Rows::DownTo => ("k >= $1 AND k < $3", "k DESC"),
+        }
+    }
+
+    const fn types(self) -> &'static [Type] {
+        match self {
+            Rows::Up | Rows::Down => &[Type::BYTEA, Type::INT8],
+            Rows::UpTo | Rows::DownTo => &[Type::BYTEA, Type::INT8, Type::BYTEA],
+        }
+    }
+}
+
+impl Sql {
     /// Returns the text over `table`, which is quoted.
     pub(super) fn text(self, table: &str) -> String {
         let upsert = "ON CONFLICT (k) DO UPDATE SET v = excluded.v";
@@ -49,14 +79,20 @@ impl Sql {
             }
             Sql::ReplaceIfEqual => format!("UPDATE {table} SET v = $3 WHERE k = $1 AND v = $2"),
             Sql::DeleteIfEqual => format!("DELETE FROM {table} WHERE k = $1 AND v = $2"),
-            Sql::Up => format!("SELECT k, v FROM {table} WHERE k >= $1 ORDER BY k LIMIT $2"),
-            Sql::UpTo => {
-                format!("SELECT k, v FROM {table} WHERE k >= $1 AND k < $3 ORDER BY k LIMIT $2")
+            Sql::Few(rows) => {
+                let (condition, order) = rows.text();
+                format!("SELECT k, v FROM {table} WHERE {condition} ORDER BY {order} LIMIT $2")
             }
-            Sql::Down => format!("SELECT k, v FROM {table} WHERE k >= $1 ORDER BY k DESC LIMIT $2"),
-            Sql::DownTo => format!(
-                "SELECT k, v FROM {table} WHERE k >= $1 AND k < $3 ORDER BY k DESC LIMIT $2"
-            ),
+            Sql::Page(rows) => {
+                let (condition, order) = rows.text();
+                // The length of a long value is known without reading it.
+                let bytes = "octet_length(k) + octet_length(v)";
+                format!(
+                    "SELECT k, v FROM (SELECT k, v, sum({bytes}) OVER (ORDER BY {order} ROWS \
+                     UNBOUNDED PRECEDING) - ({bytes}) AS ahead FROM {table} WHERE {condition} \
+                     ORDER BY {order} LIMIT $2) AS page WHERE ahead < {PAGE_BYTES} ORDER BY {order}"
+                )
+            }
         }
     }
 
@@ -68,8 +104,7 @@ impl Sql {
             Sql::Put | Sql::InsertIfAbsent | Sql::DeleteIfEqual => &[Type::BYTEA, Type::BYTEA],
             Sql::PutMany => &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
             Sql::ReplaceIfEqual => &[Type::BYTEA, Type::BYTEA, Type::BYTEA],
-            Sql::Up | Sql::Down => &[Type::BYTEA, Type::INT8],
-            Sql::UpTo | Sql::DownTo => &[Type::BYTEA, Type::INT8, Type::BYTEA],
+            Sql::Few(rows) | Sql::Page(rows) => rows.types(),
         }
     }
 }
@@ -83,7 +118,7 @@ pub(super) fn quoted(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sql, quoted};
+    use super::{Rows, Sql, quoted};
 
     #[test]
     fn identifiers_cannot_end_their_quotes() {
@@ -96,7 +131,11 @@ mod tests {
 
     #[test]
     fn every_parameter_has_a_type() {
-        let all = [
+        let rows = [Rows::Up, Rows::UpTo, Rows::Down, Rows::DownTo];
+        let pages = rows
+            .into_iter()
+            .flat_map(|rows| [Sql::Few(rows), Sql::Page(rows)]);
+        let others = [
             Sql::Get,
             Sql::MultiGet,
             Sql::Put,
@@ -106,12 +145,8 @@ mod tests {
             Sql::InsertIfAbsent,
             Sql::ReplaceIfEqual,
             Sql::DeleteIfEqual,
-            Sql::Up,
-            Sql::UpTo,
-            Sql::Down,
-            Sql::DownTo,
         ];
-        for sql in all {
+        for sql in others.into_iter().chain(pages) {
             let text = sql.text("t");
             let used = (1..9).filter(|n| text.contains(&format!("${n}"))).count();
             assert_eq!(used, sql.types().len(), "{text}");

@@ -1,5 +1,5 @@
 //! Measurements, which are not part of a push: `Store` beside a bare loop of the client with the
-//! same requests, and the memory of a long scan.
+//! same requests, and the memory of a long scan. The memory of a short one is part of it.
 //!
 //! Run with `cargo test --package cairndb-remote --test cost -- --ignored --nocapture
 //! --test-threads=1`. The servers keep their files on disk. `CAIRN_COST_OPS` sets the calls of a
@@ -20,7 +20,7 @@ mod rounds;
 use cairndb_env::testing::setting::setting;
 use cairndb_remote::open;
 use cairndb_remote::testing::{EtcdCluster, Medium, PostgresServer};
-use cairndb_store::{Batch, Scan, Store};
+use cairndb_store::{Batch, Read, Scan, Store};
 use peak_alloc::PeakAlloc;
 
 use bare::{BareEtcd, BarePostgres};
@@ -127,6 +127,40 @@ fn a_long_scan_of_postgres_takes_little_memory() {
         return support::skip("PostgreSQL: install postgresql");
     };
     scan_in_little_memory(&*open(&server.url("t")).expect("the server runs"));
+}
+
+/// Short entries make long pages; the values after them are of a megabyte.
+#[test]
+fn long_values_after_short_ones_take_little_memory() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let store = open(&server.url("t")).expect("the server runs");
+    let mut batch = Batch::new();
+    for n in 0..10_000_u32 {
+        batch.put(&n.to_be_bytes(), b"short");
+    }
+    store.write(&batch).expect("an answer");
+    drop(batch);
+    for n in 10_000..10_040_u32 {
+        store
+            .put(&n.to_be_bytes(), &vec![7; 1 << 20])
+            .expect("an answer");
+    }
+    let transaction = store.begin().expect("a transaction");
+    let readers: [&dyn Read; 2] = [&*store, &*transaction];
+    for (reader, scan) in readers
+        .into_iter()
+        .zip([Scan::all(), Scan::all().reverse()])
+    {
+        HEAP.reset_peak_usage();
+        let before = HEAP.current_usage();
+        let entries = reader.scan(&scan).expect("an answer");
+        let bytes = entries.map(|entry| entry.expect("an entry").1.len());
+        assert_eq!(bytes.sum::<usize>(), 5 * 10_000 + (40 << 20));
+        let used = HEAP.peak_usage().saturating_sub(before);
+        assert!(used <= SCAN_BYTES_MAX, "{used} bytes");
+    }
 }
 
 #[test]
