@@ -178,6 +178,16 @@ mod tests {
                 ErrorKind::InvalidArgument,
                 "colour",
             ),
+            (
+                "etcd://localhost/p?ca=ca.pem",
+                ErrorKind::InvalidArgument,
+                "tls=yes",
+            ),
+            (
+                "postgres://localhost/db/t?key=a.pem&cert=b.pem",
+                ErrorKind::InvalidArgument,
+                "tls=yes",
+            ),
         ];
         for (url, kind, part) in cases {
             let error = open(url).expect_err(url);

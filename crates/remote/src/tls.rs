@@ -35,10 +35,20 @@ impl std::fmt::Debug for Tls {
 ///
 /// # Errors
 /// `NotSupported` in a build without the feature `tls`; `NotFound` if a file cannot be read;
-/// `InvalidArgument` if only one of `cert` and `key` is there.
+/// `InvalidArgument` if only one of `cert` and `key` is there, or a file without `tls`.
 pub(crate) fn of(address: &Address) -> Result<Option<Tls>> {
     if address.choice("tls", Choice::No)? == Choice::No {
-        return Ok(None);
+        // A certificate in the URL says that the connection is meant to be encrypted.
+        let [tls, files @ ..] = SETTINGS;
+        let given = files
+            .into_iter()
+            .find(|name| address.setting(name).is_some());
+        return match given {
+            Some(name) if address.setting(tls).is_none() => Err(Error::invalid(format!(
+                "the setting {name} needs tls=yes: without it, connections are not encrypted"
+            ))),
+            _ => Ok(None),
+        };
     }
     if cfg!(not(feature = "tls")) {
         return Err(Error::new(
