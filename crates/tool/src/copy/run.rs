@@ -16,9 +16,15 @@ const TO: &str = "TO-URL";
 /// Copies the entries of the range, and compares both stores.
 pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
     let source = open(FROM, &job.from, Access::Read)?;
-    if source.identity == identity(TO, &job.to)? {
+    let to = identity(TO, &job.to)?;
+    if source.identity == to {
         return Err(Failure::Usage(format!(
             "{FROM} and {TO} are the same store"
+        )));
+    }
+    if is_inside(&source.identity, &to) || is_inside(&to, &source.identity) {
+        return Err(Failure::Usage(format!(
+            "{FROM} and {TO} overlap: the keys of one are among those of the other"
         )));
     }
     let target = open(TO, &job.to, Access::Create)?;
@@ -44,6 +50,13 @@ pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
     })
 }
 
+/// Returns whether the keys of `inner` are among those of `outer`, because its prefix in etcd
+/// begins with the other one. A copy would then write into what it reads, or delete it.
+fn is_inside(inner: &str, outer: &str) -> bool {
+    let rest = inner.strip_prefix(outer.trim_end_matches('/'));
+    outer.starts_with("etcd:") && rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// One state of the source, if it has snapshots: what is copied is then also what is compared,
 /// although others write.
 struct View(Option<Box<dyn Snapshot>>);
@@ -61,6 +74,27 @@ impl View {
         match &self.0 {
             Some(snapshot) => &**snapshot,
             None => source.reader(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_inside;
+
+    #[test]
+    fn prefixes_overlap_at_slashes() {
+        for (inner, outer, expected) in [
+            ("etcd://a/p/q", "etcd://a/p", true),
+            ("etcd://a/p/q", "etcd://a/p/", true),
+            ("etcd://a/p/", "etcd://a/p", true),
+            ("etcd://a/p", "etcd://a/p/q", false),
+            ("etcd://a/pq", "etcd://a/p", false),
+            ("etcd://b/p/q", "etcd://a/p", false),
+            ("file:/a/b", "file:/a", false),
+            ("postgres://a/db/t/u", "postgres://a/db/t", false),
+        ] {
+            assert_eq!(is_inside(inner, outer), expected, "{inner} {outer}");
         }
     }
 }
