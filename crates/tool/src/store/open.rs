@@ -1,5 +1,6 @@
 //! Opening the store that a URL names.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use cairndb_remote::Address;
@@ -20,7 +21,7 @@ pub(crate) enum Access {
     Read,
     Write,
     /// Writes, and creates a database in files if there is none. Other engines create their table
-    /// or prefix in any case.
+    /// or prefix for every write.
     Create,
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened, Fail
             "{role}: a store in memory is empty, and ends with the command"
         ))),
         scheme => {
-            let opened = cairndb_remote::open(url);
+            let opened = cairndb_remote::open(&url_for(url, &address, access));
             let name = name::of(&address);
             let store = match opened {
                 Ok(store) => store,
@@ -99,6 +100,17 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened, Fail
             })
         }
     }
+}
+
+/// Returns the URL to open. A table that is only read is not created: a misspelt source of a copy
+/// would be an empty store, and the copy empty its target.
+fn url_for<'a>(url: &'a str, address: &Address, access: Access) -> Cow<'a, str> {
+    let is_table = matches!(address.scheme(), "postgres" | "postgresql");
+    if access != Access::Read || !is_table || address.setting("create").is_some() {
+        return Cow::Borrowed(url);
+    }
+    let joint = if url.contains('?') { '&' } else { '?' };
+    Cow::Owned(format!("{url}{joint}create=no"))
 }
 
 fn unusable(role: &str, error: &Error) -> Failure {

@@ -187,3 +187,27 @@ fn an_early_end_of_the_reader_is_no_error() {
     assert_eq!(ended.status.code(), Some(0));
     assert!(ended.stderr.is_empty());
 }
+
+#[test]
+fn a_table_that_is_only_read_is_not_created() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    write(&at.join("fruit"), &entries(&[("apple", "red")]));
+    let Some(server) = postgres(Medium::Memory) else {
+        return;
+    };
+    let misspelt = server.url("friut");
+    // An empty source would empty the target.
+    let copy = ["copy", &misspelt, "file:fruit", "--overwrite"];
+    cairn(at, &copy).failed(5, &["/postgres/friut", "not found"]);
+    assert_eq!(cairn(at, &["scan", "fruit"]).done(), "apple\tred\n");
+    cairn(at, &["get", "--store", &misspelt, "apple"]).failed(5, &["not found"]);
+    let with_setting = format!("{misspelt}?timeout=5s");
+    cairn(at, &["scan", "--store", &with_setting]).failed(5, &["not found"]);
+    // A target is created, and so is what `put` writes to.
+    cairn(at, &["copy", "file:fruit", &misspelt]).done();
+    assert_eq!(
+        cairn(at, &["get", "--store", &with_setting, "apple"]).done(),
+        "red\n"
+    );
+}
