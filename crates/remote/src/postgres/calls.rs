@@ -5,16 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb_store::{CallOptions, Engine, Error, ErrorKind, Result, Value};
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use crate::face::Deadline;
-use crate::postgres::errors::Failure;
-use crate::postgres::pool::{Connection, Lease, Pool, State};
+use crate::postgres::connection::{Connection, Parameter};
+use crate::postgres::errors::{Answer, Failure};
+use crate::postgres::pool::{Lease, Pool, State};
 use crate::postgres::sql::Sql;
 
-/// The result of statements on a connection.
-pub(super) type Answer<T> = std::result::Result<T, Failure>;
 /// Statements under way on a connection.
 pub(super) type Call<'a, T> = Pin<Box<dyn Future<Output = Answer<T>> + Send + 'a>>;
 
@@ -156,7 +154,7 @@ pub(super) async fn multi_get(
     statement: &Statement,
     keys: &[&[u8]],
 ) -> Answer<Vec<Option<Value>>> {
-    let rows = connection.client.query(statement, &[&keys]).await?;
+    let rows = connection.query(statement, &[&keys]).await?;
     let mut found = std::collections::HashMap::with_capacity(rows.len());
     for row in &rows {
         found.insert(row.try_get::<_, &[u8]>(0)?, row);
@@ -173,9 +171,9 @@ pub(super) async fn get(
     statement: &Statement,
     key: &[u8],
 ) -> Answer<Option<Value>> {
-    let row = connection.client.query_opt(statement, &[&key]).await?;
+    let row = connection.query_opt(statement, &[&key]).await?;
     row.map(|row| value(&row, 0)).transpose()
 }
 
 /// The parameters of a statement.
-pub(super) type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;
+pub(super) type Parameters<'a> = Vec<Parameter<'a>>;

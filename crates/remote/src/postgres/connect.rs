@@ -7,7 +7,7 @@ use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{Client, Config, NoTls};
 
 use crate::postgres::sql::quoted;
-use crate::url::{Address, Choice};
+use crate::url::{Address, Choice, Secret};
 
 /// Port of PostgreSQL.
 const PORT: u16 = 5432;
@@ -26,6 +26,7 @@ pub(super) struct Target {
     /// Time for one attempt to connect to one of them.
     pub(super) patience: Duration,
     pub(super) tls: Encryption,
+    pub(super) user: Option<Secret>,
     /// The quoted name of the table.
     pub(super) table: String,
     pub(super) create: Choice,
@@ -63,7 +64,8 @@ pub(super) fn target(address: &Address) -> Result<Target> {
         // for each connection.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
-    if let Some(user) = address.user() {
+    let user = address.user();
+    if let Some(user) = &user {
         config.user(user.reveal());
     }
     if let Some(password) = address.password() {
@@ -83,6 +85,7 @@ pub(super) fn target(address: &Address) -> Result<Target> {
         hosts: one_each(&config, address),
         patience,
         tls,
+        user,
         table: quoted(table),
         create: address.choice("create", Choice::Yes)?,
         pool: address.number("pool", POOL_DEFAULT, 1, POOL_MAX)?,
@@ -160,20 +163,6 @@ pub(super) async fn connect(
             tokio::spawn(async move { drop(connection.await) });
             Ok(client)
         }
-    }
-}
-
-/// Creates the table, unless it is there.
-pub(super) async fn create_table(client: &Client, table: &str) -> Result<()> {
-    let text =
-        format!("CREATE TABLE IF NOT EXISTS {table} (k bytea PRIMARY KEY, v bytea NOT NULL)");
-    match client.batch_execute(&text).await {
-        Err(error) if !crate::postgres::errors::created_meanwhile(&error) => {
-            let error = crate::postgres::errors::Failure::from(error).into_error();
-            let kind = error.kind();
-            Err(Error::new(kind, "the table could not be created").source_error(error))
-        }
-        _ => Ok(()),
     }
 }
 

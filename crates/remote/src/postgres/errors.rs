@@ -1,7 +1,11 @@
 //! What an error of the client means for the call that failed.
 
+use std::fmt;
+
 use cairndb_store::{Error, ErrorKind};
-use tokio_postgres::error::{DbError, Severity, SqlState};
+use tokio_postgres::error::{DbError, Severity};
+
+use crate::url::Secret;
 
 /// The meaning of an error.
 #[derive(Debug)]
@@ -17,6 +21,9 @@ pub(super) enum Failure {
     /// The engine has refused the statement.
     Refused(Error),
 }
+
+/// The result of statements on a connection.
+pub(super) type Answer<T> = Result<T, Failure>;
 
 impl Failure {
     /// Returns the error of a read, or of a write that was not sent.
@@ -51,23 +58,41 @@ impl Failure {
     }
 }
 
+/// Converts an error of a value in a row. The server sends none of these.
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Failure {
-        match error.as_db_error() {
-            None => without_state(error),
-            Some(db) => {
-                let meaning = of_report(Report {
-                    ends_connection: ends_connection(db),
-                    state: db.code().code(),
-                    routine: db.routine().unwrap_or_default(),
-                });
-                meaning.of(error)
-            }
-        }
+        without_state(error)
     }
 }
 
 impl Failure {
+    /// Returns the meaning of an error of a statement. Its text does not show `user`.
+    pub(super) fn of(error: tokio_postgres::Error, user: Option<&Secret>) -> Failure {
+        let Some(db) = error.as_db_error() else {
+            return without_state(error);
+        };
+        let meaning = of_report(Report {
+            ends_connection: ends_connection(db),
+            state: db.code().code(),
+            routine: db.routine().unwrap_or_default(),
+        });
+        meaning.because(Reason::of(db, user), "the engine refused the statement")
+    }
+
+    /// Returns the meaning of an error of connecting. The severity of the server's errors is then
+    /// always that of the end of a connection, and says nothing.
+    pub(super) fn of_connecting(error: tokio_postgres::Error, user: Option<&Secret>) -> Failure {
+        let Some(db) = error.as_db_error() else {
+            return without_state(error);
+        };
+        let meaning = of_report(Report {
+            ends_connection: false,
+            state: db.code().code(),
+            routine: "",
+        });
+        meaning.because(Reason::of(db, user), "the engine refused the connection")
+    }
+
     /// Returns the failure to connect to a host that does not answer in time.
     pub(super) fn silent() -> Failure {
         Failure::Lost(Error::new(
@@ -75,23 +100,41 @@ impl Failure {
             "a host of the URL does not answer",
         ))
     }
+}
 
-    /// Returns the meaning of an error of connecting. The severity of the server's errors is then
-    /// always that of the end of a connection, and says nothing.
-    pub(super) fn of_connecting(error: tokio_postgres::Error) -> Failure {
-        match error.as_db_error() {
-            None => without_state(error),
-            Some(db) => {
-                let meaning = of_report(Report {
-                    ends_connection: false,
-                    state: db.code().code(),
-                    routine: "",
-                });
-                meaning.of(error)
-            }
+/// The server's message and its SQLSTATE.
+///
+/// It takes the place of the client's error, whose text is only "db error", and whose sources show
+/// the user.
+#[derive(Debug)]
+struct Reason(String);
+
+impl Reason {
+    fn of(error: &DbError, user: Option<&Secret>) -> Reason {
+        Reason::new(error.code().code(), error.message(), user)
+    }
+
+    fn new(state: &str, message: &str, user: Option<&Secret>) -> Reason {
+        // Messages about who may connect are about the user.
+        if state.starts_with("28") {
+            return Reason(format!("SQLSTATE {state}"));
         }
+        // A database or table may have the name of the user.
+        let shown = match user.map(Secret::reveal) {
+            Some(user) if !user.is_empty() => message.replace(user, "***"),
+            _ => message.to_owned(),
+        };
+        Reason(format!("{shown} ({state})"))
     }
 }
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Reason {}
 
 /// What the server says about an error.
 #[derive(Clone, Copy, Debug)]
@@ -120,20 +163,19 @@ enum Meaning {
 }
 
 impl Meaning {
-    fn of(self, error: tokio_postgres::Error) -> Failure {
+    /// Returns the failure with this meaning. `refusal` is the message of a refused call.
+    fn because(self, reason: Reason, refusal: &'static str) -> Failure {
         match self {
             Meaning::Conflict => {
                 let message = "the engine rolled back, because of a concurrent transaction";
-                Failure::Conflict(caused(ErrorKind::Conflict, message, error))
+                Failure::Conflict(caused(ErrorKind::Conflict, message, reason))
             }
-            Meaning::Lost => lost(error),
+            Meaning::Lost => lost(reason),
             Meaning::Standby => {
                 let message = "the server accepts no writes: it is a standby, or set to read-only";
-                Failure::Standby(caused(ErrorKind::ReadOnly, message, error))
+                Failure::Standby(caused(ErrorKind::ReadOnly, message, reason))
             }
-            Meaning::Refused(kind) => {
-                Failure::Refused(caused(kind, "the engine refused the statement", error))
-            }
+            Meaning::Refused(kind) => Failure::Refused(caused(kind, refusal, reason)),
         }
     }
 }
@@ -158,19 +200,23 @@ fn of_report(report: Report<'_>) -> Meaning {
         "53100" => ErrorKind::Full,
         "42501" => ErrorKind::Denied,
         "3F000" | "42P01" => ErrorKind::NotFound,
-        "42703" | "42804" | "42883" => ErrorKind::Corruption,
+        // The table of another program: no such column, one of another type, or one without a key.
+        "42703" | "42804" | "42883" | "42P10" => ErrorKind::InvalidArgument,
         _ => ErrorKind::Engine,
     };
     Meaning::Refused(kind)
 }
 
-fn caused(kind: ErrorKind, message: &'static str, error: tokio_postgres::Error) -> Error {
-    Error::new(kind, message).source_error(error)
+fn caused<E>(kind: ErrorKind, message: &'static str, cause: E) -> Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    Error::new(kind, message).source_error(cause)
 }
 
-fn lost(error: tokio_postgres::Error) -> Failure {
+fn lost(cause: impl std::error::Error + Send + Sync + 'static) -> Failure {
     let message = "the connection to the engine was lost";
-    Failure::Lost(caused(ErrorKind::Unavailable, message, error))
+    Failure::Lost(caused(ErrorKind::Unavailable, message, cause))
 }
 
 /// Errors that the server did not send. The client does not make their kinds public, so only what
@@ -200,22 +246,12 @@ fn without_state(error: tokio_postgres::Error) -> Failure {
     lost(error)
 }
 
-/// Returns whether the engine refused a table because another client created it just now.
-pub(super) fn created_meanwhile(error: &tokio_postgres::Error) -> bool {
-    let codes = [
-        SqlState::UNIQUE_VIOLATION,
-        SqlState::DUPLICATE_TABLE,
-        SqlState::DUPLICATE_OBJECT,
-        SqlState::T_R_SERIALIZATION_FAILURE,
-    ];
-    error.code().is_some_and(|code| codes.contains(code))
-}
-
 #[cfg(test)]
 mod tests {
     use cairndb_store::ErrorKind;
 
-    use super::{Meaning, Report, of_report};
+    use super::{Meaning, Reason, Report, of_report};
+    use crate::url::Secret;
 
     fn meaning(state: &str, ends_connection: bool) -> Meaning {
         of_report(Report {
@@ -265,5 +301,22 @@ mod tests {
         assert_eq!(of_report(report), Meaning::Standby);
         let unsupported = Meaning::Refused(ErrorKind::Engine);
         assert_eq!(meaning("0A000", false), unsupported);
+    }
+
+    #[test]
+    fn a_reason_does_not_show_the_user() {
+        let user = Secret::new("ada");
+        let shown = |state, message, user| Reason::new(state, message, user).to_string();
+        let missing = "database \"ada\" does not exist";
+        let cases = [
+            ("3D000", missing, "database \"***\" does not exist (3D000)"),
+            ("28P01", "no password for \"Ada\"", "SQLSTATE 28P01"),
+            ("42501", "permission denied", "permission denied (42501)"),
+        ];
+        for (state, message, expected) in cases {
+            assert_eq!(shown(state, message, Some(&user)), expected);
+        }
+        let unnamed = shown("3D000", missing, None);
+        assert_eq!(unnamed, "database \"ada\" does not exist (3D000)");
     }
 }

@@ -13,10 +13,11 @@ use tokio_postgres::Statement;
 use crate::face::Deadline;
 use crate::limits::check_keys;
 use crate::paging::Progress;
-use crate::postgres::calls::{Answer, Call, Shared, get, multi_get, value};
-use crate::postgres::errors::Failure;
+use crate::postgres::calls::{Call, Shared, get, multi_get, value};
+use crate::postgres::connection::Connection;
+use crate::postgres::errors::{Answer, Failure};
 use crate::postgres::pipeline::{Sent, in_order};
-use crate::postgres::pool::{Connection, Lease, State};
+use crate::postgres::pool::{Lease, State};
 use crate::postgres::sql::{Rows, Sql};
 
 /// What the transaction is for.
@@ -228,7 +229,7 @@ async fn first<T: Send>(
     statement: Call<'_, T>,
 ) -> Answer<T> {
     let begin: Sent<'_, Answer<Option<T>>> = Box::pin(async move {
-        connection.client.batch_execute(purpose.begin()).await?;
+        connection.run(purpose.begin()).await?;
         Ok(None)
     });
     let statement: Sent<'_, Answer<Option<T>>> = Box::pin(async move { statement.await.map(Some) });
@@ -252,7 +253,7 @@ pub(super) async fn page(
     if progress.rest.end.is_some() {
         parameters.push(&end);
     }
-    let rows = connection.client.query(statement, &parameters).await?;
+    let rows = connection.query(statement, &parameters).await?;
     rows.iter()
         .map(|row| Ok((value(row, 0)?, value(row, 1)?)))
         .collect()

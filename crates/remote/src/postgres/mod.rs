@@ -7,6 +7,7 @@
 
 mod calls;
 mod connect;
+mod connection;
 mod errors;
 mod held;
 mod pipeline;
@@ -14,6 +15,7 @@ mod pool;
 mod scan;
 mod sql;
 mod store;
+mod table;
 mod transaction;
 
 pub use store::PostgresStore;

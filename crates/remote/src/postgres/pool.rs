@@ -3,7 +3,6 @@
 //! Invariant: a connection in the pool is idle, outside a transaction, with no answer outstanding.
 //! One whose call was cancelled, or whose state is not known, is closed instead of returned.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,45 +12,24 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config, Statement};
+use tokio_postgres::Config;
 
 use crate::face::Deadline;
 use crate::postgres::connect::{Encryption, Target, connect};
+use crate::postgres::connection::Connection;
 use crate::postgres::errors::Failure;
-use crate::postgres::sql::Sql;
+use crate::url::Secret;
 
 /// Time for rolling back a transaction that was dropped.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A connection and its prepared statements.
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) client: Client,
-    statements: Mutex<HashMap<Sql, Statement>>,
-}
-
-impl Connection {
-    /// Returns a prepared statement. The first use on a connection takes a round trip.
-    pub(super) async fn prepare(
-        &self,
-        sql: Sql,
-        table: &str,
-    ) -> std::result::Result<Statement, Failure> {
-        if let Some(statement) = self.statements.lock().get(&sql) {
-            return Ok(statement.clone());
-        }
-        let text = sql.text(table);
-        let statement = self.client.prepare_typed(&text, sql.types()).await?;
-        self.statements.lock().insert(sql, statement.clone());
-        Ok(statement)
-    }
-}
 
 pub(super) struct Pool {
     hosts: Vec<Config>,
     /// Time for one attempt to connect to one host.
     patience: Duration,
     tls: Encryption,
+    /// The user of the URL, which no message shows.
+    user: Option<Secret>,
     size: usize,
     idle: Mutex<Vec<Arc<Connection>>>,
     permits: Arc<Semaphore>,
@@ -80,6 +58,7 @@ impl Pool {
             hosts: target.hosts.clone(),
             patience: target.patience,
             tls: target.tls.clone(),
+            user: target.user.clone(),
             size,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(size)),
@@ -108,7 +87,7 @@ impl Pool {
             }
             let idle = self.idle.lock().pop();
             match idle {
-                Some(connection) if connection.client.is_closed() => continue,
+                Some(connection) if connection.is_closed() => continue,
                 Some(connection) => return Ok(Lease::new(self, connection, permit)),
                 None => {}
             }
@@ -145,7 +124,7 @@ impl Pool {
             let client = match timeout(self.patience, connect(host, &self.tls)).await {
                 Ok(Ok(client)) => client,
                 Ok(Err(error)) => {
-                    failure = Failure::of_connecting(error);
+                    failure = Failure::of_connecting(error, self.user.as_ref());
                     continue;
                 }
                 Err(_) => {
@@ -153,17 +132,14 @@ impl Pool {
                     continue;
                 }
             };
-            return Ok(Arc::new(Connection {
-                client,
-                statements: Mutex::default(),
-            }));
+            return Ok(Arc::new(Connection::new(client, self.user.clone())));
         }
         Err(failure)
     }
 
     /// Adds an idle connection.
     pub(super) fn give(&self, connection: Arc<Connection>) {
-        if !self.is_closed() && !connection.client.is_closed() {
+        if !self.is_closed() && !connection.is_closed() {
             self.idle.lock().push(connection);
         }
     }
@@ -229,7 +205,7 @@ impl Drop for Lease {
                 let permit = self.permit.take();
                 let runtime = pool.runtime.clone();
                 runtime.spawn(async move {
-                    let rollback = connection.client.batch_execute("ROLLBACK");
+                    let rollback = connection.run("ROLLBACK");
                     let ended = timeout(ROLLBACK_TIMEOUT, rollback).await;
                     if matches!(ended, Ok(Ok(()))) {
                         pool.give(connection);

@@ -11,13 +11,15 @@ use crate::face::{
     AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
 };
 use crate::postgres::calls::{Call, Effect, Parameters, Shared, get, multi_get};
-use crate::postgres::connect::{Target, create_table, target, unreachable};
+use crate::postgres::connect::{Target, target, unreachable};
+use crate::postgres::connection::Connection;
 use crate::postgres::errors::Failure;
-use crate::postgres::pool::{Connection, Pool};
+use crate::postgres::pool::Pool;
 use crate::postgres::scan::PostgresScan;
 use crate::postgres::sql::Sql;
+use crate::postgres::table;
 use crate::postgres::transaction::{PostgresSnapshot, PostgresTransaction, Writes, write};
-use crate::url::{Address, Choice};
+use crate::url::Address;
 
 /// Longest key: PostgreSQL's index entries are at most 2,704 bytes long, with their headers.
 const KEY_BYTES_MAX: usize = 2600;
@@ -60,8 +62,9 @@ impl PostgresStore {
     /// Connects, and creates the table if it is missing.
     ///
     /// # Errors
-    /// `InvalidArgument`: a malformed URL. `Unavailable`: no host answers within the time limit of
-    /// a call. `Denied`, `NotFound`.
+    /// `InvalidArgument`: a malformed URL, or a table with other columns. `Unavailable`: no host
+    /// answers within the time limit of a call. `Denied`: also a table that is missing, and that
+    /// the role may not create. `NotFound`: no such database; with `create=no`, no such table.
     pub async fn connect(address: &Address) -> Result<PostgresStore> {
         let target = target(address)?;
         let pool = Pool::new(&target);
@@ -92,12 +95,7 @@ impl PostgresStore {
         Box::pin(async move {
             let parameters = &parameters;
             let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, u64> {
-                Box::pin(async move {
-                    Ok(connection
-                        .client
-                        .execute(&statements[0], parameters)
-                        .await?)
-                })
+                Box::pin(async move { connection.execute(&statements[0], parameters).await })
             };
             self.shared.run(Effect::Writes, &[sql], options, call).await
         })
@@ -250,11 +248,7 @@ impl AsyncStore for PostgresStore {
 /// Opens the first connection, and makes sure that the table is there.
 async fn first(pool: &Arc<Pool>, target: &Target) -> Result<Arc<Connection>> {
     let first = pool.open().await.map_err(Failure::into_error)?;
-    if target.create == Choice::Yes {
-        create_table(&first.client, &target.table).await?;
-    }
-    let prepared = first.prepare(Sql::Get, &target.table).await;
-    prepared.map_err(Failure::into_error)?;
+    table::ensure(&first, &target.table, target.create).await?;
     Ok(first)
 }
 

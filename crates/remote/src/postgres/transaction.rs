@@ -10,10 +10,12 @@ use parking_lot::Mutex;
 use tokio_postgres::Statement;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncTransaction, Pending};
-use crate::postgres::calls::{Answer, Call, Effect, Shared};
+use crate::postgres::calls::{Call, Effect, Shared};
+use crate::postgres::connection::{Connection, Parameter};
+use crate::postgres::errors::Answer;
 use crate::postgres::held::{Held, Purpose};
 use crate::postgres::pipeline::{Sent, in_order};
-use crate::postgres::pool::{Connection, State};
+use crate::postgres::pool::State;
 use crate::postgres::scan::{PostgresScan, Source};
 use crate::postgres::sql::Sql;
 
@@ -249,23 +251,21 @@ impl Writes {
         statements: &[Statement],
         then: Then,
     ) -> Answer<()> {
-        let client = &connection.client;
-        let mut sent: Vec<Sent<'_, std::result::Result<(), tokio_postgres::Error>>> = Vec::new();
+        let mut sent: Vec<Sent<'_, Answer<()>>> = Vec::new();
         for (sql, statement) in self.sql().into_iter().zip(statements) {
             sent.push(Box::pin(async move {
                 let done = match sql {
                     Sql::PutMany => {
-                        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
-                            [&self.put_keys, &self.put_values];
-                        client.execute(statement, &parameters).await
+                        let parameters: [Parameter<'_>; 2] = [&self.put_keys, &self.put_values];
+                        connection.execute(statement, &parameters).await
                     }
-                    _ => client.execute(statement, &[&self.deleted]).await,
+                    _ => connection.execute(statement, &[&self.deleted]).await,
                 };
                 done.map(drop)
             }));
         }
         if then == Then::Commit {
-            sent.push(Box::pin(client.batch_execute("COMMIT")));
+            sent.push(Box::pin(connection.run("COMMIT")));
         }
         for result in in_order(sent).await {
             result?;
@@ -291,8 +291,7 @@ pub(super) async fn write(
                 // A statement is a transaction.
                 return writes.send(&connection, &statements, Then::Nothing).await;
             }
-            let begin: Sent<'_, Answer<()>> =
-                Box::pin(async { Ok(connection.client.batch_execute("BEGIN").await?) });
+            let begin: Sent<'_, Answer<()>> = Box::pin(connection.run("BEGIN"));
             let rest: Sent<'_, Answer<()>> =
                 Box::pin(writes.send(&connection, &statements, Then::Commit));
             for answer in in_order(vec![begin, rest]).await {

@@ -7,9 +7,11 @@ mod asynchronous;
 mod etcd;
 mod postgres;
 mod standby;
+mod tables;
 
 use std::time::Duration;
 
+use cairndb_remote::testing::PostgresServer;
 use cairndb_store::ErrorKind;
 
 /// The time of a round trip where they are counted: far above that of a call on a loaded machine.
@@ -18,6 +20,26 @@ const ROUND_TRIP: Duration = Duration::from_millis(100);
 /// Opens a URL that cannot be opened, and returns the error.
 fn refused(url: &str) -> cairndb_store::Error {
     cairndb_remote::open(url).expect_err("the URL cannot be opened")
+}
+
+/// Executes statements on a connection of their own.
+fn execute(server: &PostgresServer, statements: &[&str]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let config = format!("host=127.0.0.1 port={} user=cairn", server.port());
+        let config = format!("{config} dbname=postgres");
+        let connecting = tokio_postgres::connect(&config, tokio_postgres::NoTls);
+        let (client, connection) = connecting.await.expect("the server runs");
+        let connection = tokio::spawn(connection);
+        for statement in statements {
+            let done = client.batch_execute(statement).await;
+            done.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        }
+        connection.abort();
+    });
 }
 
 #[test]

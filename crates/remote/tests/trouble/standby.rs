@@ -1,30 +1,10 @@
-//! PostgreSQL servers that accept no writes, and tables that other programs made.
+//! PostgreSQL servers that accept no writes.
 
 use cairndb_remote::open;
 use cairndb_remote::testing::{Medium, PostgresServer};
 use cairndb_store::{ErrorKind, Scan};
 
-use crate::support;
-
-/// Executes statements on a connection of their own.
-fn execute(server: &PostgresServer, statements: &[&str]) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
-        let config = format!("host=127.0.0.1 port={} user=cairn", server.port());
-        let config = format!("{config} dbname=postgres");
-        let connecting = tokio_postgres::connect(&config, tokio_postgres::NoTls);
-        let (client, connection) = connecting.await.expect("the server runs");
-        let connection = tokio::spawn(connection);
-        for statement in statements {
-            let done = client.batch_execute(statement).await;
-            done.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
-        }
-        connection.abort();
-    });
-}
+use crate::{execute, support};
 
 const READ_ONLY: [&str; 2] = [
     "ALTER SYSTEM SET default_transaction_read_only = on",
@@ -66,24 +46,4 @@ fn connections_leave_a_server_that_accepts_no_writes() {
     let error = only_old.put(b"c", b"3").expect_err("no writes");
     assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
     assert!(only_old.contains(b"a").expect("reads still work"));
-}
-
-#[test]
-fn several_rows_with_one_key_are_no_lost_connection() {
-    let Some(server) = PostgresServer::start(Medium::Memory) else {
-        return support::skip("PostgreSQL: install postgresql");
-    };
-    execute(
-        &server,
-        &[
-            "CREATE TABLE twice (k bytea, v bytea NOT NULL)",
-            "INSERT INTO twice VALUES ('a', '1'), ('a', '2')",
-        ],
-    );
-    let url = format!("{}?create=no", server.url("twice"));
-    let store = open(&url).expect("the server runs");
-    let error = store.get(b"a").expect_err("two rows");
-    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
-    assert!(error.to_string().contains("several rows"), "{error}");
-    assert!(!store.contains(b"b").expect("the connection is usable"));
 }
