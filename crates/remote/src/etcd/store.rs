@@ -1,6 +1,7 @@
 //! The store over a prefix of a cluster.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb_store::{Batch, CallOptions, Engine, Isolation, Result, Scan, Value};
 use etcd_client::{Compare, CompareOp, Txn, TxnOp};
@@ -15,11 +16,15 @@ use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransact
 use crate::limits::last_writes;
 use crate::url::Address;
 
+/// Time for opening, if the URL has no `timeout`: a program that starts should not hang for long
+/// because of a wrong address.
+const OPEN_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+
 /// The keys of an etcd cluster that start with a prefix.
 ///
-/// The URL is `etcd://host:port,host:port,host:port/prefix`, with the settings `timeout` (`30s`),
-/// the time limit of a call, and `tls`, `ca`, `cert` and `key`, as for PostgreSQL. Name all
-/// members: after a failure, another one is used.
+/// The URL is `etcd://host:port,host:port,host:port/prefix`, with the settings `timeout` (`30s`; 10
+/// seconds for opening), the time limit of a call, and `tls`, `ca`, `cert` and `key`, as for
+/// PostgreSQL. Name all members: after a failure, another one is used.
 ///
 /// A request holds at most 128 operations and 1.5 MB, and the database of a cluster at most 2 GB by
 /// default: for more data, use another engine. The history grows with every write until it is
@@ -34,16 +39,15 @@ impl EtcdStore {
     /// Connects to a member of the cluster.
     ///
     /// # Errors
-    /// `InvalidArgument`: a malformed URL. `Unavailable`: no member answers within a few seconds.
-    /// `Denied`.
+    /// `InvalidArgument`: a malformed URL. `Unavailable`, `DeadlineExceeded`: no member answers
+    /// within the setting `timeout`, or within 10 seconds if the URL has none. `Denied`.
     pub async fn connect(address: &Address) -> Result<EtcdStore> {
         let shared = Arc::new(Shared {
             prefix: Prefix::of_path(address.path())?,
             cluster: Cluster::new(address)?,
         });
         // One read shows whether the cluster answers.
-        let patience = address.timeout()?.min(std::time::Duration::from_secs(10));
-        let options = CallOptions::new().timeout(patience);
+        let options = CallOptions::new().timeout(patience(address)?);
         shared.values(&[b""], NEWEST, &options).await?;
         let engine = Engine::networked("etcd", LIMITS, Isolation::Serializable);
         Ok(EtcdStore {
@@ -238,5 +242,30 @@ impl AsyncStore for EtcdStore {
 
     fn pause(&self, attempt: u32) -> Pending<'_, ()> {
         crate::face::pause(attempt)
+    }
+}
+
+/// Returns how long to wait for the cluster when it is opened.
+fn patience(address: &Address) -> Result<Duration> {
+    match address.setting("timeout") {
+        Some(_) => address.timeout(),
+        None => Ok(OPEN_TIMEOUT_DEFAULT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::patience;
+    use crate::url::Address;
+
+    #[test]
+    fn opening_waits_as_long_as_the_url_says() {
+        for (settings, seconds) in [("?timeout=60s", 60), ("?timeout=2s", 2), ("", 10)] {
+            let address = Address::parse(&format!("etcd://localhost/p{settings}"));
+            let patience = patience(&address.expect("a valid URL")).expect("a duration");
+            assert_eq!(patience, Duration::from_secs(seconds), "{settings}");
+        }
     }
 }
