@@ -18,8 +18,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The call is invalid: a malformed URL, a range of another store, a blocking call inside an
-    /// asynchronous runtime. The program must be changed.
+    /// The call is invalid: a malformed URL, a table with other columns, a range of another store,
+    /// a blocking call inside an asynchronous runtime. The program or the URL must be changed.
     InvalidArgument,
     /// A key, value, batch or transaction exceeds a limit of the store ([`Error::limit`] names it).
     /// Nothing was sent.

@@ -70,7 +70,7 @@ pub trait Store: Read + Send + Sync {
     fn delete_with(&self, key: &[u8], options: &CallOptions) -> Result<()>;
 
     /// Applies `batch` atomically. Of several writes of one key, the last one counts. An empty
-    /// batch changes nothing.
+    /// batch changes nothing, but is refused by a closed store like any other.
     ///
     /// Cost: on a networked engine, one round trip, and the replication of the engine.
     ///

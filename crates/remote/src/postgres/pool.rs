@@ -82,9 +82,7 @@ impl Pool {
             }
         };
         loop {
-            if self.is_closed() {
-                return Err(Error::closed());
-            }
+            self.check_open()?;
             let idle = self.idle.lock().pop();
             match idle {
                 Some(connection) if connection.is_closed() => continue,
@@ -146,6 +144,13 @@ impl Pool {
 
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::closed());
+        }
+        Ok(())
     }
 
     /// Closes the pool: idle connections now, the others when their calls end.

@@ -216,21 +216,14 @@ impl AsyncStore for PostgresStore {
         options: &'a CallOptions,
     ) -> Pending<'a, Box<dyn AsyncTransaction>> {
         Box::pin(async move {
-            if self.shared.pool.is_closed() {
-                return Err(cairndb_store::Error::closed());
-            }
+            self.shared.pool.check_open()?;
             let transaction = PostgresTransaction::new(&self.shared, options);
             Ok(Box::new(transaction) as Box<dyn AsyncTransaction>)
         })
     }
 
     fn sync(&self) -> Pending<'_, ()> {
-        Box::pin(async move {
-            if self.shared.pool.is_closed() {
-                return Err(cairndb_store::Error::closed());
-            }
-            Ok(())
-        })
+        Box::pin(async move { self.shared.pool.check_open() })
     }
 
     fn close(&self) -> Pending<'_, ()> {

@@ -282,7 +282,7 @@ pub(super) async fn write(
 ) -> Result<()> {
     let sql = writes.sql();
     if sql.is_empty() {
-        return Ok(());
+        return shared.pool.check_open();
     }
     let single = sql.len() == 1;
     let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, ()> {

@@ -22,6 +22,7 @@ checks! {
         assert_eq!(refused(store.put(b"a", b"1")), Closed);
         assert_eq!(refused(store.delete(b"a")), Closed);
         assert_eq!(refused(store.write(&batch)), Closed);
+        assert_eq!(refused(store.write(&Batch::new())), Closed);
         assert_eq!(refused(store.compare_and_set(b"a", None, Some(b"1"))), Closed);
     }
     fn a_closed_store_refuses_transactions(store) {
