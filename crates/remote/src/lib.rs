@@ -36,7 +36,7 @@ mod limits;
 mod open;
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "tikv"))]
 mod paging;
-#[cfg(any(feature = "etcd", feature = "postgres"))]
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "tikv"))]
 mod tls;
 mod url;
 

@@ -42,7 +42,7 @@ impl Progress {
 
     /// Asks for half as many from now on, because the page was too large. Returns false if it is
     /// one entry already.
-    #[cfg(feature = "etcd")]
+    #[cfg(any(feature = "etcd", feature = "tikv"))]
     pub(crate) fn shrink(&mut self) -> bool {
         let larger = self.wanted() > 1;
         self.wanted = (self.wanted() / 2).max(1);

@@ -3,7 +3,8 @@
 //! The setting `tls=yes` requires encryption, and that the server's certificate is valid for the
 //! host of the URL. `ca` names a file with trusted certificates, instead of those of the system;
 //! `cert` and `key` a certificate of the client and its key. The variables `CAIRN_STORE_CA`,
-//! `CAIRN_STORE_CERT` and `CAIRN_STORE_KEY` are used where the URL says nothing.
+//! `CAIRN_STORE_CERT` and `CAIRN_STORE_KEY` are used where the URL says nothing. The client of TiKV
+//! has no encryption without all three files, and they switch it on unless the URL has `tls=no`.
 
 use cairndb_store::{Error, Result};
 
@@ -12,6 +13,7 @@ use crate::url::{Address, Choice};
 /// Settings of every networked engine.
 pub(crate) const SETTINGS: [&str; 4] = ["tls", "ca", "cert", "key"];
 
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 /// What an encrypted connection needs, in PEM.
 #[cfg_attr(
     not(feature = "tls"),
@@ -25,12 +27,14 @@ pub(crate) struct Tls {
     pub(crate) identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tls")
     }
 }
 
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 /// Returns what the URL says about encryption, or `None` if connections are not encrypted.
 ///
 /// # Errors
@@ -56,15 +60,11 @@ pub(crate) fn of(address: &Address) -> Result<Option<Tls>> {
             "this build has no TLS: compile cairndb-remote with the feature `tls`",
         ));
     }
-    let file = |name: &str, variable: &str| {
-        let path = address.setting(name).map(str::to_owned);
-        let path = path.or_else(|| std::env::var(variable).ok());
+    let file = |name: &str| {
+        let path = path(address, name);
         path.map(|path| read(name, &path)).transpose()
     };
-    let identity = match (
-        file("cert", "CAIRN_STORE_CERT")?,
-        file("key", "CAIRN_STORE_KEY")?,
-    ) {
+    let identity = match (file("cert")?, file("key")?) {
         (Some(cert), Some(key)) => Some((cert, key)),
         (None, None) => None,
         _ => {
@@ -74,11 +74,49 @@ pub(crate) fn of(address: &Address) -> Result<Option<Tls>> {
         }
     };
     Ok(Some(Tls {
-        ca: file("ca", "CAIRN_STORE_CA")?,
+        ca: file("ca")?,
         identity,
     }))
 }
 
+/// Returns the path of the setting `name`, or else of its variable, such as `CAIRN_STORE_CA`.
+fn path(address: &Address, name: &str) -> Option<String> {
+    let path = address.setting(name).map(str::to_owned);
+    let variable = format!("CAIRN_STORE_{}", name.to_ascii_uppercase());
+    path.or_else(|| std::env::var(variable).ok())
+}
+
+/// Returns the paths of `ca`, `cert` and `key`, for a client that reads them itself and encrypts
+/// only with all three, or `None` if connections are not encrypted.
+///
+/// # Errors
+/// `InvalidArgument` if some are missing.
+#[cfg(feature = "tikv")]
+pub(crate) fn paths(address: &Address) -> Result<Option<[String; 3]>> {
+    let files = ["ca", "cert", "key"].map(|name| path(address, name));
+    let required = match address.setting("tls") {
+        None => None,
+        Some(_) => Some(address.choice("tls", Choice::No)?),
+    };
+    all_or_none(required, files)
+}
+
+#[cfg(feature = "tikv")]
+fn all_or_none(
+    required: Option<Choice>,
+    files: [Option<String>; 3],
+) -> Result<Option<[String; 3]>> {
+    match (required, files) {
+        (Some(Choice::No), _) | (None, [None, None, None]) => Ok(None),
+        (_, [Some(ca), Some(cert), Some(key)]) => Ok(Some([ca, cert, key])),
+        _ => Err(Error::invalid(
+            "encryption needs all three settings, ca, cert and key, or their variables \
+             CAIRN_STORE_CA, CAIRN_STORE_CERT and CAIRN_STORE_KEY; tls=no does not encrypt",
+        )),
+    }
+}
+
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 #[expect(
     clippy::disallowed_methods,
     reason = "certificates are no files of a database, so they are read from the system directly"
@@ -148,5 +186,34 @@ mod rustls_config {
         builder
             .with_client_auth_cert(chain, key)
             .map_err(|error| unusable("the certificate of the client", error))
+    }
+}
+
+#[cfg(all(test, feature = "tikv"))]
+mod tests {
+    use cairndb_store::ErrorKind;
+
+    use super::{all_or_none, paths};
+    use crate::url::{Address, Choice};
+
+    #[test]
+    fn a_client_that_needs_three_files_gets_all_or_none() {
+        let three = [Some("a"), Some("b"), Some("c")];
+        let two = [Some("a"), Some("b"), None];
+        let files = |names: [Option<&str>; 3]| names.map(|name| name.map(str::to_owned));
+        let of = |required, names| all_or_none(required, files(names));
+        for required in [None, Some(Choice::Yes)] {
+            let found = of(required, three).expect("all are there");
+            assert_eq!(found, Some(["a", "b", "c"].map(str::to_owned)));
+            let error = of(required, two).expect_err("one is missing");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+        assert_eq!(of(None, [None; 3]).expect("not encrypted"), None);
+        assert!(of(Some(Choice::Yes), [None; 3]).is_err());
+        // The variables may be there for another store.
+        assert_eq!(of(Some(Choice::No), two).expect("not encrypted"), None);
+        let address = Address::parse("tikv://pd/keyspace?ca=a&cert=b&key=c");
+        let found = paths(&address.expect("a valid URL")).expect("all are there");
+        assert_eq!(found, Some(["a", "b", "c"].map(str::to_owned)));
     }
 }

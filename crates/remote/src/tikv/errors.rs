@@ -25,6 +25,7 @@ const fn message_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Unavailable => "the cluster cannot be reached",
         ErrorKind::SnapshotExpired => "the cluster has removed the versions of the snapshot",
         ErrorKind::NotFound => "the cluster has no such keyspace",
+        ErrorKind::LimitExceeded => "an answer of the cluster is longer than the client accepts",
         _ => "the cluster reported an error",
     }
 }
@@ -48,11 +49,25 @@ fn kind_of(error: &ClientError, sent: Sent) -> ErrorKind {
         | ClientError::TxnNotFound(_) => ErrorKind::Conflict,
         ClientError::KeyspaceNotFound(_) => ErrorKind::NotFound,
         ClientError::Url(_) => ErrorKind::InvalidArgument,
+        // After a write it does not say whether that was done.
+        ClientError::GrpcAPI(status)
+            if sent == Sent::Nothing && is_too_long(i32::from(status.code()), status.message()) =>
+        {
+            ErrorKind::LimitExceeded
+        }
         ClientError::Unimplemented | ClientError::UnsupportedMode => ErrorKind::NotSupported,
         // Also `Grpc`, an error of connecting: the client may have sent the request before, over an
         // earlier connection, and connect to repeat it.
         _ => lost,
     }
+}
+
+/// Code of gRPC: the message is longer than the receiver accepts, among other causes.
+const OUT_OF_RANGE: i32 = 11;
+
+/// Returns whether an answer was longer than the client accepts.
+fn is_too_long(code: i32, message: &str) -> bool {
+    code == OUT_OF_RANGE && message.contains("message length too large")
 }
 
 /// Returns whether a write that the client sends only once was not done, so that it can be sent
@@ -104,7 +119,7 @@ mod tests {
         Error as ClientError, ProtoKeyError, ProtoLockInfo, ProtoRegionError, SecurityManager,
     };
 
-    use super::{Sent, convert, is_refused, of_key_error};
+    use super::{Sent, convert, is_refused, is_too_long, of_key_error};
 
     /// Returns the error of a connection to a port that nobody listens on.
     fn no_connection() -> ClientError {
@@ -174,6 +189,15 @@ mod tests {
             message: "stream closed".to_owned(),
         };
         assert!(!is_refused(&lost));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_recognised() {
+        let message =
+            "Error, decoded message length too large: found 42 bytes, the limit is: 32 bytes";
+        assert!(is_too_long(11, message));
+        assert!(!is_too_long(14, message));
+        assert!(!is_too_long(11, "offset out of range"));
     }
 
     #[test]

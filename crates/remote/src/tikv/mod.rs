@@ -4,6 +4,7 @@
 //! It compiles, its pure parts are tested, and the contract suite runs on it where `CAIRN_TIKV`
 //! names a placement driver.
 
+mod closed;
 mod errors;
 mod raw;
 mod reads;

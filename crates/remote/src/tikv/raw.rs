@@ -12,8 +12,9 @@ use tikv_client::{Backoff, RawClient};
 
 use crate::face::{AsyncScan, Deadline, Pending};
 use crate::paging::Progress;
+use crate::tikv::closed::Closed;
 use crate::tikv::errors::{Sent, convert, is_refused};
-use crate::tikv::reads::{entry, limit_of, range_of, until};
+use crate::tikv::reads::{entry, limit_of, page_of, range_of, until};
 
 /// Returns the error of what raw mode does not have.
 pub(super) fn unsupported(what: &str) -> Error {
@@ -121,6 +122,7 @@ pub(super) struct RawScan {
     progress: Progress,
     options: CallOptions,
     timeout: Duration,
+    closed: Closed,
 }
 
 impl RawScan {
@@ -129,27 +131,35 @@ impl RawScan {
         scan: &Scan,
         options: &CallOptions,
         timeout: Duration,
+        closed: &Closed,
     ) -> RawScan {
         RawScan {
             client: client.clone(),
             progress: Progress::of(scan),
             options: *options,
             timeout,
+            closed: closed.clone(),
         }
     }
 
     async fn read(&mut self) -> Result<Vec<Entry>> {
+        self.closed.check()?;
         if self.progress.ended() {
             return Ok(Vec::new());
         }
         let deadline = Deadline::of(&self.options, self.timeout);
-        let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
-        let pairs = match self.progress.rest.direction {
-            Direction::Ascending => {
-                until(&deadline, Box::pin(self.client.scan(range, limit))).await?
-            }
-            Direction::Descending => {
-                until(&deadline, Box::pin(self.client.scan_reverse(range, limit))).await?
+        let (pairs, limit) = loop {
+            let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
+            let pairs = match self.progress.rest.direction {
+                Direction::Ascending => {
+                    until(&deadline, Box::pin(self.client.scan(range, limit))).await
+                }
+                Direction::Descending => {
+                    until(&deadline, Box::pin(self.client.scan_reverse(range, limit))).await
+                }
+            };
+            if let Some(pairs) = page_of(pairs, &mut self.progress)? {
+                break (pairs, limit);
             }
         };
         let page: Vec<Entry> = pairs.into_iter().map(entry).collect();

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb_store::{CallOptions, Direction, Entry, Limits, Result, Scan, Value, Window};
-use parking_lot::Mutex as SyncMutex;
+use cairndb_store::{
+    CallOptions, Direction, Entry, ErrorKind, Limits, Result, Scan, Value, Window,
+};
 use tikv_client::{BoundRange, KvPair, Snapshot, TransactionOptions};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, Deadline, Pending};
 use crate::limits::check_keys;
 use crate::paging::Progress;
+use crate::tikv::closed::Closed;
 use crate::tikv::errors::{Sent, convert};
 
 /// Longest key: half of what TiKV accepts by default, because stored keys are padded.
@@ -70,12 +72,31 @@ pub(super) async fn until<T>(
     }
 }
 
+/// Waits until the deadline for another call that uses the same snapshot or transaction.
+pub(super) async fn locked<'a, T>(
+    mutex: &'a Mutex<T>,
+    deadline: &Deadline,
+) -> Result<MutexGuard<'a, T>> {
+    let locked = deadline.wait(mutex.lock()).await;
+    locked.ok_or_else(|| deadline.exceeded())
+}
+
+/// Returns the entries of a page, or `None` if it must be asked for again, with half as many
+/// entries, because the answer was too long.
+pub(super) fn page_of<T>(result: Result<T>, progress: &mut Progress) -> Result<Option<T>> {
+    match result {
+        Ok(page) => Ok(Some(page)),
+        Err(error) if error.kind() == ErrorKind::LimitExceeded && progress.shrink() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// A snapshot, read by one call at a time.
 #[derive(Clone)]
 pub(super) struct TikvSnapshot {
     snapshot: Arc<Mutex<Snapshot>>,
     timeout: Duration,
-    closed: Arc<SyncMutex<bool>>,
+    closed: Closed,
 }
 
 impl std::fmt::Debug for TikvSnapshot {
@@ -85,23 +106,12 @@ impl std::fmt::Debug for TikvSnapshot {
 }
 
 impl TikvSnapshot {
-    pub(super) fn new(
-        snapshot: Snapshot,
-        timeout: Duration,
-        closed: &Arc<SyncMutex<bool>>,
-    ) -> TikvSnapshot {
+    pub(super) fn new(snapshot: Snapshot, timeout: Duration, closed: &Closed) -> TikvSnapshot {
         TikvSnapshot {
             snapshot: Arc::new(Mutex::new(snapshot)),
             timeout,
-            closed: Arc::clone(closed),
+            closed: closed.clone(),
         }
-    }
-
-    fn check_open(&self) -> Result<()> {
-        if *self.closed.lock() {
-            return Err(cairndb_store::Error::closed());
-        }
-        Ok(())
     }
 }
 
@@ -112,10 +122,10 @@ impl AsyncRead for TikvSnapshot {
         options: &'a CallOptions,
     ) -> Pending<'a, Option<Value>> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             LIMITS.check_key(key)?;
             let deadline = Deadline::of(options, self.timeout);
-            let mut snapshot = self.snapshot.lock().await;
+            let mut snapshot = locked(&self.snapshot, &deadline).await?;
             let found = until(&deadline, snapshot.get(key.to_vec())).await?;
             Ok(found.map(Value::from))
         })
@@ -127,10 +137,10 @@ impl AsyncRead for TikvSnapshot {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             check_keys(keys, &LIMITS)?;
             let deadline = Deadline::of(options, self.timeout);
-            let mut snapshot = self.snapshot.lock().await;
+            let mut snapshot = locked(&self.snapshot, &deadline).await?;
             let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
             let pairs = until(&deadline, snapshot.batch_get(asked)).await?;
             Ok(in_order(keys, pairs))
@@ -156,22 +166,25 @@ struct SnapshotScan {
 
 impl SnapshotScan {
     async fn read(&mut self) -> Result<Vec<Entry>> {
-        self.snapshot.check_open()?;
+        self.snapshot.closed.check()?;
         if self.progress.ended() {
             return Ok(Vec::new());
         }
         let deadline = Deadline::of(&self.options, self.snapshot.timeout);
-        let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
-        let mut snapshot = self.snapshot.snapshot.lock().await;
-        let page: Vec<Entry> = match self.progress.rest.direction {
-            Direction::Ascending => until(&deadline, snapshot.scan(range, limit))
-                .await?
-                .map(entry)
-                .collect(),
-            Direction::Descending => until(&deadline, snapshot.scan_reverse(range, limit))
-                .await?
-                .map(entry)
-                .collect(),
+        let mut snapshot = locked(&self.snapshot.snapshot, &deadline).await?;
+        let (page, limit) = loop {
+            let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
+            let page: Result<Vec<Entry>> = match self.progress.rest.direction {
+                Direction::Ascending => until(&deadline, snapshot.scan(range, limit))
+                    .await
+                    .map(|pairs| pairs.map(entry).collect()),
+                Direction::Descending => until(&deadline, snapshot.scan_reverse(range, limit))
+                    .await
+                    .map(|pairs| pairs.map(entry).collect()),
+            };
+            if let Some(page) = page_of(page, &mut self.progress)? {
+                break (page, limit);
+            }
         };
         let more = page.len() as u64 >= u64::from(limit);
         let _ = self.progress.advance(&page, more);
@@ -187,10 +200,12 @@ impl AsyncScan for SnapshotScan {
 
 #[cfg(test)]
 mod tests {
-    use cairndb_store::{Scan, Window};
+    use std::time::Duration;
+
+    use cairndb_store::{CallOptions, Error, ErrorKind, Scan, Window};
     use tikv_client::{BoundRange, KvPair};
 
-    use super::{in_order, range_of};
+    use super::{Deadline, Mutex, Progress, in_order, limit_of, locked, page_of, range_of};
 
     #[test]
     fn windows_become_ranges() {
@@ -207,5 +222,30 @@ mod tests {
         let found = in_order(&[b"a", b"x", b"b", b"a"], pairs.into_iter());
         let found: Vec<Option<&[u8]>> = found.iter().map(Option::as_deref).collect();
         assert_eq!(found, [Some(&b"1"[..]), None, Some(b"2"), Some(b"1")]);
+    }
+
+    #[test]
+    fn a_page_that_is_too_long_is_halved_down_to_one_entry() {
+        let mut progress = Progress::of(&Scan::all());
+        let too_long = || Err::<(), _>(Error::limit_exceeded("bytes", 1, 2));
+        let mut asked = vec![limit_of(&progress)];
+        while page_of(too_long(), &mut progress).is_ok() {
+            asked.push(limit_of(&progress));
+        }
+        assert_eq!(asked, [100, 50, 25, 12, 6, 3, 1]);
+        let other = Err::<(), _>(Error::closed());
+        let error = page_of(other, &mut Progress::of(&Scan::all())).expect_err("another error");
+        assert_eq!(error.kind(), ErrorKind::Closed);
+    }
+
+    #[tokio::test]
+    async fn a_call_waits_for_another_one_until_its_deadline() {
+        let mutex = Mutex::new(());
+        let options = CallOptions::new().timeout(Duration::from_millis(20));
+        let deadline = Deadline::of(&options, Duration::from_secs(30));
+        let held = locked(&mutex, &deadline).await.expect("nobody else has it");
+        let error = locked(&mutex, &deadline).await.expect_err("it is in use");
+        assert_eq!(error.kind(), ErrorKind::DeadlineExceeded, "{error}");
+        drop(held);
     }
 }

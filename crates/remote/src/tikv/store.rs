@@ -6,13 +6,13 @@ use std::time::Duration;
 use cairndb_store::{
     Batch, CallOptions, Engine, Error, ErrorKind, Isolation, OwnWrites, Result, Scan, Value,
 };
-use parking_lot::Mutex as SyncMutex;
 use tikv_client::{Config, RawClient, TransactionClient, TransactionOptions};
 
 use crate::face::{
     AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
 };
 use crate::limits::{check_keys, last_writes};
+use crate::tikv::closed::Closed;
 use crate::tikv::errors::{Sent, convert};
 use crate::tikv::raw::{self, RawScan, unsupported};
 use crate::tikv::reads::{LIMITS, TikvSnapshot, in_order, read_only, until};
@@ -21,6 +21,9 @@ use crate::url::Address;
 
 /// Port of the placement driver.
 const PORT: u16 = 2379;
+/// Longest answer of a server. The client's own limit is below that of a value. A page that is
+/// longer is asked for again in parts.
+const ANSWER_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Clone)]
 enum Client {
@@ -31,10 +34,12 @@ enum Client {
 /// A TiKV cluster, or a keyspace of it.
 ///
 /// The URL is `tikv://pd:port,pd:port/keyspace`, where the hosts are placement drivers. Without a
-/// keyspace it is the whole key space of a cluster that has none. Settings: `timeout` (`30s`);
-/// `ca`, `cert` and `key`, files that switch encryption on; and `mode`: `transaction` (the default)
-/// or `raw`, which has single keys only, at one round trip each instead of two or more. The two
-/// modes must not be mixed on the same keys.
+/// keyspace it is the whole key space of a cluster that has none. Settings: `timeout` (`30s`), the
+/// time limit of a call, and of opening; `ca`, `cert` and `key`, files that switch encryption on,
+/// also if the variables `CAIRN_STORE_CA`, `CAIRN_STORE_CERT` and `CAIRN_STORE_KEY` name them,
+/// unless `tls` is `no`; and `mode`: `transaction` (the default) or `raw`, which has single keys
+/// only, at one round trip each instead of two or more. The two modes must not be mixed on the same
+/// keys.
 ///
 /// Transactions have snapshot isolation.
 ///
@@ -45,7 +50,7 @@ pub struct TikvStore {
     client: Client,
     engine: Engine,
     timeout: Duration,
-    closed: Arc<SyncMutex<bool>>,
+    closed: Closed,
 }
 
 impl std::fmt::Debug for TikvStore {
@@ -60,10 +65,10 @@ impl TikvStore {
     /// Connects to the placement drivers.
     ///
     /// # Errors
-    /// `InvalidArgument`: a malformed URL. `Unavailable`: none of them answers. `NotFound`: no such
-    /// keyspace.
+    /// `InvalidArgument`: a malformed URL. `Unavailable`: none of them answers within the time
+    /// limit of a call. `NotFound`: no such keyspace.
     pub async fn connect(address: &Address) -> Result<TikvStore> {
-        address.check_settings(&["timeout", "mode", "ca", "cert", "key"])?;
+        address.check_settings(&[&["timeout", "mode"][..], &crate::tls::SETTINGS].concat())?;
         if address.hosts().is_empty() {
             return Err(Error::invalid(
                 "the URL names no placement driver: tikv://pd,pd,pd/keyspace",
@@ -83,46 +88,20 @@ impl TikvStore {
             .iter()
             .map(|host| host.authority(PORT))
             .collect();
-        let mut config = Config::default().with_timeout(address.timeout()?);
-        if !address.path().is_empty() {
-            config = config.with_keyspace(address.path());
-        }
-        // The client reads the files itself, and needs all three.
-        let files = ["ca", "cert", "key"].map(|name| address.setting(name));
-        match files {
-            [Some(ca), Some(cert), Some(key)] => config = config.with_security(ca, cert, key),
-            [None, None, None] => {}
-            _ => {
-                return Err(Error::invalid(
-                    "encryption needs all three settings: ca, cert and key",
-                ));
-            }
-        }
-        let opened = |error| convert(error, Sent::Nothing);
-        let (client, isolation) = if raw {
-            let client = RawClient::new_with_config(drivers, config).await;
-            let client = client.map_err(opened)?.with_atomic_for_cas();
-            (Client::Raw(client), Isolation::SingleKey)
-        } else {
-            let client = TransactionClient::new_with_config(drivers, config).await;
-            (
-                Client::Transactions(Arc::new(client.map_err(opened)?)),
-                Isolation::Snapshot,
-            )
+        let config = config(address)?;
+        let deadline = Deadline::of(&CallOptions::new(), address.timeout()?);
+        // The client limits each of its requests, but repeats them.
+        let opened = deadline.wait(Box::pin(client(drivers, config, raw))).await;
+        let (client, isolation) = match opened {
+            Some(opened) => opened?,
+            None => return Err(deadline.exceeded().with_kind(ErrorKind::Unavailable)),
         };
         Ok(TikvStore {
             client,
             engine: Engine::networked("tikv", LIMITS, isolation).replicated(true),
             timeout: address.timeout()?,
-            closed: Arc::default(),
+            closed: Closed::default(),
         })
-    }
-
-    fn check_open(&self) -> Result<()> {
-        if *self.closed.lock() {
-            return Err(Error::closed());
-        }
-        Ok(())
     }
 
     fn deadline(&self, options: &CallOptions) -> Deadline {
@@ -142,7 +121,7 @@ impl TikvStore {
     /// Applies `own` in a transaction of its own. Nothing was read, so a conflict is no error of
     /// the caller: it is repeated.
     async fn apply(&self, own: &OwnWrites, options: &CallOptions) -> Result<()> {
-        self.check_open()?;
+        self.closed.check()?;
         let mut deadline = self.deadline(options);
         match &self.client {
             Client::Raw(client) => match own.iter().next() {
@@ -203,6 +182,33 @@ impl TikvStore {
     }
 }
 
+/// Returns the configuration of the client that the URL asks for.
+fn config(address: &Address) -> Result<Config> {
+    let mut config = Config::default()
+        .with_timeout(address.timeout()?)
+        .with_grpc_max_decoding_message_size(ANSWER_BYTES_MAX);
+    if !address.path().is_empty() {
+        config = config.with_keyspace(address.path());
+    }
+    // The client reads the files itself, and needs all three.
+    if let Some([ca, cert, key]) = crate::tls::paths(address)? {
+        config = config.with_security(ca, cert, key);
+    }
+    Ok(config)
+}
+
+async fn client(drivers: Vec<String>, config: Config, raw: bool) -> Result<(Client, Isolation)> {
+    let opened = |error| convert(error, Sent::Nothing);
+    if raw {
+        let client = RawClient::new_with_config(drivers, config).await;
+        let client = client.map_err(opened)?.with_atomic_for_cas();
+        return Ok((Client::Raw(client), Isolation::SingleKey));
+    }
+    let client = TransactionClient::new_with_config(drivers, config).await;
+    let client = Client::Transactions(Arc::new(client.map_err(opened)?));
+    Ok((client, Isolation::Snapshot))
+}
+
 async fn begin(client: &TransactionClient) -> tikv_client::Result<tikv_client::Transaction> {
     let options = TransactionOptions::new_optimistic()
         .use_async_commit()
@@ -218,7 +224,7 @@ impl AsyncRead for TikvStore {
         options: &'a CallOptions,
     ) -> Pending<'a, Option<Value>> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             LIMITS.check_key(key)?;
             let deadline = self.deadline(options);
             match &self.client {
@@ -237,7 +243,7 @@ impl AsyncRead for TikvStore {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             check_keys(keys, &LIMITS)?;
             let deadline = self.deadline(options);
             match &self.client {
@@ -256,7 +262,13 @@ impl AsyncRead for TikvStore {
 
     fn scan_with(&self, scan: &Scan, options: &CallOptions) -> Box<dyn AsyncScan> {
         match &self.client {
-            Client::Raw(client) => Box::new(RawScan::new(client, scan, options, self.timeout)),
+            Client::Raw(client) => Box::new(RawScan::new(
+                client,
+                scan,
+                options,
+                self.timeout,
+                &self.closed,
+            )),
             Client::Transactions(_) => Box::new(StoreScan {
                 store: self.clone(),
                 scan: scan.clone(),
@@ -278,7 +290,7 @@ struct StoreScan {
 impl AsyncScan for StoreScan {
     fn next_page(&mut self) -> Pending<'_, Vec<cairndb_store::Entry>> {
         Box::pin(async move {
-            self.store.check_open()?;
+            self.store.closed.check()?;
             if self.pages.is_none() {
                 let snapshot = self.store.snapshot_with(&self.options).await?;
                 self.pages = Some(snapshot.scan_with(&self.scan, &self.options));
@@ -334,7 +346,7 @@ impl AsyncStore for TikvStore {
         options: &'a CallOptions,
     ) -> Pending<'a, bool> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             LIMITS.check_entry(key, new.unwrap_or_default())?;
             self.compare(key, expected, new, options).await
         })
@@ -345,7 +357,7 @@ impl AsyncStore for TikvStore {
         options: &'a CallOptions,
     ) -> Pending<'a, Box<dyn AsyncSnapshot>> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             let Client::Transactions(client) = &self.client else {
                 return Err(unsupported("snapshots"));
             };
@@ -359,28 +371,59 @@ impl AsyncStore for TikvStore {
         options: &'a CallOptions,
     ) -> Pending<'a, Box<dyn AsyncTransaction>> {
         Box::pin(async move {
-            self.check_open()?;
+            self.closed.check()?;
             let Client::Transactions(client) = &self.client else {
                 return Err(unsupported("transactions"));
             };
             let transaction = until(&self.deadline(options), begin(client)).await?;
-            let transaction = TikvTransaction::new(transaction, self.timeout, options);
+            let transaction =
+                TikvTransaction::new(transaction, self.timeout, &self.closed, options);
             Ok(Box::new(transaction) as Box<dyn AsyncTransaction>)
         })
     }
 
     fn sync(&self) -> Pending<'_, ()> {
-        Box::pin(async move { self.check_open() })
+        Box::pin(async move { self.closed.check() })
     }
 
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(async move {
-            *self.closed.lock() = true;
+            self.closed.set();
             Ok(())
         })
     }
 
     fn pause(&self, attempt: u32) -> Pending<'_, ()> {
         crate::face::pause(attempt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cairndb_store::{CallOptions, ErrorKind};
+
+    use super::{Deadline, TikvStore};
+    use crate::url::Address;
+
+    #[tokio::test]
+    async fn a_driver_that_accepts_and_is_silent_is_given_up() {
+        // The system accepts the connection; nobody reads from it.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("a bound socket").port();
+        for mode in ["transaction", "raw"] {
+            // The client tries one after the other, each for as long as a call may take.
+            let hosts = [(); 3].map(|()| format!("127.0.0.1:{port}")).join(",");
+            let url = format!("tikv://{hosts}/keyspace?timeout=300ms&mode={mode}");
+            let address = Address::parse(&url).expect("a valid URL");
+            let patience = Deadline::of(&CallOptions::new(), Duration::from_secs(20));
+            let opened = patience.wait(TikvStore::connect(&address)).await;
+            let error = opened
+                .expect("an answer in time")
+                .expect_err("nobody answers");
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            assert!(error.to_string().contains("within 300 ms"), "{error}");
+        }
     }
 }

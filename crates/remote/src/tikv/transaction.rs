@@ -14,13 +14,15 @@ use tokio::sync::Mutex;
 use crate::face::{AsyncRead, AsyncScan, AsyncTransaction, Deadline, Pending};
 use crate::limits::check_keys;
 use crate::paging::Progress;
+use crate::tikv::closed::Closed;
 use crate::tikv::errors::{Sent, convert};
-use crate::tikv::reads::{LIMITS, entry, in_order, limit_of, range_of, until};
+use crate::tikv::reads::{LIMITS, entry, in_order, limit_of, locked, page_of, range_of, until};
 
 pub(super) struct Shared {
     transaction: Mutex<Transaction>,
     own: SyncMutex<OwnWrites>,
     timeout: Duration,
+    closed: Closed,
 }
 
 pub(super) struct TikvTransaction {
@@ -38,6 +40,7 @@ impl TikvTransaction {
     pub(super) fn new(
         transaction: Transaction,
         timeout: Duration,
+        closed: &Closed,
         options: &CallOptions,
     ) -> TikvTransaction {
         TikvTransaction {
@@ -45,6 +48,7 @@ impl TikvTransaction {
                 transaction: Mutex::new(transaction),
                 own: SyncMutex::default(),
                 timeout,
+                closed: closed.clone(),
             }),
             options: *options,
         }
@@ -87,13 +91,14 @@ impl AsyncRead for TikvTransaction {
         options: &'a CallOptions,
     ) -> Pending<'a, Option<Value>> {
         Box::pin(async move {
+            self.shared.closed.check()?;
             LIMITS.check_key(key)?;
             let own = self.shared.own.lock().get(key).cloned();
             if let Some(own) = own {
                 return Ok(own);
             }
             let deadline = self.deadline(options);
-            let mut transaction = self.shared.transaction.lock().await;
+            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
             let found = until(&deadline, transaction.get(key.to_vec())).await?;
             Ok(found.map(Value::from))
         })
@@ -105,10 +110,11 @@ impl AsyncRead for TikvTransaction {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
+            self.shared.closed.check()?;
             check_keys(keys, &LIMITS)?;
             let deadline = self.deadline(options);
             let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
-            let mut transaction = self.shared.transaction.lock().await;
+            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
             let pairs = until(&deadline, transaction.batch_get(asked)).await?;
             let mut found = in_order(keys, pairs);
             let own = self.shared.own.lock();
@@ -153,13 +159,14 @@ impl AsyncTransaction for TikvTransaction {
         Self: 'a,
     {
         Box::pin(async move {
+            self.shared.closed.check()?;
             let deadline = self.deadline(options);
             let own = std::mem::take(&mut *self.shared.own.lock());
-            let mut transaction = self.shared.transaction.lock().await;
             if own.is_empty() {
                 // Nothing is locked, so nothing has to be released.
                 return Ok(());
             }
+            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
             commit(&mut transaction, &own, &deadline).await
         })
     }
@@ -173,22 +180,24 @@ struct TransactionScan {
 
 impl TransactionScan {
     async fn read(&mut self) -> Result<Vec<Entry>> {
+        self.shared.closed.check()?;
         // A page may be empty although there is more, if the transaction has removed its entries.
         while !self.progress.ended() {
             let deadline = Deadline::of(&self.options, self.shared.timeout);
             let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
-            let mut transaction = self.shared.transaction.lock().await;
-            let stored: Vec<Entry> = match self.progress.rest.direction {
+            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
+            let stored: Result<Vec<Entry>> = match self.progress.rest.direction {
                 Direction::Ascending => until(&deadline, transaction.scan(range, limit))
-                    .await?
-                    .map(entry)
-                    .collect(),
+                    .await
+                    .map(|pairs| pairs.map(entry).collect()),
                 Direction::Descending => until(&deadline, transaction.scan_reverse(range, limit))
-                    .await?
-                    .map(entry)
-                    .collect(),
+                    .await
+                    .map(|pairs| pairs.map(entry).collect()),
             };
             drop(transaction);
+            let Some(stored) = page_of(stored, &mut self.progress)? else {
+                continue;
+            };
             let more = stored.len() as u64 >= u64::from(limit);
             let window = self.progress.advance(&stored, more);
             let seen = self.shared.own.lock().lay_over(stored, &window);
