@@ -6,8 +6,7 @@ use std::time::Duration;
 use cairndb_store::{
     CallOptions, Direction, Entry, ErrorKind, Limits, Result, Scan, Value, Window,
 };
-use tikv_client::{BoundRange, KvPair, Snapshot, TransactionOptions};
-use tokio::sync::{Mutex, MutexGuard};
+use tikv_client::{BoundRange, KvPair, Snapshot, Timestamp, TransactionClient, TransactionOptions};
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, Deadline, Pending};
 use crate::limits::check_keys;
@@ -29,11 +28,6 @@ pub(super) const LIMITS: Limits = Limits::embedded()
     .entry(KEY_BYTES_MAX, VALUE_BYTES_MAX)
     .batch(BATCH_OPS_MAX, BATCH_BYTES_MAX)
     .transaction(usize::MAX, Some(TRANSACTION_TIME_MAX));
-
-/// Returns the options of a transaction that only reads.
-pub(super) fn read_only() -> TransactionOptions {
-    TransactionOptions::new_optimistic().read_only()
-}
 
 /// Returns a window as the client takes it.
 pub(super) fn range_of(window: &Window) -> BoundRange {
@@ -72,15 +66,6 @@ pub(super) async fn until<T>(
     }
 }
 
-/// Waits until the deadline for another call that uses the same snapshot or transaction.
-pub(super) async fn locked<'a, T>(
-    mutex: &'a Mutex<T>,
-    deadline: &Deadline,
-) -> Result<MutexGuard<'a, T>> {
-    let locked = deadline.wait(mutex.lock()).await;
-    locked.ok_or_else(|| deadline.exceeded())
-}
-
 /// Returns the entries of a page, or `None` if it must be asked for again, with half as many
 /// entries, because the answer was too long.
 pub(super) fn page_of<T>(result: Result<T>, progress: &mut Progress) -> Result<Option<T>> {
@@ -91,10 +76,15 @@ pub(super) fn page_of<T>(result: Result<T>, progress: &mut Progress) -> Result<O
     }
 }
 
-/// A snapshot, read by one call at a time.
+/// A snapshot: one state of the cluster.
+///
+/// Every call reads it through a handle of its own. A handle of the client keeps what it has read,
+/// so a scan through one of them would hold all its entries in memory, and it serves one call at a
+/// time.
 #[derive(Clone)]
 pub(super) struct TikvSnapshot {
-    snapshot: Arc<Mutex<Snapshot>>,
+    client: Arc<TransactionClient>,
+    at: Timestamp,
     timeout: Duration,
     closed: Closed,
 }
@@ -106,11 +96,58 @@ impl std::fmt::Debug for TikvSnapshot {
 }
 
 impl TikvSnapshot {
-    pub(super) fn new(snapshot: Snapshot, timeout: Duration, closed: &Closed) -> TikvSnapshot {
+    /// `at` is when the state was that of the cluster.
+    pub(super) fn new(
+        client: &Arc<TransactionClient>,
+        at: Timestamp,
+        timeout: Duration,
+        closed: &Closed,
+    ) -> TikvSnapshot {
         TikvSnapshot {
-            snapshot: Arc::new(Mutex::new(snapshot)),
+            client: Arc::clone(client),
+            at,
             timeout,
             closed: closed.clone(),
+        }
+    }
+
+    /// Begins a call. Sends nothing.
+    fn begin(&self) -> Result<Snapshot> {
+        self.closed.check()?;
+        let options = TransactionOptions::new_optimistic().read_only();
+        Ok(self.client.snapshot(self.at.clone(), options))
+    }
+
+    pub(super) fn check_open(&self) -> Result<()> {
+        self.closed.check()
+    }
+
+    pub(super) fn deadline(&self, options: &CallOptions) -> Deadline {
+        Deadline::of(options, self.timeout)
+    }
+
+    /// Reads the next stored entries of a scan. Returns them with whether there may be more.
+    pub(super) async fn page(
+        &self,
+        progress: &mut Progress,
+        options: &CallOptions,
+    ) -> Result<(Vec<Entry>, bool)> {
+        let deadline = self.deadline(options);
+        loop {
+            let mut snapshot = self.begin()?;
+            let (range, limit) = (range_of(&progress.rest), limit_of(progress));
+            let page: Result<Vec<Entry>> = match progress.rest.direction {
+                Direction::Ascending => until(&deadline, snapshot.scan(range, limit))
+                    .await
+                    .map(|pairs| pairs.map(entry).collect()),
+                Direction::Descending => until(&deadline, snapshot.scan_reverse(range, limit))
+                    .await
+                    .map(|pairs| pairs.map(entry).collect()),
+            };
+            if let Some(page) = page_of(page, progress)? {
+                let more = page.len() as u64 >= u64::from(limit);
+                return Ok((page, more));
+            }
         }
     }
 }
@@ -122,10 +159,9 @@ impl AsyncRead for TikvSnapshot {
         options: &'a CallOptions,
     ) -> Pending<'a, Option<Value>> {
         Box::pin(async move {
-            self.closed.check()?;
+            let mut snapshot = self.begin()?;
             LIMITS.check_key(key)?;
-            let deadline = Deadline::of(options, self.timeout);
-            let mut snapshot = locked(&self.snapshot, &deadline).await?;
+            let deadline = self.deadline(options);
             let found = until(&deadline, snapshot.get(key.to_vec())).await?;
             Ok(found.map(Value::from))
         })
@@ -137,10 +173,9 @@ impl AsyncRead for TikvSnapshot {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
-            self.closed.check()?;
+            let mut snapshot = self.begin()?;
             check_keys(keys, &LIMITS)?;
-            let deadline = Deadline::of(options, self.timeout);
-            let mut snapshot = locked(&self.snapshot, &deadline).await?;
+            let deadline = self.deadline(options);
             let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
             let pairs = until(&deadline, snapshot.batch_get(asked)).await?;
             Ok(in_order(keys, pairs))
@@ -166,27 +201,14 @@ struct SnapshotScan {
 
 impl SnapshotScan {
     async fn read(&mut self) -> Result<Vec<Entry>> {
-        self.snapshot.closed.check()?;
+        self.snapshot.check_open()?;
         if self.progress.ended() {
             return Ok(Vec::new());
         }
-        let deadline = Deadline::of(&self.options, self.snapshot.timeout);
-        let mut snapshot = locked(&self.snapshot.snapshot, &deadline).await?;
-        let (page, limit) = loop {
-            let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
-            let page: Result<Vec<Entry>> = match self.progress.rest.direction {
-                Direction::Ascending => until(&deadline, snapshot.scan(range, limit))
-                    .await
-                    .map(|pairs| pairs.map(entry).collect()),
-                Direction::Descending => until(&deadline, snapshot.scan_reverse(range, limit))
-                    .await
-                    .map(|pairs| pairs.map(entry).collect()),
-            };
-            if let Some(page) = page_of(page, &mut self.progress)? {
-                break (page, limit);
-            }
-        };
-        let more = page.len() as u64 >= u64::from(limit);
+        let (page, more) = self
+            .snapshot
+            .page(&mut self.progress, &self.options)
+            .await?;
         let _ = self.progress.advance(&page, more);
         Ok(self.progress.take(page))
     }
@@ -200,12 +222,10 @@ impl AsyncScan for SnapshotScan {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use cairndb_store::{CallOptions, Error, ErrorKind, Scan, Window};
+    use cairndb_store::{Error, ErrorKind, Scan, Window};
     use tikv_client::{BoundRange, KvPair};
 
-    use super::{Deadline, Mutex, Progress, in_order, limit_of, locked, page_of, range_of};
+    use super::{Progress, in_order, limit_of, page_of, range_of};
 
     #[test]
     fn windows_become_ranges() {
@@ -236,16 +256,5 @@ mod tests {
         let other = Err::<(), _>(Error::closed());
         let error = page_of(other, &mut Progress::of(&Scan::all())).expect_err("another error");
         assert_eq!(error.kind(), ErrorKind::Closed);
-    }
-
-    #[tokio::test]
-    async fn a_call_waits_for_another_one_until_its_deadline() {
-        let mutex = Mutex::new(());
-        let options = CallOptions::new().timeout(Duration::from_millis(20));
-        let deadline = Deadline::of(&options, Duration::from_secs(30));
-        let held = locked(&mutex, &deadline).await.expect("nobody else has it");
-        let error = locked(&mutex, &deadline).await.expect_err("it is in use");
-        assert_eq!(error.kind(), ErrorKind::DeadlineExceeded, "{error}");
-        drop(held);
     }
 }

@@ -15,7 +15,7 @@ use crate::limits::{check_keys, last_writes};
 use crate::tikv::closed::Closed;
 use crate::tikv::errors::{Sent, convert};
 use crate::tikv::raw::{self, RawScan, unsupported};
-use crate::tikv::reads::{LIMITS, TikvSnapshot, in_order, read_only, until};
+use crate::tikv::reads::{LIMITS, TikvSnapshot, in_order, until};
 use crate::tikv::transaction::{TikvTransaction, commit};
 use crate::url::Address;
 
@@ -110,12 +110,11 @@ impl TikvStore {
 
     async fn snapshot(
         &self,
-        client: &TransactionClient,
+        client: &Arc<TransactionClient>,
         deadline: &Deadline,
     ) -> Result<TikvSnapshot> {
         let now = until(deadline, client.current_timestamp()).await?;
-        let snapshot = client.snapshot(now, read_only());
-        Ok(TikvSnapshot::new(snapshot, self.timeout, &self.closed))
+        Ok(TikvSnapshot::new(client, now, self.timeout, &self.closed))
     }
 
     /// Applies `own` in a transaction of its own. Nothing was read, so a conflict is no error of
@@ -376,8 +375,9 @@ impl AsyncStore for TikvStore {
                 return Err(unsupported("transactions"));
             };
             let transaction = until(&self.deadline(options), begin(client)).await?;
-            let transaction =
-                TikvTransaction::new(transaction, self.timeout, &self.closed, options);
+            let at = transaction.start_timestamp();
+            let snapshot = TikvSnapshot::new(client, at, self.timeout, &self.closed);
+            let transaction = TikvTransaction::new(transaction, snapshot, options);
             Ok(Box::new(transaction) as Box<dyn AsyncTransaction>)
         })
     }

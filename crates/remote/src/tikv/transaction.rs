@@ -1,32 +1,26 @@
 //! Transactions: optimistic, with snapshot isolation.
 //!
 //! The writes are kept here, because the client's own calls for them are asynchronous, and handed
-//! over at the commit.
+//! over at the commit. Reads are those of a snapshot at the start of the transaction, over which
+//! the writes are laid: the client's transaction would keep everything that is read in memory, and
+//! serve one call at a time.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use cairndb_store::{CallOptions, Direction, Entry, ErrorKind, OwnWrites, Result, Scan, Value};
-use parking_lot::Mutex as SyncMutex;
+use cairndb_store::{CallOptions, Entry, ErrorKind, OwnWrites, Result, Scan, Value};
+use parking_lot::Mutex;
 use tikv_client::Transaction;
-use tokio::sync::Mutex;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncTransaction, Deadline, Pending};
-use crate::limits::check_keys;
 use crate::paging::Progress;
-use crate::tikv::closed::Closed;
 use crate::tikv::errors::{Sent, convert};
-use crate::tikv::reads::{LIMITS, entry, in_order, limit_of, locked, page_of, range_of, until};
-
-pub(super) struct Shared {
-    transaction: Mutex<Transaction>,
-    own: SyncMutex<OwnWrites>,
-    timeout: Duration,
-    closed: Closed,
-}
+use crate::tikv::reads::{LIMITS, TikvSnapshot, until};
 
 pub(super) struct TikvTransaction {
-    shared: Arc<Shared>,
+    /// Only for the commit.
+    transaction: Transaction,
+    snapshot: TikvSnapshot,
+    own: Arc<Mutex<OwnWrites>>,
     options: CallOptions,
 }
 
@@ -37,30 +31,27 @@ impl std::fmt::Debug for TikvTransaction {
 }
 
 impl TikvTransaction {
+    /// `snapshot` is the state at the start of `transaction`.
     pub(super) fn new(
         transaction: Transaction,
-        timeout: Duration,
-        closed: &Closed,
+        snapshot: TikvSnapshot,
         options: &CallOptions,
     ) -> TikvTransaction {
         TikvTransaction {
-            shared: Arc::new(Shared {
-                transaction: Mutex::new(transaction),
-                own: SyncMutex::default(),
-                timeout,
-                closed: closed.clone(),
-            }),
+            transaction,
+            snapshot,
+            own: Arc::default(),
             options: *options,
         }
     }
 
-    fn deadline(&self, options: &CallOptions) -> Deadline {
-        let options = if options.get_timeout().is_some() {
-            options
+    /// Returns the options of a call: those of the transaction, unless it has its own.
+    fn of_call(&self, options: &CallOptions) -> CallOptions {
+        if options.get_timeout().is_some() {
+            *options
         } else {
-            &self.options
-        };
-        Deadline::of(options, self.shared.timeout)
+            self.options
+        }
     }
 }
 
@@ -91,16 +82,13 @@ impl AsyncRead for TikvTransaction {
         options: &'a CallOptions,
     ) -> Pending<'a, Option<Value>> {
         Box::pin(async move {
-            self.shared.closed.check()?;
+            self.snapshot.check_open()?;
             LIMITS.check_key(key)?;
-            let own = self.shared.own.lock().get(key).cloned();
-            if let Some(own) = own {
-                return Ok(own);
+            let own = self.own.lock().get(key).cloned();
+            match own {
+                Some(own) => Ok(own),
+                None => self.snapshot.get_with(key, &self.of_call(options)).await,
             }
-            let deadline = self.deadline(options);
-            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
-            let found = until(&deadline, transaction.get(key.to_vec())).await?;
-            Ok(found.map(Value::from))
         })
     }
 
@@ -110,14 +98,9 @@ impl AsyncRead for TikvTransaction {
         options: &'a CallOptions,
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
-            self.shared.closed.check()?;
-            check_keys(keys, &LIMITS)?;
-            let deadline = self.deadline(options);
-            let asked: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
-            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
-            let pairs = until(&deadline, transaction.batch_get(asked)).await?;
-            let mut found = in_order(keys, pairs);
-            let own = self.shared.own.lock();
+            let options = self.of_call(options);
+            let mut found = self.snapshot.multi_get_with(keys, &options).await?;
+            let own = self.own.lock();
             for (key, value) in keys.iter().zip(&mut found) {
                 if let Some(written) = own.get(key) {
                     value.clone_from(written);
@@ -128,15 +111,11 @@ impl AsyncRead for TikvTransaction {
     }
 
     fn scan_with(&self, scan: &Scan, options: &CallOptions) -> Box<dyn AsyncScan> {
-        let options = if options.get_timeout().is_some() {
-            options
-        } else {
-            &self.options
-        };
         Box::new(TransactionScan {
-            shared: Arc::clone(&self.shared),
+            snapshot: self.snapshot.clone(),
+            own: Arc::clone(&self.own),
             progress: Progress::of(scan),
-            options: *options,
+            options: self.of_call(options),
         })
     }
 }
@@ -144,13 +123,13 @@ impl AsyncRead for TikvTransaction {
 impl AsyncTransaction for TikvTransaction {
     fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         LIMITS.check_entry(key, value)?;
-        self.shared.own.lock().set(key, Some(value));
+        self.own.lock().set(key, Some(value));
         Ok(())
     }
 
     fn delete(&self, key: &[u8]) -> Result<()> {
         LIMITS.check_key(key)?;
-        self.shared.own.lock().set(key, None);
+        self.own.lock().set(key, None);
         Ok(())
     }
 
@@ -159,48 +138,39 @@ impl AsyncTransaction for TikvTransaction {
         Self: 'a,
     {
         Box::pin(async move {
-            self.shared.closed.check()?;
-            let deadline = self.deadline(options);
-            let own = std::mem::take(&mut *self.shared.own.lock());
+            self.snapshot.check_open()?;
+            let deadline = self.snapshot.deadline(&self.of_call(options));
+            let TikvTransaction {
+                mut transaction,
+                own,
+                ..
+            } = *self;
+            let own = std::mem::take(&mut *own.lock());
             if own.is_empty() {
                 // Nothing is locked, so nothing has to be released.
                 return Ok(());
             }
-            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
             commit(&mut transaction, &own, &deadline).await
         })
     }
 }
 
 struct TransactionScan {
-    shared: Arc<Shared>,
+    snapshot: TikvSnapshot,
+    own: Arc<Mutex<OwnWrites>>,
     progress: Progress,
     options: CallOptions,
 }
 
 impl TransactionScan {
     async fn read(&mut self) -> Result<Vec<Entry>> {
-        self.shared.closed.check()?;
+        self.snapshot.check_open()?;
         // A page may be empty although there is more, if the transaction has removed its entries.
         while !self.progress.ended() {
-            let deadline = Deadline::of(&self.options, self.shared.timeout);
-            let (range, limit) = (range_of(&self.progress.rest), limit_of(&self.progress));
-            let mut transaction = locked(&self.shared.transaction, &deadline).await?;
-            let stored: Result<Vec<Entry>> = match self.progress.rest.direction {
-                Direction::Ascending => until(&deadline, transaction.scan(range, limit))
-                    .await
-                    .map(|pairs| pairs.map(entry).collect()),
-                Direction::Descending => until(&deadline, transaction.scan_reverse(range, limit))
-                    .await
-                    .map(|pairs| pairs.map(entry).collect()),
-            };
-            drop(transaction);
-            let Some(stored) = page_of(stored, &mut self.progress)? else {
-                continue;
-            };
-            let more = stored.len() as u64 >= u64::from(limit);
+            let page = self.snapshot.page(&mut self.progress, &self.options);
+            let (stored, more) = page.await?;
             let window = self.progress.advance(&stored, more);
-            let seen = self.shared.own.lock().lay_over(stored, &window);
+            let seen = self.own.lock().lay_over(stored, &window);
             let seen = self.progress.take(seen);
             if !seen.is_empty() {
                 return Ok(seen);
