@@ -209,6 +209,9 @@ pub trait StoreExt: Store {
     ///
     /// A commit whose outcome is unknown is *not* run again, because it could be applied twice.
     ///
+    /// Each call within has the time limit of the store, all attempts together have none: use
+    /// [`StoreExt::transact_with`] for that.
+    ///
     /// # Errors
     /// The error of `body`; those of [`OpenTransaction::commit_with`], but `Conflict` only after
     /// the last attempt.
