@@ -2,9 +2,9 @@
 
 // The iterator of a `for await` loop.
 //
-// That of `abstract-level` is a generator. Ours takes whole chunks and does otherwise what a generator
-// does, for programs that call it themselves: a call waits for those before it, and after the end,
-// an error or a `return()` there are no more items.
+// That of `abstract-level` is a generator. Ours takes whole chunks and does otherwise what a
+// generator does, for programs that call it themselves: a call waits for those before it, and after
+// the end, an error or a `return()` there are no more items.
 
 /**
  * @param {function} fetched Returns the next result if it is there, or `undefined`.

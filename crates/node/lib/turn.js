@@ -2,9 +2,9 @@
 
 // How long operations may be done at once in one turn of the event loop.
 //
-// An operation that is done at once resolves its promise without a turn of the event loop, so that a
-// loop of `await db.get(key)` would never let a timer run. Therefore a turn has half a millisecond for
-// them; those that come later wait, in their order, for the next turns.
+// An operation that is done at once resolves its promise without a turn of the event loop, so that
+// a loop of `await db.get(key)` would never let a timer run. Therefore a turn has half a millisecond
+// for them; those that come later wait, in their order, for the next turns.
 //
 // The clock is read after every few units of work, because reading it takes as long as a tenth of a
 // get. A unit is about the work of one get.

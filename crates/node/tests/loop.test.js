@@ -2,9 +2,9 @@
 
 // The event loop goes on during loops of every operation, also those that are done at once.
 //
-// Real time is no measure here, because the machine may be busy. The clock that the package reads is
-// replaced by one that goes on each time it is read, so that the number of turns depends on the work
-// alone. `bench/gaps.mjs` measures how long the loop is held up.
+// Real time is no measure here, because the machine may be busy. The clock that the package reads
+// is replaced by one that goes on each time it is read, so that the number of turns depends on the
+// work alone. `bench/gaps.mjs` measures how long the loop is held up.
 
 const { test } = require('node:test')
 const assert = require('node:assert')

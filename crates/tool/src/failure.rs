@@ -217,8 +217,8 @@ fn store_advice(kind: StoreErrorKind) -> Option<&'static str> {
         }
         StoreErrorKind::SnapshotExpired => "run the command again; a `copy` continues",
         StoreErrorKind::Denied => {
-            "check the user, its password and its rights: CAIRN_STORE_USER and CAIRN_STORE_PASSWORD, or \
-             the user in the URL"
+            "check the user, its password and its rights: CAIRN_STORE_USER and \
+             CAIRN_STORE_PASSWORD, or the user in the URL"
         }
         _ => return None,
     })

@@ -200,8 +200,8 @@ fn losses(run: &Run) -> Option<String> {
             ""
         };
         sentences.push(format!(
-            "{} lost acknowledged writes when the process was killed, which only stores marked below \
-             Os may{nobody}.",
+            "{} lost acknowledged writes when the process was killed, which only stores marked \
+             below Os may{nobody}.",
             verdict::list(&allowed)
         ));
     }

@@ -111,7 +111,8 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     let kyoto = killed("kyoto_treedb", "ok", Some(BELOW));
     let good = killed("cairndb", "ok", None);
     let text = report(&[kyoto.clone(), good.clone()]).bars(400);
-    let reported = "Kyoto TreeDB lost acknowledged writes when the process was killed, which only stores marked below Os may";
+    let reported = "Kyoto TreeDB lost acknowledged writes when the process was killed, which only \
+                    stores marked below Os may";
     assert!(
         text.contains(&format!("{reported}; no other store did.")),
         "{text}"
