@@ -290,10 +290,10 @@ class Batch:
 class Transaction(_Reads):
     """Reads and writes as one step. At the end of an `async with` block it is committed.
 
-    If the block raises or is cancelled, nothing is written. What others write while the block
-    waits can make the commit fail with `ConflictError`, after which the whole block has to run
-    again. Keep it short, or use `Database.transact`, which does both. See
-    `cairndb.Database.transaction`.
+    If the block raises or is cancelled, nothing is written; a commit that is cancelled is either
+    not begun or complete. What others write while the block waits can make the commit fail with
+    `ConflictError`, after which the whole block has to run again. Keep it short, or use
+    `Database.transact`, which does both. See `cairndb.Database.transaction`.
 
     >>> import asyncio, cairndb.aio
     >>> async def main() -> None:

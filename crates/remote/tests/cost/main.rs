@@ -1,7 +1,7 @@
 //! Measurements, which are not part of a push: `Store` beside a bare loop of the client with the
 //! same requests, and the memory of a long scan. The memory of a short one is part of it.
 //!
-//! Run with `cargo test --package cairndb-remote --test cost -- --ignored --nocapture
+//! Run with `cargo test --release --package cairndb-remote --test cost -- --ignored --nocapture
 //! --test-threads=1`. The servers keep their files on disk. `CAIRN_COST_OPS` sets the calls of a
 //! round (1000), `CAIRN_SCAN_ENTRIES` the entries of the scan (a million).
 
