@@ -126,6 +126,9 @@ impl Transaction {
     /// Like [`Transaction::get`], but makes the commit fail if another writer changes `key`,
     /// whatever the isolation. With [`Isolation::Serializable`] it is the same as `get`.
     ///
+    /// The key stays guarded whether the value is an own write or the database's, and after a
+    /// [rollback to a savepoint](Transaction::rollback_to).
+    ///
     /// # Errors
     /// Same as [`Db::get`].
     ///
@@ -147,12 +150,10 @@ impl Transaction {
     }
 
     fn get_recorded(&self, key: &[u8], record: bool) -> Result<Option<Value>> {
-        let read = || {
-            if record {
-                self.reads.borrow_mut().add_key(key);
-            }
-            self.snapshot.get(key)
-        };
+        if record {
+            self.reads.borrow_mut().add_key(key);
+        }
+        let read = || self.snapshot.get(key);
         if !self.has_written() {
             return read();
         }
@@ -197,14 +198,14 @@ impl Transaction {
     /// # Errors
     /// Same as [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        if self.isolation == Isolation::Serializable {
+            self.reads.borrow_mut().add_key(key);
+        }
         if self.has_written() {
             let found = self.own.borrow_mut().find(key);
             if let Some(op) = found {
                 return Ok(!matches!(self.own.borrow().write(op), OwnWrite::Delete));
             }
-        }
-        if self.isolation == Isolation::Serializable {
-            self.reads.borrow_mut().add_key(key);
         }
         self.snapshot.contains(key)
     }

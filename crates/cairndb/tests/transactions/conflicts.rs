@@ -102,6 +102,55 @@ fn a_key_that_was_read_must_not_be_written() {
     }
 }
 
+/// A key that is read for update is guarded, also if the read returns an own write, and if that
+/// write is undone.
+#[test]
+fn a_key_that_was_read_over_an_own_write_must_not_be_written() {
+    type Body<'a> = (&'a str, &'a dyn Fn(&Transaction));
+    let own: [Body<'_>; 4] = [
+        ("put", &|t| t.put(b"c", b"own").unwrap()),
+        ("delete", &|t| t.delete(b"c").unwrap()),
+        ("merge", &|t| t.merge(b"c", b"own").unwrap()),
+        ("merge over put", &|t| {
+            t.put(b"c", b"own").unwrap();
+            t.merge(b"c", b"own").unwrap();
+        }),
+    ];
+    let for_update: Body<'_> = ("get_for_update", &|t| drop(t.get_for_update(b"c")));
+    let serializable: [Body<'_>; 4] = [
+        for_update,
+        ("get", &|t| drop(t.get(b"c"))),
+        ("multi_get", &|t| drop(t.multi_get(&[b"c"]))),
+        ("contains", &|t| drop(t.contains(b"c"))),
+    ];
+    let other = |db: &Db| db.put(b"c", b"other").unwrap();
+    for fate in FATES {
+        for (wrote, write) in own {
+            for (isolation, reads) in [
+                (Isolation::Serializable, &serializable[..]),
+                (Isolation::Snapshot, &[for_update]),
+            ] {
+                for (name, read) in reads {
+                    let what = format!("{wrote}, {name}, {isolation:?}, {fate:?}");
+                    let kept = |t: &Transaction| {
+                        write(t);
+                        read(t);
+                    };
+                    let found = conflict(isolation, fate, kept, other);
+                    assert_eq!(found.as_deref(), Some("\"c\""), "{what}");
+                    let undone = |t: &Transaction| {
+                        let savepoint = t.savepoint();
+                        kept(t);
+                        t.rollback_to(&savepoint).unwrap();
+                    };
+                    let found = conflict(isolation, fate, undone, other);
+                    assert_eq!(found.as_deref(), Some("\"c\""), "{what}, undone");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_key_that_was_absent_must_stay_absent() {
     for fate in FATES {

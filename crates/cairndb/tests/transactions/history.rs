@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cairndb::env::random::Random;
 use cairndb::env::{Background, MemEnv};
-use cairndb::{Db, ErrorKind, Isolation, Transaction, TransactionOptions};
+use cairndb::{Db, ErrorKind, Isolation, Snapshot, Transaction, TransactionOptions};
 
 use crate::checker::{Done, Id, Lists, check_order, check_updates, check_writes};
 use crate::{options, variable};
@@ -39,13 +39,19 @@ struct Stage {
     history: Mutex<Vec<Done>>,
 }
 
-/// One attempt: reads, scans, appends by a merge or by reading and putting.
-fn attempt(transaction: &Transaction, id: Id, random: &mut Random) -> cairndb::Result<Done> {
+/// One attempt: reads, scans, appends by a merge or by reading and putting. `later` was taken after
+/// the transaction began.
+fn attempt(
+    transaction: &Transaction,
+    later: &Snapshot,
+    id: Id,
+    random: &mut Random,
+) -> cairndb::Result<Done> {
     let first = id / TRANSACTIONS_PER_GROUP * KEYS;
     let (mut reads, mut appends, mut updates) = (BTreeMap::new(), Vec::new(), Vec::new());
     for _ in 0..=random.index(4) {
         let key = first + u32::try_from(random.below(u64::from(KEYS))).unwrap();
-        match random.below(4) {
+        match random.below(5) {
             0 if !appends.contains(&key) => {
                 transaction.merge(&name(key), &id.to_le_bytes())?;
                 appends.push(key);
@@ -59,7 +65,13 @@ fn attempt(transaction: &Transaction, id: Id, random: &mut Random) -> cairndb::R
                 appends.push(key);
                 updates.push(key);
             }
-            2 => {
+            2 if !appends.contains(&key) => {
+                let seen = append_guarded(transaction, later, key, id, random)?;
+                reads.insert(key, seen);
+                appends.push(key);
+                updates.push(key);
+            }
+            3 => {
                 let to = (key + 3).min(first + KEYS);
                 let mut found: BTreeMap<u32, Vec<Id>> =
                     (key..to).map(|key| (key, vec![])).collect();
@@ -90,6 +102,35 @@ fn attempt(transaction: &Transaction, id: Id, random: &mut Random) -> cairndb::R
     })
 }
 
+/// Appends to a key that only a read of an own write guards. Returns the list without the own
+/// write, as of `later`: if the key has changed since the transaction began, that conflicts.
+fn append_guarded(
+    transaction: &Transaction,
+    later: &Snapshot,
+    key: u32,
+    id: Id,
+    random: &mut Random,
+) -> cairndb::Result<Vec<Id>> {
+    let (name, savepoint) = (name(key), transaction.savepoint());
+    let value = later.get(&name)?;
+    let mut value = value.map_or_else(Vec::new, cairndb::Value::into_vec);
+    let seen = list(&value);
+    if random.below(2) == 0 {
+        transaction.delete(&name)?;
+    } else {
+        transaction.put(&name, b"undone")?;
+    }
+    transaction.get_for_update(&name)?;
+    if random.below(2) == 0 {
+        transaction.rollback_to(&savepoint)?;
+        transaction.merge(&name, &id.to_le_bytes())?;
+    } else {
+        value.extend_from_slice(&id.to_le_bytes());
+        transaction.put(&name, &value)?;
+    }
+    Ok(seen)
+}
+
 impl Stage {
     fn act(&self, thread: u64, seed: u64) {
         let mut random = Random::new(seed.wrapping_mul(THREADS) + thread);
@@ -105,7 +146,9 @@ impl Stage {
             let began = self.clock.fetch_add(1, Ordering::SeqCst);
             let options = TransactionOptions::new().isolation(self.isolation);
             let transaction = self.db.transaction_with(&options);
-            let done = attempt(&transaction, id, &mut random).unwrap();
+            let later = self.db.snapshot();
+            let done = attempt(&transaction, &later, id, &mut random).unwrap();
+            drop(later);
             std::thread::yield_now();
             match transaction.commit() {
                 Ok(()) => {

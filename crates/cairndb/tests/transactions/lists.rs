@@ -182,8 +182,14 @@ fn turn(
         0..=3 => write(transaction, oracle, random),
         4..=6 => {
             let key = key(random);
-            let value = transaction.get(&key).unwrap().map(cairndb::Value::into_vec);
-            assert_eq!(value.as_ref(), oracle.get(&key));
+            let (value, expected) = match random.below(3) {
+                0 => (
+                    transaction.get_for_update(&key),
+                    oracle.get_for_update(&key),
+                ),
+                _ => (transaction.get(&key), oracle.get(&key)),
+            };
+            assert_eq!(value.unwrap().as_deref(), expected.map(Vec::as_slice));
         }
         7 => scan(transaction, oracle, random),
         8 => walk(transaction, oracle, random),

@@ -38,8 +38,10 @@ pub(crate) struct Oracle {
     writes: Vec<(Vec<u8>, Change)>,
     /// For each savepoint, what was seen, and the number of writes.
     savepoints: Vec<(Contents, usize)>,
-    /// Keys that were read from the database.
+    /// Keys that were read, from the database or the own writes.
     read: BTreeSet<Vec<u8>>,
+    /// Those of them that were read for update.
+    guarded: BTreeSet<Vec<u8>>,
     /// Ranges that were scanned.
     scanned: Vec<Span>,
     /// Whether a cursor went an unknown way.
@@ -53,6 +55,7 @@ impl Oracle {
             writes: Vec::new(),
             savepoints: Vec::new(),
             read: BTreeSet::new(),
+            guarded: BTreeSet::new(),
             scanned: Vec::new(),
             strayed: false,
         }
@@ -88,10 +91,13 @@ impl Oracle {
     }
 
     pub(crate) fn get(&mut self, key: &[u8]) -> Option<&Vec<u8>> {
-        if !self.hides(key) {
-            self.read.insert(key.to_vec());
-        }
+        self.read.insert(key.to_vec());
         self.seen.get(key)
+    }
+
+    pub(crate) fn get_for_update(&mut self, key: &[u8]) -> Option<&Vec<u8>> {
+        self.guarded.insert(key.to_vec());
+        self.get(key)
     }
 
     /// Records a scan of all keys from `from` to `to`.
@@ -123,7 +129,8 @@ impl Oracle {
 
     /// Returns whether a commit with snapshot isolation must fail.
     pub(crate) fn overlaps(&self, keys: &BTreeSet<Vec<u8>>) -> bool {
-        keys.iter().any(|key| self.hides(key))
+        let depends = |key: &Vec<u8>| self.hides(key) || self.guarded.contains(key);
+        !self.writes.is_empty() && keys.iter().any(depends)
     }
 }
 
