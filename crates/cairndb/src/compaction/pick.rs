@@ -9,7 +9,8 @@
 //! way down; tiering alone, because it leaves a dozen runs for every read.
 //!
 //! Rules, in order: runs that have outgrown the last, or runs of one tier (`outgrown`, `alike`);
-//! too many runs (`crowded`); idle compaction (`pick_idle`).
+//! too many runs (`crowded`); values that newer runs may hide (`pick_for_values`); idle compaction
+//! (`pick_idle`).
 
 /// Number of runs of one tier that are compacted together.
 pub(crate) const FAN_IN: usize = 8;
@@ -33,6 +34,8 @@ pub(crate) struct RunSize {
     /// sixth of its bytes.
     pub(crate) hidden: u64,
     pub(crate) hides_much: bool,
+    /// Bytes of value files that its entries point to.
+    pub(crate) values: u64,
     /// Whether one of its tables cannot be read. Such a run is left unchanged, and compactions do
     /// not extend over it.
     pub(crate) damaged: bool,
@@ -41,6 +44,9 @@ pub(crate) struct RunSize {
 /// Maximum ratio of the bytes that a compaction rewrites to the bytes of the runs whose tombstones
 /// it removes. Tombstones take a tenth to a fiftieth of the bytes that they delete.
 const BURIED_BYTES_RATIO: u64 = 64;
+
+/// Fraction of the values of the last run that newer runs may hide.
+const HIDDEN_SHARE: u64 = 4;
 
 /// Adjacent runs by index, newest first: `first..=last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +105,31 @@ pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option
     stretches(runs)
         .find_map(group)
         .or_else(|| crowded(runs, runs_max))
+}
+
+/// Returns all runs if newer ones may hide more than a quarter of the values that the last points
+/// to, and `slack`. Large values are not in the tables, so their sizes do not show how much of the
+/// value files is dead; only a compaction does. It rewrites fewer bytes than it may free.
+pub(crate) fn pick_for_values(runs: &[RunSize], slack: u64) -> Option<Group> {
+    let group = |(first, stretch): (usize, &[RunSize])| {
+        let (last, upper) = stretch.split_last()?;
+        let sum = |part: fn(&RunSize) -> u64, runs: &[RunSize]| {
+            runs.iter().map(part).fold(0, u64::saturating_add)
+        };
+        let deletes = sum(|run| run.deletes, upper).min(last.entries);
+        let deleted =
+            u128::from(last.values) * u128::from(deletes) / u128::from(last.entries.max(1));
+        let newer = sum(|run| run.values, upper);
+        let hidden = newer.saturating_add(u64::try_from(deleted).unwrap_or(u64::MAX));
+        let due = hidden > (last.values / HIDDEN_SHARE).saturating_add(slack);
+        let all = Group {
+            first: 0,
+            last: stretch.len() - 1,
+        };
+        (due && sum(|run| run.bytes, stretch) <= hidden && !upper.is_empty())
+            .then(|| all.moved_by(first))
+    };
+    stretches(runs).find_map(group)
 }
 
 /// Returns the runs for a stalled writer to compact: some of the `free` newest runs. The others are

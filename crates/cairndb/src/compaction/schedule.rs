@@ -7,7 +7,9 @@ use std::sync::Arc;
 use cairndb_base::{Error, Order, SeqNo};
 use cairndb_format::manifest::TableRecord;
 
-use crate::compaction::pick::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
+use crate::compaction::pick::{
+    Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_for_values, pick_idle,
+};
 use crate::jobs::plan::CompactionPlan;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::shared::Shared;
@@ -27,6 +29,9 @@ fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
             deletes: records().map(|record| record.deletes).sum(),
             hidden: records().map(|record| record.hidden.entries).sum(),
             hides_much: hides_much(records()),
+            values: records()
+                .map(TableRecord::value_bytes)
+                .fold(0, u64::saturating_add),
             damaged: !damaged.is_empty() && tables.any(|t| damaged.contains_key(&t.record.file)),
         }
     };
@@ -38,10 +43,10 @@ fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
 fn hides_much<'r>(records: impl Iterator<Item = &'r TableRecord>) -> bool {
     let (mut hidden, mut all) = (0u64, 0u64);
     for record in records {
-        let pointed = record.value_refs.iter().map(|(_, bytes)| *bytes);
         hidden = hidden.saturating_add(record.hidden.bytes);
         hidden = hidden.saturating_add(record.hidden.value_bytes);
-        all = pointed.fold(all.saturating_add(record.raw_bytes), u64::saturating_add);
+        all = all.saturating_add(record.raw_bytes);
+        all = all.saturating_add(record.value_bytes());
     }
     hidden.saturating_mul(6) > all
 }
@@ -140,10 +145,12 @@ impl Schedule {
             return None;
         }
         let sizes = sizes(&state.version, &state.compactions.damaged);
-        pick(&sizes, self.flush_unit(), self.runs_max()).or_else(|| {
-            idle.then(|| pick_idle(&self.idle_sizes(state, sizes)))
-                .flatten()
-        })
+        pick(&sizes, self.flush_unit(), self.runs_max())
+            .or_else(|| pick_for_values(&sizes, self.shared.value_slack()))
+            .or_else(|| {
+                idle.then(|| pick_idle(&self.idle_sizes(state, sizes)))
+                    .flatten()
+            })
     }
 
     /// Returns whether an idle database would compact runs numbered below `below` with each other.

@@ -251,7 +251,7 @@ impl Writing {
             share(&tables.compactor),
             share(&space.space),
             share(&sealer),
-            share(&tables.dead_files),
+            share(&tables.value_gc),
         ));
         let idle_space = Arc::new(IdleSpace::new(
             share(&base.shared),

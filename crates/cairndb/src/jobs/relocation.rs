@@ -83,24 +83,16 @@ struct Tally {
 /// The victims of a compaction, and the target of their values.
 #[derive(Debug)]
 pub(crate) struct Relocation {
-    victims: BTreeSet<u64>,
-    /// Value files, including the victims.
-    values: Arc<Values>,
+    victims: Values,
     moved: Arc<ValueLog>,
     encodes: bool,
     tally: Mutex<Tally>,
 }
 
 impl Relocation {
-    pub(crate) fn new(
-        victims: BTreeSet<u64>,
-        values: Arc<Values>,
-        moved: Arc<ValueLog>,
-        encodes: bool,
-    ) -> Relocation {
+    pub(crate) fn new(victims: Values, moved: Arc<ValueLog>, encodes: bool) -> Relocation {
         Relocation {
             victims,
-            values,
             moved,
             encodes,
             tally: Mutex::default(),
@@ -113,11 +105,7 @@ impl Relocation {
     /// Errors of writing the copy, after which the target file is closed.
     pub(crate) fn follow(&self, order: &Order, key: &[u8], pointer: Pointer) -> Result<Pointer> {
         let FileNumber(file) = pointer.file;
-        let Some(handle) = self
-            .values
-            .get(&file)
-            .filter(|_| self.victims.contains(&file))
-        else {
+        let Some(handle) = self.victims.get(&file) else {
             return Ok(pointer);
         };
         let mut tally = self.tally.lock();

@@ -69,6 +69,8 @@ pub(crate) struct Commit {
     memtable_values: MemtableValues,
     /// Number of appended values whose pointers are not in the memtable yet, by file.
     values_in_flight: BTreeMap<u64, u64>,
+    /// Number of bytes of large values appended since a writer last looked for dead value files.
+    pub(crate) values_unchecked: u64,
     /// Last sequence number assigned.
     pub(crate) last_seq: SeqNo,
     /// Number of sequence numbers assigned since the last logged record, all to writes at `None`.
@@ -141,6 +143,7 @@ impl Commit {
             memtable_segment: None,
             memtable_values: MemtableValues::default(),
             values_in_flight: BTreeMap::new(),
+            values_unchecked: 0,
             last_seq,
             gap: 0,
             awaiting_sync: VecDeque::new(),

@@ -147,9 +147,9 @@ impl Worker {
             if matches!(self.squeezer.squeeze_when_nearly_full(), Ok(true)) {
                 continue;
             }
-            if !matches!(self.value_gc.relocate_values(Moment::Load), Ok(false))
-                || self.sweeper.reap()
-            {
+            let relocated = !matches!(self.value_gc.relocate_values(Moment::Load), Ok(false));
+            // Also between relocations: a busy database may always have another.
+            if self.sweeper.reap() || relocated {
                 continue;
             }
             self.idle(&mut seen);

@@ -9,7 +9,7 @@
 //! 2. Over one key range, the entries of a run are all newer than those of the runs after it. The
 //!    order of installation ensures this; it cannot be checked from the bounds of tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -368,6 +368,12 @@ impl Version {
     /// was opened.
     pub(crate) fn newest(&self) -> SeqNo {
         self.runs.iter().map(|run| run.newest()).max().unwrap_or(0)
+    }
+
+    /// Returns the value files in `files`.
+    pub(crate) fn values_among(&self, files: &BTreeSet<u64>) -> Values {
+        let found = |file: &u64| Some((*file, Arc::clone(self.values.get(file)?)));
+        files.iter().filter_map(found).collect()
     }
 
     /// Returns the total size of the tables whose values will be encoded later.

@@ -12,9 +12,11 @@
 //!   and manifest ([`Allowance`]). Random overwrites make the oldest files the emptiest, so these
 //!   are chosen first. If little is dead, files of uncompressed values that would shrink become
 //!   victims, each once.
-//! * **Under load**, dead bytes may amount to the live bytes plus two files: a lower bound would
-//!   cost bandwidth that writers need. Files without a live value are limited by a write stall
-//!   ([`DeadFiles::hold_up`]).
+//! * **Under load**, dead bytes may amount to three quarters of the live bytes and
+//!   [`Shared::value_slack`]: a lower bound would cost bandwidth that writers need. Values that newer
+//!   runs may hide take the fourth quarter and as much again, then a compaction shows which are dead
+//!   ([`pick_for_values`]). Writers wait once all value files take twice the live bytes and four
+//!   times that slack, or those without a live value the slack ([`DeadFiles::hold_up`]).
 //! * **Values that memtables point to do not count as dead.** Therefore a memtable is sealed and
 //!   flushed when it points to a quarter of a value file, or 32 MiB
 //!   ([`Settings::memtable_values_max`]), and earlier in an idle database (`idle_space`).
@@ -27,6 +29,7 @@
 //! this misses bytes that a crash or a failed write leaves in a file.
 //!
 //! [`Allowance`]: crate::value_gc::pick::Allowance
+//! [`pick_for_values`]: crate::compaction::pick::pick_for_values
 //! [`Settings::memtable_values_max`]: crate::versions::shared::Settings::memtable_values_max
 
 use std::collections::BTreeSet;
@@ -45,7 +48,9 @@ use crate::durable::manifests::Manifests;
 use crate::durable::value_files::ValueFiles;
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocation;
+use crate::log::commit::Commit;
 use crate::state::files::value_handle::ValueHandle;
+use crate::state::stats::StallReason;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::value_gc::dead_files::DeadFiles;
 use crate::value_gc::pick::{Census, FileUsage, choose, is_worth_it};
@@ -237,6 +242,39 @@ impl ValueGc {
         Ok(Relocated::Some)
     }
 
+    /// Returns the stall reason if a writer of large values should wait: see
+    /// [`DeadFiles::hold_up`].
+    pub(crate) fn hold_up(&self, commit: &Commit) -> Option<StallReason> {
+        self.dead_files.hold_up(commit)
+    }
+
+    /// Frees value files for a writer that waits for space, once the tables that replaced their
+    /// pointers are durable: those without a live value, and if that is not enough, by one
+    /// compaction or relocation, or by the one that is running.
+    ///
+    /// # Errors
+    /// Those of [`DeadFiles::drop_all_dead_values`], and of a compaction that does not find known
+    /// damage.
+    pub(crate) fn free_under_load(&self) -> Result<()> {
+        self.dead_files.drop_all_dead_values()?;
+        if self.hold_up(&self.log.lock()).is_none() {
+            return Ok(());
+        }
+        let freed = match self.compactor.compact_once() {
+            Ok(false) => self.relocate(Moment::Load),
+            compacted => compacted.map(|_| Relocated::Some),
+        };
+        match freed {
+            Ok(Relocated::Busy) => drop(self.compactor.wait_for_compactions()),
+            Ok(_) => {}
+            Err(error) if self.versions.is_known_damage(&error) => {}
+            Err(error) => return Err(error),
+        }
+        // The job kept the files that it read.
+        self.dead_files.reap();
+        Ok(())
+    }
+
     /// Plans the next rewrite of pointers to victims. Returns `None` if there is none, or another
     /// compaction is running.
     fn next_stretch(&self) -> Option<CompactionPlan> {
@@ -246,8 +284,7 @@ impl ValueGc {
             return None;
         };
         let run = &state.version.runs[at];
-        let victims = state.value_gc.victims.clone();
-        let values = Arc::clone(&state.version.values);
+        let victims = state.version.values_among(&state.value_gc.victims);
         let plan = CompactionPlan {
             inputs: vec![Run::new(run.id, tables, &self.shared.context.order)],
             target: run.id,
@@ -256,7 +293,6 @@ impl ValueGc {
             when_idle: false,
             relocation: Some(Arc::new(Relocation::new(
                 victims,
-                values,
                 Arc::clone(self.value_files.moved()),
                 self.shared.encodes(),
             ))),
@@ -363,7 +399,7 @@ impl ValueGc {
                 gain >= min && is_worth_it(version, victims, gain)
             };
         let much = match moment {
-            Moment::Load => dead > (bytes - dead).saturating_add(regular.saturating_mul(2)),
+            Moment::Load => dead > census.last_run / 4 * 3 + self.shared.value_slack(),
             Moment::Idle | Moment::Asked { .. } => allowance.is_much(dead, bytes),
         };
         if much {
@@ -450,9 +486,9 @@ impl ValueGc {
     /// Returns whether so much was written since the last check that too much may be dead under
     /// load. Checking all tables at every flush is too expensive.
     fn is_due(&self, state: &mut State, bytes: u64) -> bool {
-        let regular = self.shared.regular_length();
+        let slack = self.shared.value_slack();
         let looked_at = state.value_gc.looked_at.min(bytes);
-        let due = bytes > regular.saturating_mul(2) && bytes - looked_at > regular / 4;
+        let due = bytes > slack && bytes - looked_at > slack / 8;
         state.value_gc.looked_at = if due { bytes } else { looked_at };
         due
     }

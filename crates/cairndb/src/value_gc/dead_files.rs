@@ -1,6 +1,6 @@
 //! `DeadFiles`: drops value files without a live value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,12 +15,10 @@ use crate::log::commit::Commit;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::stats::StallReason;
 use crate::state::version::Version;
+use crate::value_gc::pick::Census;
 use crate::versions::shared::Shared;
 use crate::versions::state::{ImmutableMemtable, State};
 use crate::versions::version_set::VersionSet;
-
-/// Value used instead of a smaller memory budget for the limit on files without a live value.
-const DEAD_BYTES_MIN: u64 = 64 << 20;
 
 pub(crate) struct DeadFiles {
     shared: Arc<Shared>,
@@ -119,6 +117,11 @@ impl DeadFiles {
         Ok(())
     }
 
+    /// Unlinks obsolete files.
+    pub(crate) fn reap(&self) {
+        self.sweeper.reap();
+    }
+
     /// Claims the files that nothing refers to, and with them the manifest.
     fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
         let mut state = self.versions.lock();
@@ -136,42 +139,40 @@ impl DeadFiles {
         (!gone.is_empty()).then_some(gone)
     }
 
-    /// Returns the stall reason if a writer of large values should wait: files without a live value
-    /// take more than the memory budget, or so many values wait for a flush that it is not known
-    /// which are live. Files are dropped only after the tables that replaced their pointers are
-    /// synced, and a writer that overwrites one value can fill files several times as fast.
+    /// Returns the stall reason if a writer of large values should wait: value files take more than
+    /// the limit under load, those without a live value do, or so many values wait for a flush that
+    /// it is not known which are live. Files are dropped only after the tables that replaced their
+    /// pointers are synced, and a writer that overwrites one value can fill files several times as
+    /// fast.
     pub(crate) fn hold_up(&self, commit: &Commit) -> Option<StallReason> {
-        let budget = self.shared.settings.budget.total as u64;
-        let max = budget.max(DEAD_BYTES_MIN);
+        let unit = self.shared.settings.waste_unit();
         let state = self.versions.lock();
-        let bytes = |file: &Arc<ValueHandle>| file.bytes.load(Ordering::Relaxed);
-        let mut files: BTreeMap<u64, u64> = state
-            .version
-            .values
-            .iter()
-            .map(|(number, file)| (*number, bytes(file)))
-            .collect();
-        if state.closing || files.values().sum::<u64>() <= max {
+        let files = state.version.values.values();
+        let all: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
+        if state.closing || all <= unit {
             return None;
         }
         // Until these are flushed, nothing is known to be dead.
         let waiting = state.immutables.iter().map(|part| part.values.bytes);
-        if waiting.sum::<u64>() > max {
+        let waiting: u64 = waiting.sum();
+        if waiting > unit {
             return Some(StallReason::Memtable);
+        }
+        let mut census = Census::of(&state.version);
+        let max = census.last_run.saturating_add(2 * unit).saturating_mul(2);
+        if all.saturating_sub(waiting + commit.value_bytes()) > max {
+            return Some(StallReason::Space);
         }
         let first_values = |immutable: &ImmutableMemtable| immutable.values.first;
         let immutables = state.immutables.iter().filter_map(first_values);
         let written = immutables.chain(commit.first_values());
         let moving = written.chain(state.value_gc.first_copies).min();
-        files.retain(|file, _| {
-            moving.is_none_or(|first| *file < first) && !self.value_files.is_filled(*file)
+        census.files.retain(|file| {
+            moving.is_none_or(|first| file.file < first) && !self.value_files.is_filled(file.file)
         });
-        for table in state.version.tables() {
-            for (file, _) in &table.record.value_refs {
-                files.remove(file);
-            }
-        }
-        (files.values().sum::<u64>() > max).then_some(StallReason::Space)
+        let dead = census.files.iter().filter(|file| file.live == 0);
+        let dead: u64 = dead.map(|file| file.bytes).sum();
+        (dead > unit).then_some(StallReason::Space)
     }
 
     /// Returns the files that no table, installed or durable, and no pointer in memory refers to.

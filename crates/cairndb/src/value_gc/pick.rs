@@ -47,6 +47,9 @@ pub(crate) struct Census {
     pub(crate) files: Vec<FileUsage>,
     /// Total size of the tables that point to any of them.
     pub(crate) pointing: u64,
+    /// Number of bytes that the last run points to. Nothing older can be hidden by them, so under
+    /// load they stand for the live bytes.
+    pub(crate) last_run: u64,
 }
 
 impl Census {
@@ -67,9 +70,14 @@ impl Census {
             bytes: (handle.bytes.load(Ordering::Relaxed)).saturating_sub(HEADER_BYTES as u64),
             live: live.get(&handle.number).copied().unwrap_or(0),
         });
+        let last_run = version.runs.last().map_or(0, |run| {
+            let records = run.tables().iter().map(|table| table.record.value_bytes());
+            records.fold(0, u64::saturating_add)
+        });
         Census {
             files: files.collect(),
             pointing,
+            last_run,
         }
     }
 
@@ -174,6 +182,7 @@ mod tests {
         Census {
             files: files.collect(),
             pointing,
+            last_run: 0,
         }
     }
 

@@ -62,6 +62,13 @@ impl Shared {
         self.settings.value_file.min(REGULAR_BYTES_MAX)
     }
 
+    /// Returns the number of bytes of dead values that a busy database may have for whatever reason:
+    /// the memory budget, but at least 64 MiB, and at most two value files.
+    pub(crate) fn value_slack(&self) -> u64 {
+        let files = self.regular_length().saturating_mul(2);
+        self.settings.waste_unit().min(files)
+    }
+
     pub(crate) fn stepped(&self) -> bool {
         self.env.background() == Background::Stepped
     }
@@ -147,12 +154,21 @@ impl Settings {
         options.durability.unwrap_or(self.durability)
     }
 
+    /// Returns the unit in which the limits on disk space under load are stated: the memory budget,
+    /// or 64 MiB if that is more.
+    pub(crate) fn waste_unit(&self) -> u64 {
+        (self.budget.total as u64).max(WASTE_UNIT_MIN)
+    }
+
     /// Returns the number of bytes of large values that a memtable may point to. Only after its
     /// flush is it known which of them are dead.
     pub(crate) fn memtable_values_max(&self) -> u64 {
         (self.value_file / 4).clamp(MEMTABLE_VALUES_MIN, MEMTABLE_VALUES_MAX)
     }
 }
+
+/// Unit of the limits on disk space, if the memory budget is smaller.
+const WASTE_UNIT_MIN: u64 = 64 << 20;
 
 /// Bounds of [`Settings::memtable_values_max`], for short and for long value files.
 const MEMTABLE_VALUES_MIN: u64 = 1 << 20;

@@ -33,7 +33,7 @@ use crate::space::make_room::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
-use crate::value_gc::dead_files::DeadFiles;
+use crate::value_gc::collect::ValueGc;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
 use crate::write::long_batches::{LongBatches, long_batch};
@@ -101,7 +101,7 @@ pub(crate) struct Writer {
     compactor: Arc<Compactor>,
     space: Arc<SpaceMaker>,
     sealer: Arc<Sealer>,
-    dead_files: Arc<DeadFiles>,
+    value_gc: Arc<ValueGc>,
 }
 
 impl Writer {
@@ -124,7 +124,7 @@ impl Writer {
         compactor: Arc<Compactor>,
         space: Arc<SpaceMaker>,
         sealer: Arc<Sealer>,
-        dead_files: Arc<DeadFiles>,
+        value_gc: Arc<ValueGc>,
     ) -> Writer {
         Writer {
             shared,
@@ -141,7 +141,7 @@ impl Writer {
             compactor,
             space,
             sealer,
-            dead_files,
+            value_gc,
         }
     }
 

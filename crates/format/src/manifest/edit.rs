@@ -111,6 +111,14 @@ pub struct TableRecord {
     pub loose_bounds: bool,
 }
 
+impl TableRecord {
+    /// Returns the number of bytes of value files that the table's pointers keep alive.
+    pub fn value_bytes(&self) -> u64 {
+        let bytes = self.value_refs.iter().map(|(_, bytes)| *bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+}
+
 /// Entries of a table that a newer value or tombstone in the same table hides.
 ///
 /// ```

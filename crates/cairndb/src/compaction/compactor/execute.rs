@@ -221,11 +221,18 @@ impl Compactor {
             Source::Run(Box::new(cursor.rechecking()))
         };
         let sources = plan.hiders.iter().chain(&plan.inputs).map(source);
+        // Only the value files that the job may read: it would keep others on disk.
+        let inputs = plan.hiders.iter().chain(&plan.inputs);
+        let refs = inputs
+            .flat_map(Run::tables)
+            .flat_map(|table| &table.record.value_refs);
+        let files = refs.map(|(file, _)| *file).collect();
+        let values = self.versions.view().version.values_among(&files);
         let rules = Rules {
             snapshots: self.versions.readable_at(),
             bottom: plan.bottom,
             context: (*self.shared.context).clone(),
-            values: Arc::clone(&self.versions.view().version.values),
+            values: Arc::new(values),
             end: keys.end.clone(),
         };
         let limits = BoundLimits {

@@ -6,6 +6,7 @@
 //! flush                                puts the runs of the input on top
 //! pick                                 prints the compaction chosen while writes continue
 //! pick-idle                            prints the compaction chosen while the database is idle
+//! pick-for-values slack=BYTES          prints the compaction that shows which values are dead
 //! pick-for-room free=N                 prints a writer's choice among the `N` newest runs
 //! compact [idle]                       compacts until nothing is left to pick; prints each choice
 //! load count=N bytes=BYTES [readers=N] flushes and compacts `N` times, with readers that tolerate
@@ -13,7 +14,7 @@
 //! ```
 //!
 //! A line of input is `COUNT x BYTES [entries=N] [deletes=N] [hidden=N] [hides-much]
-//! [damaged]`. A compacted run is as
+//! [values=BYTES] [damaged]`. A compacted run is as
 //! large as its inputs: nothing was overwritten. No tombstones remain in the last run.
 
 use std::fmt::Write;
@@ -21,7 +22,7 @@ use std::path::Path;
 
 use cairndb_scripts::{Command, run_folder};
 
-use super::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
+use super::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_for_values, pick_idle};
 
 /// Number of compactions after which a script has failed, because it would never end.
 const STEPS_MAX: usize = 1000;
@@ -63,13 +64,17 @@ fn parse(line: &str) -> Result<Vec<RunSize>, String> {
         return Err("COUNT x BYTES is missing".to_owned());
     }
     let damaged = line.flag("damaged");
-    let bytes = bytes(&line.word()?)?;
+    let bytes = self::bytes(&line.word()?)?;
     let run = RunSize {
         bytes,
         entries: line.value("entries")?.unwrap_or(bytes / 60),
         deletes: line.value("deletes")?.unwrap_or(0),
         hidden: line.value("hidden")?.unwrap_or(0),
         hides_much: line.flag("hides-much"),
+        values: match line.value::<String>("values")? {
+            Some(values) => self::bytes(&values)?,
+            None => 0,
+        },
         damaged,
     };
     line.finish()?;
@@ -109,6 +114,10 @@ impl Picker {
             }
             "pick" => Ok(shown(self.pick())),
             "pick-idle" => Ok(shown(pick_idle(&self.runs))),
+            "pick-for-values" => {
+                let slack = bytes(&command.value::<String>("slack")?.unwrap_or_default())?;
+                Ok(shown(pick_for_values(&self.runs, slack)))
+            }
             "pick-for-room" => {
                 let free = command.value("free")?.unwrap_or(self.runs.len());
                 let group = pick_for_room(&self.runs, free, self.unit, self.runs_max);
@@ -137,6 +146,7 @@ impl Picker {
             deletes: deletes - dropped,
             hidden: 0,
             hides_much: false,
+            values: sum(|run| run.values),
             damaged: inputs.iter().any(|run| run.damaged),
         };
         self.runs.splice(group.first..=group.last, [output]);

@@ -9,6 +9,7 @@ fn run(bytes: u64) -> RunSize {
         deletes: 0,
         hidden: 0,
         hides_much: false,
+        values: 0,
         damaged: false,
     }
 }

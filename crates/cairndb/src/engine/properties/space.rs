@@ -69,9 +69,9 @@ impl TableSpace {
                 }
                 let hiders = hiders(&version.runs[..at], table, order);
                 space.overwritten += part(record.bytes, hiders, record.entries);
-                let pointed = record.value_refs.iter().map(|(_, bytes)| *bytes);
-                let pointed = pointed.fold(0, u64::saturating_add);
-                space.overwritten_values += if hiders > 0 { pointed } else { 0 };
+                if hiders > 0 {
+                    space.overwritten_values += record.value_bytes();
+                }
             }
         }
         space

@@ -15,7 +15,7 @@ fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
     for (at, run) in version.runs.iter().enumerate().skip(1) {
         for table in run.tables() {
             let record = &table.record;
-            let refs: u64 = record.value_refs.iter().map(|(_, bytes)| *bytes).sum();
+            let refs = record.value_bytes();
             let overlaps = |newer: &Arc<Run>| {
                 let (smallest, largest) = (&record.smallest, &record.largest);
                 !newer

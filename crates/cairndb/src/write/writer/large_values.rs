@@ -46,6 +46,11 @@ impl Drop for InFlight<'_> {
 /// Length of value files in a small database.
 const SHORT_FILE_BYTES: u64 = 64 << 20;
 
+/// Number of times that a writer helps to free value files before it goes on: a compaction shows
+/// which values are dead, a relocation copies the others, and after each the tables must be durable
+/// before files are dropped. What readers hold cannot be freed however often it helps.
+const SPACE_ROUNDS_MAX: u32 = 4;
+
 /// A key and its value.
 type LargeValue<'b> = (&'b [u8], &'b [u8]);
 
@@ -139,20 +144,30 @@ impl Writer {
         self.write_in_room(commit, &Payload::Many(&pointed), durability, precondition)
     }
 
-    /// Waits or helps if too many value files are dead, once for each memtable that is full of
-    /// pointers. The write fails only if it has no room itself.
+    /// Waits or helps if too many value files are dead, whenever as many bytes were appended as one
+    /// memtable may point to. A memtable may be full of entries long before it points to as many,
+    /// so being full of pointers is not the condition. The write fails only if it has no room
+    /// itself.
     fn wait_for_space(&self) {
         if self.shared.check_writable().is_err() {
             return;
         }
-        let commit = self.log.lock();
-        if commit.closing || commit.value_bytes() < self.shared.settings.memtable_values_max() {
+        let mut commit = self.log.lock();
+        let max = self.shared.settings.memtable_values_max();
+        if commit.closing || commit.values_unchecked < max {
             return;
         }
-        let reason = self.dead_files.hold_up(&commit);
+        commit.values_unchecked = 0;
+        let mut reason = self.value_gc.hold_up(&commit);
         drop(commit);
-        if let Some(reason) = reason {
-            let _ = self.make_room(reason);
+        for _ in 0..SPACE_ROUNDS_MAX {
+            let Some(stalled) = reason else {
+                break;
+            };
+            if self.make_room(stalled).is_err() {
+                break;
+            }
+            reason = self.value_gc.hold_up(&self.log.lock());
         }
     }
 
@@ -225,6 +240,7 @@ impl Writer {
             self.versions.lock().background.idle.disturb();
             self.versions.notify_work();
         }
+        commit.values_unchecked += bytes;
         Stats::add(&self.shared.stats.value_bytes, bytes);
         self.reserve.ask_for_reserve_after(bytes);
         Ok(pointers)

@@ -15,7 +15,7 @@ impl Writer {
             StallReason::Memtable => self.help_flush(),
             StallReason::Log => self.help_persist(),
             StallReason::Runs => self.help_compact(),
-            StallReason::Space => self.help_drop_files(),
+            StallReason::Space => self.help_free_values(),
         };
         self.shared
             .stats
@@ -50,11 +50,10 @@ impl Writer {
         self.shared.health.check_write()
     }
 
-    /// Drops value files without a live value. Tables that no longer point to them must be durable
-    /// first.
-    fn help_drop_files(&self) -> Result<()> {
+    /// Frees value files. Tables that no longer point to them must be durable first.
+    fn help_free_values(&self) -> Result<()> {
         self.help_persist()?;
-        self.dead_files.drop_all_dead_values()
+        self.value_gc.free_under_load()
     }
 
     /// Compacts the fewest bytes that make room, or waits for a running compaction. Damage found by
