@@ -44,6 +44,15 @@ pub(crate) struct MemtableValues {
     pub(crate) bytes: u64,
 }
 
+/// Large values that were appended to value files.
+#[derive(Debug, Default)]
+pub(crate) struct AppendedValues {
+    /// Number of those whose pointers are not in the memtable yet, by file.
+    in_flight: BTreeMap<u64, u64>,
+    /// Number of bytes since a writer last looked for dead value files.
+    pub(crate) unchecked_bytes: u64,
+}
+
 /// Approximate number of memtable bytes of a batch entry in addition to its encoded bytes: the
 /// fixed part of a node, the position of its value, and 23 bytes in the tree if keys arrive in
 /// random order. If a batch takes more, its memtable gets an additional chunk, which is counted.
@@ -67,10 +76,7 @@ pub(crate) struct Commit {
     pub(crate) memtable_segment: Option<u64>,
     /// Value files referred to by the pointers of the mutable memtable.
     memtable_values: MemtableValues,
-    /// Number of appended values whose pointers are not in the memtable yet, by file.
-    values_in_flight: BTreeMap<u64, u64>,
-    /// Number of bytes of large values appended since a writer last looked for dead value files.
-    pub(crate) values_unchecked: u64,
+    pub(crate) appended_values: AppendedValues,
     /// Last sequence number assigned.
     pub(crate) last_seq: SeqNo,
     /// Number of sequence numbers assigned since the last logged record, all to writes at `None`.
@@ -142,8 +148,7 @@ impl Commit {
             logged_values,
             memtable_segment: None,
             memtable_values: MemtableValues::default(),
-            values_in_flight: BTreeMap::new(),
-            values_unchecked: 0,
+            appended_values: AppendedValues::default(),
             last_seq,
             gap: 0,
             awaiting_sync: VecDeque::new(),
@@ -242,22 +247,22 @@ impl Commit {
     /// Records that a value was appended to `file` whose pointer is not in the memtable yet. Until
     /// [`Commit::note_value_inserted`] is called, the file must not be considered dead.
     pub(crate) fn note_value_appended(&mut self, file: u64) {
-        *self.values_in_flight.entry(file).or_insert(0) += 1;
+        *self.appended_values.in_flight.entry(file).or_insert(0) += 1;
     }
 
     /// Records that the pointer to `file` is in the memtable, or that the write was abandoned.
     pub(crate) fn note_value_inserted(&mut self, file: u64) {
-        let count = self.values_in_flight.get_mut(&file);
+        let count = self.appended_values.in_flight.get_mut(&file);
         let count = count.expect("every inserted value was first recorded as appended");
         *count -= 1;
         if *count == 0 {
-            self.values_in_flight.remove(&file);
+            self.appended_values.in_flight.remove(&file);
         }
     }
 
     /// Returns the first value file referred to by a pointer in flight or in the mutable memtable.
     pub(crate) fn first_values(&self) -> Option<u64> {
-        let in_flight = self.values_in_flight.keys().next().copied();
+        let in_flight = self.appended_values.in_flight.keys().next().copied();
         in_flight
             .into_iter()
             .chain(self.memtable_values.first)

@@ -12,11 +12,11 @@
 //!   and manifest ([`Allowance`]). Random overwrites make the oldest files the emptiest, so these
 //!   are chosen first. If little is dead, files of uncompressed values that would shrink become
 //!   victims, each once.
-//! * **Under load**, dead bytes may amount to three quarters of the live bytes and
-//!   [`Shared::value_slack`]: a lower bound would cost bandwidth that writers need. Values that newer
-//!   runs may hide take the fourth quarter and as much again, then a compaction shows which are dead
+//! * **Under load**, dead bytes may amount to three quarters of the live bytes and one
+//!   [`Shared::value_slack`]: a lower bound would cost bandwidth that writers need. A compaction is
+//!   due when newer runs may hide more than the fourth quarter and another slack
 //!   ([`pick_for_values`]). Writers wait once all value files take twice the live bytes and four
-//!   times that slack, or those without a live value the slack ([`DeadFiles::hold_up`]).
+//!   memory budgets, or those without a live value one budget ([`DeadFiles::hold_up`]).
 //! * **Values that memtables point to do not count as dead.** Therefore a memtable is sealed and
 //!   flushed when it points to a quarter of a value file, or 32 MiB
 //!   ([`Settings::memtable_values_max`]), and earlier in an idle database (`idle_space`).

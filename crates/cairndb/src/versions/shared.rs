@@ -62,8 +62,8 @@ impl Shared {
         self.settings.value_file.min(REGULAR_BYTES_MAX)
     }
 
-    /// Returns the number of bytes of dead values that a busy database may have for whatever reason:
-    /// the memory budget, but at least 64 MiB, and at most two value files.
+    /// Returns the number of bytes of dead values that a busy database may have for whatever
+    /// reason: the memory budget, but at least 64 MiB, and at most two value files.
     pub(crate) fn value_slack(&self) -> u64 {
         let files = self.regular_length().saturating_mul(2);
         self.settings.waste_unit().min(files)

@@ -64,7 +64,7 @@ fn parse(line: &str) -> Result<Vec<RunSize>, String> {
         return Err("COUNT x BYTES is missing".to_owned());
     }
     let damaged = line.flag("damaged");
-    let bytes = self::bytes(&line.word()?)?;
+    let bytes = bytes(&line.word()?)?;
     let run = RunSize {
         bytes,
         entries: line.value("entries")?.unwrap_or(bytes / 60),

@@ -154,10 +154,10 @@ impl Writer {
         }
         let mut commit = self.log.lock();
         let max = self.shared.settings.memtable_values_max();
-        if commit.closing || commit.values_unchecked < max {
+        if commit.closing || commit.appended_values.unchecked_bytes < max {
             return;
         }
-        commit.values_unchecked = 0;
+        commit.appended_values.unchecked_bytes = 0;
         let mut reason = self.value_gc.hold_up(&commit);
         drop(commit);
         for _ in 0..SPACE_ROUNDS_MAX {
@@ -240,7 +240,7 @@ impl Writer {
             self.versions.lock().background.idle.disturb();
             self.versions.notify_work();
         }
-        commit.values_unchecked += bytes;
+        commit.appended_values.unchecked_bytes += bytes;
         Stats::add(&self.shared.stats.value_bytes, bytes);
         self.reserve.ask_for_reserve_after(bytes);
         Ok(pointers)
