@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::Result;
+use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::file::{LogRegion, ReadFile, WritableFile};
 
@@ -143,6 +143,21 @@ pub trait Dir: Debug + Send + Sync {
     /// # Errors
     /// `Io`, including when the path now names another directory.
     fn remove(&self) -> Result<()>;
+
+    /// Renames the directory itself to `to`, a path with the same parent, and replaces an empty
+    /// directory there. The new name is durable on return. Open files and locks stay valid; the
+    /// directory is reached by opening `to`, not through this object.
+    ///
+    /// # Errors
+    /// `NotSupported` if the environment cannot do it, or if `to` is a mount point or a symbolic
+    /// link; then nothing has changed. `Io` otherwise, including when `to` is not empty.
+    fn rename_to(&self, to: &Path) -> Result<()> {
+        Err(Error::new(
+            ErrorKind::NotSupported,
+            "this environment cannot rename directories",
+        )
+        .path(to))
+    }
 
     /// Lets implementations recognise their own kind in [`Dir::link`].
     fn as_any(&self) -> &dyn Any;

@@ -65,7 +65,7 @@ impl Env for MemEnv {
         }
         let dir = Arc::new(MemDir {
             path: path.into(),
-            files: Mutex::default(),
+            files: Arc::default(),
             locked: Arc::new(Mutex::new(Holders::new())),
             all: Arc::downgrade(&self.dirs),
         });
@@ -129,7 +129,7 @@ type Dirs = Mutex<BTreeMap<PathBuf, Arc<MemDir>>>;
 #[derive(Debug)]
 struct MemDir {
     path: Arc<Path>,
-    files: Mutex<BTreeMap<String, Arc<MemFile>>>,
+    files: Arc<Mutex<BTreeMap<String, Arc<MemFile>>>>,
     locked: Arc<Mutex<Holders<String>>>,
     all: Weak<Dirs>,
 }
@@ -280,6 +280,26 @@ impl Dir for MemDir {
         }
         let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
         Err(Error::io("remove the directory", cause).path(&self.path))
+    }
+
+    fn rename_to(&self, to: &Path) -> Result<()> {
+        let fail = |kind| Error::io("rename the directory", kind).path(to);
+        let Some(all) = self.all.upgrade() else {
+            return Err(fail(std::io::ErrorKind::NotFound.into()));
+        };
+        let mut all = all.lock();
+        if all.get(to).is_some_and(|old| !old.files.lock().is_empty()) {
+            return Err(fail(std::io::ErrorKind::DirectoryNotEmpty.into()));
+        }
+        all.remove(&*self.path);
+        let renamed = MemDir {
+            path: to.into(),
+            files: Arc::clone(&self.files),
+            locked: Arc::clone(&self.locked),
+            all: Weak::clone(&self.all),
+        };
+        all.insert(to.to_owned(), Arc::new(renamed));
+        Ok(())
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -17,9 +17,7 @@ use crate::state::{Call, State};
 
 /// See [`Env::open_dir`](cairndb_env::Env::open_dir). The root exists; any other parent must exist.
 pub(crate) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
-    let is_dot = |part: &Component<'_>| *part == Component::CurDir;
-    let path: PathBuf = path.components().filter(|part| !is_dot(part)).collect();
-    let path: Arc<Path> = path.into();
+    let path = normal(path);
     let mut state = shared.lock();
     let name = path.to_string_lossy();
     state.begin(&Call::new(OpKind::OpenDir, &path, &name), || None)?;
@@ -289,9 +287,30 @@ impl Dir for SimDir {
         Err(state.refuse(error.path(&self.path)))
     }
 
+    fn rename_to(&self, to: &Path) -> Result<()> {
+        let to = normal(to);
+        let mut state = self.shared.lock();
+        state.begin(&Call::new(OpKind::RenameDir, &to, ""), || None)?;
+        let replaced = state.disk.find_dir(&to);
+        if replaced.is_some_and(|dir| !state.disk.dirs[dir].visible.is_empty()) {
+            let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
+            let error = Error::io("rename the directory", cause);
+            return Err(state.refuse(error.path(&to)));
+        }
+        state.disk.rename_dir(self.dir, &to);
+        Ok(())
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// Returns a path as the simulation stores it, without `.`.
+fn normal(path: &Path) -> Arc<Path> {
+    let is_dot = |part: &Component<'_>| *part == Component::CurDir;
+    let path: PathBuf = path.components().filter(|part| !is_dot(part)).collect();
+    path.into()
 }
 
 #[derive(Debug)]

@@ -150,6 +150,14 @@ impl Disk {
         };
     }
 
+    /// Renames a directory in place of another, if there is one; durable at once.
+    pub(crate) fn rename_dir(&mut self, dir: DirId, to: &Path) {
+        if let Some(replaced) = self.find_dir(to) {
+            self.remove_dir(replaced);
+        }
+        Arc::make_mut(&mut self.dirs[dir]).path = to.to_owned();
+    }
+
     pub(crate) fn lookup(&self, dir: DirId, name: &str) -> Option<InodeId> {
         self.dirs[dir].visible.get(name).copied()
     }

@@ -44,11 +44,13 @@ pub enum OpKind {
     SyncDir,
     /// Removing a directory.
     RemoveDir,
+    /// Renaming a directory.
+    RenameDir,
 }
 
 impl OpKind {
     /// Every kind.
-    pub const ALL: [OpKind; 19] = [
+    pub const ALL: [OpKind; 20] = [
         OpKind::OpenDir,
         OpKind::Lock,
         OpKind::List,
@@ -68,6 +70,7 @@ impl OpKind {
         OpKind::Link,
         OpKind::SyncDir,
         OpKind::RemoveDir,
+        OpKind::RenameDir,
     ];
 
     /// Returns whether the operation changes what is visible or durable. A crash before any other

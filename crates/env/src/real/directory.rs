@@ -325,15 +325,7 @@ impl Dir for RealDir {
 
     fn remove(&self) -> Result<()> {
         let fail = |errno| system_error("remove the directory", errno).path(&self.path);
-        let ours = rustix::fs::fstat(&self.fd).map_err(fail)?;
-        let named = rustix::fs::stat(&*self.path).map_err(fail)?;
-        if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
-            return Err(Error::new(
-                ErrorKind::Io,
-                "the path now names another directory; nothing was removed",
-            )
-            .path(&self.path));
-        }
+        self.check_path("the path now names another directory; nothing was removed")?;
         match rustix::fs::unlinkat(CWD, &*self.path, AtFlags::REMOVEDIR) {
             // A symbolic link, `.`, a mount point, or a parent with another owner.
             Err(
@@ -348,12 +340,45 @@ impl Dir for RealDir {
         }
     }
 
+    fn rename_to(&self, to: &Path) -> Result<()> {
+        let fail = |errno| system_error("rename the directory", errno).path(to);
+        self.check_path("the path now names another directory; it was not renamed")?;
+        if let Ok(replaced) = rustix::fs::lstat(to) {
+            // The directory may be shared with others. Only root can change the owner.
+            let _ = rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(replaced.st_mode));
+            let owner = rustix::fs::Uid::from_raw(replaced.st_uid);
+            let group = rustix::fs::Gid::from_raw(replaced.st_gid);
+            let _ = rustix::fs::fchown(&self.fd, Some(owner), Some(group));
+        }
+        match rustix::fs::renameat(CWD, &*self.path, CWD, to) {
+            // A symbolic link, `.`, or a mount point.
+            Err(Errno::NOTDIR | Errno::INVAL | Errno::BUSY | Errno::XDEV) => {
+                let message = "a link or mount point cannot be replaced by a directory";
+                return Err(Error::new(ErrorKind::NotSupported, message).path(to));
+            }
+            renamed => renamed.map_err(fail)?,
+        }
+        let synced = sync_parent(self.fd.as_fd());
+        synced.map_err(|errno| system_error("sync the parent directory", errno).path(to))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
 }
 
 impl RealDir {
+    /// Returns an error with `message` unless the path still names this directory.
+    fn check_path(&self, message: &'static str) -> Result<()> {
+        let fail = |errno| system_error("examine the directory", errno).path(&self.path);
+        let ours = rustix::fs::fstat(&self.fd).map_err(fail)?;
+        let named = rustix::fs::stat(&*self.path).map_err(fail)?;
+        if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
+            return Err(Error::new(ErrorKind::Io, message).path(&self.path));
+        }
+        Ok(())
+    }
+
     /// Returns whether anything visible has this name.
     fn has(&self, name: &str) -> bool {
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()

@@ -35,6 +35,7 @@ pub fn check(env: &dyn Env, path: &Path) {
     locks(env, &dir);
     links(env, &*dir, &path.join("checkpoint"));
     remove(env, &path.join("empty"));
+    rename_directory(env, &path.join("staged"), &path.join("whole"));
 }
 
 fn kind<T>(result: Result<T, Error>) -> ErrorKind {
@@ -187,6 +188,26 @@ fn links(env: &dyn Env, dir: &dyn Dir, path: &Path) {
     assert_eq!(&out, b"table");
     assert_eq!(kind(other.remove()), ErrorKind::Io);
     other.unlink("u").unwrap();
+}
+
+/// A directory that is renamed keeps its files and its lock, and replaces an empty one only.
+fn rename_directory(env: &dyn Env, from: &Path, to: &Path) {
+    let staged = env.open_dir(from, true).unwrap();
+    let lock = staged.lock("LOCK").unwrap();
+    let replaced = env.open_dir(to, true).unwrap();
+    drop(replaced.create("t").unwrap());
+    assert_eq!(kind(staged.rename_to(to)), ErrorKind::Io);
+    replaced.unlink("t").unwrap();
+    staged.rename_to(to).unwrap();
+    assert_eq!(kind(env.open_dir(from, false)), ErrorKind::NotFound);
+    let whole = env.open_dir(to, false).unwrap();
+    assert_eq!(whole.path(), to);
+    assert_eq!(whole.list().unwrap(), ["LOCK"]);
+    assert_eq!(kind(whole.lock("LOCK")), ErrorKind::Locked);
+    drop(lock);
+    drop(whole.lock("LOCK").unwrap());
+    whole.unlink("LOCK").unwrap();
+    whole.remove().unwrap();
 }
 
 fn remove(env: &dyn Env, path: &Path) {

@@ -160,6 +160,10 @@ pub fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Wa
     walk.fails("Dir::unlink", here("none"), dir.unlink("none"));
     walk.fails("Dir::sync_file", here("none"), dir.sync_file("none"));
     walk.fails("Dir::remove", About::Directory(path), dir.remove());
+    drop(to.create("g").unwrap());
+    let renamed = dir.rename_to(&to_path);
+    walk.fails("Dir::rename_to", About::Directory(&to_path), renamed);
+    to.unlink("g").unwrap();
     let linked = dir.link("none", &*to, "t");
     walk.fails("Dir::link", here("none"), linked);
     walk.fails("Dir::link", here("f"), dir.link("f", foreign, "t"));

@@ -103,6 +103,11 @@ impl World {
             }
             OpKind::SyncDir => fails("Dir::sync", whole, dir.sync()),
             OpKind::RemoveDir => fails("Dir::remove", whole, dir.remove()),
+            OpKind::RenameDir => {
+                let other = Path::new("/other");
+                let renamed = dir.rename_to(other);
+                fails("Dir::rename_to", About::Directory(other), renamed);
+            }
         }
     }
 }

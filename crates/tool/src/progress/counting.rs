@@ -126,6 +126,10 @@ impl Dir for CountingDir {
         self.inner.rename(from, to)
     }
 
+    fn rename_to(&self, to: &Path) -> Result<()> {
+        self.inner.rename_to(to)
+    }
+
     fn unlink(&self, name: &str) -> Result<()> {
         self.inner.unlink(name)
     }
