@@ -387,9 +387,10 @@ impl Db {
     /// empty. Tables are hard links if the file system supports them, copies otherwise.
     ///
     /// # Errors
-    /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty. A failed call
-    /// removes the files it linked, so it can be repeated. If only the last sync failed, the new
-    /// database remains, but a power failure may destroy it.
+    /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty; `Locked` while
+    /// another call makes it. The directory is made beside `path`, under its name with `.partial`
+    /// appended, and renamed when it is whole. After an error or a crash the call can be repeated:
+    /// it replaces what an interrupted one has left there.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let core = self.core();
         core.shared

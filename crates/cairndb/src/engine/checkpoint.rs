@@ -11,6 +11,7 @@ use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
 use cairndb_format::missing::needed;
 use cairndb_format::name;
 
+use crate::recovery::staged_dir::make_directory;
 use crate::state::version::Version;
 use crate::versions::shared::Shared;
 use crate::versions::version_set::VersionSet;
@@ -38,7 +39,7 @@ impl Checkpoints {
     /// Creates a database with everything written so far at `path`, which must be missing or empty.
     ///
     /// # Errors
-    /// `InvalidArgument` if the directory is not empty; errors of flushing, linking and syncing.
+    /// Those of [`make_directory`], and of flushing, linking and syncing.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
         if self.shared.settings.read_only {
             return Err(Error::new(
@@ -47,27 +48,11 @@ impl Checkpoints {
             ));
         }
         self.shared.check_writable()?;
-        let target = self.shared.env.open_dir(path, true)?;
-        if let Some(found) = target.list()?.into_iter().next() {
-            return Err(Error::invalid("a checkpoint needs an empty directory")
-                .path(path)
-                .found(found));
-        }
-        let mut made = Vec::new();
-        let result = self.copy_into(&*target, &mut made);
-        if result.is_err() && matches!(target.size_of(name::CURRENT), Ok(None)) {
-            // The next attempt needs an empty directory. With CURRENT, the directory is a database
-            // that only lacks a sync. Files that this call has not created have another owner,
-            // perhaps a second checkpoint.
-            for named in made {
-                let _ = target.unlink(&named);
-            }
-        }
-        result
+        make_directory(&*self.shared.env, path, |target| self.copy_into(&**target))
     }
 
-    /// Links and writes all files, and records those that it created.
-    fn copy_into(&self, target: &dyn Dir, made: &mut Vec<String>) -> Result<()> {
+    /// Links and writes all files.
+    fn copy_into(&self, target: &dyn Dir) -> Result<()> {
         self.writer.flush_all()?;
         // The version's handles keep its files from being unlinked in the meantime.
         let (version, last_seq) = {
@@ -81,10 +66,9 @@ impl Checkpoints {
         for named in tables.chain(values) {
             self.shared.health.check_read()?;
             self.link_into(target, &named)?;
-            made.push(named);
         }
         // A format error names no directory; this one concerns the target.
-        self.describe(target, &version, last_seq, made)
+        self.describe(target, &version, last_seq)
             .map_err(|error| error.directory(target.path()))
     }
 
@@ -102,13 +86,7 @@ impl Checkpoints {
     }
 
     /// Writes the manifest and CURRENT that make the linked files a database.
-    fn describe(
-        &self,
-        target: &dyn Dir,
-        version: &Version,
-        last_seq: SeqNo,
-        made: &mut Vec<String>,
-    ) -> Result<()> {
+    fn describe(&self, target: &dyn Dir, version: &Version, last_seq: SeqNo) -> Result<()> {
         target.sync()?;
         let number = FileNumber(self.shared.new_file());
         let mut edit = self.shared.snapshot_edit(version, last_seq);
@@ -119,12 +97,8 @@ impl Checkpoints {
         });
         let edits = edit.divided(self.shared.settings.budget.edit);
         let manifest = target.create(&name::manifest(number))?;
-        made.push(name::manifest(number));
         let salt = self.shared.env.random_u64();
         drop(ManifestWriter::new(manifest, number, salt, &edits)?);
-        // Recorded before it is created, because a partial file has to be removed as well. An
-        // existing file of this name is replaced.
-        made.push(name::temp(number));
         install_current(target, number)
     }
 }

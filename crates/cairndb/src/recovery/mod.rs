@@ -11,4 +11,5 @@ pub(crate) mod recover;
 pub(crate) mod recovered;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod staged_dir;
 pub(crate) mod value_copier;

@@ -9,6 +9,7 @@ use cairndb_env::{Background, Dir, Env, MemEnv, RealEnv};
 use cairndb_format::name;
 
 use crate::recovery::numbers::check_seq;
+use crate::recovery::staged_dir::make_directory;
 use crate::repair::findings::Findings;
 #[cfg(feature = "leveldb")]
 use crate::repair::leveldb::LevelSource;
@@ -20,7 +21,7 @@ use crate::repair::options::RepairOptions;
 use crate::repair::own::OwnSource;
 use crate::repair::report::RepairReport;
 use crate::repair::survey::{Survey, no_database};
-use crate::repair::target::{Files, Identity, Sink, Target, is_missing};
+use crate::repair::target::{Files, Identity, Sink};
 use crate::state::budget::Budget;
 use crate::state::guard::guarded;
 use crate::state::options::{MEMORY_BUDGET_MIN, Options};
@@ -114,16 +115,10 @@ fn repair_locked(
         guarded(|| repair.copy(&scratch, false, &mut findings))?;
         return Ok(findings.report);
     }
-    let existed = !is_missing(&env.open_dir(target, false));
-    let target = Target::create(&**env, target)?;
-    let copied = guarded(|| repair.copy(&target.dir, true, &mut findings));
-    if copied.is_err() {
-        target.discard();
-        if !existed {
-            let _ = target.dir.remove();
-        }
-    }
-    copied.map(|()| findings.report)
+    make_directory(&**env, target, |dir| {
+        guarded(|| repair.copy(dir, true, &mut findings))
+    })?;
+    Ok(findings.report)
 }
 
 /// Returns the database that the directory holds.

@@ -1,16 +1,16 @@
 //! Writes the new database: tables of one run, value files, and the manifest of a clean close.
 //!
-//! `CURRENT` is written last. A repair that is interrupted leaves a directory without `CURRENT`,
-//! which no open takes for a database.
+//! The directory gets its name when it is whole ([`make_directory`]).
+//!
+//! [`make_directory`]: crate::recovery::staged_dir::make_directory
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
-use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result, SeqNo};
-use cairndb_env::{Dir, DirLock, Env};
+use cairndb_base::{FileNumber, Kind, Order, Result, SeqNo};
+use cairndb_env::Dir;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, VersionEdit, install_current};
-use cairndb_format::name::{self, FileKind};
 use cairndb_format::table::ValueIn;
 use cairndb_format::value_file::ValueWriter;
 
@@ -22,38 +22,6 @@ use crate::state::options::Options;
 
 /// The only run of the new database.
 const RUN: u64 = 1;
-
-/// The target directory, locked.
-pub(super) struct Target {
-    pub(super) dir: Arc<dyn Dir>,
-    _lock: Box<dyn DirLock>,
-}
-
-impl Target {
-    /// Creates the directory, or takes an empty one.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if the directory is not empty; `Locked`; `Io`.
-    pub(super) fn create(env: &dyn Env, path: &std::path::Path) -> Result<Target> {
-        let dir = env.open_dir(path, true)?;
-        if let Some(found) = dir.list()?.into_iter().next() {
-            let message = "the target directory is not empty; choose another";
-            return Err(Error::invalid(message).file(found).path(path));
-        }
-        let lock = dir.lock(name::LOCK)?;
-        Ok(Target { dir, _lock: lock })
-    }
-
-    /// Removes everything that a failed repair has written. Errors are dropped in favour of the
-    /// repair's own.
-    pub(super) fn discard(&self) {
-        for found in self.dir.list().unwrap_or_default() {
-            if FileKind::parse(&found).is_some() {
-                let _ = self.dir.unlink(&found);
-            }
-        }
-    }
-}
 
 /// The versions of one key that make up its value, newest first.
 #[derive(Debug, Default)]
@@ -260,11 +228,4 @@ fn base(
         }),
         ..VersionEdit::default()
     }
-}
-
-/// Returns whether an error of opening the target means that it does not exist.
-pub(super) fn is_missing<T>(opened: &Result<T>) -> bool {
-    opened
-        .as_ref()
-        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }

@@ -26,6 +26,7 @@ mod loaded_space;
 mod logged_values;
 mod long_batches;
 mod long_keys;
+mod made_directories;
 mod missing_files;
 mod operators;
 mod properties;

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 
 use cairndb::env::{Background, Dir, Env, MemEnv};
 use cairndb::{Append, Db, DoubtKind, ErrorKind, Job, Options, RepairOptions};
-use cairndb_sim::{Profile, SimEnv};
+use cairndb_sim::SimEnv;
 
 use crate::{Reverse, all, mem_db, real_dir, stepped};
 
@@ -341,39 +340,6 @@ fn crashed() -> (Arc<SimEnv>, Options) {
     db.step_background(Job::Persist).unwrap();
     drop(db);
     (env, options)
-}
-
-#[test]
-fn an_interrupted_repair_leaves_nothing_or_everything() {
-    let (env, options) = crashed();
-    let (sender, points) = channel();
-    env.watch(move |point| sender.send(point).unwrap());
-    let report = repair_to(&options, "/new").unwrap();
-    env.unwatch();
-    let expected = report.kept.keys;
-    let (mut opened, mut refused) = (0, 0);
-    for point in points {
-        for state in point.states(Profile::Weak, 5, 6) {
-            let options = options
-                .clone()
-                .env(state.image.clone())
-                .create_if_missing(false);
-            match options.open("/new") {
-                Ok(db) => {
-                    assert_eq!(all(&db).len() as u64, expected, "{:?}", point.op());
-                    db.close().unwrap();
-                    opened += 1;
-                }
-                Err(error) => {
-                    let kinds = [ErrorKind::Corruption, ErrorKind::NotFound];
-                    assert!(kinds.contains(&error.kind()), "{error}");
-                    refused += 1;
-                }
-            }
-        }
-    }
-    assert!(refused > 0, "no crash before the end was tried");
-    assert!(opened > 0, "no crash after the end was tried");
 }
 
 #[test]
