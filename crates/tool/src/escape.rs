@@ -4,6 +4,8 @@
 //! and a carriage return are `\\`, `\t`, `\n` and `\r`; every other byte is `\xNN`. Decoding
 //! accepts these escapes and takes everything else literally, so it undoes encoding exactly.
 
+use std::borrow::Cow;
+
 use memchr::memchr;
 
 /// The digits of `\xNN`.
@@ -66,6 +68,28 @@ fn character(bytes: &[u8]) -> usize {
 fn escape_byte(byte: u8, out: &mut Vec<u8>) {
     let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or(b'0');
     out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
+}
+
+/// Returns whether a character, printed as it is, could control a terminal, turn the direction of
+/// text, or end a line for some readers.
+pub(crate) fn is_active(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Returns a line of text with active characters escaped. Unlike [`escape`], leaves backslashes
+/// alone, because the text may have escapes already.
+pub(crate) fn visible(line: &str) -> Cow<'_, str> {
+    if !line.contains(is_active) {
+        return Cow::Borrowed(line);
+    }
+    let parts = line.split_inclusive(is_active).map(|part| {
+        let end = part.strip_suffix(is_active).map_or(part.len(), str::len);
+        let (head, active) = part.split_at(end);
+        head.to_owned() + &escaped(active.as_bytes())
+    });
+    Cow::Owned(parts.collect())
 }
 
 /// Returns `bytes` with escapes, for a message.
@@ -148,6 +172,20 @@ mod tests {
         assert_eq!(escaped("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
         assert_eq!(escaped("\u{9b}".as_bytes()), "\\xc2\\x9b");
         assert_eq!(escaped(b"\xe7\x9f"), "\\xe7\\x9f");
+    }
+
+    #[test]
+    fn a_visible_line_has_no_active_characters() {
+        assert!(matches!(visible("a\\tb: Grüße, 石"), Cow::Borrowed(_)));
+        assert_eq!(
+            visible("\u{9b}a\tb\\n\u{202e}"),
+            "\\xc2\\x9ba\\tb\\n\\xe2\\x80\\xae"
+        );
+        // What text escapes includes all that is active.
+        for char in ('\0'..=char::MAX).filter(|char| is_active(*char)) {
+            assert!(!escaped(char.to_string().as_bytes()).contains(is_active));
+            assert!(!visible(&format!("a{char}b{char}{char}")).contains(is_active));
+        }
     }
 
     #[test]

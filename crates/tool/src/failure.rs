@@ -9,7 +9,7 @@ use cairndb_store::ErrorKind as StoreErrorKind;
 
 use crate::escape::escaped;
 use crate::holder::holder;
-use crate::terminal;
+use crate::message::notify;
 
 /// The subdirectory in which a conversion keeps LevelDB's files.
 pub(crate) const ORIGINAL: &str = "leveldb-original";
@@ -144,12 +144,7 @@ impl Failure {
     /// Prints the message to stderr.
     pub(crate) fn report(&self) {
         if let Some(message) = self.message() {
-            let columns = terminal::error_columns();
-            for line in format!("cairn: {message}").lines() {
-                for part in terminal::wrapped(line, columns) {
-                    eprintln!("{part}");
-                }
-            }
+            notify(&format!("cairn: {message}"));
         }
     }
 

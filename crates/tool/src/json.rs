@@ -1,11 +1,12 @@
 //! JSON strings, written straight into the output.
 //!
 //! Bytes that are UTF-8 become a string. Others become `{"base64":"..."}`, because a JSON string
-//! cannot hold them.
+//! cannot hold them. Characters that could control a terminal or end a line for some readers are
+//! `\uNNNN`, so that output is safe to print and is one line for every program.
 
 use data_encoding::BASE64;
 
-use crate::escape::plain_len;
+use crate::escape::{is_active, plain_len};
 
 /// Appends `bytes` as a JSON value.
 pub(crate) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
@@ -25,36 +26,58 @@ pub(crate) fn append_base64(bytes: &[u8], out: &mut Vec<u8>) {
     BASE64.encode_mut(bytes, target);
 }
 
-/// Returns whether the byte stands for itself.
+/// Returns whether the byte stands for itself: not the first one of a character that may be active.
 #[expect(
     clippy::needless_bitwise_bool,
     reason = "with short circuits, a block of bytes is not tested with vectors"
 )]
 fn is_plain(byte: u8) -> bool {
-    (byte >= b' ') & (byte != b'"') & (byte != b'\\') & (byte != 0x7f)
+    let is_ascii_plain = (byte >= b' ') & (byte != b'"') & (byte != b'\\') & (byte != 0x7f);
+    // U+0080 to U+009F, U+061C, what lies between U+200E and U+2069, U+FEFF.
+    is_ascii_plain & (byte != 0xc2) & (byte != 0xd8) & (byte != 0xe2) & (byte != 0xef)
 }
 
 /// Appends `text` as a JSON string.
 pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    let mut rest = text;
     loop {
-        let (head, tail) = rest.split_at(plain_len(rest, is_plain));
-        out.extend_from_slice(head);
-        let Some((&byte, tail)) = tail.split_first() else {
+        let (head, tail) = rest.split_at(plain_len(rest.as_bytes(), is_plain));
+        out.extend_from_slice(head.as_bytes());
+        let Some(char) = tail.chars().next() else {
             break;
         };
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            _ => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        let (bytes, tail) = tail.split_at(char.len_utf8());
+        match char {
+            '"' => out.extend_from_slice(b"\\\""),
+            '\\' => out.extend_from_slice(b"\\\\"),
+            '\n' => out.extend_from_slice(b"\\n"),
+            '\r' => out.extend_from_slice(b"\\r"),
+            '\t' => out.extend_from_slice(b"\\t"),
+            _ if is_active(char) => append_number(char, out),
+            _ => out.extend_from_slice(bytes.as_bytes()),
         }
         rest = tail;
     }
     out.push(b'"');
+}
+
+/// Appends an active character as `\uNNNN`; none has more than four digits.
+fn append_number(char: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("\\u{:04x}", u32::from(char)).as_bytes());
+}
+
+/// Appends JSON that another writer has made. Active characters beyond the spaces of ASCII can only
+/// be in its strings, where an escape means the same.
+pub(crate) fn append_json(json: &str, out: &mut Vec<u8>) {
+    let is_raw = |char: char| char > '~' && is_active(char);
+    for part in json.split_inclusive(is_raw) {
+        let text = part.strip_suffix(is_raw).unwrap_or(part);
+        out.extend_from_slice(text.as_bytes());
+        if let Some(char) = part.get(text.len()..).and_then(|end| end.chars().next()) {
+            append_number(char, out);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +96,21 @@ mod tests {
     fn every_character_below_256_comes_back() {
         for char in '\0'..='\u{ff}' {
             let text = format!("{}{char}tail", "a".repeat(40));
+            assert_eq!(parsed(text.as_bytes()), Value::String(text));
+        }
+    }
+
+    #[test]
+    fn active_characters_are_numbers_from_every_writer() {
+        for char in '\u{100}'..'\u{11000}' {
+            let text = format!("{}{char}tail", "a".repeat(40));
+            let (mut own, mut other) = (Vec::new(), Vec::new());
+            write_text(&text, &mut own);
+            append_json(&Value::from(&*text).to_string(), &mut other);
+            assert_eq!(own, other, "{char:?}");
+            let printed = String::from_utf8(own).expect("text");
+            assert!(!printed.contains(is_active), "{printed:?}");
+            assert_eq!(printed.contains("\\u"), is_active(char), "{printed:?}");
             assert_eq!(parsed(text.as_bytes()), Value::String(text));
         }
     }

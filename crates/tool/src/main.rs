@@ -5,12 +5,16 @@
 //!
 //! 1. Databases are untrusted: no file is mapped, and every page is verified at every access.
 //! 2. A command that only reads opens the database read-only and changes nothing.
-//! 3. What is printed from a database is escaped, except by `get --raw`, so that no key or value
-//!    can control a terminal or break a line.
+//! 3. What is printed is escaped, except by `get --raw`, so that no key, value or name can control
+//!    a terminal or break a line.
 //!
 //! Threads: one, besides the engine's own in commands that write.
 
 #![forbid(unsafe_code)]
+#![deny(
+    clippy::print_stderr,
+    reason = "its macros panic without stderr: use `message::notify`"
+)]
 
 mod arguments;
 mod coding;
@@ -22,6 +26,7 @@ mod failure;
 mod holder;
 mod inspect;
 mod json;
+mod message;
 mod orders;
 mod output;
 mod pager;
@@ -44,10 +49,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(refusal) => {
-            // A closed pipe cannot be reported anywhere.
-            let _ = refusal.print();
-            let usage = refusal.use_stderr();
-            return if usage { Code::Usage } else { Code::Done }.into();
+            return explain(&refusal).into();
         }
     };
     let declared = arguments
@@ -60,9 +62,23 @@ fn main() -> ExitCode {
     };
     match declared.and_then(|()| run()) {
         Ok(()) => Code::Done.into(),
-        Err(failure) => {
-            failure.report();
-            Failure::code(&failure).into()
-        }
+        Err(failure) => report(&failure).into(),
     }
+}
+
+/// Prints the help that was asked for, or why the command line is wrong.
+fn explain(refusal: &clap::Error) -> Code {
+    if refusal.use_stderr() {
+        message::notify(&refusal.to_string());
+        return Code::Usage;
+    }
+    match refusal.print() {
+        Ok(()) => Code::Done,
+        Err(error) => report(&Failure::output(&error)),
+    }
+}
+
+fn report(failure: &Failure) -> Code {
+    failure.report();
+    failure.code()
 }

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use crate::escape::visible;
 use crate::failure::Failure;
+use crate::json::append_json;
 use crate::pager::Page;
 
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
@@ -49,9 +51,15 @@ impl Output {
         &mut self.buffer
     }
 
-    /// Appends a line of text.
+    /// Appends a line of text, in which nothing can control a terminal.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        self.buffer.extend_from_slice(text.as_bytes());
+        self.buffer.extend_from_slice(visible(text).as_bytes());
+        self.end_line()
+    }
+
+    /// Appends JSON that another writer has made.
+    pub(crate) fn json(&mut self, json: &str) -> Result<(), Failure> {
+        append_json(json, &mut self.buffer);
         self.end_line()
     }
 

@@ -30,7 +30,7 @@ pub(super) fn verify(path: &Path, json: bool) -> Result<(), Failure> {
     let (as_json, text) = verified?;
     let mut output = Output::stdout()?;
     if json {
-        output.line(&as_json.to_string())?;
+        output.json(&as_json.to_string())?;
     } else {
         text.iter().try_for_each(|line| output.line(line))?;
     }
@@ -163,7 +163,7 @@ pub(super) fn stats(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), F
             },
             "level_bytes": levels,
         });
-        output.line(&all.to_string())?;
+        output.json(&all.to_string())?;
         return output.finish();
     }
     let summary = format!(

@@ -9,6 +9,7 @@ use cairndb::env::{Dir, Env, RealEnv};
 use cairndb_leveldb::FileName;
 
 use crate::database::open_to_read;
+use crate::escape::visible;
 use crate::failure::{Failure, ORIGINAL};
 use crate::output::{Output, counted, size};
 
@@ -85,9 +86,9 @@ fn confirm(what: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::Usage(format!("{what} is removed only with --yes")));
     }
-    eprint!("Remove {what}? Nothing else has LevelDB's files. [y/N] ");
+    let question = format!("Remove {what}? Nothing else has LevelDB's files. [y/N] ");
     // The question is lost with stderr; the answer is then no.
-    let _ = io::stderr().flush();
+    let _ = io::stderr().write_all(visible(&question).as_bytes());
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer);
     read.map_err(|error| Failure::Other(format!("no answer can be read: {error}")))?;

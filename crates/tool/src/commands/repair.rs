@@ -42,7 +42,7 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
     })?;
     let mut output = Output::stdout()?;
     if arguments.json {
-        output.line(report.to_json().trim_end())?;
+        output.json(report.to_json().trim_end())?;
     } else {
         let columns = terminal::columns();
         for line in report.to_string().trim_end().lines() {

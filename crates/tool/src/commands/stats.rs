@@ -21,7 +21,7 @@ pub(super) fn stats(arguments: &Stats) -> Result<(), Failure> {
     let figures = Figures::read(&open_to_read(path)?, path)?;
     let mut output = Output::stdout()?;
     if arguments.json {
-        output.line(&json_of(&figures).to_string())?;
+        output.json(&json_of(&figures).to_string())?;
     } else {
         bars::print(&figures, &mut output)?;
     }

@@ -20,6 +20,7 @@ use cairndb_format::name::{self, FileKind};
 use crate::escape::escaped;
 use crate::failure::{Failure, Store};
 use crate::holder::holder;
+use crate::message::notify;
 
 /// Number of attempts to read files that are replaced meanwhile.
 pub(super) const ATTEMPTS_MAX: usize = 20;
@@ -48,10 +49,10 @@ impl Source {
                     Some(process) => format!("process {process}"),
                     None => "another process".to_owned(),
                 };
-                eprintln!(
+                notify(&format!(
                     "cairn: {} is opened by {process}; what it writes meanwhile may be missing",
                     path.display()
-                );
+                ));
                 (None, true)
             }
             Err(error) => return Err(of(error)),

@@ -16,7 +16,7 @@ use rustyline::{ColorMode, CompletionType, Context, Editor, Helper};
 
 use super::grammar::{Grammar, Next};
 use super::words::words;
-use crate::escape::escaped;
+use crate::escape::{escaped, is_active};
 use crate::failure::Failure;
 use crate::pager;
 use crate::terminal;
@@ -155,9 +155,7 @@ impl Assistant<'_> {
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.grammar.directory).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names
-            .filter(|name| !name.chars().any(char::is_control))
-            .collect()
+        names.filter(|name| !name.contains(is_active)).collect()
     }
 }
 

@@ -6,6 +6,7 @@ mod coding;
 mod failures;
 mod generate;
 mod inspect;
+mod output;
 mod reading;
 mod repair;
 mod shell;

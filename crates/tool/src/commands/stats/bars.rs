@@ -105,8 +105,13 @@ pub(crate) fn print_bars(bars: &[Bar], output: &mut Output) -> Result<(), Failur
         colours: terminal::has_colours(),
         longest: bars.iter().map(|bar| bar.bytes).max().unwrap_or(0),
     };
-    let mut lines = bars.iter().map(|bar| canvas.line(bar));
-    lines.try_for_each(|line| output.line(&line))
+    bars.iter().try_for_each(|bar| {
+        // Not as a line of text, because of the colours.
+        output
+            .buffer()
+            .extend_from_slice(canvas.line(bar).as_bytes());
+        output.end_line()
+    })
 }
 
 /// Prints the figures.

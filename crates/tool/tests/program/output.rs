@@ -1,0 +1,199 @@
+//! What is printed, and where it cannot be: controls, and outputs that are full or closed.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::{Ran, cairn, cairn_with, command, write_cairn, write_leveldb};
+
+/// Characters that control a terminal, turn the direction of text, or end a line for some readers.
+const UNSAFE: &str = "\u{7f}\u{80}\u{85}\u{90}\u{9b}\u{9d}\u{9f}\u{61c}\u{200e}\u{200f}\u{2028}\
+    \u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{feff}";
+
+/// Fails if something printed could do more to a terminal than show text.
+#[track_caller]
+fn assert_harmless(printed: &str) {
+    let harmless = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || UNSAFE.contains(c));
+    let found = printed.chars().find(|c| !harmless(*c));
+    assert_eq!(found, None, "{printed:?}");
+}
+
+#[test]
+fn json_escapes_what_controls_a_terminal() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("db");
+    let text = format!("é石{UNSAFE}€’\u{d8}ؠ");
+    write_cairn(&path, [(text.as_bytes(), text.clone().into_bytes())]);
+    for (command, arguments) in [
+        ("scan", &["--json"][..]),
+        ("get", &["--json", &text]),
+        ("tables", &["--json", "--entries"]),
+        ("log", &["--json", "--entries"]),
+        ("manifest", &["--json"]),
+        ("export", &["--format=jsonl"]),
+        ("scan", &[]),
+        ("tables", &["--entries"]),
+        ("manifest", &[]),
+    ] {
+        let printed = cairn(command, &path, arguments).done();
+        assert_harmless(&printed);
+        if arguments.contains(&"--json") {
+            let values = printed.lines().map(serde_json::from_str::<Value>);
+            values.for_each(|value| drop(value.expect(&printed)));
+        }
+    }
+    let entry: Value = serde_json::from_str(&cairn("scan", &path, &["--json"]).done()).unwrap();
+    assert_eq!(
+        (&entry["key"], &entry["value"]),
+        (&Value::from(&*text), &Value::from(&*text))
+    );
+    let printed = cairn("scan", &path, &["--json"]).done();
+    assert!(printed.contains("é石\\u007f\\u0080\\u0085"), "{printed}");
+    assert!(printed.contains("\\ufeff€’Øؠ"), "{printed}");
+}
+
+#[test]
+fn names_and_messages_control_no_terminal() {
+    let parent = tempfile::tempdir().unwrap();
+    let name = format!("db\u{1b}]0;title\u{7}{UNSAFE}");
+    let path = parent.path().join(&name);
+    let (target, file) = (
+        parent.path().join(format!("copy{UNSAFE}")),
+        format!("f{UNSAFE}"),
+    );
+    let file = parent.path().join(file);
+    write_cairn(&path, [("key", b"value".to_vec())]);
+    let ran = |command: &str, arguments: &[&Path]| {
+        let ran = cairn(command, &path, arguments);
+        assert_harmless(&ran.stderr);
+        assert_harmless(&String::from_utf8(ran.stdout).unwrap());
+        ran.code
+    };
+    assert_eq!(ran("get", &[name.as_ref()]), 1);
+    assert_eq!(ran("dump", &[&file]), 0);
+    assert_eq!(ran("load", &[&file]), 5);
+    assert_eq!(ran("load", &[&target]), 5);
+    assert_eq!(ran("tables", &[name.as_ref()]), 2);
+    assert_eq!(ran("repair", &["--json".as_ref(), "--dry-run".as_ref()]), 0);
+    assert_eq!(ran("upgrade", &[]), 0);
+    assert_eq!(ran(&format!("no{UNSAFE}"), &[]), 2);
+    assert_eq!(ran("scan", &[format!("--{UNSAFE}").as_ref()]), 2);
+    let script = format!("help\nget {name}\n");
+    let shell = cairn_with("shell", &path, &[], script.as_bytes());
+    assert_harmless(&shell.stderr);
+    assert_harmless(&String::from_utf8(shell.stdout).unwrap());
+    let theirs = parent.path().join(format!("theirs{UNSAFE}"));
+    write_leveldb(&theirs, [("key", b"value".to_vec())]);
+    let refused = cairn("put", &theirs, &["key", "value"]);
+    assert_eq!(refused.code, 5);
+    assert_harmless(&refused.stderr);
+}
+
+/// Every command, with arguments, and the code with which it ends: on the database `db`.
+const ENDS: [(&str, &[&str], i32); 12] = [
+    ("get", &["nokey"], 1),
+    ("get", &["--no-such-option", "key"], 2),
+    ("look", &[], 2),
+    ("put", &["key", "\\q"], 2),
+    ("delete", &[], 2),
+    ("scan", &["--limit", "x"], 2),
+    ("tables", &["none"], 2),
+    ("checkpoint", &["."], 5),
+    ("load", &["/nowhere"], 5),
+    ("import", &["/nowhere", "--format=csv"], 5),
+    ("destroy", &[], 2),
+    ("verify", &["--comparator=other"], 2),
+];
+
+fn full() -> Stdio {
+    File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+        .into()
+}
+
+/// A pipe that nobody reads.
+fn unread() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failure_keeps_its_code_without_stderr() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("db");
+    write_cairn(&path, [("key", b"value".to_vec())]);
+    for (name, arguments, code) in ENDS {
+        for stderr in [full, unread] {
+            let mut program = command(name, &path, arguments);
+            let ran = Ran::from(program.stderr(stderr()).output().unwrap());
+            assert_eq!(ran.code, code, "{name} {arguments:?}");
+        }
+        let mut closed = std::process::Command::new("sh");
+        closed.args([
+            "-c",
+            "exec \"$@\" 2>&- >&-",
+            "sh",
+            env!("CARGO_BIN_EXE_cairn"),
+            name,
+        ]);
+        let ran = Ran::from(closed.arg(&path).args(arguments).output().unwrap());
+        assert_eq!(ran.code, code, "{name} {arguments:?}");
+    }
+    // A note is no failure.
+    let db = cairndb::Db::open(&path).unwrap();
+    for stderr in [full, unread] {
+        let mut program = command("tables", &path, &[] as &[&str]);
+        let ran = Ran::from(program.stderr(stderr()).output().unwrap());
+        assert!(ran.code == 0 && !ran.stdout.is_empty(), "{ran:?}");
+    }
+    db.close().unwrap();
+    let mut shell = command("shell", &path, &["--keep-going"]);
+    let script = parent.path().join("script");
+    std::fs::write(&script, "get none\nlook\n").unwrap();
+    shell.stdin(File::open(script).unwrap()).stderr(full());
+    assert_eq!(shell.status().unwrap().code(), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_stdout_is_5_and_a_closed_one_ends_quietly() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("db");
+    write_cairn(&path, [("key", b"value".to_vec())]);
+    let commands: [(&str, &[&str]); 16] = [
+        ("get", &["key"]),
+        ("get", &["key", "--raw"]),
+        ("scan", &[]),
+        ("count", &[]),
+        ("stats", &[]),
+        ("stats", &["--json"]),
+        ("tables", &[]),
+        ("log", &[]),
+        ("manifest", &[]),
+        ("verify", &[]),
+        ("dump", &[]),
+        ("export", &["--format=csv"]),
+        ("repair", &["--dry-run"]),
+        ("upgrade", &[]),
+        ("get", &["--help"]),
+        ("--version", &[]),
+    ];
+    for (name, arguments) in commands {
+        let ran = |stdout: Stdio| {
+            let mut program = match name {
+                "--version" => command(name, "".as_ref(), arguments),
+                _ => command(name, &path, arguments),
+            };
+            program.stderr(Stdio::piped()).stdout(stdout);
+            Ran::from(program.spawn().unwrap().wait_with_output().unwrap())
+        };
+        ran(full()).failed(5, &["the output cannot be written"]);
+        ran(unread()).done();
+    }
+}
