@@ -185,24 +185,16 @@ fn started(path: &Path) -> Result<Lines, String> {
     Ok(lines)
 }
 
-/// Prints results. If the reader has closed the pipe (`| head`), the program ends quietly.
+/// Prints results, without the status line.
 pub(crate) fn print(text: &str) {
     status::clear();
-    let mut stdout = io::stdout().lock();
-    if stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .is_err()
-    {
-        std::process::exit(0);
-    }
+    bench_core::result::output::print(text);
 }
 
-/// Prints a message that is not a result.
+/// Prints a message that is not a result, without the status line.
 pub(crate) fn notify(text: &str) {
     status::clear();
-    // Without stderr, nobody reads the message.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    bench_core::result::output::notify(text);
 }
 
 #[cfg(test)]

@@ -6,12 +6,18 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// Prints results. A closed pipe (`| head`) ends the program quietly.
+/// Prints results. A closed pipe (`| head`) ends the program quietly; any other error ends it with
+/// exit code 1, because results are lost.
 pub fn print(text: &str) {
     let mut stdout = io::stdout().lock();
     let printed = stdout.write_all(text.as_bytes());
-    if printed.and_then(|()| stdout.flush()).is_err() {
-        std::process::exit(0);
+    match printed.and_then(|()| stdout.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            notify(&format!("results cannot be written to stdout: {error}\n"));
+            std::process::exit(1);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A full disk fails only the rows that needed more space.
+//! A full disk fails only the rows that needed more space; a full output fails the program.
 //!
 //! If this user may mount a file system in a mount namespace, the tests use one of 2 MB in memory.
 //! Otherwise files are limited to 1 MB, which the system refuses with another error at the same
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::common::{stderr, stdout, unable};
+use crate::common::{command, stderr, stdout, unable};
 use crate::peers::with_library;
 use crate::suites::results;
 
@@ -269,4 +269,40 @@ fn results_are_kept() {
     check(&rows, "sqlite3", READS, "database or disk is full");
     let csv = std::fs::read_to_string(copy.join("own.csv")).expect("written");
     assert_eq!(csv.lines().count(), 1 + rows.len(), "{csv}");
+}
+
+#[test]
+fn a_full_output_is_a_failure_and_a_closed_one_is_not() {
+    let full = || {
+        let mut options = std::fs::File::options();
+        options.write(true).open("/dev/full").expect("a device")
+    };
+    let closed = || {
+        let (_, writer) = std::io::pipe().expect("a pipe");
+        writer
+    };
+    let home = tempfile::tempdir().expect("a directory");
+    let of = |words: &[&str]| command(&home.path().join("db"), words);
+    let run = ["--benchmarks=fillseq", "--num=100", "--engine=null"];
+    for words in [&run[..], &["--version"], &["--help"], &["--list"]] {
+        let ended = of(words).stdout(full()).output().expect("it starts");
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {ended:?}");
+        assert!(
+            stderr(&ended).contains("results cannot be written"),
+            "{ended:?}"
+        );
+        let ended = of(words).stdout(closed()).output().expect("it starts");
+        assert_eq!(ended.status.code(), Some(0), "{words:?}: {ended:?}");
+    }
+    for words in [&["--no-such-flag"][..], &["--benchmarks=none"]] {
+        let heard = of(words).output().expect("it starts").status.code();
+        assert_ne!(heard, Some(0));
+        let ended = of(words).stderr(full()).output().expect("it starts");
+        assert_eq!(ended.status.code(), heard, "{ended:?}");
+        let ended = of(words).stderr(closed()).output().expect("it starts");
+        assert_eq!(ended.status.code(), heard, "{ended:?}");
+    }
+    // The header and the hints of a run go to stderr.
+    let ended = of(&run).stderr(full()).output().expect("it starts");
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
 }
