@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches};
 
-use super::words::{Word, words};
+use super::words::{Word, Words};
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 
@@ -95,10 +95,10 @@ impl Grammar {
         all.map(|long| format!("--{long}")).collect()
     }
 
-    /// Parses a line whose quotes are closed.
-    pub(super) fn parse(&self, line: &str) -> Result<Line, Failure> {
+    /// Parses the words of a line.
+    pub(super) fn parse(&self, words: Words) -> Result<Line, Failure> {
         let unclosed = |_| Failure::Usage("a quote is not closed".to_owned());
-        let words = words(line).map_err(unclosed)?;
+        let words = words.map_err(unclosed)?;
         let Some((name, rest)) = words.split_first() else {
             return Ok(Line::Empty);
         };
@@ -229,12 +229,13 @@ fn argument(command: &str, word: &Word) -> Result<OsString, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::words;
     use super::*;
 
     #[test]
     fn the_directory_is_inserted() {
         let grammar = Grammar::new(Path::new("fruit"));
-        let Ok(Line::Command(arguments)) = grammar.parse("get --hex '00 ff'") else {
+        let Ok(Line::Command(arguments)) = grammar.parse(words("get --hex '00 ff'")) else {
             panic!("a command");
         };
         let Command::Get(get) = arguments.command else {
@@ -253,7 +254,7 @@ mod tests {
             .names()
             .filter(|name| !["help", "exit"].contains(name))
         {
-            let Ok(Line::Text(text)) = grammar.parse(&format!("help {name}")) else {
+            let Ok(Line::Text(text)) = grammar.parse(words(&format!("help {name}"))) else {
                 panic!("help of {name}");
             };
             assert!(!text.contains("<DIRECTORY>"), "{text}");
@@ -263,7 +264,9 @@ mod tests {
             );
             assert!(grammar.options(name).contains(&"--help".to_owned()));
         }
-        assert!(matches!(grammar.parse("help"), Ok(Line::Text(text)) if text.contains("scan")));
+        assert!(
+            matches!(grammar.parse(words("help")), Ok(Line::Text(text)) if text.contains("scan"))
+        );
     }
 
     #[test]
@@ -285,23 +288,29 @@ mod tests {
             "scan --store file:other",
             "copy file:one file:other",
         ] {
-            let refused = matches!(grammar.parse(line), Err(Failure::Usage(_)));
+            let refused = matches!(grammar.parse(words(line)), Err(Failure::Usage(_)));
             assert!(refused, "{line}");
         }
-        assert!(matches!(grammar.parse("put key '-'"), Ok(Line::Command(_))));
-        assert!(matches!(grammar.parse("load file"), Ok(Line::Command(_))));
+        assert!(matches!(
+            grammar.parse(words("put key '-'")),
+            Ok(Line::Command(_))
+        ));
+        assert!(matches!(
+            grammar.parse(words("load file")),
+            Ok(Line::Command(_))
+        ));
         for line in ["dump -", "export --format csv '-'"] {
             assert!(
-                matches!(grammar.parse(line), Ok(Line::Command(_))),
+                matches!(grammar.parse(words(line)), Ok(Line::Command(_))),
                 "{line}"
             );
         }
-        let Err(Failure::Usage(message)) = grammar.parse("load -") else {
+        let Err(Failure::Usage(message)) = grammar.parse(words("load -")) else {
             panic!("a refusal");
         };
         assert!(message.contains("name the file"), "{message}");
         for (line, advice) in [("look", "`help` lists"), ("get", "`help get` explains")] {
-            let Err(Failure::Usage(message)) = grammar.parse(line) else {
+            let Err(Failure::Usage(message)) = grammar.parse(words(line)) else {
                 panic!("a refusal");
             };
             assert!(
@@ -309,7 +318,10 @@ mod tests {
                 "{message}"
             );
         }
-        assert!(matches!(grammar.parse("quit"), Ok(Line::End)));
-        assert!(matches!(grammar.parse(" # nothing"), Ok(Line::Empty)));
+        assert!(matches!(grammar.parse(words("quit")), Ok(Line::End)));
+        assert!(matches!(
+            grammar.parse(words(" # nothing")),
+            Ok(Line::Empty)
+        ));
     }
 }

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::orders;
 use crate::terminal;
 use grammar::{Grammar, Line, Next};
+use words::Words;
 
 /// Carries out one command.
 pub(crate) type Run<'r> = &'r dyn Fn(&Command) -> Result<(), Failure>;
@@ -26,15 +27,15 @@ pub(crate) type Run<'r> = &'r dyn Fn(&Command) -> Result<(), Failure>;
 /// Reads commands until the end of stdin, from a person or from a script.
 pub(crate) fn shell(arguments: &Shell, run: Run<'_>) -> Result<(), Failure> {
     let grammar = Grammar::new(&arguments.directory);
-    let mut carry_out = |line: &str| carry_out(&grammar, line, run);
+    let mut carry_out = |line: Words| carry_out(&grammar, line, run);
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return prompt::read(&grammar, &mut carry_out);
     }
-    script::read(io::stdin().lock(), arguments.keep_going, &mut carry_out)
+    script::Script::new(io::stdin().lock()).carry_out(arguments.keep_going, &mut carry_out)
 }
 
 /// Carries out one line.
-fn carry_out(grammar: &Grammar, line: &str, run: Run<'_>) -> Result<Next, Failure> {
+fn carry_out(grammar: &Grammar, line: Words, run: Run<'_>) -> Result<Next, Failure> {
     match grammar.parse(line)? {
         Line::Empty => Ok(Next::Continue),
         Line::End => Ok(Next::End),

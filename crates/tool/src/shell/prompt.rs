@@ -15,7 +15,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Context, Editor, Helper};
 
 use super::grammar::{Grammar, Next};
-use super::words::words;
+use super::words::{Words, words};
 use crate::escape::{escaped, is_active};
 use crate::failure::Failure;
 use crate::pager;
@@ -27,7 +27,7 @@ const HISTORY_MAX: usize = 1000;
 /// Reads lines until the end of the input. Failures are reported, and do not end the shell.
 pub(super) fn read(
     grammar: &Grammar,
-    carry_out: &mut dyn FnMut(&str) -> Result<Next, Failure>,
+    carry_out: &mut dyn FnMut(Words) -> Result<Next, Failure>,
 ) -> Result<(), Failure> {
     let broken = |error: ReadlineError| Failure::Other(format!("no line can be read: {error}"));
     let mut editor = editor(grammar).map_err(broken)?;
@@ -53,7 +53,7 @@ pub(super) fn read(
             // A history that cannot be written is no reason to refuse commands.
             let _ = editor.append_history(history);
         }
-        match carry_out(&line) {
+        match carry_out(words(&line)) {
             Ok(Next::Continue) => {}
             Ok(Next::End) => break,
             Err(failure) => failure.report(),

@@ -15,32 +15,71 @@ pub(super) struct Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unclosed;
 
-/// Returns the words of a line. After `#` at the start of a word, the rest of the line is a
-/// comment.
-pub(super) fn words(line: &str) -> Result<Vec<Word>, Unclosed> {
-    let mut words = Vec::new();
-    let mut word: Option<Word> = None;
-    let mut quote: Option<char> = None;
-    let mut chars = line.chars();
-    while let Some(char) = chars.next() {
-        match (quote, char) {
-            (Some(open), _) if char == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(char);
-                word.get_or_insert_default().quoted = true;
+/// The words of a line.
+pub(super) type Words = Result<Vec<Word>, Unclosed>;
+
+/// Words that are still being read: a command whose quotes are open goes on with the next line,
+/// without reading what precedes it again.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    whole: Vec<Word>,
+    word: Option<Word>,
+    quote: Option<char>,
+    /// Whether the rest of the line is a comment.
+    in_comment: bool,
+    /// Characters that were read.
+    #[cfg(test)]
+    pub(super) examined: usize,
+}
+
+impl Reader {
+    /// Reads on. After `#` at the start of a word, the rest of the line is a comment.
+    pub(super) fn read(&mut self, text: &str) {
+        for char in text.chars() {
+            #[cfg(test)]
+            {
+                self.examined += 1;
             }
-            (None, '#') if word.is_none() => {
-                chars.find(|char| *char == '\n');
+            let word = &mut self.word;
+            match (self.quote, char) {
+                _ if self.in_comment => self.in_comment = char != '\n',
+                (Some(open), _) if char == open => self.quote = None,
+                (None, '\'' | '"') => {
+                    self.quote = Some(char);
+                    word.get_or_insert_default().quoted = true;
+                }
+                (None, '#') if word.is_none() => self.in_comment = true,
+                (None, _) if char.is_ascii_whitespace() => self.whole.extend(word.take()),
+                _ => word.get_or_insert_default().text.push(char),
             }
-            (None, _) if char.is_ascii_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().text.push(char),
         }
     }
-    words.extend(word);
-    match quote {
-        None => Ok(words),
-        Some(_) => Err(Unclosed),
+
+    /// Returns whether a quote is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.quote.is_some()
     }
+
+    /// Returns the words up to here, and begins again.
+    pub(super) fn end(&mut self) -> Words {
+        let mut ended = std::mem::take(self);
+        #[cfg(test)]
+        {
+            self.examined = ended.examined;
+        }
+        ended.whole.extend(ended.word);
+        match ended.quote {
+            None => Ok(ended.whole),
+            Some(_) => Err(Unclosed),
+        }
+    }
+}
+
+/// Returns the words of a line.
+pub(super) fn words(line: &str) -> Words {
+    let mut reader = Reader::default();
+    reader.read(line);
+    reader.end()
 }
 
 #[cfg(test)]

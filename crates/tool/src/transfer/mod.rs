@@ -10,6 +10,7 @@
 //!    claims entries that the database lost.
 
 mod contents;
+pub(crate) mod encoding;
 pub(crate) mod export;
 pub(crate) mod formats;
 pub(crate) mod import;
