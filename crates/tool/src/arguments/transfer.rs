@@ -108,7 +108,7 @@ pub(crate) struct Import {
     /// Add to the entries of the database, and replace those with the same keys.
     #[arg(long)]
     pub(crate) add: bool,
-    /// Pass over lines that do not parse, and count them.
+    /// Pass over lines that do not parse, and print their numbers.
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// For `rocksdb`, `mdb_dump` and `db_dump`: import only this column family or database, with a

@@ -84,8 +84,13 @@ impl Source {
 
     /// Opens the file that the command line names.
     pub(super) fn named_file(&self, found: &str) -> Result<Arc<dyn ReadFile>, Failure> {
-        self.file(found)?
-            .ok_or_else(|| Failure::Other(format!("{} has no file {found}", self.path.display())))
+        let missing = || {
+            let path = self.path.display();
+            Failure::Other(format!(
+                "{path} has no file {found}; without a name, the command prints those in use"
+            ))
+        };
+        self.file(found)?.ok_or_else(missing)
     }
 
     /// Returns a function that makes a failure of an error.

@@ -220,7 +220,10 @@ fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<()
     loop {
         match source.advance()? {
             Step::Entry => found.add(source.key(), source.value()),
-            Step::Bad(bad) => return Err(differs(&format!("line {}: {}", bad.line, bad.reason))),
+            Step::Bad(bad) => {
+                let line = bad.lines.map_or(0, |(first, _)| first);
+                return Err(differs(&format!("line {line}: {}", bad.reason)));
+            }
             Step::End => break,
         }
         progress.entry(|| source.progress());

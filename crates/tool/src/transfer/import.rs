@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
 use super::saved::{Base64Bytes, Saved, beside};
+use super::skipped::Skipped;
 use super::source::{BadEntry, EntrySource, Step};
 use crate::database::{contents_of, open_to_write, options_for};
 use crate::failure::Failure;
@@ -58,10 +59,14 @@ struct State {
 pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(), Failure> {
     let directory = &request.directory;
     let saved = Saved::at(beside(directory, ".cairn-import"));
-    if request.restart {
-        saved.remove()?;
-    }
-    let begun = saved.load::<State>()?.filter(|_| directory.exists());
+    // What an interrupted import has put may be replaced; other entries may not.
+    let may_add = request.add || request.restart && saved.path().exists();
+    // A new position replaces the old one only once the database is open.
+    let begun = if request.restart {
+        None
+    } else {
+        saved.load::<State>()?.filter(|_| directory.exists())
+    };
     if begun
         .as_ref()
         .is_some_and(|state| state.what != request.what)
@@ -74,15 +79,20 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
     let db = open_to_write(directory, &options_for(directory).create_if_missing(true))?;
     let mut importer = match begun {
         Some(state) => Importer::resume(request, &saved, db, state)?,
-        None => Importer::begin(request, &saved, db)?,
+        None => Importer::begin(request, &saved, db, may_add)?,
     };
-    let bad = importer.take_all(source)?;
+    let skipped = importer.take_all(source);
+    if skipped.is_err() && !importer.has_written {
+        // The command may be another one next time, as after a wrong name.
+        saved.remove()?;
+    }
+    let skipped = skipped?;
     let contents = importer.finish()?;
-    report(request, &contents, bad)
+    report(request, &contents, &skipped)
 }
 
 /// Prints what was imported.
-fn report(request: &Import, contents: &Imported, bad: u64) -> Result<(), Failure> {
+fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<(), Failure> {
     let mut output = Output::stdout()?;
     output.line(&format!(
         "imported {} from {}, hash {:016x}",
@@ -95,14 +105,9 @@ fn report(request: &Import, contents: &Imported, bad: u64) -> Result<(), Failure
         let (directory, hash) = (request.directory.display(), contents.held.hash);
         output.line(&format!("{directory} now holds {held}, hash {hash:016x}"))?;
     }
-    if bad > 0 {
-        let bad = counted(
-            bad,
-            "entry that does not parse",
-            "entries that do not parse",
-        );
-        output.line(&format!("skipped {bad}"))?;
-    }
+    skipped
+        .texts()
+        .try_for_each(|text| output.line(&format!("skipped {text}")))?;
     output.finish()
 }
 
@@ -125,6 +130,8 @@ struct Importer<'a> {
     /// Entries of the source that an earlier command has imported.
     known: Contents,
     is_resumed: bool,
+    /// Whether the database may hold entries of this import.
+    has_written: bool,
     old_value: Vec<u8>,
 }
 
@@ -142,19 +149,25 @@ impl<'a> Importer<'a> {
             known: state.read,
             state,
             is_resumed: false,
+            has_written: false,
             old_value: Vec::new(),
         }
     }
 
     /// Begins an import into a database that is empty, or may be added to.
-    fn begin(request: &'a Import, saved: &'a Saved, db: Db) -> Result<Importer<'a>, Failure> {
+    fn begin(
+        request: &'a Import,
+        saved: &'a Saved,
+        db: Db,
+        may_add: bool,
+    ) -> Result<Importer<'a>, Failure> {
         let mut state = State {
             what: request.what.clone(),
             ascends: true,
             ..State::default()
         };
         if let Some(last) = last_key(request, &db)? {
-            if !request.add && !request.restart {
+            if !may_add {
                 return Err(Failure::Other(format!(
                     "{} holds entries already; pass --add to add to them and to replace those with \
                      the same keys",
@@ -165,7 +178,10 @@ impl<'a> Importer<'a> {
             state.largest = Some(Base64Bytes(last));
         }
         saved.save(&state)?;
-        Ok(Importer::new(request, saved, db, state))
+        let mut importer = Importer::new(request, saved, db, state);
+        // The entries of an interrupted import can only be replaced while its file is there.
+        importer.has_written = importer.state.largest.is_some() && !request.add;
+        Ok(importer)
     }
 
     /// Continues an import. Entries after the saved position may be in the database too.
@@ -176,7 +192,7 @@ impl<'a> Importer<'a> {
         state: State,
     ) -> Result<Importer<'a>, Failure> {
         let mut importer = Importer::new(request, saved, db, state);
-        importer.is_resumed = true;
+        (importer.is_resumed, importer.has_written) = (true, true);
         if !importer.state.ascends {
             importer.count_again()?;
         }
@@ -194,14 +210,14 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Puts all entries of the source. Returns the number of those that do not parse.
-    fn take_all(&mut self, source: &mut dyn EntrySource) -> Result<u64, Failure> {
+    /// Puts all entries of the source. Returns what was skipped.
+    fn take_all(&mut self, source: &mut dyn EntrySource) -> Result<Skipped, Failure> {
         let mut progress = Progress::begin("importing");
-        let (mut bad, mut read) = (0, Contents::default());
+        let (mut skipped, mut read) = (Skipped::default(), Contents::default());
         loop {
             match source.advance()? {
                 Step::End => break,
-                Step::Bad(_) if self.request.skip_bad => bad += 1,
+                Step::Bad(found) if self.request.skip_bad => skipped.add(&found),
                 Step::Bad(found) => {
                     self.save()?;
                     return Err(self.refusal(&found));
@@ -219,13 +235,18 @@ impl<'a> Importer<'a> {
         if read.entries < self.known.entries {
             return Err(self.other_source());
         }
-        Ok(bad)
+        Ok(skipped)
     }
 
     fn refusal(&self, bad: &BadEntry) -> Failure {
+        let source = &self.request.source_name;
+        let place = match bad.lines {
+            Some((first, _)) => format!("line {first} of {source}"),
+            None => source.clone(),
+        };
         Failure::Other(format!(
-            "line {} of {}: {}; correct it and run the command again, or pass --skip-bad",
-            bad.line, self.request.source_name, bad.reason
+            "{place}: {}; correct it and run the command again, or pass --skip-bad",
+            bad.reason
         ))
     }
 
@@ -276,6 +297,7 @@ impl<'a> Importer<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
+        self.has_written = true;
         let written = self.db.write(&self.batch);
         self.batch.clear();
         written.map_err(Failure::of(&self.request.directory))

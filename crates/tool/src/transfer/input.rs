@@ -1,7 +1,8 @@
 //! A file or stdin, read through one buffer: as lines, as records of several lines, or as bytes.
 //!
 //! The buffer grows with the longest line, up to a limit that a value of the greatest length fits
-//! in, and gives the memory back afterwards.
+//! in, and gives the memory back afterwards. Every byte is copied and searched a bounded number of
+//! times, however short the reads of a pipe are.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,6 +10,7 @@ use std::path::Path;
 
 use memchr::memchr;
 
+use super::encoding::{HEAD_BYTES, utf8_mark_bytes};
 use crate::failure::Failure;
 
 /// Length of the buffer while lines are short.
@@ -16,6 +18,26 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 /// Length of the longest line: a value of 1 GiB takes twice as much in hexadecimal digits.
 const LINE_BYTES_MAX: usize = (2 << 30) + (256 << 20);
+
+/// Longest part of a first line that is looked at to recognise the encoding.
+const FIRST_LINE_BYTES_MAX: usize = 1 << 10;
+
+/// The part of a text that must be Latin if the text is in UTF-16 or UTF-32 without a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// The first characters, because the syntax of the format prescribes them.
+    Start,
+    /// The first line, because its fields may hold any bytes.
+    Line,
+}
+
+/// The record that was taken last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    bytes: usize,
+    lines: u64,
+    first_line_bytes: usize,
+}
 
 /// An input and the position in it.
 pub(crate) struct Input {
@@ -30,13 +52,18 @@ pub(crate) struct Input {
     taken: u64,
     /// Lines that were taken.
     lines: u64,
+    last: Taken,
+    head: Head,
+    /// Bytes that were moved within the buffer.
+    #[cfg(test)]
+    moved: u64,
     /// Length of the file; `None` if it is not a regular file.
     total: Option<u64>,
 }
 
 impl Input {
-    /// Opens a file; `None` is stdin.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Input, Failure> {
+    /// Opens a file; `None` is stdin. `head` is where another encoding shows, if lines are taken.
+    pub(crate) fn open(path: Option<&Path>, head: Head) -> Result<Input, Failure> {
         let (file, name, total): (Box<dyn Read>, _, _) = match path {
             None => (Box::new(io::stdin().lock()), "stdin".to_owned(), None),
             Some(path) => {
@@ -51,7 +78,11 @@ impl Input {
                 (Box::new(file), name, total)
             }
         };
-        Ok(Input {
+        Ok(Input::new(file, name, head, total))
+    }
+
+    fn new(file: Box<dyn Read>, name: String, head: Head, total: Option<u64>) -> Input {
+        Input {
             file,
             name,
             buffer: vec![0; BUFFER_BYTES],
@@ -60,8 +91,12 @@ impl Input {
             is_complete: false,
             taken: 0,
             lines: 0,
+            last: Taken::default(),
+            head,
+            #[cfg(test)]
+            moved: 0,
             total,
-        })
+        }
     }
 
     /// What messages call the input.
@@ -93,9 +128,16 @@ impl Input {
         if self.is_complete {
             return Ok(false);
         }
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
+        // Not for every read: a long record would be moved onto itself each time.
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            #[cfg(test)]
+            {
+                self.moved += self.end as u64;
+            }
+        }
         if self.end == self.buffer.len() {
             if self.end >= LINE_BYTES_MAX {
                 return Err(Failure::Other(format!(
@@ -132,6 +174,10 @@ impl Input {
         &mut self,
         mut goes_on: impl FnMut(&[u8]) -> bool,
     ) -> Result<Option<&[u8]>, Failure> {
+        if self.taken == 0 {
+            self.begin_text()?;
+        }
+        let mut record = Taken::default();
         // Lengths of the part that belongs to the record, and of the part without a newline.
         let (mut len, mut searched) = (0, 0);
         let (len, newline) = loop {
@@ -141,7 +187,10 @@ impl Input {
                 let line_end = searched + at + 1;
                 let line = unread.get(len..line_end).unwrap_or(&[]);
                 let goes_on = goes_on(line);
-                self.lines += 1;
+                if record.lines == 0 {
+                    record.first_line_bytes = line_end;
+                }
+                record.lines += 1;
                 (len, searched) = (line_end, line_end);
                 if !goes_on {
                     break (len, 1);
@@ -150,17 +199,49 @@ impl Input {
             }
             searched = unread.len();
             if !self.read_more()? {
-                self.lines += u64::from(searched > len);
+                record.lines += u64::from(searched > len);
                 break (searched, 0);
             }
         };
         if len == 0 {
             return Ok(None);
         }
+        record.bytes = len;
+        self.last = record;
         let start = self.start;
         self.start += len;
         self.taken += len as u64;
+        self.lines += record.lines;
         Ok(self.buffer.get(start..start + len - newline))
+    }
+
+    /// Gives back all lines of the last record but the first, to be taken again.
+    pub(crate) fn give_back(&mut self) {
+        let record = self.last;
+        if record.lines > 1 {
+            let bytes = record.bytes - record.first_line_bytes;
+            self.start -= bytes;
+            self.taken -= bytes as u64;
+            self.lines -= record.lines - 1;
+        }
+    }
+
+    /// Passes over the mark at the beginning of a text. Fails if the text is not UTF-8.
+    fn begin_text(&mut self) -> Result<(), Failure> {
+        let head_bytes = match self.head {
+            Head::Start => HEAD_BYTES,
+            Head::Line => FIRST_LINE_BYTES_MAX,
+        };
+        let has_head =
+            |unread: &[u8]| unread.len() >= head_bytes || memchr(b'\n', unread).is_some();
+        while !has_head(self.unread()) && self.read_more()? {}
+        let head = self.unread();
+        let line = memchr(b'\n', head).map_or(head.len(), |at| at + 1);
+        let head = head.get(..line.min(head_bytes)).unwrap_or(head);
+        let mark = utf8_mark_bytes(head, &self.name)?;
+        self.start += mark;
+        self.taken += mark as u64;
+        Ok(())
     }
 
     /// Takes `len` bytes, or fewer at the end.
@@ -180,4 +261,56 @@ impl Input {
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
     Failure::Other(format!("{name} cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns at most `step` bytes a read, as a pipe may.
+    struct Pipe {
+        rest: Vec<u8>,
+        step: usize,
+    }
+
+    impl Read for Pipe {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let len = self.step.min(out.len()).min(self.rest.len());
+            let (head, _) = out.split_at_mut(len);
+            head.copy_from_slice(&self.rest[..len]);
+            self.rest.drain(..len);
+            Ok(len)
+        }
+    }
+
+    fn input(text: Vec<u8>, step: usize) -> Input {
+        let pipe = Pipe { rest: text, step };
+        Input::new(Box::new(pipe), "text".to_owned(), Head::Start, None)
+    }
+
+    #[test]
+    fn a_long_record_is_not_moved_for_every_read() {
+        let text = b"a\n".repeat(1 << 20);
+        let mut input = input(text.clone(), 4096);
+        assert_eq!(input.line().unwrap(), Some(&b"a"[..]));
+        let rest = input.record(|_| true).unwrap().map(<[u8]>::len);
+        assert_eq!(rest, Some(text.len() - 2));
+        assert!(input.moved <= text.len() as u64, "{}", input.moved);
+    }
+
+    #[test]
+    fn lines_that_are_given_back_are_taken_again() {
+        for step in [1, 2, 100] {
+            let mut input = input(b"\xef\xbb\xbfa\nbc\nd".to_vec(), step);
+            assert_eq!(input.record(|_| true).unwrap(), Some(&b"a\nbc\nd"[..]));
+            assert_eq!((input.taken(), input.line_number()), (9, 3));
+            input.give_back();
+            assert_eq!((input.taken(), input.line_number()), (5, 1));
+            assert_eq!(input.line().unwrap(), Some(&b"bc"[..]));
+            input.give_back();
+            assert_eq!(input.line_number(), 2, "a line has no other lines");
+            assert_eq!(input.line().unwrap(), Some(&b"d"[..]));
+            assert_eq!(input.line().unwrap(), None);
+        }
+    }
 }

@@ -19,6 +19,7 @@ pub(crate) mod leveldb;
 pub(crate) mod rocksdb;
 pub(crate) mod saved;
 mod sink;
+mod skipped;
 pub(crate) mod source;
 pub(crate) mod target;
 

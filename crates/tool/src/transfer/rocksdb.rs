@@ -8,7 +8,6 @@ use cairndb_foreign::{ForeignError, RocksCursor, RocksDb, rocksdb_families};
 use super::formats::encoder::too_long;
 use super::formats::families::{Families, Family};
 use super::source::{BadEntry, EntrySource, Step};
-use crate::escape::escaped;
 use crate::failure::Failure;
 
 /// An open database and its families.
@@ -65,16 +64,7 @@ impl RocksDatabase {
         } else {
             names.iter().map(|name| Family::named(name)).collect()
         };
-        let missing = families.iter().find(|family| !names.contains(&family.name));
-        if let Some(missing) = missing {
-            let known: Vec<String> = names.iter().map(|name| escaped(name)).collect();
-            return Err(Failure::Usage(format!(
-                "{} has no column family {}; it has {}",
-                path.display(),
-                escaped(&missing.name),
-                known.join(", ")
-            )));
-        }
+        chosen.check(&path.display().to_string(), "column family", &names)?;
         let opened: Vec<Vec<u8>> = families.iter().map(|family| family.name.clone()).collect();
         let database = RocksDb::open(path, &opened, &messages.0).map_err(failed)?;
         Ok(RocksDatabase {
@@ -142,7 +132,10 @@ impl EntrySource for RocksSource<'_> {
         }
         match too_long(&self.key, self.value()) {
             None => Ok(Step::Entry),
-            Some(reason) => Ok(Step::Bad(BadEntry { line: 0, reason })),
+            Some(reason) => {
+                let lines = None;
+                Ok(Step::Bad(BadEntry { lines, reason }))
+            }
         }
     }
 

@@ -12,11 +12,11 @@ pub(crate) enum Step {
     End,
 }
 
-/// A part of a text that does not parse.
+/// A part of a source that is not an entry.
 #[derive(Debug)]
 pub(crate) struct BadEntry {
-    /// The number of its first line.
-    pub(crate) line: u64,
+    /// The numbers of its first and its last line, if the source is text.
+    pub(crate) lines: Option<(u64, u64)>,
     pub(crate) reason: String,
 }
 

@@ -80,6 +80,8 @@ fn names_and_messages_control_no_terminal() {
     assert_eq!(ran("upgrade", &[]), 0);
     assert_eq!(ran(&format!("no{UNSAFE}"), &[]), 2);
     assert_eq!(ran("scan", &[format!("--{UNSAFE}").as_ref()]), 2);
+    let missing = cairn("tables", &path, &["999999.tbl"]);
+    missing.failed(5, &["no file 999999.tbl", "prints those in use"]);
     let script = format!("help\nget {name}\n");
     let shell = cairn_with("shell", &path, &[], script.as_bytes());
     assert_harmless(&shell.stderr);

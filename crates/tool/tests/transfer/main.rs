@@ -11,6 +11,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod bad_input;
+mod foreign_text;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod kills;

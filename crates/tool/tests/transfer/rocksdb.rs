@@ -117,7 +117,7 @@ fn each_family_has_a_prefix() {
         "a\nf\\x00apple\n"
     );
     let missing = cairn(at, "import @other @rocks --format=rocksdb --family stone");
-    missing.failed(2, &["no column family stone", "default, fruit"]);
+    missing.failed(2, &["no column family `stone`", "default, fruit"]);
     assert!(!at.join("other").exists());
 }
 

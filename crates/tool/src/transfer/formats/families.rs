@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::coding::Coding;
+use crate::escape::escaped;
 use crate::failure::Failure;
 
 /// The families that were chosen; none if there was no choice.
@@ -64,6 +65,27 @@ impl Families {
     /// The families that were chosen, in the order of the command line.
     pub(crate) fn chosen(&self) -> &[Family] {
         &self.chosen
+    }
+
+    /// Fails if a family was chosen that is not among those that a source has.
+    pub(crate) fn check(&self, source: &str, noun: &str, names: &[Vec<u8>]) -> Result<(), Failure> {
+        let missing = self
+            .chosen
+            .iter()
+            .find(|family| !names.contains(&family.name));
+        let Some(missing) = missing else {
+            return Ok(());
+        };
+        let known = names.iter().map(|name| match &**name {
+            [] => "one without a name".to_owned(),
+            name => escaped(name),
+        });
+        let known: Vec<String> = known.collect();
+        Err(Failure::Usage(format!(
+            "{source} has no {noun} `{}`; it has {}",
+            escaped(&missing.name),
+            known.join(", ")
+        )))
     }
 
     /// Returns a family if it was chosen.

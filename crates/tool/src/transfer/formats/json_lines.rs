@@ -121,10 +121,11 @@ impl EntrySource for JsonSource {
             let parsed = parse(line, self.coding, &mut self.key, &mut self.value);
             return Ok(match parsed {
                 Ok(()) => Step::Entry,
-                Err(reason) => Step::Bad(BadEntry {
-                    line: self.input.line_number(),
-                    reason,
-                }),
+                Err(reason) => {
+                    let line = self.input.line_number();
+                    let lines = Some((line, line));
+                    Step::Bad(BadEntry { lines, reason })
+                }
             });
         }
     }
@@ -148,18 +149,58 @@ fn parse(
     key: &mut Vec<u8>,
     value: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
-        // The error ends with the line and column within the line, of which the first says nothing.
-        let text = error.to_string();
-        let end = format!(" at line {} column {}", error.line(), error.column());
-        let reason = text.strip_suffix(&end).unwrap_or(&text);
-        format!("{reason} at column {}", error.column())
-    })?;
+    // Also because the parser would take an array for the fields in their order.
+    if let Some(found) = other_than_object(line) {
+        return Err(format!(
+            "{found}, but a line must be an object with `key` and `value`"
+        ));
+    }
+    let parsed: Line<'_> =
+        serde_json::from_slice(line).map_err(|error| explanation(line, &error))?;
     decode(&parsed.key, coding, key)
         .map_err(|reason| format!("the key cannot be read: {reason}"))?;
     decode(&parsed.value, coding, value)
         .map_err(|reason| format!("the value cannot be read: {reason}"))?;
     too_long(key, value).map_or(Ok(()), Err)
+}
+
+/// Returns what a line is, if it is no object.
+fn other_than_object(line: &[u8]) -> Option<String> {
+    let text = line.trim_ascii();
+    Some(match text.first()? {
+        b'{' => return None,
+        b'[' => "an array, whose elements `jq -c '.[]'` writes one a line".to_owned(),
+        b'"' => "a string".to_owned(),
+        b'-' | b'0'..=b'9' => "a number".to_owned(),
+        _ => match text {
+            b"null" | b"true" | b"false" => format!("`{}`", String::from_utf8_lossy(text)),
+            _ => "not JSON".to_owned(),
+        },
+    })
+}
+
+/// Returns what is wrong with a line that is no entry.
+fn explanation(line: &[u8], error: &serde_json::Error) -> String {
+    if let Err(error) = std::str::from_utf8(line) {
+        let column = error.valid_up_to() + 1;
+        return format!(
+            "not UTF-8 at column {column}; a key or value that is not text is {{\"base64\":\"...\"}}"
+        );
+    }
+    // The error ends with the line and column within the line, of which the first says nothing.
+    let text = error.to_string();
+    let column = error.column();
+    let end = format!(" at line {} column {column}", error.line());
+    match text.strip_suffix(&end).unwrap_or(&text) {
+        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => format!(
+            "an escape before column {column} is half of a surrogate pair, which is no character; \
+             a key or value that is not text is {{\"base64\":\"...\"}}"
+        ),
+        _ if error.is_eof() => {
+            "the line ends within the object; `jq -c .` writes each object on one line".to_owned()
+        }
+        reason => format!("{reason} at column {column}"),
+    }
 }
 
 fn decode(field: &Field<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(), String> {

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use crate::coding::Coding;
 use crate::failure::Failure;
-use crate::transfer::input::Input;
+use crate::transfer::input::{Head, Input};
 use crate::transfer::source::EntrySource;
 
 use csv::{CsvEncoder, CsvSource};
@@ -54,7 +54,11 @@ impl FileFormat {
 
     /// Opens a file; `None` is stdin.
     pub(crate) fn source(&self, path: Option<&Path>) -> Result<Box<dyn EntrySource>, Failure> {
-        let input = Input::open(path)?;
+        let head = match self {
+            FileFormat::Csv(_) => Head::Line,
+            _ => Head::Start,
+        };
+        let input = Input::open(path, head)?;
         Ok(match self {
             FileFormat::Native => Box::new(NativeSource::new(input)?),
             FileFormat::JsonLines(coding) => Box::new(JsonSource::new(input, *coding)),

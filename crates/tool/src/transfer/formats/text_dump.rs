@@ -158,7 +158,8 @@ pub(crate) struct DumpSource {
     input: Input,
     families: Families,
     at: At,
-    sections: u64,
+    /// The names of the databases so far.
+    names: Vec<Vec<u8>>,
     section: Section,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -170,7 +171,7 @@ impl DumpSource {
             input,
             families,
             at: At::Header,
-            sections: 0,
+            names: Vec::new(),
             section: Section::new(),
             key: Vec::new(),
             value: Vec::new(),
@@ -195,7 +196,7 @@ impl DumpSource {
         let (mut has_version, mut database) = (false, Vec::new());
         loop {
             let Some(line) = self.input.line()? else {
-                if !has_version && self.sections > 0 {
+                if !has_version && !self.names.is_empty() {
                     return Ok(false);
                 }
                 return Err(Failure::Other(format!(
@@ -218,24 +219,24 @@ impl DumpSource {
             has_version = true;
             taken.map_err(|reason| self.failure(&reason))?;
         }
-        self.begin_section(section, &database)?;
+        self.begin_section(section, database)?;
         Ok(true)
     }
 
-    fn begin_section(&mut self, mut section: Section, database: &[u8]) -> Result<(), Failure> {
+    fn begin_section(&mut self, mut section: Section, database: Vec<u8>) -> Result<(), Failure> {
         if self.families.is_empty() {
-            if self.sections > 0 {
+            if !self.names.is_empty() {
                 return Err(self.failure(
                     "a second database begins; pass --family NAME for each database to import",
                 ));
             }
         } else {
-            match self.families.find(database) {
+            match self.families.find(&database) {
                 Some(family) => section.prefix.clone_from(&family.prefix),
                 None => section.is_skipped = true,
             }
         }
-        self.sections += 1;
+        self.names.push(database);
         self.section = section;
         self.at = At::Data;
         Ok(())
@@ -323,14 +324,21 @@ impl EntrySource for DumpSource {
     fn advance(&mut self) -> Result<Step, Failure> {
         loop {
             if self.at == At::Header && !self.read_header()? {
+                let (source, names) = (self.input.name(), &self.names);
+                self.families.check(source, "database", names)?;
                 return Ok(Step::End);
             }
-            let line = self.input.line_number() + 1;
+            let first = self.input.line_number() + 1;
             match self.read_entry()? {
                 None => self.at = At::Header,
                 Some(_) if self.section.is_skipped => {}
                 Some(Ok(())) => return Ok(Step::Entry),
-                Some(Err(reason)) => return Ok(Step::Bad(BadEntry { line, reason })),
+                Some(Err(reason)) => {
+                    // The line that ends the section is no part of a key without a value.
+                    let last = self.input.line_number() - u64::from(self.at == At::Header);
+                    let lines = Some((first, last));
+                    return Ok(Step::Bad(BadEntry { lines, reason }));
+                }
             }
         }
     }
