@@ -443,9 +443,14 @@ typedef struct {
      */
     uint64_t tables;
     /**
-     * Number of entries in the tables.
+     * Number of entries that a scan returns: keys with a value.
      */
     uint64_t entries;
+    /**
+     * Number of versions stored in the tables: entries, tombstones, merge operands and older
+     * versions.
+     */
+    uint64_t versions;
     /**
      * Number of bytes in the tables.
      */
@@ -455,9 +460,9 @@ typedef struct {
      */
     uint64_t values;
     /**
-     * Number of log entries that the next open would replay.
+     * Number of versions in the log that the next open would replay.
      */
-    uint64_t log_entries;
+    uint64_t log_versions;
 } cairndb_verify_report;
 
 /**

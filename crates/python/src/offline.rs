@@ -23,9 +23,10 @@ pub(crate) fn verify<'py>(
     let dict = PyDict::new(py);
     dict.set_item("tables", report.tables)?;
     dict.set_item("entries", report.entries)?;
+    dict.set_item("versions", report.versions)?;
     dict.set_item("bytes", report.bytes)?;
     dict.set_item("values", report.values)?;
-    dict.set_item("log_entries", report.log_entries)?;
+    dict.set_item("log_versions", report.log_versions)?;
     Ok(dict)
 }
 

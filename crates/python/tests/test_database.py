@@ -301,6 +301,14 @@ def test_whole_database_operations(db: cairndb.Database, tmp_path: Path) -> None
     assert len(db) == 0 and not db
 
 
+def test_verify_counts_entries_apart_from_stored_versions(path: str) -> None:
+    for value in (b"1", b"2", b"3", b"4"):
+        with cairndb.open(path) as db:
+            db[b"key"] = value
+    report = cairndb.verify(path)
+    assert (report["entries"], report["versions"], report["log_versions"]) == (1, 4, 0)
+
+
 def test_repair(path: str) -> None:
     with cairndb.open(path) as db:
         db.update({b"%04d" % number: bytes(50) for number in range(1000)})

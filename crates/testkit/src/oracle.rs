@@ -225,10 +225,18 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
     db.close().map_err(failed("closing after recovery"))?;
     drop(db);
     check_files(image)?;
-    cairndb::verify(PATH, &setup.options(image.clone())).map_err(failed("verify"))?;
+    let verified = cairndb::verify(PATH, &setup.options(image.clone()));
+    let verified = verified.map_err(failed("verify"))?;
     let before = image.image_hash();
     let db = open(image, setup).map_err(|violation| violation.within("reopening"))?;
     let mut found = read_all(&db, setup).map_err(|violation| violation.within("reopened"))?;
+    if verified.entries != found.len() as u64 {
+        return Err(Violation::new(format!(
+            "verify counted {} entries, and there are {}",
+            verified.entries,
+            found.len()
+        )));
+    }
     if found.remove(PROBE) != Some(vec![u64::MAX]) {
         return Err(Violation::new("the write after recovery was lost"));
     }

@@ -347,7 +347,7 @@ mod tests {
         assert!(number("flushes") > 1, "else there was nothing to merge");
         assert_eq!(number("runs"), 1);
         assert!(
-            number("entries") < ENTRIES.into(),
+            number("versions") < ENTRIES.into(),
             "the newest stay in memory"
         );
         store.close().expect("closes");

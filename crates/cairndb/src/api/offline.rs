@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result};
 use cairndb_env::{Dir, Env, RealEnv};
 use cairndb_format::evidence::{Evidence, other_store};
 use cairndb_format::manifest::read_current;
@@ -12,7 +12,10 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
+use crate::read::get::sources;
+use crate::read::merging_iter::MergingIter;
 use crate::read::value_ref::read_pointer_unmapped;
+use crate::read::view::View;
 use crate::recovery::leftovers::{Ownership, ownership};
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
@@ -23,21 +26,25 @@ use crate::state::options::Options;
 pub struct VerifyReport {
     /// Number of tables, each read completely.
     pub tables: u64,
-    /// Number of entries in the tables.
+    /// Number of entries that a scan returns: keys with a value.
     pub entries: u64,
+    /// Number of versions stored in the tables: the newest one of each key, and tombstones, merge
+    /// operands and older versions that no compaction has dropped yet.
+    pub versions: u64,
     /// Number of bytes in the tables.
     pub bytes: u64,
     /// Number of large values read through their pointers.
     pub values: u64,
-    /// Number of log entries that the next open would replay.
-    pub log_entries: u64,
+    /// Number of versions in the log that the next open would replay.
+    pub log_versions: u64,
 }
 
 /// Checks the whole database at `path` without changing anything.
 ///
 /// Reads every byte of the tables and of the manifest, the log records that an open would replay,
 /// and, in value files, the live values and all values that existed at the last clean close. Checks
-/// checksums, key order, bounds and references. `options` must contain the database's comparator
+/// checksums, key order, bounds and references. At last, counts the entries, for which it reads the
+/// keys a second time, in order. `options` must contain the database's comparator
 /// and merge operator, as for an open; its `error_if_exists` is ignored.
 ///
 /// # Errors
@@ -50,6 +57,7 @@ pub struct VerifyReport {
 /// # let dir = tempfile::tempdir().unwrap();
 /// let db = cairndb::Db::open(&dir)?;
 /// db.put(b"granite", b"grey")?;
+/// db.put(b"granite", b"red")?;
 /// db.close()?;
 /// let report = cairndb::verify(&dir, &cairndb::Options::new())?;
 /// assert_eq!(report.entries, 1);
@@ -191,7 +199,7 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
 fn verify_all(core: &Core) -> Result<VerifyReport> {
     let (view, _) = core.versions.read_point();
     let mut report = VerifyReport {
-        log_entries: core.open_report().replayed_entries,
+        log_versions: core.open_report().replayed_entries,
         ..Default::default()
     };
     view.version.check(&core.shared.context.order)?;
@@ -210,7 +218,7 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
             return Err(wrong("the table's bounds are not the manifest's"));
         }
         report.tables += 1;
-        report.entries += handle.record.entries;
+        report.versions += handle.record.entries;
         report.bytes += handle.record.bytes;
         if !handle.record.value_refs.is_empty() {
             report.values +=
@@ -220,7 +228,28 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
     for handle in view.version.values.values() {
         verify_value_file(handle)?;
     }
+    report.entries = count_entries(&view)?;
     Ok(report)
+}
+
+/// Counts the keys whose newest version is not a tombstone. Values are not decoded, and operands
+/// not folded.
+fn count_entries(view: &View) -> Result<u64> {
+    let context = view.context();
+    let mut versions = MergingIter::new(sources(view, context), context.order.clone());
+    // The current key, while it may have older versions.
+    let mut key: Option<Vec<u8>> = None;
+    let mut entries = 0;
+    versions.first()?;
+    while versions.valid() {
+        let is_older = |key: &Vec<u8>| context.order.compare(key, versions.key()).is_eq();
+        if !key.as_ref().is_some_and(is_older) {
+            entries += u64::from(versions.kind() != Kind::Delete);
+            key = (!versions.alone()).then(|| versions.key().to_vec());
+        }
+        versions.step()?;
+    }
+    Ok(entries)
 }
 
 /// Reads every record, live or dead, up to the length recorded at the last clean close.
@@ -246,7 +275,7 @@ fn verify_values(
     let mut read = 0;
     cursor.first()?;
     while cursor.valid() {
-        if cursor.kind() == cairndb_base::Kind::Pointer {
+        if cursor.kind() == Kind::Pointer {
             cursor.load_value()?;
             read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
             read += 1;

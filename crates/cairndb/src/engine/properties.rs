@@ -183,10 +183,10 @@ impl Properties {
                 ("tables", run.tables().len() as u64),
                 ("bytes", run.bytes()),
                 ("raw_bytes", records().map(|record| record.raw_bytes).sum()),
-                ("entries", records().map(|record| record.entries).sum()),
+                ("versions", records().map(|record| record.entries).sum()),
                 ("deletes", records().map(|record| record.deletes).sum()),
                 (
-                    "hidden_entries",
+                    "hidden_versions",
                     records().map(|record| record.hidden.entries).sum(),
                 ),
                 (
@@ -335,7 +335,7 @@ impl Properties {
             ("deferred_bytes", version.deferred_bytes()),
             ("held_table_bytes", self.sweeper.reaper().held_bytes()),
             (
-                "entries",
+                "versions",
                 version.tables().map(|it| it.record.entries).sum(),
             ),
             (

@@ -208,7 +208,7 @@ fn a_memtable_across_two_short_segments_is_not_flushed() {
         if n % 1000 == 0 {
             db.wait_idle().unwrap();
             assert!(
-                stat(&db, "entries") <= n,
+                stat(&db, "versions") <= n,
                 "the newest entries must stay in memory"
             );
         }
@@ -346,7 +346,7 @@ fn versions_kept_for_snapshots_are_freed_after_the_last_release() {
         }
         db.flush().unwrap();
         db.wait_idle().unwrap();
-        assert_eq!(stat(&db, "entries"), KEYS * ROUNDS, "all are held");
+        assert_eq!(stat(&db, "versions"), KEYS * ROUNDS, "all are held");
         // The oldest one keeps a version of each key.
         snapshots.truncate(1);
         if reopened {
@@ -357,12 +357,12 @@ fn versions_kept_for_snapshots_are_freed_after_the_last_release() {
             db.put(b"other", b"").unwrap();
         }
         db.wait_idle().unwrap();
-        assert_eq!(stat(&db, "entries"), KEYS * (1 + snapshots.len() as u64));
+        assert_eq!(stat(&db, "versions"), KEYS * (1 + snapshots.len() as u64));
         for snapshot in snapshots {
             assert_eq!(snapshot.get(&key(7)).unwrap().unwrap(), 0u64.to_le_bytes());
             drop(snapshot);
             db.wait_idle().unwrap();
-            assert_eq!(stat(&db, "entries"), KEYS);
+            assert_eq!(stat(&db, "versions"), KEYS);
         }
     }
 }

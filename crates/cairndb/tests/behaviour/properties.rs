@@ -1,8 +1,9 @@
 //! Properties: the guide must document exactly their fields.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use crate::mem_db;
+use crate::{mem_db, stat, stepped};
 
 const PAGE: &str = include_str!("../../../../docs/guide/properties.md");
 
@@ -55,11 +56,11 @@ fn runs_are_listed_from_the_newest_with_their_counts() {
         "{json}"
     );
     assert!(
-        runs[0].contains("\"entries\":3,\"deletes\":2,\"hidden_entries\":0,"),
+        runs[0].contains("\"versions\":3,\"deletes\":2,\"hidden_versions\":0,"),
         "{json}"
     );
     assert!(
-        runs[1].contains("\"entries\":2,\"deletes\":0,\"hidden_entries\":0,"),
+        runs[1].contains("\"versions\":2,\"deletes\":0,\"hidden_versions\":0,"),
         "{json}"
     );
 }
@@ -81,4 +82,38 @@ fn levels_are_the_upper_runs_and_the_last() {
     db.compact_range(..).unwrap();
     assert_eq!(files("0").as_deref(), Some("0"));
     assert_eq!(files("1").as_deref(), Some("1"));
+}
+
+/// Puts of one key are one entry and as many versions, until a compaction drops the older ones.
+#[test]
+fn verify_counts_entries_apart_from_versions() {
+    let options = stepped().merge_operator(Arc::new(cairndb::Append));
+    let verified = || {
+        let found = cairndb::verify("/db", &options).unwrap();
+        (found.entries, found.versions, found.log_versions)
+    };
+    let db = options.open("/db").unwrap();
+    let snapshot = db.snapshot();
+    for round in 0..4u8 {
+        db.put(b"four", &[round]).unwrap();
+        db.merge(b"operands", b"o").unwrap();
+        db.put(b"gone", b"soon").unwrap();
+        db.delete(b"gone").unwrap();
+        if round % 2 == 1 {
+            db.flush().unwrap();
+        }
+    }
+    assert_eq!(db.iter().count(), 2);
+    let stored = stat(&db, "versions");
+    db.put(b"four", b"one more").unwrap();
+    db.delete(b"operands").unwrap();
+    drop(snapshot);
+    db.close().unwrap();
+    // The close has flushed both.
+    assert_eq!(verified(), (1, stored + 2, 0));
+    let db = options.open("/db").unwrap();
+    db.compact_range(..).unwrap();
+    assert_eq!(stat(&db, "versions"), 1);
+    db.close().unwrap();
+    assert_eq!(verified(), (1, 1, 0));
 }

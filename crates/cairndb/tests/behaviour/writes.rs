@@ -276,7 +276,7 @@ fn operands_without_their_base_become_one() {
         merge();
         db.flush().unwrap();
         // The two puts, and one operand each for the snapshot and the current state.
-        assert_eq!(stat(&db, "entries"), 4);
+        assert_eq!(stat(&db, "versions"), 4);
         assert_eq!(db.get(b"n").unwrap().as_deref(), Some(expected));
         drop(before);
         db.compact_range(..).unwrap();

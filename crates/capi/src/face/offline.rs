@@ -15,14 +15,17 @@ use crate::face::options::cairndb_options;
 pub struct cairndb_verify_report {
     /// Number of tables.
     pub tables: u64,
-    /// Number of entries in the tables.
+    /// Number of entries that a scan returns: keys with a value.
     pub entries: u64,
+    /// Number of versions stored in the tables: entries, tombstones, merge operands and older
+    /// versions.
+    pub versions: u64,
     /// Number of bytes in the tables.
     pub bytes: u64,
     /// Number of large values.
     pub values: u64,
-    /// Number of log entries that the next open would replay.
-    pub log_entries: u64,
+    /// Number of versions in the log that the next open would replay.
+    pub log_versions: u64,
 }
 
 /// Checks the whole database in directory `path`, without changing anything. `options` need the
@@ -42,9 +45,10 @@ pub unsafe extern "C" fn cairndb_verify(
     let verified = verified.map(|found| cairndb_verify_report {
         tables: found.tables,
         entries: found.entries,
+        versions: found.versions,
         bytes: found.bytes,
         values: found.values,
-        log_entries: found.log_entries,
+        log_versions: found.log_versions,
     });
     if report.is_null() {
         return outcome(verified.map(drop));

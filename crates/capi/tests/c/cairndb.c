@@ -274,7 +274,7 @@ static void whole_databases(void) {
 
     cairndb_verify_report verified;
     ok(cairndb_verify(below("checkpoint"), options, &verified));
-    CHECK(verified.entries == 1);
+    CHECK(verified.entries == 1 && verified.versions == 1);
     ok(cairndb_verify(below("whole"), NULL, NULL));
     cairndb_options_set_read_only(options, true);
     ok(cairndb_open(options, below("checkpoint"), &db));

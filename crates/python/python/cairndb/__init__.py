@@ -162,7 +162,9 @@ def verify(
 ) -> dict[str, int]:
     """Check every byte of the database at `path`, which must not be open. Changes nothing.
 
-    Returns what was read and found correct: `tables`, `entries`, `bytes`, `values`, `log_entries`.
+    Returns what was read and found correct: `entries` that a scan returns; `tables`, their `bytes`
+    and the `versions` stored in them, tombstones and older versions included; large `values`; and
+    `log_versions` that the next open would replay.
     Raises `CorruptionError` for the first damage, with its file and offset.
 
     >>> cairndb.open(path).close()

@@ -55,7 +55,7 @@ fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> 
     let contents = reader.contents(path, &Range::default())?;
     let json = json!({
         "tables": tables,
-        "stored_entries": stored,
+        "versions": stored,
         "deletes": deletes,
         "logs": logs,
         "torn_log": is_torn,
@@ -66,7 +66,7 @@ fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> 
     let mut text = vec![format!(
         "intact: {}; {} in {}, {} among them; {}",
         counted(contents.entries, "entry", "entries"),
-        counted(stored, "stored entry", "stored entries"),
+        counted(stored, "stored version", "stored versions"),
         counted(tables as u64, "table", "tables"),
         counted(deletes, "deletion", "deletions"),
         counted(logs as u64, "log", "logs"),

@@ -22,20 +22,20 @@ pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
     meter.finish();
     let report = report.map_err(Failure::of(path))?;
     let mut output = Output::stdout()?;
-    let (tables, entries, bytes) = (report.tables, report.entries, report.bytes);
-    let (values, log_entries) = (report.values, report.log_entries);
+    let (tables, bytes, values) = (report.tables, report.bytes, report.values);
+    let (entries, versions, in_log) = (report.entries, report.versions, report.log_versions);
     output.line(&if arguments.json {
         format!(
-            "{{\"tables\":{tables},\"entries\":{entries},\"bytes\":{bytes},\
-             \"values\":{values},\"log_entries\":{log_entries}}}"
+            "{{\"tables\":{tables},\"entries\":{entries},\"versions\":{versions},\
+             \"bytes\":{bytes},\"values\":{values},\"log_versions\":{in_log}}}"
         )
     } else {
         format!(
-            "intact: {} in {}, {} in value files, {} in the log",
+            "intact: {}; {} in {}, {in_log} in the log; {} in value files",
             counted(entries, "entry", "entries"),
+            counted(versions, "stored version", "stored versions"),
             counted(tables, "table", "tables"),
             counted(values, "value", "values"),
-            counted(log_entries, "entry", "entries"),
         )
     })?;
     output.finish()

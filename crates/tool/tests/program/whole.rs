@@ -31,10 +31,8 @@ fn verify_counts_what_is_intact_and_changes_nothing() {
     write_cairn(parent.path(), numbers(1000));
     let before = files(parent.path());
     let text = cairn("verify", parent.path(), NONE).done();
-    assert!(
-        text.starts_with("intact: 1000 entries in 1 table"),
-        "{text}"
-    );
+    let expected = "intact: 1000 entries; 1000 stored versions in 1 table, 0 in the log; ";
+    assert!(text.starts_with(expected), "{text}");
     let json: Value =
         serde_json::from_str(&cairn("verify", parent.path(), &["--json"]).done()).unwrap();
     assert_eq!(
@@ -42,6 +40,37 @@ fn verify_counts_what_is_intact_and_changes_nothing() {
         (&1000.into(), &1.into())
     );
     assert_eq!(files(parent.path()), before);
+}
+
+#[test]
+fn four_puts_of_a_key_are_one_entry_and_four_stored_versions() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("db");
+    let json = |command: &str| -> Value {
+        serde_json::from_str(&cairn(command, &path, &["--json"]).done()).unwrap()
+    };
+    for value in ["1", "2", "3", "4"] {
+        cairn("put", &path, &["--create", "key", value]).done();
+    }
+    let text = cairn("verify", &path, NONE).done();
+    assert!(
+        text.starts_with("intact: 1 entry; 4 stored versions in "),
+        "{text}"
+    );
+    let verified = json("verify");
+    assert_eq!(
+        (&verified["entries"], &verified["versions"]),
+        (&1.into(), &4.into())
+    );
+    assert_eq!(json("stats")["stats"]["versions"], 4);
+    let text = cairn("stats", &path, NONE).done();
+    assert!(text.starts_with("4 stored versions in "), "{text}");
+    cairn("delete", &path, &["key"]).done();
+    let verified = json("verify");
+    assert_eq!(
+        (&verified["entries"], &verified["versions"]),
+        (&0.into(), &5.into())
+    );
 }
 
 #[test]
@@ -53,7 +82,7 @@ fn compact_removes_what_was_deleted() {
     let json: Value =
         serde_json::from_str(&cairn("stats", parent.path(), &["--json"]).done()).unwrap();
     assert_eq!(
-        (&json["stats"]["entries"], &json["stats"]["deletes"]),
+        (&json["stats"]["versions"], &json["stats"]["deletes"]),
         (&1.into(), &0.into())
     );
     assert_eq!(
@@ -83,7 +112,7 @@ fn stats_draws_bars_and_changes_nothing() {
     let before = files(parent.path());
     let text = cairn("stats", parent.path(), NONE).done();
     assert!(
-        text.starts_with("5000 entries in 1 table, 0 tombstones"),
+        text.starts_with("5000 stored versions in 1 table, 0 tombstones"),
         "{text}"
     );
     let table = text
@@ -96,7 +125,7 @@ fn stats_draws_bars_and_changes_nothing() {
     assert_eq!(json["runs"][0]["bytes"], json["space"]["table_bytes"]);
     let total: usize = before.values().map(Vec::len).sum();
     assert_eq!(json["file_bytes"]["total"], total);
-    assert_eq!(json["runs"][0]["entries"], 5000);
+    assert_eq!(json["runs"][0]["versions"], 5000);
     assert!(json["stalls"]["memtable"]["count"].is_u64(), "{json}");
     assert_eq!(json["leveldb_original_bytes"], Value::Null);
     assert_eq!(files(parent.path()), before);

@@ -119,7 +119,7 @@ pub(super) fn print(figures: &Figures, output: &mut Output) -> Result<(), Failur
     let count = |name: &str| number(&figures.stats, name);
     let summary = format!(
         "{} in {}, {} among them; {}",
-        counted(count("entries"), "entry", "entries"),
+        counted(count("versions"), "stored version", "stored versions"),
         counted(count("tables"), "table", "tables"),
         counted(count("deletes"), "tombstone", "tombstones"),
         counted(count("value_files"), "value file", "value files"),
