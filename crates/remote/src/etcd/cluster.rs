@@ -1,9 +1,11 @@
 //! The members of the cluster: one connection each, one member in use, another after a failure.
 //!
 //! One connection carries any number of calls at a time, so there is no pool. A member is left
-//! after every lost answer: the others may have a leader.
+//! after every lost answer: the others may have a leader. With a user, each connection has a token,
+//! which the cluster may refuse at any time: after it expired, after a restart, or after a change
+//! of any user or role. A new one is then fetched, by one call for all that wait for it.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cairndb_store::{CallOptions, Error, ErrorKind, Result};
@@ -35,10 +37,27 @@ pub(super) enum Effect {
 pub(super) type Call<'a, T> =
     std::pin::Pin<Box<dyn Future<Output = std::result::Result<T, etcd_client::Error>> + Send + 'a>>;
 
+/// One member of the cluster.
+struct Member {
+    endpoint: String,
+    client: Mutex<Option<Client>>,
+    /// Held while a new token is fetched.
+    renewing: tokio::sync::Mutex<()>,
+    /// How often that was tried.
+    renewals: AtomicU64,
+}
+
+/// A member's client, and what is needed to react to its errors.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    pub(super) client: Client,
+    index: usize,
+    renewals: u64,
+}
+
 pub(super) struct Cluster {
-    endpoints: Vec<String>,
+    members: Vec<Member>,
     options: ConnectOptions,
-    clients: Vec<Mutex<Option<Client>>>,
     current: AtomicUsize,
     closed: AtomicBool,
     timeout: Duration,
@@ -46,8 +65,9 @@ pub(super) struct Cluster {
 
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let endpoints = self.members.iter().map(|member| &member.endpoint);
         f.debug_struct("Cluster")
-            .field("endpoints", &self.endpoints)
+            .field("endpoints", &endpoints.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }
@@ -62,28 +82,31 @@ impl Cluster {
         if let Some(user) = address.user() {
             let password = address.password();
             let password = password.as_ref().map_or("", |password| password.reveal());
-            options = options
-                .with_user(user.reveal(), password)
-                .with_auto_token_refresh(true);
+            // The client's own renewal leaves out the tokens that a changed user makes invalid.
+            options = options.with_user(user.reveal(), password);
         }
         let tls = crate::tls::of(address)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         if let Some(tls) = tls {
             options = encrypted(options, tls)?;
         }
-        let endpoints: Vec<String> = address
+        let members: Vec<Member> = address
             .hosts()
             .iter()
-            .map(|host| format!("{scheme}://{}", host.authority(PORT)))
+            .map(|host| Member {
+                endpoint: format!("{scheme}://{}", host.authority(PORT)),
+                client: Mutex::default(),
+                renewing: tokio::sync::Mutex::default(),
+                renewals: AtomicU64::new(0),
+            })
             .collect();
-        if endpoints.is_empty() {
+        if members.is_empty() {
             return Err(Error::invalid(
                 "the URL names no host: etcd://host,host/prefix",
             ));
         }
         Ok(Cluster {
-            clients: endpoints.iter().map(|_| Mutex::new(None)).collect(),
-            endpoints,
+            members,
             options,
             current: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -104,21 +127,27 @@ impl Cluster {
 
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        for client in &self.clients {
-            *client.lock() = None;
+        for member in &self.members {
+            *member.client.lock() = None;
         }
     }
 
-    /// Returns the client of the member in use, and its number.
-    pub(super) async fn client(&self) -> std::result::Result<(usize, Client), Failure> {
-        let index = self.current.load(Ordering::Relaxed) % self.endpoints.len();
-        if let Some(client) = &*self.clients[index].lock() {
-            return Ok((index, client.clone()));
+    /// Returns the client of the member in use.
+    pub(super) async fn client(&self) -> std::result::Result<Chosen, Failure> {
+        let index = self.current.load(Ordering::Relaxed) % self.members.len();
+        let member = &self.members[index];
+        let chosen = |client: Client| Chosen {
+            client,
+            index,
+            renewals: member.renewals.load(Ordering::Acquire),
+        };
+        if let Some(client) = &*member.client.lock() {
+            return Ok(chosen(client.clone()));
         }
         // Connects with the first call; with a user, authenticates now.
-        let endpoint = &self.endpoints[index];
+        let options = Some(self.options.clone());
         // Boxed: with TLS it is 15 KB long, and part of the future of every call.
-        let connecting = Box::pin(Client::connect([endpoint], Some(self.options.clone())));
+        let connecting = Box::pin(Client::connect([&member.endpoint], options));
         let client = match timeout(MEMBER_TIMEOUT, connecting).await {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => {
@@ -127,22 +156,63 @@ impl Cluster {
             }
             Err(_) => {
                 self.leave(index);
-                let message = format!("{endpoint} does not answer");
-                return Err(Failure::NotDone(Error::new(
-                    ErrorKind::Unavailable,
-                    message,
-                )));
+                return Err(silent(member));
             }
         };
-        *self.clients[index].lock() = Some(client.clone());
-        Ok((index, client))
+        *member.client.lock() = Some(client.clone());
+        Ok(chosen(client))
     }
 
     /// Uses the member after `index` from now on, unless another call has already moved on.
-    pub(super) fn leave(&self, index: usize) {
-        let next = (index + 1) % self.endpoints.len();
+    fn leave(&self, index: usize) {
+        let next = (index + 1) % self.members.len();
         let relaxed = Ordering::Relaxed;
         let _ = self.current.compare_exchange(index, next, relaxed, relaxed);
+    }
+
+    /// Leaves the member `chosen` after a failure that another one may not have, or fetches a new
+    /// token for it. Returns the failure of that, if there is one, or else `failure`.
+    pub(super) async fn react(
+        &self,
+        chosen: &Chosen,
+        failure: Failure,
+        deadline: &Deadline,
+    ) -> Failure {
+        match failure {
+            Failure::NotDone(_) | Failure::Lost(_) => self.leave(chosen.index),
+            Failure::Stale(_) => match deadline.wait(self.renew(chosen)).await {
+                Some(Ok(())) => {}
+                Some(Err(failure)) => return failure,
+                None => return Failure::Refused(deadline.exceeded()),
+            },
+            Failure::TooLong(_) | Failure::Refused(_) => {}
+        }
+        failure
+    }
+
+    /// Fetches a new token, unless another call has tried that since the member was chosen: the
+    /// server spends a tenth of a second of its processor on each.
+    async fn renew(&self, chosen: &Chosen) -> std::result::Result<(), Failure> {
+        let member = &self.members[chosen.index];
+        let _alone = member.renewing.lock().await;
+        if member.renewals.load(Ordering::Acquire) != chosen.renewals {
+            return Ok(());
+        }
+        let renewed = timeout(MEMBER_TIMEOUT, chosen.client.refresh_token()).await;
+        // Also after a failure, so that calls do not wait for a silent member one after the other.
+        member.renewals.fetch_add(1, Ordering::Release);
+        let failure = match renewed {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => not_done(Failure::from(error)),
+            Err(_) => {
+                *member.client.lock() = None;
+                silent(member)
+            }
+        };
+        if matches!(failure, Failure::NotDone(_)) {
+            self.leave(chosen.index);
+        }
+        Err(failure)
     }
 
     /// Runs `call` until it is answered, at most until the deadline.
@@ -158,37 +228,16 @@ impl Cluster {
             let failure = match deadline.wait(self.client()).await {
                 None => return Err(Failure::Refused(deadline.exceeded())),
                 Some(Err(failure)) => failure,
-                Some(Ok((index, client))) => {
-                    let kv = client
-                        .kv_client()
-                        .max_decoding_message_size(ANSWER_BYTES_MAX);
-                    let patience = match effect {
-                        Effect::Reads => deadline.left(MEMBER_TIMEOUT),
-                        Effect::Writes => deadline.left(Duration::MAX),
-                    };
-                    match timeout(patience, call(kv)).await {
-                        Ok(Ok(answer)) => return Ok(answer),
-                        Ok(Err(error)) => {
-                            let failure = Failure::from(error);
-                            if matches!(failure, Failure::NotDone(_) | Failure::Lost(_)) {
-                                self.leave(index);
-                            }
-                            failure
-                        }
-                        Err(_) => {
-                            // A connection that hangs is not used again.
-                            *self.clients[index].lock() = None;
-                            self.leave(index);
-                            Failure::Lost(deadline.exceeded())
-                        }
-                    }
-                }
+                Some(Ok(chosen)) => match self.attempt(&chosen, effect, &deadline, &call).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failure) => self.react(&chosen, failure, &deadline).await,
+                },
             };
             match (failure, effect) {
                 (Failure::Lost(error), Effect::Writes) => {
                     return Err(Failure::Lost(error.with_kind(ErrorKind::OutcomeUnknown)));
                 }
-                (Failure::Lost(error) | Failure::NotDone(error), _) => {
+                (Failure::Lost(error) | Failure::NotDone(error) | Failure::Stale(error), _) => {
                     if deadline.passed() {
                         return Err(Failure::Refused(error));
                     }
@@ -197,6 +246,28 @@ impl Cluster {
                 (failure, _) => return Err(failure),
             }
         }
+    }
+
+    /// Sends `call` once, to the member `chosen`.
+    async fn attempt<'a, T>(
+        &self,
+        chosen: &Chosen,
+        effect: Effect,
+        deadline: &Deadline,
+        call: impl Fn(KvClient) -> Call<'a, T>,
+    ) -> std::result::Result<T, Failure> {
+        let kv = chosen.client.kv_client();
+        let kv = kv.max_decoding_message_size(ANSWER_BYTES_MAX);
+        let patience = match effect {
+            Effect::Reads => deadline.left(MEMBER_TIMEOUT),
+            Effect::Writes => deadline.left(Duration::MAX),
+        };
+        let Ok(answer) = timeout(patience, call(kv)).await else {
+            // A connection that hangs is not used again.
+            *self.members[chosen.index].client.lock() = None;
+            return Err(Failure::Lost(deadline.exceeded()));
+        };
+        answer.map_err(Failure::from)
     }
 
     /// Like [`Cluster::run`], for calls whose answers are short.
@@ -232,6 +303,12 @@ fn encrypted(options: ConnectOptions, tls: crate::tls::Tls) -> Result<ConnectOpt
 #[expect(clippy::unnecessary_wraps, reason = "as with the feature `tls`")]
 fn encrypted(options: ConnectOptions, _: crate::tls::Tls) -> Result<ConnectOptions> {
     Ok(options)
+}
+
+/// Returns the failure of a member that does not answer while connecting or authenticating.
+fn silent(member: &Member) -> Failure {
+    let message = format!("{} does not answer", member.endpoint);
+    Failure::NotDone(Error::new(ErrorKind::Unavailable, message))
 }
 
 /// Connecting changes nothing, whatever went wrong.

@@ -10,6 +10,8 @@ pub(super) enum Failure {
     NotDone(Error),
     /// The answer is missing. What was sent may have been done, or may be done later.
     Lost(Error),
+    /// The engine has refused the token: nothing was done. A new one helps.
+    Stale(Error),
     /// The request, or the answer of a read, was too long to be received: nothing was done.
     TooLong(Error),
     /// The engine has refused it for good.
@@ -21,6 +23,7 @@ impl Failure {
         match self {
             Failure::NotDone(error)
             | Failure::Lost(error)
+            | Failure::Stale(error)
             | Failure::TooLong(error)
             | Failure::Refused(error) => error,
         }
@@ -58,8 +61,36 @@ fn unavailable(message: &str) -> Error {
     )
 }
 
+/// Classifies what the engine says about a user. These errors have several codes, and none in the
+/// answers of a watch.
+///
+/// What a token does not permit was not done. A member checks the token before it proposes a write
+/// to the others. It proposes the write with the revision of the users and roles that the token is
+/// for; if that is no longer the newest when the write is applied, every member refuses it.
+pub(super) fn of_user(message: &str) -> Option<Failure> {
+    let says = |part: &str| message.contains(part);
+    let denied = |text: &str| Error::new(ErrorKind::Denied, format!("{text}: {message}"));
+    if says("invalid auth token") || says("auth store is old") {
+        return Some(Failure::Stale(denied("the engine refused the token")));
+    }
+    let text = if says("user name is empty") {
+        "the cluster demands a user: write user:password@ before the hosts of the URL, or set \
+         CAIRN_STORE_USER and CAIRN_STORE_PASSWORD"
+    } else if says("authentication is not enabled") {
+        "the cluster has no users: remove the user from the URL, and unset CAIRN_STORE_USER"
+    } else if says("permission denied") || says("authentication failed") {
+        "the engine refused the credentials"
+    } else {
+        return None;
+    };
+    Some(Failure::Refused(denied(text)))
+}
+
 /// Classifies by code and message, because etcd uses few codes for many causes.
 fn of_status(code: i32, message: &str) -> Failure {
+    if let Some(failure) = of_user(message) {
+        return failure;
+    }
     let says = |part: &str| message.contains(part);
     let refused = |kind: ErrorKind, text: &str| {
         Failure::Refused(Error::new(kind, format!("{text}: {message}")))
@@ -90,9 +121,6 @@ fn of_status(code: i32, message: &str) -> Failure {
             "the cluster is configured with lower limits than the defaults",
         ),
         PERMISSION_DENIED | UNAUTHENTICATED => {
-            refused(ErrorKind::Denied, "the engine refused the credentials")
-        }
-        INVALID_ARGUMENT if says("auth") => {
             refused(ErrorKind::Denied, "the engine refused the credentials")
         }
         INVALID_ARGUMENT | UNIMPLEMENTED => {
@@ -181,14 +209,27 @@ mod tests {
                 ErrorKind::LimitExceeded,
             ),
             (7, "permission denied", ErrorKind::Denied),
-            (16, "invalid auth token", ErrorKind::Denied),
+            (16, "some other server", ErrorKind::Denied),
             (3, "etcdserver: authentication failed", ErrorKind::Denied),
+            (3, "etcdserver: user name is empty", ErrorKind::Denied),
+            (
+                9,
+                "etcdserver: authentication is not enabled",
+                ErrorKind::Denied,
+            ),
         ];
         for (code, message, kind) in refused {
             match of_status(code, message) {
                 Failure::Refused(error) => assert_eq!(error.kind(), kind, "{message}"),
                 other => panic!("{message}: {other:?}"),
             }
+        }
+        for message in [
+            "etcdserver: invalid auth token",
+            "etcdserver: revision of auth store is old",
+        ] {
+            let failure = of_status(3, message);
+            assert!(matches!(failure, Failure::Stale(_)), "{failure:?}");
         }
         let not_done = [
             (14, "tcp connect error"),

@@ -2,7 +2,7 @@
 //!
 //! After a lost connection the watch goes on at another member, from the revision after the last
 //! one that it returned. If that has been compacted meanwhile, the watch fails: changes would be
-//! missing.
+//! missing. The token is checked only when a watch begins.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use std::time::Duration;
 use cairndb_store::{CallOptions, Error, ErrorKind, Result, Scan, Value, Window};
 use etcd_client::{EventType, WatchOptions, WatchStream};
 
-use crate::etcd::errors::Failure;
+use crate::etcd::cluster::Chosen;
+use crate::etcd::errors::{Failure, of_user};
 use crate::etcd::reads::Shared;
 use crate::face::Deadline;
 
@@ -33,7 +34,7 @@ pub struct Watch {
     shared: Arc<Shared>,
     window: Window,
     from: i64,
-    stream: Option<WatchStream>,
+    stream: Option<(Chosen, WatchStream)>,
 }
 
 impl std::fmt::Debug for Watch {
@@ -76,39 +77,51 @@ impl Watch {
                     }
                     return Ok(changes);
                 }
-                Err(Failure::Lost(error) | Failure::NotDone(error)) => {
-                    self.stream = None;
-                    let default = || Deadline::of(&CallOptions::new(), RECONNECT_TIMEOUT);
-                    deadline.get_or_insert_with(default).pause(error).await?;
+                Err(Failure::Lost(error) | Failure::NotDone(error) | Failure::Stale(error)) => {
+                    deadline.get_or_insert_with(patience).pause(error).await?;
                 }
                 Err(failure) => return Err(failure.into_error()),
             }
         }
     }
 
-    /// Reads one answer, after connecting if necessary.
+    /// Reads one answer, after beginning the watch if necessary.
     async fn step(&mut self) -> std::result::Result<Vec<Change>, Failure> {
-        let cluster = &self.shared.cluster;
-        let stream = if let Some(stream) = &mut self.stream {
-            stream
-        } else {
-            let (index, client) = cluster.client().await?;
-            let (start, end) = self.shared.prefix.range(&self.window);
-            let options = WatchOptions::new()
-                .with_range(end)
-                .with_start_revision(self.from);
-            match client.watch_client().watch(start, Some(options)).await {
-                Ok(stream) => self.stream.insert(stream),
-                Err(error) => {
-                    cluster.leave(index);
-                    return Err(error.into());
-                }
+        if self.stream.is_none() {
+            self.stream = Some(self.begin().await?);
+        }
+        let failure = match self.read().await {
+            Ok(changes) => return Ok(changes),
+            Err(failure) => failure,
+        };
+        match self.stream.take() {
+            Some((chosen, _)) => {
+                let cluster = &self.shared.cluster;
+                Err(cluster.react(&chosen, failure, &patience()).await)
             }
-        };
-        let Some(answer) = stream.message().await? else {
-            let error = Error::new(ErrorKind::Unavailable, "the watch ended");
-            return Err(Failure::Lost(error));
-        };
+            None => Err(failure),
+        }
+    }
+
+    /// Asks the member in use for the changes.
+    async fn begin(&self) -> std::result::Result<(Chosen, WatchStream), Failure> {
+        let cluster = &self.shared.cluster;
+        let chosen = cluster.client().await?;
+        let (start, end) = self.shared.prefix.range(&self.window);
+        let options = WatchOptions::new()
+            .with_range(end)
+            .with_start_revision(self.from);
+        let mut watching = chosen.client.watch_client();
+        match watching.watch(start, Some(options)).await {
+            Ok(stream) => Ok((chosen, stream)),
+            Err(error) => Err(cluster.react(&chosen, error.into(), &patience()).await),
+        }
+    }
+
+    async fn read(&mut self) -> std::result::Result<Vec<Change>, Failure> {
+        let ended = || Failure::Lost(Error::new(ErrorKind::Unavailable, "the watch ended"));
+        let (_, stream) = self.stream.as_mut().ok_or_else(ended)?;
+        let answer = stream.message().await?.ok_or_else(ended)?;
         if answer.compact_revision() > 0 {
             return Err(Failure::Refused(Error::new(
                 ErrorKind::SnapshotExpired,
@@ -119,8 +132,10 @@ impl Watch {
             )));
         }
         if answer.canceled() {
-            let message = format!("the watch was cancelled: {}", answer.cancel_reason());
-            return Err(Failure::Lost(Error::new(ErrorKind::Unavailable, message)));
+            let reason = answer.cancel_reason();
+            let message = format!("the watch was cancelled: {reason}");
+            let cancelled = || Failure::Lost(Error::new(ErrorKind::Unavailable, message));
+            return Err(of_user(reason).unwrap_or_else(cancelled));
         }
         let mut changes = Vec::new();
         for event in answer.events() {
@@ -137,4 +152,9 @@ impl Watch {
         }
         Ok(changes)
     }
+}
+
+/// Returns when a watch that has lost its member is given up.
+fn patience() -> Deadline {
+    Deadline::of(&CallOptions::new(), RECONNECT_TIMEOUT)
 }

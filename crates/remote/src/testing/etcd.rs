@@ -36,7 +36,15 @@ impl EtcdCluster {
     /// # Panics
     /// If it is installed but does not start.
     pub fn start(medium: Medium) -> Option<EtcdCluster> {
-        EtcdCluster::start_with(medium, None)
+        EtcdCluster::start_with(medium, None, &[])
+    }
+
+    /// Starts a cluster whose members have `flags`, such as `--auth-token=simple`, too.
+    ///
+    /// # Panics
+    /// If it is installed but does not start.
+    pub fn start_with_flags(medium: Medium, flags: &[String]) -> Option<EtcdCluster> {
+        EtcdCluster::start_with(medium, None, flags)
     }
 
     /// Starts a cluster whose clients must encrypt, and show a certificate of the same authority.
@@ -44,15 +52,19 @@ impl EtcdCluster {
     /// # Panics
     /// If it is installed but does not start.
     pub fn start_encrypted(medium: Medium, certificates: &Certificates) -> Option<EtcdCluster> {
-        EtcdCluster::start_with(medium, Some(certificates))
+        EtcdCluster::start_with(medium, Some(certificates), &[])
     }
 
-    fn start_with(medium: Medium, certificates: Option<&Certificates>) -> Option<EtcdCluster> {
+    fn start_with(
+        medium: Medium,
+        certificates: Option<&Certificates>,
+        flags: &[String],
+    ) -> Option<EtcdCluster> {
         let program = find(in_path("etcd"))?;
         // Another process may have taken one of the ports in the meantime, and then the other
         // members wait for the one that cannot start.
-        let mut attempts =
-            (0..CLUSTER_ATTEMPTS).map(|_| EtcdCluster::launch(&program, medium, certificates));
+        let launch = |_| EtcdCluster::launch(&program, medium, certificates, flags);
+        let mut attempts = (0..CLUSTER_ATTEMPTS).map(launch);
         let started = attempts.find_map(Result::ok);
         Some(started.expect("etcd is installed and starts"))
     }
@@ -63,6 +75,7 @@ impl EtcdCluster {
         program: &str,
         medium: Medium,
         certificates: Option<&Certificates>,
+        flags: &[String],
     ) -> Result<EtcdCluster, String> {
         let directory = medium.directory().expect("a temporary directory");
         let ports: Vec<(u16, u16)> = (0..MEMBERS).map(|_| (free_port(), free_port())).collect();
@@ -78,6 +91,7 @@ impl EtcdCluster {
             if let Some(files) = &encryption {
                 encrypt(&mut command, client, files);
             }
+            command.extend_from_slice(flags);
             Member {
                 command,
                 port: client,
@@ -88,15 +102,19 @@ impl EtcdCluster {
             members: members.collect(),
             _directory: directory,
         };
-        // A member is ready only when a majority is there, so they start together.
+        cluster.start_all()?;
+        Ok(cluster)
+    }
+
+    /// Starts all members together: one is ready only when a majority is there.
+    fn start_all(&mut self) -> Result<(), String> {
         std::thread::scope(|scope| {
-            let starts = cluster.members.iter_mut();
+            let starts = self.members.iter_mut();
             let starts = starts.map(|member| scope.spawn(|| member.start(CLUSTER_TIMEOUT)));
             let starts: Vec<_> = starts.collect();
             let mut starts = starts.into_iter().map(std::thread::ScopedJoinHandle::join);
             starts.try_for_each(|started| started.expect("the thread does not panic"))
-        })?;
-        Ok(cluster)
+        })
     }
 
     /// Returns the URL of the store with the prefix `name`.
@@ -126,6 +144,16 @@ impl EtcdCluster {
     pub fn restart(&mut self, member: usize) {
         let started = self.members[member].start(RESTART_TIMEOUT);
         started.unwrap_or_else(|printed| panic!("member {member} did not start: {printed}"));
+    }
+
+    /// Kills all members, and starts them again.
+    ///
+    /// # Panics
+    /// If one of them does not start.
+    pub fn restart_all(&mut self) {
+        (0..self.members.len()).for_each(|member| self.kill(member));
+        let started = self.start_all();
+        started.unwrap_or_else(|printed| panic!("a member did not start: {printed}"));
     }
 
     /// Stops a member for a while (`STOP`), or lets it go on (`CONT`).

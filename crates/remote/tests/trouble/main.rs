@@ -8,6 +8,7 @@ mod etcd;
 mod postgres;
 mod standby;
 mod tables;
+mod users;
 
 use std::time::Duration;
 
