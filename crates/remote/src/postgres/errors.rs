@@ -121,11 +121,29 @@ impl Reason {
         }
         // A database or table may have the name of the user.
         let shown = match user.map(Secret::reveal) {
-            Some(user) if !user.is_empty() => message.replace(user, "***"),
+            Some(user) if !user.is_empty() => without(message, user),
             _ => message.to_owned(),
         };
         Reason(format!("{shown} ({state})"))
     }
+}
+
+/// Returns `message` with `***` in place of `user` wherever that is a whole word, quoted or not. A
+/// short name is part of many words, which would be unreadable without it.
+fn without(message: &str, user: &str) -> String {
+    let in_word = |c: char| c.is_alphanumeric() || "_-$".contains(c);
+    let (mut shown, mut copied) = (String::with_capacity(message.len()), 0);
+    for (at, _) in message.match_indices(user) {
+        let end = at + user.len();
+        let before = message[..at].chars().next_back();
+        let after = message[end..].chars().next();
+        if !before.is_some_and(in_word) && !after.is_some_and(in_word) {
+            shown.push_str(&message[copied..at]);
+            shown.push_str("***");
+            copied = end;
+        }
+    }
+    shown + &message[copied..]
 }
 
 impl fmt::Display for Reason {
@@ -250,7 +268,7 @@ fn without_state(error: tokio_postgres::Error) -> Failure {
 mod tests {
     use cairndb_store::ErrorKind;
 
-    use super::{Meaning, Reason, Report, of_report};
+    use super::{Meaning, Reason, Report, of_report, without};
     use crate::url::Secret;
 
     fn meaning(state: &str, ends_connection: bool) -> Meaning {
@@ -318,5 +336,24 @@ mod tests {
         }
         let unnamed = shown("3D000", missing, None);
         assert_eq!(unnamed, "database \"ada\" does not exist (3D000)");
+    }
+
+    #[test]
+    fn only_whole_words_are_removed() {
+        let read_only = "cannot execute INSERT in a read-only transaction";
+        let cases = [
+            ("r", read_only, read_only),
+            ("read", read_only, read_only),
+            ("ada", "user ada has no right", "user *** has no right"),
+            (
+                "ada",
+                "\"ada\", \"ada_2\", ada2: ada",
+                "\"***\", \"ada_2\", ada2: ***",
+            ),
+            ("é", "été «é»", "été «***»"),
+        ];
+        for (user, message, expected) in cases {
+            assert_eq!(without(message, user), expected);
+        }
     }
 }
