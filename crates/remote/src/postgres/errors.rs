@@ -22,6 +22,9 @@ pub(super) enum Failure {
     Refused(Error),
 }
 
+/// What is said about a statement that changes fewer rows than it should.
+const LEFT_OUT: &str = "the engine did not write every row: a trigger of the table prevents it";
+
 /// The result of statements on a connection.
 pub(super) type Answer<T> = Result<T, Failure>;
 
@@ -91,6 +94,11 @@ impl Failure {
             routine: "",
         });
         meaning.because(Reason::of(db, user), "the engine refused the connection")
+    }
+
+    /// Returns the failure of a write whose rows the server has left out.
+    pub(super) fn left_out() -> Failure {
+        Failure::Refused(Error::new(ErrorKind::Denied, LEFT_OUT))
     }
 
     /// Returns the failure to connect to a host that does not answer in time.
@@ -177,6 +185,7 @@ enum Meaning {
     Conflict,
     Lost,
     Standby,
+    LeftOut,
     Refused(ErrorKind),
 }
 
@@ -193,6 +202,7 @@ impl Meaning {
                 let message = "the server accepts no writes: it is a standby, or set to read-only";
                 Failure::Standby(caused(ErrorKind::ReadOnly, message, reason))
             }
+            Meaning::LeftOut => Failure::Refused(caused(ErrorKind::Denied, LEFT_OUT, reason)),
             Meaning::Refused(kind) => Failure::Refused(caused(kind, refusal, reason)),
         }
     }
@@ -215,6 +225,8 @@ fn of_report(report: Report<'_>) -> Meaning {
         "0A000" if report.routine == "GetSerializableTransactionSnapshot" => {
             return Meaning::Standby;
         }
+        // A division by zero, which the statements of a write have for this.
+        "22012" => return Meaning::LeftOut,
         "53100" => ErrorKind::Full,
         "42501" => ErrorKind::Denied,
         "3F000" | "42P01" => ErrorKind::NotFound,

@@ -68,17 +68,35 @@ impl Sql {
         match self {
             Sql::Get => format!("SELECT v FROM {table} WHERE k = $1"),
             Sql::MultiGet => format!("SELECT k, v FROM {table} WHERE k = ANY($1)"),
+            // Of one row, the answer says whether it was written.
             Sql::Put => format!("INSERT INTO {table} (k, v) VALUES ($1, $2) {upsert}"),
-            Sql::Delete => format!("DELETE FROM {table} WHERE k = $1"),
-            Sql::PutMany => format!(
-                "INSERT INTO {table} (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[]) {upsert}"
+            Sql::Delete => complete(
+                &format!("DELETE FROM {table} WHERE k = $1"),
+                &format!("SELECT count(*) FROM {table} WHERE k = $1"),
             ),
-            Sql::DeleteMany => format!("DELETE FROM {table} WHERE k = ANY($1)"),
-            Sql::InsertIfAbsent => {
-                format!("INSERT INTO {table} (k, v) VALUES ($1, $2) ON CONFLICT (k) DO NOTHING")
-            }
-            Sql::ReplaceIfEqual => format!("UPDATE {table} SET v = $3 WHERE k = $1 AND v = $2"),
-            Sql::DeleteIfEqual => format!("DELETE FROM {table} WHERE k = $1 AND v = $2"),
+            Sql::PutMany => complete(
+                &format!(
+                    "INSERT INTO {table} (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
+                     {upsert}"
+                ),
+                "cardinality($1)",
+            ),
+            Sql::DeleteMany => complete(
+                &format!("DELETE FROM {table} WHERE k = ANY($1)"),
+                &format!("SELECT count(*) FROM {table} WHERE k = ANY($1)"),
+            ),
+            Sql::InsertIfAbsent => complete(
+                &format!("INSERT INTO {table} (k, v) VALUES ($1, $2) ON CONFLICT (k) DO NOTHING"),
+                &format!("SELECT 1 - count(*) FROM {table} WHERE k = $1"),
+            ),
+            Sql::ReplaceIfEqual => complete(
+                &format!("UPDATE {table} SET v = $3 WHERE k = $1 AND v = $2"),
+                &format!("SELECT count(*) FROM {table} WHERE k = $1 AND v = $2"),
+            ),
+            Sql::DeleteIfEqual => complete(
+                &format!("DELETE FROM {table} WHERE k = $1 AND v = $2"),
+                &format!("SELECT count(*) FROM {table} WHERE k = $1 AND v = $2"),
+            ),
             Sql::Few(rows) => {
                 let (condition, order) = rows.text();
                 format!("SELECT k, v FROM {table} WHERE {condition} ORDER BY {order} LIMIT $2")
@@ -107,6 +125,20 @@ impl Sql {
             Sql::Few(rows) | Sql::Page(rows) => rows.types(),
         }
     }
+}
+
+/// Returns a statement that executes `write`, and fails with a division by zero, having written
+/// nothing, unless that changes as many rows as `expected` yields. It returns a row if there are
+/// any.
+///
+/// A trigger of the table can leave out rows without an error. The statement must notice that
+/// itself: the commit may be sent with it, before there is an answer. SQL has no other way to fail
+/// outside a function. `expected` reads the state before the write.
+fn complete(write: &str, expected: &str) -> String {
+    format!(
+        "WITH done AS ({write} RETURNING 1) SELECT 1 FROM done \
+         HAVING count(*) / (count(*) = ({expected}))::int > 0"
+    )
 }
 
 /// Quotes an identifier.

@@ -153,8 +153,10 @@ impl AsyncStore for PostgresStore {
     ) -> Pending<'a, ()> {
         Box::pin(async move {
             LIMITS.check_entry(key, value)?;
-            self.execute(Sql::Put, vec![&key, &value], options).await?;
-            Ok(())
+            match self.execute(Sql::Put, vec![&key, &value], options).await? {
+                0 => Err(Failure::left_out().into_error().key(key)),
+                _ => Ok(()),
+            }
         })
     }
 

@@ -2,7 +2,7 @@
 
 use cairndb_remote::open;
 use cairndb_remote::testing::{Medium, PostgresServer};
-use cairndb_store::{Batch, ErrorKind};
+use cairndb_store::{Batch, ErrorKind, Scan};
 
 use crate::{execute, refused, support};
 
@@ -131,4 +131,89 @@ fn several_rows_with_one_key_are_no_lost_connection() {
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.to_string().contains("several rows"), "{error}");
     assert!(!store.contains(b"b").expect("the connection is usable"));
+}
+
+/// A table whose triggers leave out two keys: `new` cannot be written, nor `kept` changed.
+const GUARDED: [&str; 5] = [
+    "CREATE TABLE guarded (k bytea PRIMARY KEY, v bytea NOT NULL)",
+    "INSERT INTO guarded VALUES ('free', '1'), ('kept', '1')",
+    "CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+    "CREATE TRIGGER of_new BEFORE INSERT ON guarded FOR EACH ROW
+     WHEN (NEW.k IN ('new', 'kept')) EXECUTE FUNCTION leave_out()",
+    "CREATE TRIGGER of_old BEFORE UPDATE OR DELETE ON guarded FOR EACH ROW
+     WHEN (OLD.k = 'kept') EXECUTE FUNCTION leave_out()",
+];
+
+fn check_left_out<T: std::fmt::Debug>(result: cairndb_store::Result<T>) {
+    let error = result.expect_err("a trigger leaves a row out");
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(
+        error.to_string().contains("a trigger of the table"),
+        "{error}"
+    );
+}
+
+#[test]
+fn rows_that_a_trigger_leaves_out_are_not_reported_as_written() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    execute(&server, &GUARDED);
+    let store = open(&server.url("guarded")).expect("the table is there");
+    check_left_out(store.put(b"new", b"2"));
+    check_left_out(store.put(b"kept", b"2"));
+    check_left_out(store.delete(b"kept"));
+    store.delete(b"absent").expect("nothing to leave out");
+    check_left_out(store.compare_and_set(b"new", None, Some(b"2")));
+    check_left_out(store.compare_and_set(b"kept", Some(b"1"), Some(b"2")));
+    check_left_out(store.compare_and_set(b"kept", Some(b"1"), None));
+    for new in [Some(&b"2"[..]), None] {
+        let changed = store.compare_and_set(b"kept", Some(b"3"), new);
+        assert!(!changed.expect("the value is another one"));
+    }
+    assert!(
+        !store
+            .compare_and_set(b"kept", None, Some(b"2"))
+            .expect("it is there")
+    );
+
+    // What is written with such a row is not written either.
+    let write = |key: &[u8], value: Option<&[u8]>| {
+        let mut batch = Batch::new();
+        batch.put(b"free", b"2");
+        match value {
+            Some(value) => batch.put(key, value),
+            None => batch.delete(key),
+        }
+        let transaction = store.begin()?;
+        assert!(transaction.contains(b"free")?);
+        transaction.put(b"free", b"2")?;
+        match value {
+            Some(value) => transaction.put(key, value)?,
+            None => transaction.delete(key)?,
+        }
+        Ok::<_, cairndb_store::Error>([store.write(&batch), transaction.commit()])
+    };
+    for (key, value) in [(&b"new"[..], Some(&b"2"[..])), (b"kept", None)] {
+        write(key, value)
+            .expect("an answer")
+            .into_iter()
+            .for_each(check_left_out);
+    }
+    let entries = store.scan(&Scan::all()).expect("an answer");
+    let values = entries.map(|entry| entry.expect("an entry").1.into_vec());
+    assert_eq!(values.collect::<Vec<_>>(), [b"1", b"1"]);
+
+    execute(
+        &server,
+        &["CREATE TABLE ruled (k bytea PRIMARY KEY, v bytea NOT NULL)"],
+    );
+    execute(
+        &server,
+        &["CREATE RULE ignored AS ON DELETE TO ruled DO INSTEAD NOTHING"],
+    );
+    let store = open(&server.url("ruled")).expect("the table is there");
+    store.put(b"a", b"1").expect("not ruled");
+    let error = store.delete(b"a").expect_err("ruled out");
+    assert!(error.to_string().contains("\"ruled\""), "{error}");
 }
