@@ -31,7 +31,7 @@ NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIR
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # The libraries that install-peers.sh unpacked without root, for tests that load them in process.
 with_peers := LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:+$$LD_LIBRARY_PATH:}$(CURDIR)/target/peers/libraries" \
-	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin" \
+	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin:$(CURDIR)/target/peers/usr/sbin" \
 	CPLUS_INCLUDE_PATH="$${CPLUS_INCLUDE_PATH:+$$CPLUS_INCLUDE_PATH:}$(CURDIR)/target/peers/usr/include" \
 	PYTHONPATH="$${PYTHONPATH:+$$PYTHONPATH:}$(CURDIR)/target/peers/usr/lib/python3/dist-packages"
 # Tests append one line here for each check that they could not run.

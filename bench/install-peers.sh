@@ -5,7 +5,8 @@
 #   3. otherwise: downloads the packages and unpacks them below target/peers/, which needs no root
 #   4. if that fails: reports what is missing; the benchmark then runs over what is installed
 # INSTALL=0 stops after 1. TOOLS=1 also installs the programs of RocksDB, LMDB and Berkeley DB,
-# LevelDB's headers and Python module, etcd, PostgreSQL and protoc. Always exits with status 0.
+# LevelDB's headers and Python module, etcd, PostgreSQL, pgbouncer and protoc. Always exits with
+# status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -25,7 +26,8 @@ if [ "${TOOLS:-0}" = 1 ]; then
     peers+=("libmemenv.a libleveldb-dev" "plyvel python3-plyvel" "pytest python3-pytest" "pip python3-pip"
         "abidiff abigail-tools")
     # The servers for the tests of crates/remote, and what compiles the protocol of one of them.
-    peers+=("etcd etcd-server" "pg_ctlcluster postgresql" "protoc protobuf-compiler" "libprotobuf.a libprotobuf-dev")
+    peers+=("etcd etcd-server" "pg_ctlcluster postgresql" "pgbouncer pgbouncer" "protoc protobuf-compiler"
+        "libprotobuf.a libprotobuf-dev")
 fi
 folder=$PWD/target/peers
 lib=$folder/libraries
@@ -34,8 +36,8 @@ lib=$folder/libraries
 has() {
     local dir
     ldconfig -p 2>/dev/null | grep -F "$1 " >/dev/null && return 0
-    for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib" /usr/bin \
-        /usr/lib/python3/dist-packages "$folder"/usr/{bin,lib/*-linux-gnu,lib/python3/dist-packages}; do
+    for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib" /usr/{bin,sbin} \
+        /usr/lib/python3/dist-packages "$folder"/usr/{bin,sbin,lib/*-linux-gnu,lib/python3/dist-packages}; do
         [ -e "$dir/$1" ] && return 0
     done
     return 1

@@ -12,28 +12,30 @@ mod support;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_env::testing::setting::setting;
-use cairndb_remote::testing::{EtcdCluster, Medium, PostgresServer};
+use cairndb_remote::testing::{EtcdCluster, Medium, Pooler, PostgresServer};
 use cairndb_remote::{AsyncStore, Blocking, Local, open};
 use cairndb_store::testing::{ModelSize, run_cases, run_model};
 use cairndb_store::{MemoryStore, Store};
 
 /// Random operations of a push, on each server.
 const OPERATIONS: u64 = 10_000;
+/// And through a pooler, where the statements are the same.
+const POOLED_OPERATIONS: u64 = 1_000;
 
-fn size() -> ModelSize {
+fn size(operations: u64) -> ModelSize {
     let seed = setting("CAIRN_SEED").unwrap_or(53);
-    let operations = setting("CAIRN_REMOTE_OPS").unwrap_or(OPERATIONS);
+    let operations = setting("CAIRN_REMOTE_OPS").unwrap_or(operations);
     println!("seed {seed}, {operations} operations");
     ModelSize::new(seed, operations)
 }
 
-fn keeps_the_contract(url: impl Fn(&str) -> String) {
+fn keeps_the_contract(operations: u64, url: impl Fn(&str) -> String) {
     let open = |name: &str| open(&url(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let count = run_cases(&mut |name| open(name));
     println!("{count} cases");
     assert!(count >= 120, "only {count} cases");
     assert!(
-        run_model(&*open("model"), size()) > 0,
+        run_model(&*open("model"), size(operations)) > 0,
         "no transaction conflicted"
     );
 }
@@ -43,7 +45,7 @@ fn etcd_keeps_the_contract() {
     let Some(cluster) = EtcdCluster::start(Medium::Memory) else {
         return support::skip("etcd: install etcd-server");
     };
-    keeps_the_contract(|name| cluster.url(name));
+    keeps_the_contract(OPERATIONS, |name| cluster.url(name));
 }
 
 #[test]
@@ -51,7 +53,18 @@ fn postgres_keeps_the_contract() {
     let Some(server) = PostgresServer::start(Medium::Memory) else {
         return support::skip("PostgreSQL: install postgresql");
     };
-    keeps_the_contract(|name| server.url(name));
+    keeps_the_contract(OPERATIONS, |name| server.url(name));
+}
+
+#[test]
+fn postgres_through_a_pooler_keeps_the_contract() {
+    let Some(server) = PostgresServer::start(Medium::Memory) else {
+        return support::skip("PostgreSQL: install postgresql");
+    };
+    let Some(pooler) = Pooler::start(&server, &["pool_mode = transaction"]) else {
+        return support::skip("PostgreSQL through a pooler: install pgbouncer");
+    };
+    keeps_the_contract(POOLED_OPERATIONS, |name| pooler.url(name));
 }
 
 /// Runs the suite in the keyspace that `CAIRN_TIKV` names, such as `pd-address:2379/tests`. Deletes
@@ -82,7 +95,7 @@ fn tikv_keeps_the_contract() {
     };
     let count = run_cases(&mut |_| emptied());
     println!("{count} cases");
-    run_model(&*emptied(), size());
+    run_model(&*emptied(), size(OPERATIONS));
 }
 
 /// Opens a local store through both faces.
@@ -107,5 +120,5 @@ fn the_asynchronous_face_of_a_database_keeps_the_contract() {
 #[test]
 fn the_asynchronous_face_of_memory_keeps_the_contract() {
     run_cases(&mut |_| through_the_runtime(MemoryStore::new()));
-    run_model(&*through_the_runtime(MemoryStore::new()), size());
+    run_model(&*through_the_runtime(MemoryStore::new()), size(OPERATIONS));
 }

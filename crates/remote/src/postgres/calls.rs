@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb_store::{CallOptions, Engine, Error, ErrorKind, Result, Value};
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::Row;
 
 use crate::face::Deadline;
-use crate::postgres::connection::{Connection, Parameter};
+use crate::postgres::connection::{Connection, Parameter, Peer, Ready};
 use crate::postgres::errors::{Answer, Failure};
+use crate::postgres::pipeline::{Sent, in_order};
 use crate::postgres::pool::{Lease, Pool, State};
 use crate::postgres::sql::Sql;
 
@@ -45,7 +46,7 @@ impl Shared {
         &self,
         sql: &[Sql],
         deadline: &mut Deadline,
-    ) -> Result<(Lease, Vec<Statement>)> {
+    ) -> Result<(Lease, Vec<Ready>)> {
         loop {
             let mut lease = self.pool.lease(deadline).await?;
             lease.state = State::Busy;
@@ -72,20 +73,25 @@ impl Shared {
         }
     }
 
-    /// Runs `call` with the statements `sql`, again after a conflict, and, if it only reads, after
-    /// a lost connection.
-    pub(super) async fn run<'a, T>(
+    /// Runs `call` with the statements `sql`, in one transaction, again after a conflict, and, if
+    /// it only reads, after a lost connection.
+    pub(super) async fn run<'a, T: Send>(
         &self,
         effect: Effect,
         sql: &[Sql],
         options: &CallOptions,
-        call: impl Fn(Arc<Connection>, Vec<Statement>) -> Call<'a, T>,
+        call: impl Fn(Arc<Connection>, Vec<Ready>) -> Call<'a, T>,
     ) -> Result<T> {
         let mut deadline = self.deadline(options);
         loop {
             let (mut lease, statements) = self.prepared(sql, &mut deadline).await?;
             lease.state = State::Busy;
-            let running = call(Arc::clone(lease.connection()), statements);
+            let connection = Arc::clone(lease.connection());
+            let mut running: Call<'_, T> = call(Arc::clone(&connection), statements);
+            // A single statement is a transaction, of the isolation that the session has.
+            if sql.len() > 1 || connection.peer() == Peer::Pooler {
+                running = Box::pin(enclosed(&connection, BEGIN, running, Some("COMMIT")));
+            }
             let Some(answer) = deadline.wait(running).await else {
                 return Err(match effect {
                     Effect::Reads => deadline.exceeded(),
@@ -125,16 +131,40 @@ impl Shared {
     }
 }
 
+/// Begins a transaction that writes.
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL SERIALIZABLE";
+
+/// Sends `begin`, the statements of `call` and, if there is one, `end` together. The first error is
+/// the one that counts: what follows fails because of it, and an `end` then rolls back.
+pub(super) async fn enclosed<T: Send>(
+    connection: &Connection,
+    begin: &str,
+    call: Call<'_, T>,
+    end: Option<&str>,
+) -> Answer<T> {
+    let run = |text| -> Sent<'_, Answer<Option<T>>> {
+        Box::pin(async move { connection.run(text).await.map(|()| None) })
+    };
+    let mut sent = vec![run(begin)];
+    sent.push(Box::pin(async move { call.await.map(Some) }));
+    sent.extend(end.map(run));
+    let mut answers = in_order(sent).await.into_iter();
+    if let Some(Err(failure)) = answers.next() {
+        return Err(failure.of_begin());
+    }
+    let mut found = None;
+    for answer in answers {
+        found = answer?.or(found);
+    }
+    Ok(found.expect("the call has ended, and without an error"))
+}
+
 /// A single statement that conflicts until the deadline: the engine has refused it each time.
 fn unavailing(error: Error) -> Error {
     error.with_kind(ErrorKind::Unavailable)
 }
 
-async fn prepare_all(
-    connection: Arc<Connection>,
-    sql: &[Sql],
-    table: &str,
-) -> Answer<Vec<Statement>> {
+async fn prepare_all(connection: Arc<Connection>, sql: &[Sql], table: &str) -> Answer<Vec<Ready>> {
     let mut statements = Vec::with_capacity(sql.len());
     for sql in sql {
         statements.push(connection.prepare(*sql, table).await?);
@@ -151,7 +181,7 @@ pub(super) fn value(row: &Row, index: usize) -> Answer<Value> {
 /// Queries the values of `keys`, in their order.
 pub(super) async fn multi_get(
     connection: &Connection,
-    statement: &Statement,
+    statement: &Ready,
     keys: &[&[u8]],
 ) -> Answer<Vec<Option<Value>>> {
     let rows = connection.query(statement, &[&keys]).await?;
@@ -168,7 +198,7 @@ pub(super) async fn multi_get(
 /// Queries the value of `key`.
 pub(super) async fn get(
     connection: &Connection,
-    statement: &Statement,
+    statement: &Ready,
     key: &[u8],
 ) -> Answer<Option<Value>> {
     let row = connection.query_opt(statement, &[&key]).await?;

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use cairndb_store::{Error, ErrorKind, Result};
 use tokio_postgres::config::TargetSessionAttrs;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
+use crate::postgres::connection::Peer;
 use crate::postgres::sql::quoted;
 use crate::url::{Address, Choice, Secret};
 
@@ -33,10 +35,11 @@ pub(super) struct Target {
     pub(super) pool: usize,
     pub(super) timeout: Duration,
     pub(super) replicated: bool,
+    pub(super) peer: Peer,
 }
 
 pub(super) fn target(address: &Address) -> Result<Target> {
-    let own = ["timeout", "pool", "create", "replicated"];
+    let own = ["timeout", "pool", "create", "replicated", "pooler"];
     address.check_settings(&[&own[..], &crate::tls::SETTINGS].concat())?;
     let (database, table) = address
         .path()
@@ -56,9 +59,7 @@ pub(super) fn target(address: &Address) -> Result<Target> {
     config
         .dbname(database)
         .application_name("cairndb-remote")
-        .keepalives_idle(Duration::from_secs(10))
-        // A statement outside a transaction is one, and as protected as any other.
-        .options("-c default_transaction_isolation=serializable");
+        .keepalives_idle(Duration::from_secs(10));
     if address.hosts().len() > 1 {
         // After a failover one of them is a standby, which must not be kept. It costs a round trip
         // for each connection.
@@ -91,6 +92,10 @@ pub(super) fn target(address: &Address) -> Result<Target> {
         pool: address.number("pool", POOL_DEFAULT, 1, POOL_MAX)?,
         timeout,
         replicated: address.choice("replicated", Choice::No)? == Choice::Yes,
+        peer: match address.choice("pooler", Choice::No)? {
+            Choice::Yes => Peer::Pooler,
+            Choice::No => Peer::Session,
+        },
     })
 }
 
@@ -145,9 +150,49 @@ impl Encryption {
     }
 }
 
+/// Opens one connection, and returns what is at its other end.
+///
+/// A session makes every statement outside a transaction a serialisable one, as protected as any
+/// other: it accepts that with the connection, and confirms it. A pooler refuses the demand, or
+/// ignores it. Demanding it afterwards was rejected: if the pooler gives each transaction to
+/// another session, the demand would reach some of them, and stay there for other programs.
+pub(super) async fn connect(
+    host: &Config,
+    peer: Peer,
+    tls: &Encryption,
+) -> std::result::Result<(Client, Peer), tokio_postgres::Error> {
+    if peer == Peer::Session {
+        let mut demanding = host.clone();
+        demanding.options("-c default_transaction_isolation=serializable");
+        match open(&demanding, tls).await {
+            Ok(client) => {
+                let isolation = client.simple_query("SHOW default_transaction_isolation");
+                let confirms = |message: &SimpleQueryMessage| match message {
+                    SimpleQueryMessage::Row(row) => row.get(0) == Some("serializable"),
+                    _ => false,
+                };
+                let is_session = isolation.await?.iter().any(confirms);
+                let peers = [Peer::Pooler, Peer::Session];
+                return Ok((client, peers[usize::from(is_session)]));
+            }
+            Err(error) if !refuses_options(&error) => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Ok((open(host, tls).await?, Peer::Pooler))
+}
+
+/// Returns whether what answers accepts no options of a session. Poolers have no code of their own
+/// for that, and their texts differ: these two also have other causes, which the next attempt
+/// shows.
+fn refuses_options(error: &tokio_postgres::Error) -> bool {
+    let code = error.code();
+    code == Some(&SqlState::PROTOCOL_VIOLATION) || code == Some(&SqlState::FEATURE_NOT_SUPPORTED)
+}
+
 /// Opens one connection. A task of the runtime moves its bytes until the client is dropped; its
 /// error reaches the calls that wait for answers.
-pub(super) async fn connect(
+async fn open(
     config: &Config,
     tls: &Encryption,
 ) -> std::result::Result<Client, tokio_postgres::Error> {

@@ -39,6 +39,15 @@ impl Failure {
         }
     }
 
+    /// Returns the failure of a BEGIN. What was sent with it may have been executed, outside a
+    /// transaction, except by a server that accepts no writes.
+    pub(super) fn of_begin(self) -> Failure {
+        match self {
+            Failure::Standby(error) => Failure::Standby(error),
+            other => Failure::Lost(other.into_error()),
+        }
+    }
+
     /// Returns whether the connection can be used for other statements.
     pub(super) const fn keeps_connection(&self) -> bool {
         matches!(self, Failure::Conflict(_) | Failure::Refused(_))
@@ -186,6 +195,7 @@ enum Meaning {
     Lost,
     Standby,
     LeftOut,
+    OtherSession,
     Refused(ErrorKind),
 }
 
@@ -203,6 +213,11 @@ impl Meaning {
                 Failure::Standby(caused(ErrorKind::ReadOnly, message, reason))
             }
             Meaning::LeftOut => Failure::Refused(caused(ErrorKind::Denied, LEFT_OUT, reason)),
+            Meaning::OtherSession => {
+                let message = "a pooler gives each transaction to another session of the server: \
+                               add pooler=yes to the URL";
+                Failure::Refused(caused(ErrorKind::InvalidArgument, message, reason))
+            }
             Meaning::Refused(kind) => Failure::Refused(caused(kind, refusal, reason)),
         }
     }
@@ -227,6 +242,8 @@ fn of_report(report: Report<'_>) -> Meaning {
         }
         // A division by zero, which the statements of a write have for this.
         "22012" => return Meaning::LeftOut,
+        // A statement that this session has not prepared, or that another connection has.
+        "26000" | "42P05" => return Meaning::OtherSession,
         "53100" => ErrorKind::Full,
         "42501" => ErrorKind::Denied,
         "3F000" | "42P01" => ErrorKind::NotFound,

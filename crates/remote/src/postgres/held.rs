@@ -8,15 +8,13 @@ use std::sync::Arc;
 
 use cairndb_store::{CallOptions, Entry, Error, ErrorKind, Result, Value};
 use tokio::sync::Mutex;
-use tokio_postgres::Statement;
 
 use crate::face::Deadline;
 use crate::limits::check_keys;
 use crate::paging::Progress;
-use crate::postgres::calls::{Call, Shared, get, multi_get, value};
-use crate::postgres::connection::Connection;
+use crate::postgres::calls::{BEGIN, Call, Shared, enclosed, get, multi_get, value};
+use crate::postgres::connection::{Connection, Ready};
 use crate::postgres::errors::{Answer, Failure};
-use crate::postgres::pipeline::{Sent, in_order};
 use crate::postgres::pool::{Lease, State};
 use crate::postgres::sql::{Rows, Sql};
 
@@ -33,7 +31,7 @@ impl Purpose {
     const fn begin(self) -> &'static str {
         match self {
             Purpose::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Purpose::Transaction => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            Purpose::Transaction => BEGIN,
         }
     }
 }
@@ -70,14 +68,14 @@ impl Held {
     /// Fixes the state that is read, if that has not happened.
     pub(super) async fn begin(&self, options: &CallOptions) -> Result<()> {
         let key: &[u8] = b"";
-        let call = |connection: Arc<Connection>, statement: Statement| -> Call<'_, ()> {
+        let call = |connection: Arc<Connection>, statement: Ready| -> Call<'_, ()> {
             Box::pin(async move { get(&connection, &statement, key).await.map(drop) })
         };
         self.run(Sql::Get, options, call).await
     }
 
     pub(super) async fn get(&self, key: &[u8], options: &CallOptions) -> Result<Option<Value>> {
-        let call = |connection: Arc<Connection>, statement: Statement| -> Call<'_, _> {
+        let call = |connection: Arc<Connection>, statement: Ready| -> Call<'_, _> {
             Box::pin(async move { get(&connection, &statement, key).await })
         };
         self.run(Sql::Get, options, call).await
@@ -89,7 +87,7 @@ impl Held {
         options: &CallOptions,
     ) -> Result<Vec<Option<Value>>> {
         check_keys(keys, &self.shared.engine.limits)?;
-        let call = |connection: Arc<Connection>, statement: Statement| -> Call<'_, _> {
+        let call = |connection: Arc<Connection>, statement: Ready| -> Call<'_, _> {
             Box::pin(async move { multi_get(&connection, &statement, keys).await })
         };
         self.run(Sql::MultiGet, options, call).await
@@ -103,7 +101,7 @@ impl Held {
     ) -> Result<Vec<Entry>> {
         let rest = &progress.rest;
         let sql = Sql::Page(Rows::of(rest.direction, rest.end.is_some()));
-        let call = |connection: Arc<Connection>, statement: Statement| -> Call<'_, _> {
+        let call = |connection: Arc<Connection>, statement: Ready| -> Call<'_, _> {
             Box::pin(async move { page(&connection, &statement, progress).await })
         };
         self.run(sql, options, call).await
@@ -114,7 +112,7 @@ impl Held {
         &self,
         sql: Sql,
         options: &CallOptions,
-        call: impl Fn(Arc<Connection>, Statement) -> Call<'a, T>,
+        call: impl Fn(Arc<Connection>, Ready) -> Call<'a, T>,
     ) -> Result<T> {
         let mut deadline = self.shared.deadline(options);
         let Some(mut stage) = deadline.wait(self.stage.lock()).await else {
@@ -135,11 +133,8 @@ impl Held {
             };
             lease.state = State::Busy;
             let connection = Arc::clone(lease.connection());
-            let running = first(
-                &connection,
-                self.purpose,
-                call(Arc::clone(&connection), statement),
-            );
+            let first = call(Arc::clone(&connection), statement);
+            let running = enclosed(&connection, self.purpose.begin(), first, None);
             match deadline.wait(running).await {
                 Some(Ok(found)) => {
                     lease.state = State::InTransaction;
@@ -166,7 +161,7 @@ impl Held {
         stage: &mut Stage,
         deadline: &Deadline,
         sql: Sql,
-        call: impl Fn(Arc<Connection>, Statement) -> Call<'a, T>,
+        call: impl Fn(Arc<Connection>, Ready) -> Call<'a, T>,
     ) -> Result<T> {
         let Stage::Open(lease) = stage else {
             return Err(ended());
@@ -222,28 +217,10 @@ fn ended() -> Error {
     Error::new(ErrorKind::SnapshotExpired, message)
 }
 
-/// Sends BEGIN and the first statement together.
-async fn first<T: Send>(
-    connection: &Connection,
-    purpose: Purpose,
-    statement: Call<'_, T>,
-) -> Answer<T> {
-    let begin: Sent<'_, Answer<Option<T>>> = Box::pin(async move {
-        connection.run(purpose.begin()).await?;
-        Ok(None)
-    });
-    let statement: Sent<'_, Answer<Option<T>>> = Box::pin(async move { statement.await.map(Some) });
-    let mut found = None;
-    for answer in in_order(vec![begin, statement]).await {
-        found = answer?.or(found);
-    }
-    found.ok_or_else(|| Failure::Refused(ended()))
-}
-
 /// Queries one page.
 pub(super) async fn page(
     connection: &Connection,
-    statement: &Statement,
+    statement: &Ready,
     progress: &Progress,
 ) -> Answer<Vec<Entry>> {
     let start = progress.rest.start.as_slice();

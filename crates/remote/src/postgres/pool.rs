@@ -16,7 +16,7 @@ use tokio_postgres::Config;
 
 use crate::face::Deadline;
 use crate::postgres::connect::{Encryption, Target, connect};
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::{Connection, Peer};
 use crate::postgres::errors::Failure;
 use crate::url::Secret;
 
@@ -28,6 +28,8 @@ pub(super) struct Pool {
     /// Time for one attempt to connect to one host.
     patience: Duration,
     tls: Encryption,
+    /// What the URL says, or the last connection found.
+    peer: Mutex<Peer>,
     /// The user of the URL, which no message shows.
     user: Option<Secret>,
     size: usize,
@@ -58,6 +60,7 @@ impl Pool {
             hosts: target.hosts.clone(),
             patience: target.patience,
             tls: target.tls.clone(),
+            peer: Mutex::new(target.peer),
             user: target.user.clone(),
             size,
             idle: Mutex::default(),
@@ -119,18 +122,16 @@ impl Pool {
     pub(super) async fn open(&self) -> std::result::Result<Arc<Connection>, Failure> {
         let mut failure = Failure::silent();
         for host in &self.hosts {
-            let client = match timeout(self.patience, connect(host, &self.tls)).await {
-                Ok(Ok(client)) => client,
-                Ok(Err(error)) => {
-                    failure = Failure::of_connecting(error, self.user.as_ref());
-                    continue;
+            let peer = *self.peer.lock();
+            match timeout(self.patience, connect(host, peer, &self.tls)).await {
+                Ok(Ok((client, peer))) => {
+                    *self.peer.lock() = peer;
+                    let connection = Connection::new(client, peer, self.user.clone());
+                    return Ok(Arc::new(connection));
                 }
-                Err(_) => {
-                    failure = Failure::silent();
-                    continue;
-                }
-            };
-            return Ok(Arc::new(Connection::new(client, self.user.clone())));
+                Ok(Err(error)) => failure = Failure::of_connecting(error, self.user.as_ref()),
+                Err(_) => failure = Failure::silent(),
+            }
         }
         Err(failure)
     }

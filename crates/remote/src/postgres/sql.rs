@@ -1,4 +1,4 @@
-//! The statements. Each is prepared once on each connection that uses it.
+//! The statements. Each is prepared once on each connection to a session that uses it.
 
 use cairndb_store::Direction;
 use tokio_postgres::types::Type;
@@ -8,6 +8,8 @@ use crate::paging::PAGE_BYTES;
 /// A statement over the table of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sql {
+    /// One row with the type of a value, whatever is in the table.
+    Look,
     Get,
     MultiGet,
     Put,
@@ -66,6 +68,7 @@ impl Sql {
     pub(super) fn text(self, table: &str) -> String {
         let upsert = "ON CONFLICT (k) DO UPDATE SET v = excluded.v";
         match self {
+            Sql::Look => format!("SELECT (SELECT v FROM {table} WHERE k = $1 AND false)"),
             Sql::Get => format!("SELECT v FROM {table} WHERE k = $1"),
             Sql::MultiGet => format!("SELECT k, v FROM {table} WHERE k = ANY($1)"),
             // Of one row, the answer says whether it was written.
@@ -117,7 +120,7 @@ impl Sql {
     /// Returns the types of the parameters, so that preparing needs no catalogue look-up.
     pub(super) const fn types(self) -> &'static [Type] {
         match self {
-            Sql::Get | Sql::Delete => &[Type::BYTEA],
+            Sql::Look | Sql::Get | Sql::Delete => &[Type::BYTEA],
             Sql::MultiGet | Sql::DeleteMany => &[Type::BYTEA_ARRAY],
             Sql::Put | Sql::InsertIfAbsent | Sql::DeleteIfEqual => &[Type::BYTEA, Type::BYTEA],
             Sql::PutMany => &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
@@ -168,6 +171,7 @@ mod tests {
             .into_iter()
             .flat_map(|rows| [Sql::Few(rows), Sql::Page(rows)]);
         let others = [
+            Sql::Look,
             Sql::Get,
             Sql::MultiGet,
             Sql::Put,

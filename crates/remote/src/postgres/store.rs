@@ -5,14 +5,13 @@ use std::sync::Arc;
 use cairndb_store::{
     Batch, CallOptions, Engine, ErrorKind, Isolation, Limits, OwnWrites, Result, Scan, Value,
 };
-use tokio_postgres::Statement;
 
 use crate::face::{
     AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
 };
 use crate::postgres::calls::{Call, Effect, Parameters, Shared, get, multi_get};
 use crate::postgres::connect::{Target, target, unreachable};
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::{Connection, Ready};
 use crate::postgres::errors::Failure;
 use crate::postgres::pool::Pool;
 use crate::postgres::scan::PostgresScan;
@@ -42,6 +41,7 @@ const LIMITS: Limits = Limits::embedded()
 /// | `timeout` | time limit of a call | `30s` |
 /// | `pool` | largest number of connections | 8 |
 /// | `create` | `yes`: create the table if it is missing | `yes` |
+/// | `pooler` | `yes`: a pooler may give each transaction to another session of the server | found when it connects |
 /// | `replicated` | `yes`: the engine keeps copies by consensus | `no` |
 /// | `tls` | `yes`: encrypt, and check the server's certificate; needs the feature `tls` | `no` |
 /// | `ca`, `cert`, `key` | files: trusted certificates, own one, its key | the system's, none |
@@ -94,7 +94,7 @@ impl PostgresStore {
     ) -> Pending<'a, u64> {
         Box::pin(async move {
             let parameters = &parameters;
-            let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, u64> {
+            let call = |connection: Arc<Connection>, statements: Vec<Ready>| -> Call<'_, u64> {
                 Box::pin(async move { connection.execute(&statements[0], parameters).await })
             };
             self.shared.run(Effect::Writes, &[sql], options, call).await
@@ -110,7 +110,7 @@ impl AsyncRead for PostgresStore {
     ) -> Pending<'a, Option<Value>> {
         Box::pin(async move {
             LIMITS.check_key(key)?;
-            let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, _> {
+            let call = |connection: Arc<Connection>, statements: Vec<Ready>| -> Call<'_, _> {
                 Box::pin(async move { get(&connection, &statements[0], key).await })
             };
             self.shared
@@ -126,7 +126,7 @@ impl AsyncRead for PostgresStore {
     ) -> Pending<'a, Vec<Option<Value>>> {
         Box::pin(async move {
             crate::limits::check_keys(keys, &LIMITS)?;
-            let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, _> {
+            let call = |connection: Arc<Connection>, statements: Vec<Ready>| -> Call<'_, _> {
                 Box::pin(async move { multi_get(&connection, &statements[0], keys).await })
             };
             self.shared

@@ -1,10 +1,10 @@
 //! The table of a store: found, or created if it is missing.
 
 use cairndb_store::{Error, ErrorKind, Result};
-use tokio_postgres::Column;
 use tokio_postgres::types::Type;
 
-use crate::postgres::connection::Connection;
+use crate::postgres::calls::{BEGIN, Call, enclosed};
+use crate::postgres::connection::{Connection, Parameter, Peer, Ready};
 use crate::postgres::errors::{Answer, Failure};
 use crate::postgres::sql::Sql;
 use crate::url::Choice;
@@ -28,7 +28,7 @@ pub(super) async fn ensure(connection: &Connection, table: &str, create: Choice)
     }
 }
 
-/// Prepares the statement of a get, which fails if the table does not fit.
+/// Reads the type of a value, which fails if the table does not fit.
 async fn look(connection: &Connection, table: &str) -> Answer<()> {
     let unfit = |cause: Option<Error>| {
         let message = format!("the table {table} has no columns k and v of type bytea");
@@ -38,14 +38,18 @@ async fn look(connection: &Connection, table: &str) -> Answer<()> {
             None => error,
         })
     };
-    match connection.prepare(Sql::Get, table).await {
-        Ok(statement) => {
-            let types = statement.columns().iter().map(Column::type_);
-            if types.eq([&Type::BYTEA]) {
-                return Ok(());
-            }
-            Err(unfit(None))
-        }
+    // Used once, so it is not worth preparing.
+    let statement = Ready::Text(Sql::Look.text(table), Sql::Look.types());
+    let key: &[u8] = b"";
+    let parameters: [Parameter<'_>; 1] = [&key];
+    let mut looking: Call<'_, _> = Box::pin(connection.query_opt(&statement, &parameters));
+    if connection.peer() == Peer::Pooler {
+        // Shows now whether it has transactions.
+        looking = Box::pin(enclosed(connection, BEGIN, looking, Some("COMMIT")));
+    }
+    match looking.await {
+        Ok(Some(row)) if row.columns()[0].type_() == &Type::BYTEA => Ok(()),
+        Ok(_) => Err(unfit(None)),
         Err(Failure::Refused(error)) if error.kind() == ErrorKind::InvalidArgument => {
             Err(unfit(Some(error)))
         }

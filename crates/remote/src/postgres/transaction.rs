@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use cairndb_store::{CallOptions, ErrorKind, OwnWrites, Result, Scan, Value};
 use parking_lot::Mutex;
-use tokio_postgres::Statement;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncTransaction, Pending};
 use crate::postgres::calls::{Call, Effect, Shared};
-use crate::postgres::connection::{Connection, Parameter};
+use crate::postgres::connection::{Connection, Parameter, Ready};
 use crate::postgres::errors::Answer;
 use crate::postgres::held::{Held, Purpose};
 use crate::postgres::pipeline::{Sent, in_order};
@@ -235,7 +234,7 @@ impl Writes {
         sql
     }
 
-    async fn prepare(&self, connection: &Connection, table: &str) -> Answer<Vec<Statement>> {
+    async fn prepare(&self, connection: &Connection, table: &str) -> Answer<Vec<Ready>> {
         let mut statements = Vec::new();
         for sql in self.sql() {
             statements.push(connection.prepare(sql, table).await?);
@@ -245,12 +244,7 @@ impl Writes {
 
     /// Sends everything in one packet. The first error is the one that counts: the statements after
     /// it fail because of it.
-    async fn send(
-        &self,
-        connection: &Connection,
-        statements: &[Statement],
-        then: Then,
-    ) -> Answer<()> {
+    async fn send(&self, connection: &Connection, statements: &[Ready], then: Then) -> Answer<()> {
         let mut sent: Vec<Sent<'_, Answer<()>>> = Vec::new();
         for (sql, statement) in self.sql().into_iter().zip(statements) {
             sent.push(Box::pin(async move {
@@ -284,21 +278,8 @@ pub(super) async fn write(
     if sql.is_empty() {
         return shared.pool.check_open();
     }
-    let single = sql.len() == 1;
-    let call = |connection: Arc<Connection>, statements: Vec<Statement>| -> Call<'_, ()> {
-        Box::pin(async move {
-            if single {
-                // A statement is a transaction.
-                return writes.send(&connection, &statements, Then::Nothing).await;
-            }
-            let begin: Sent<'_, Answer<()>> = Box::pin(connection.run("BEGIN"));
-            let rest: Sent<'_, Answer<()>> =
-                Box::pin(writes.send(&connection, &statements, Then::Commit));
-            for answer in in_order(vec![begin, rest]).await {
-                answer?;
-            }
-            Ok(())
-        })
+    let call = |connection: Arc<Connection>, statements: Vec<Ready>| -> Call<'_, ()> {
+        Box::pin(async move { writes.send(&connection, &statements, Then::Nothing).await })
     };
     shared.run(Effect::Writes, &sql, options, call).await
 }

@@ -1,11 +1,13 @@
-//! Servers for tests: a three-node etcd cluster and a PostgreSQL server on loopback, each in a
-//! temporary directory, and a proxy that delays answers and cuts connections.
+//! Servers for tests: a three-node etcd cluster, a PostgreSQL server and a pooler of its
+//! connections on loopback, each in a temporary directory, and a proxy that delays answers and cuts
+//! connections.
 //!
 //! A server ends when its value is dropped, and also if the test process dies: a shell that waits
 //! for the end of its input kills it.
 
 mod certificates;
 mod etcd;
+mod pooler;
 mod postgres;
 mod process;
 mod proxy;
@@ -14,6 +16,7 @@ use std::path::PathBuf;
 
 pub use certificates::Certificates;
 pub use etcd::EtcdCluster;
+pub use pooler::Pooler;
 pub use postgres::PostgresServer;
 pub use proxy::Proxy;
 

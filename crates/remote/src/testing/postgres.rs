@@ -9,7 +9,7 @@ use super::process::{Server, find, in_path};
 use super::{Certificates, Medium, free_port};
 
 /// The user of the database.
-const USER: &str = "cairn";
+pub(super) const USER: &str = "cairn";
 
 /// A PostgreSQL server on loopback, which runs as a user that is not root.
 #[derive(Debug)]
@@ -43,23 +43,13 @@ impl PostgresServer {
         let postgres = program("postgres")?;
         let directory = medium.directory().expect("a temporary directory");
         let encryption = certificates.map(|files| files.copy_to(directory.path()));
-        let root = is_root();
-        if root {
+        let prefix = as_nobody();
+        if !prefix.is_empty() {
             // The server refuses to run as root.
             run(&["chown", "-R", "nobody", &directory.path().to_string_lossy()]);
         }
         let data = directory.path().join("data");
         let data = data.to_string_lossy();
-        let prefix: &[&str] = if root {
-            &[
-                "setpriv",
-                "--reuid=nobody",
-                "--regid=nogroup",
-                "--clear-groups",
-            ]
-        } else {
-            &[]
-        };
         let created = [
             initdb.as_str(),
             "--pgdata",
@@ -155,12 +145,22 @@ fn program(name: &str) -> Option<String> {
     find(debian.chain(in_path(name)))
 }
 
-fn is_root() -> bool {
+/// Returns what to write before a command that refuses to run as root: nothing, for another user.
+pub(super) fn as_nobody() -> &'static [&'static str] {
     let output = Command::new("id").arg("-u").output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    if output.is_ok_and(|output| output.stdout.trim_ascii() == b"0") {
+        &[
+            "setpriv",
+            "--reuid=nobody",
+            "--regid=nogroup",
+            "--clear-groups",
+        ]
+    } else {
+        &[]
+    }
 }
 
-fn run(command: &[&str]) {
+pub(super) fn run(command: &[&str]) {
     let output = Command::new(command[0]).args(&command[1..]).output();
     let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = String::from_utf8_lossy(&output.stderr);

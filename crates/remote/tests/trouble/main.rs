@@ -5,6 +5,7 @@ mod support;
 
 mod asynchronous;
 mod etcd;
+mod pooler;
 mod postgres;
 mod standby;
 mod tables;
@@ -25,12 +26,16 @@ fn refused(url: &str) -> cairndb_store::Error {
 
 /// Executes statements on a connection of their own.
 fn execute(server: &PostgresServer, statements: &[&str]) {
+    execute_at(server.port(), statements);
+}
+
+fn execute_at(port: u16, statements: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let config = format!("host=127.0.0.1 port={} user=cairn", server.port());
+        let config = format!("host=127.0.0.1 port={port} user=cairn");
         let config = format!("{config} dbname=postgres");
         let connecting = tokio_postgres::connect(&config, tokio_postgres::NoTls);
         let (client, connection) = connecting.await.expect("the server runs");
