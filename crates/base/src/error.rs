@@ -46,6 +46,8 @@ pub enum ErrorKind {
     ReadOnly,
     /// The path holds no database, and creating one was not requested.
     NotFound,
+    /// The caller's watcher stopped a long call; what was done stays consistent.
+    Interrupted,
 }
 
 impl ErrorKind {
@@ -65,6 +67,7 @@ impl ErrorKind {
             ErrorKind::FormatTooNew => "format too new",
             ErrorKind::ReadOnly => "read-only",
             ErrorKind::NotFound => "not found",
+            ErrorKind::Interrupted => "interrupted",
         }
     }
 }
@@ -323,6 +326,7 @@ impl From<Error> for std::io::Error {
             ErrorKind::NotFound => std::io::ErrorKind::NotFound,
             ErrorKind::ReadOnly => std::io::ErrorKind::PermissionDenied,
             ErrorKind::Io => error.io_kind().unwrap_or(std::io::ErrorKind::Other),
+            ErrorKind::Interrupted => std::io::ErrorKind::Interrupted,
             ErrorKind::Conflict | ErrorKind::Closed | ErrorKind::Poisoned | ErrorKind::Forked => {
                 std::io::ErrorKind::Other
             }

@@ -1,8 +1,9 @@
 //! Basic types that all CairnDB crates share: identifiers, key order, integer encodings, limits,
-//! errors.
+//! errors, the watch over a long call.
 //!
-//! Floor 1: no I/O, no threads, no unsafe code. This crate contains only plain data and pure
-//! functions, so any crate may depend on it, and its tests need nothing else.
+//! Floor 1: no I/O, no threads, no unsafe code. Except for the watch, which is a variable of the
+//! thread, this crate contains only plain data and pure functions, so any crate may depend on it,
+//! and its tests need nothing else.
 
 pub mod cache;
 pub mod coding;
@@ -13,6 +14,7 @@ pub mod hash;
 pub mod head;
 pub mod ids;
 pub mod limits;
+pub mod watch;
 
 pub use cache::PageCache;
 pub use comparator::{Comparator, Order};

@@ -48,6 +48,7 @@ mod value_gc;
 mod versions;
 mod write;
 
+pub use cairndb_base::watch::{Progress, watch};
 pub use cairndb_base::{Comparator, Error, ErrorKind, Result};
 pub use cairndb_env as env;
 

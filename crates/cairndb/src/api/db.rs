@@ -365,6 +365,8 @@ impl Db {
     /// idle database: it reclaims dead space in value files until at most a sixth of their bytes
     /// are dead, compresses the large values that shrink, and removes spare log segments.
     ///
+    /// May be [watched](crate::watch): the total is the size of the tables.
+    ///
     /// # Errors
     /// Same as [`Db::flush`]; `Corruption` if an input is damaged. After an error the inputs are
     /// kept.
@@ -384,7 +386,8 @@ impl Db {
     }
 
     /// Copies everything written so far into a new database at `path`, which must be missing or
-    /// empty. Tables are hard links if the file system supports them, copies otherwise.
+    /// empty. Tables are hard links if the file system supports them, copies otherwise. May be
+    /// [watched](crate::watch), from file to file.
     ///
     /// # Errors
     /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty; `Locked` while
@@ -404,7 +407,8 @@ impl Db {
     /// threads cause.
     ///
     /// The mutable memtable stays as it is; [`Db::flush`] writes it to a table. The wait may take
-    /// as long as a compaction of the whole database; [`Db::wait_idle_for`] sets a limit.
+    /// as long as a compaction of the whole database; [`Db::wait_idle_for`] sets a limit, and both
+    /// may be [watched](crate::watch).
     ///
     /// # Errors
     /// - `Poisoned`, `Closed`, `Forked`; the error that stopped the background work.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result, watch};
 use cairndb_env::{Dir, Env, RealEnv};
 use cairndb_format::evidence::{Evidence, other_store};
 use cairndb_format::manifest::read_current;
@@ -46,6 +46,8 @@ pub struct VerifyReport {
 /// checksums, key order, bounds and references. At last, counts the entries, for which it reads the
 /// keys a second time, in order. `options` must contain the database's comparator
 /// and merge operator, as for an open; its `error_if_exists` is ignored.
+///
+/// May be [watched](crate::watch).
 ///
 /// # Errors
 /// - The first damage found: `Corruption`, with file and offset.
@@ -203,6 +205,10 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
         ..Default::default()
     };
     view.version.check(&core.shared.context.order)?;
+    watch::expect(view.version.bytes());
+    for handle in view.version.values.values() {
+        watch::expect(handle.bytes.load(Ordering::Relaxed));
+    }
     for handle in view.version.tables() {
         let table = handle.table()?;
         table.verify()?;
@@ -242,6 +248,7 @@ fn count_entries(view: &View) -> Result<u64> {
     let mut entries = 0;
     versions.first()?;
     while versions.valid() {
+        watch::check()?;
         let is_older = |key: &Vec<u8>| context.order.compare(key, versions.key()).is_eq();
         if !key.as_ref().is_some_and(is_older) {
             entries += u64::from(versions.kind() != Kind::Delete);
@@ -261,7 +268,9 @@ fn verify_value_file(handle: &ValueHandle) -> Result<()> {
     let file = handle.file(whole)?;
     let mut scan = ValueScan::new(&*file, FileNumber(handle.number))?.until(whole);
     let mut value = Vec::new();
-    while scan.advance(&mut value)?.is_some() {}
+    while scan.advance(&mut value)?.is_some() {
+        watch::advance(value.len() as u64)?;
+    }
     Ok(())
 }
 
@@ -278,6 +287,7 @@ fn verify_values(
         if cursor.kind() == Kind::Pointer {
             cursor.load_value()?;
             read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
+            watch::check()?;
             read += 1;
         }
         cursor.next()?;

@@ -176,9 +176,9 @@ impl Compactor {
             guarded(install).map_err(|error| self.shared.health.poison(error))
         });
         if let Err(error) = &result
-            && note_damage(&mut state, plan, error)
+            && (error.kind() == ErrorKind::Interrupted || note_damage(&mut state, plan, error))
         {
-            // The compaction is not retried, so there is no pause.
+            // The caller wants no more of it, or it is not retried, so there is no pause.
         } else {
             self.versions.note_background(&mut state, &result);
         }

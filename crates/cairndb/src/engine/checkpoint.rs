@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, FileNumber, Result, SeqNo};
+use cairndb_base::{Error, FileNumber, Result, SeqNo, watch};
 use cairndb_env::Dir;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
 use cairndb_format::missing::needed;
@@ -65,6 +65,7 @@ impl Checkpoints {
         let values = values.map(|number| name::value(FileNumber(*number)));
         for named in tables.chain(values) {
             self.shared.health.check_read()?;
+            watch::check()?;
             self.link_into(target, &named)?;
         }
         // A format error names no directory; this one concerns the target.

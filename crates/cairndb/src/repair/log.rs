@@ -3,7 +3,7 @@
 pub(super) mod runs;
 pub(super) mod segments;
 
-use cairndb_base::{Error, ErrorKind, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
 use cairndb_env::Dir;
 use cairndb_format::batch;
 use cairndb_format::log::{Found, Record, SegmentReader, SegmentSalvage, Step};
@@ -113,6 +113,7 @@ impl<'a> LogReader<'a> {
         let mut salvage = SegmentSalvage::new(&bytes, &segment.header);
         let mut any = false;
         while let Some(found) = salvage.advance() {
+            watch::check()?;
             match found {
                 Found::Record(record) => {
                     let past = next_end.is_some_and(|end| record.offset >= end);

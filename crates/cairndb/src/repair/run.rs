@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo, watch};
 use cairndb_env::{Background, Dir, Env, MemEnv, RealEnv};
-use cairndb_format::name;
+use cairndb_format::name::{self, FileKind};
 
 use crate::recovery::numbers::check_seq;
 use crate::recovery::staged_dir::make_directory;
@@ -51,6 +51,8 @@ const SORT_SHARE: usize = 4;
 /// each table. Of LevelDB's tables, a block takes the place of a page, and one table whose index is
 /// damaged is held as a whole, with one decoded block of it. A dry run also holds the entries of
 /// the log.
+///
+/// May be [watched](crate::watch); the total is the length of the source's files.
 ///
 /// # Errors
 /// - `InvalidArgument` if `source` holds no database or has another comparator or merge operator,
@@ -102,6 +104,14 @@ fn repair_locked(
     target: &Path,
     options: &RepairOptions,
 ) -> Result<RepairReport> {
+    for found in from.list()? {
+        if matches!(
+            FileKind::parse(&found),
+            Some(FileKind::Table(_) | FileKind::Value(_))
+        ) {
+            watch::expect(from.size_of(&found).unwrap_or(None).unwrap_or(0));
+        }
+    }
     let mut findings = Findings::default();
     let input = examine(from, options, &mut findings)?;
     let repair = Repair {

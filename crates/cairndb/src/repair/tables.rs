@@ -14,7 +14,7 @@ pub(super) mod chain;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
+use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result, watch};
 use cairndb_env::Dir;
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
@@ -322,6 +322,7 @@ impl Planner<'_> {
         let mut salvage = TableSalvage::new(file, number, self.order, None);
         let (mut entries, mut span, mut key) = (0, None, Vec::new());
         while let Some((_, salvaged)) = salvage.advance()? {
+            watch::check()?;
             if let Salvaged::Entries(page) = salvaged {
                 entries += page.count() as u64;
                 for index in [0, page.count() - 1] {

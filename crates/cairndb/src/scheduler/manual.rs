@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{ErrorKind, Result};
+use cairndb_base::{ErrorKind, Result, watch};
 
 use crate::compaction::compactor::Compactor;
 use crate::compaction::schedule::{KeyRange, Schedule};
@@ -12,6 +12,7 @@ use crate::durable::log::Log;
 use crate::durable::persist::Persister;
 use crate::durable::reserve::DiskReserve;
 use crate::space::make_room::SpaceMaker;
+use crate::state::version::Run;
 use crate::value_gc::collect::{Moment, Relocated, ValueGc};
 use crate::value_gc::dead_files::DeadFiles;
 use crate::versions::install::Installer;
@@ -115,6 +116,7 @@ impl Manual {
         // Relaxed: this does not wait for value files started in the meantime.
         let below = self.shared.next_file.load(Ordering::Relaxed);
         loop {
+            watch::check()?;
             let relocated = if whole {
                 self.value_gc.relocate(Moment::Asked { below })?
             } else {
@@ -130,7 +132,7 @@ impl Manual {
                 Relocated::Busy => {
                     // The worker or another caller may be copying.
                     let over = |it: &State| it.closing || it.may_compact() && !it.is_compacting();
-                    drop(self.versions.wait(self.versions.lock(), over));
+                    drop(self.versions.wait_watched(self.versions.lock(), over)?);
                     if self.versions.lock().closing {
                         return Ok(());
                     }
@@ -178,7 +180,7 @@ impl Manual {
         let plan = {
             let mut state = self
                 .versions
-                .wait(self.versions.lock(), |state| !state.is_compacting());
+                .wait_watched(self.versions.lock(), |state| !state.is_compacting())?;
             turn.take(&mut state);
             if state.closing {
                 return Err(stopped());
@@ -194,6 +196,7 @@ impl Manual {
             };
             state.begin_compaction(plan)
         };
+        watch::expect(plan.inputs.iter().map(Run::bytes).sum());
         self.compactor.compact(&plan)?;
         self.persister.persist_all()?;
         self.clear_out(range)

@@ -182,7 +182,9 @@ impl Scheduler {
             if self.shared.is_over(Some(end)) {
                 break;
             }
-            self.versions.wait_changed(&mut state, Some(end));
+            if self.versions.wait_changed(&mut state, Some(end)).is_err() {
+                break;
+            }
         }
         state.background.hurrying -= 1;
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use cairndb_base::{ErrorKind, Result, SeqNo};
+use cairndb_base::{ErrorKind, Result, SeqNo, watch};
 use cairndb_env::sync::MutexGuard;
 
 use crate::compaction::schedule::Schedule;
@@ -183,7 +183,7 @@ impl Waiting {
             if state.closing || self.shared.health.is_poisoned() || self.shared.is_over(end) {
                 return Ok((false, false));
             }
-            self.versions.wait_changed(&mut state, end);
+            self.versions.wait_changed(&mut state, end)?;
         }
     }
 
@@ -200,13 +200,14 @@ impl Waiting {
                         return Ok(false);
                     }
                     if state.is_compacting() || !state.may_compact() {
-                        self.versions.wait_changed(&mut state, end);
+                        self.versions.wait_changed(&mut state, end)?;
                     }
                 }
             }
             if self.shared.is_over(end) {
                 return Ok(false);
             }
+            watch::check()?;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
-use cairndb_base::{Digest, FileNumber, Kind, Result};
+use cairndb_base::{Digest, FileNumber, Kind, Result, watch};
 use cairndb_env::FileSync;
 use cairndb_format::name;
 use cairndb_format::table::ValueIn;
@@ -108,6 +108,7 @@ impl Files<'_> {
         while entries.advance()? {
             let (key, value) = (entries.key(), entries.value());
             digest.add(key, value);
+            watch::advance((key.len() + value.len()) as u64)?;
             if value.len() < LARGE_VALUE_BYTES_MIN {
                 output.add(true, key, SEQ, Kind::Put, &ValueIn::Raw(value))?;
             } else {

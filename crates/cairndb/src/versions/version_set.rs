@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use cairndb_base::{Error, ErrorKind, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_format::name::FileKind;
 
@@ -116,14 +116,30 @@ impl VersionSet {
     }
 
     /// Waits for a change of the state, at most until the time `end`.
-    pub(crate) fn wait_changed(&self, state: &mut MutexGuard<'_, State>, end: Option<u64>) {
-        match end {
+    ///
+    /// # Errors
+    /// `Interrupted` if the watcher of this thread stops the call.
+    pub(crate) fn wait_changed(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        end: Option<u64>,
+    ) -> Result<()> {
+        let left = end.map(|end| {
+            let left = end.saturating_sub(self.shared.env.now_ns());
+            Duration::from_nanos(left)
+        });
+        let watched = watch::is_watched().then_some(WATCHED_WAIT);
+        match left.into_iter().chain(watched).min() {
             None => self.changed.wait(state),
-            Some(end) => {
-                let left = end.saturating_sub(self.shared.env.now_ns());
-                self.changed.wait_for(state, Duration::from_nanos(left));
+            Some(limit) => {
+                self.changed.wait_for(state, limit);
             }
         }
+        if watched.is_some() {
+            // A watcher may take long, or use the database.
+            MutexGuard::unlocked(state, watch::check)?;
+        }
+        Ok(())
     }
 
     /// Waits for work, at most for `limit`, and returns whether the time limit has passed.
@@ -231,6 +247,21 @@ impl VersionSet {
         list
     }
 
+    /// Like [`VersionSet::wait`], for a call that may be watched.
+    ///
+    /// # Errors
+    /// `Interrupted` if the watcher of this thread stops the call.
+    pub(crate) fn wait_watched<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        mut done: impl FnMut(&State) -> bool,
+    ) -> Result<MutexGuard<'a, State>> {
+        while !done(&state) {
+            self.wait_changed(&mut state, None)?;
+        }
+        Ok(state)
+    }
+
     /// Poisons the handle and wakes callers that would wait forever. Must not be called under the
     /// state lock.
     pub(crate) fn poison(&self, error: Error) -> Error {
@@ -255,6 +286,9 @@ impl VersionSet {
         state
     }
 }
+
+/// Time after which a wait of a watched call asks the watcher whether to go on.
+pub(crate) const WATCHED_WAIT: Duration = Duration::from_millis(20);
 
 /// Returns the table that `error` reports as damaged or unreadable.
 pub(crate) fn damaged_table(error: &Error) -> Option<u64> {

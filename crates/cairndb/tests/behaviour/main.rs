@@ -38,6 +38,7 @@ mod relocation;
 mod repairs;
 mod trouble;
 mod waiting;
+mod watched;
 mod writes;
 
 use std::sync::Arc;

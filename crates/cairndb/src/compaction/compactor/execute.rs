@@ -9,10 +9,10 @@
 //! the application.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cairndb_base::{Error, ErrorKind, Result};
-use cairndb_env::sync::Mutex;
+use cairndb_base::{Error, ErrorKind, Result, watch};
+use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Join, Priority};
 use cairndb_format::table::{BoundLimits, Table};
 
@@ -25,6 +25,7 @@ use crate::read::source::{RunCursor, Source};
 use crate::state::guard::guarded;
 use crate::state::version::Run;
 use crate::versions::state::stopped;
+use crate::versions::version_set::WATCHED_WAIT;
 
 /// Maximum size of output that is read back and checked. It equals the limit for compacting an idle
 /// database, and such output is usually still in memory. A larger output would have to be read from
@@ -43,8 +44,40 @@ struct Keys {
 struct Halves {
     /// Whether one half failed, so that the output of the other would be discarded.
     failed: AtomicBool,
+    /// Number of steps that the watcher has not been informed of.
+    steps: AtomicU64,
     /// Result of the second thread.
     second: Mutex<Option<Result<Outcome>>>,
+    /// Signalled when the second thread has a result.
+    done: Condvar,
+}
+
+impl Halves {
+    /// Informs the watcher of this thread, if there is one, of the steps of both.
+    ///
+    /// # Errors
+    /// `Interrupted` if it stops the call.
+    fn report(&self, plan: &CompactionPlan) -> Result<()> {
+        if !plan.waited_for || !watch::is_watched() {
+            return Ok(());
+        }
+        let tables = || plan.inputs.iter().flat_map(Run::tables);
+        let entries: u64 = tables().map(|table| table.record.entries).sum();
+        let bytes: u64 = tables().map(|table| table.record.bytes).sum();
+        let steps = self.steps.swap(0, Ordering::Relaxed);
+        watch::advance(steps.saturating_mul(STEP_ENTRIES) * (bytes / entries.max(1)))
+    }
+
+    /// Waits for the second thread, and stops it if the caller's watcher stops the call.
+    fn wait_for_second(&self, plan: &CompactionPlan) {
+        let mut second = self.second.lock();
+        while watch::is_watched() && second.is_none() && !self.failed.load(Ordering::Relaxed) {
+            self.done.wait_for(&mut second, WATCHED_WAIT);
+            if MutexGuard::unlocked(&mut second, || self.report(plan)).is_err() {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +120,7 @@ impl Compactor {
         let first = self.compact_keys(plan, before, &halves);
         let second = match joins {
             Some(join) => {
+                halves.wait_for_second(plan);
                 join();
                 halves.second.lock().take()
             }
@@ -99,6 +133,8 @@ impl Compactor {
             (Ok(first), Some(Ok(second))) => Ok(first.and(second)),
             (Ok(done), Some(Err(error))) | (Err(error), Some(Ok(done))) => {
                 done.discard(&*self.shared.dir);
+                // If this thread was stopped while it waited, the other only noticed.
+                watch::check()?;
                 Err(error)
             }
             // If there are two errors, `Closed` only means that the other half failed.
@@ -126,6 +162,7 @@ impl Compactor {
         let body = move || {
             let result = core.compact_keys(&plan, keys, &halves);
             *halves.second.lock() = Some(result);
+            halves.done.notify_all();
         };
         // The thread has the priority of the caller, which waits for it.
         let thread = self
@@ -162,6 +199,11 @@ impl Compactor {
                     return Err(error);
                 }
             }
+            halves.steps.fetch_add(1, Ordering::Relaxed);
+            if let Err(error) = halves.report(plan) {
+                job.abandon(&*self.shared.dir, &self.shared.next_file);
+                return Err(error);
+            }
             // Relaxed: a late observation only costs additional writes.
             if self.versions.lock().closing || halves.failed.load(Ordering::Relaxed) {
                 job.abandon(&*self.shared.dir, &self.shared.next_file);
@@ -183,9 +225,13 @@ impl Compactor {
     /// first reader.
     ///
     /// # Errors
-    /// `Corruption` of a newly written table, after which the output is removed.
+    /// `Corruption` of a newly written table; `Interrupted`. The output is then removed.
     pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
         for at in 0..outcome.tables.len() {
+            if let Err(error) = watch::check() {
+                outcome.discard(&*self.shared.dir);
+                return Err(error);
+            }
             let record = &outcome.tables[at].record;
             let (opened, checked) = self.installer.open_mapped(record, Table::check_pages);
             match checked {

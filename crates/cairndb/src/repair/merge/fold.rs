@@ -1,6 +1,6 @@
 //! Decides what each key holds: reads its versions, newest first, up to the one that decides.
 
-use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo, watch};
 
 use crate::repair::findings::Findings;
 use crate::repair::merge::Merge;
@@ -95,6 +95,8 @@ impl Fold<'_> {
                 State::Decided if versions.value.is_none() && versions.operands.is_empty() => {}
                 _ => sink.add(&versions, self.findings)?,
             }
+            let value = versions.value.as_ref().map_or(0, Vec::len);
+            watch::advance((versions.key.len() + value) as u64)?;
         }
         Ok(())
     }

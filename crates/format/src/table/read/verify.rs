@@ -5,7 +5,7 @@
 //! the counts of the meta block.
 
 use cairndb_base::limits::PAGE_BYTES;
-use cairndb_base::{Kind, Result, SeqNo, hash64};
+use cairndb_base::{Kind, Result, SeqNo, hash64, watch};
 
 use crate::table::EntryMark;
 use crate::table::index::filter::LINE_BYTES;
@@ -89,6 +89,7 @@ impl Verification<'_> {
             let first = table.pages.read_unchecked(page, 1)?;
             let pages = self.bounded_pages(page, &first)?;
             let bytes = table.pages.read_unchecked(page, pages)?;
+            watch::advance(bytes.len() as u64)?;
             table.pages.check(page, &bytes, |bytes| {
                 Layout::parse(bytes)?.validate(bytes, &table.order)
             })?;

@@ -1,0 +1,140 @@
+//! Long calls report their progress and can be stopped at any of their reports.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::rc::Rc;
+
+use cairndb::env::{Background, MemEnv};
+use cairndb::{Db, ErrorKind, Options, Progress, RepairOptions, watch};
+
+const ENTRIES: u32 = 60_000;
+
+fn count(db: &Db) -> usize {
+    db.iter()
+        .fold(0, |count, entry| count + usize::from(entry.is_ok()))
+}
+
+/// Fills a database with several runs and a few large values.
+fn fill(db: &Db) {
+    for pass in 0..2_u8 {
+        for n in 0..ENTRIES {
+            db.put(&n.to_be_bytes(), &[pass; 40]).unwrap();
+        }
+        db.put(b"large", &vec![pass; 1 << 20]).unwrap();
+        db.flush().unwrap();
+    }
+}
+
+/// Makes `call`, and stops it at report number `at`. Returns the result and the reports.
+fn stopped_at<T>(at: usize, call: impl FnOnce() -> T) -> (T, Vec<Progress>) {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let watcher = {
+        let seen = Rc::clone(&seen);
+        move |progress| {
+            seen.borrow_mut().push(progress);
+            match seen.borrow().len() > at {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    };
+    let result = watch(watcher, call);
+    (result, seen.take())
+}
+
+/// Stops `call` at reports further and further in, until it gets to its end. `check` is called
+/// after each.
+fn stop_everywhere(
+    name: &str,
+    mut call: impl FnMut() -> cairndb::Result<()>,
+    mut check: impl FnMut(),
+) {
+    let (mut at, mut stops) = (0, 0);
+    loop {
+        let (result, seen) = stopped_at(at, &mut call);
+        check();
+        assert!(seen.is_sorted_by_key(|progress| progress.done), "{name}");
+        let Err(error) = result else {
+            assert!(stops > 2, "{name}: {stops} stops");
+            let last = seen.last().unwrap();
+            assert!(last.done > 0 && last.total > 0, "{name}: {last:?}");
+            return;
+        };
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{name} {at}: {error}");
+        assert_eq!(seen.len(), at + 1, "{name}: the watcher is not asked again");
+        stops += 1;
+        at = at * 2 + 1;
+    }
+}
+
+#[test]
+fn a_stopped_call_changes_nothing_and_can_be_repeated() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().create_if_missing(true).env(env.clone());
+    let db = options.open("/one").unwrap();
+    fill(&db);
+    let entries = count(&db);
+    stop_everywhere(
+        "compact_range",
+        || db.compact_range(..),
+        || {
+            assert_eq!(count(&db), entries);
+            assert_eq!(db.get(b"large").unwrap().unwrap().len(), 1 << 20);
+        },
+    );
+    let (stopped, _) = stopped_at(0, || db.checkpoint("/copy"));
+    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+    let missing = options.clone().create_if_missing(false);
+    assert_eq!(
+        missing.open("/copy").unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    db.checkpoint("/copy").unwrap();
+    db.close().unwrap();
+    let verify = || cairndb::verify("/one", &options).map(drop);
+    stop_everywhere("verify", verify, || {});
+    let repair = || cairndb::repair("/one", "/two", &RepairOptions::new(&options)).map(drop);
+    stop_everywhere("repair", repair, || {
+        if let Ok(two) = missing.open("/two") {
+            assert_eq!(count(&two), entries);
+        }
+    });
+    let two = missing.open("/two").unwrap();
+    assert_eq!(count(&two), entries);
+}
+
+/// A call that waits for other threads is stopped too, and they go on.
+#[test]
+fn waits_for_background_threads_are_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::new()
+        .create_if_missing(true)
+        .memory_budget(1 << 20);
+    let db = options.open(dir.path()).unwrap();
+    fill(&db);
+    let entries = count(&db);
+    let (result, seen) = stopped_at(0, || db.wait_idle());
+    // The worker may have been faster.
+    assert!(result.is_ok() || seen.len() == 1, "{result:?} {seen:?}");
+    let (result, _) = stopped_at(3, || db.compact_range(..));
+    if let Err(error) = result {
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+    }
+    assert_eq!(count(&db), entries);
+    db.put(b"later", b"value").unwrap();
+    db.compact_range(..).unwrap();
+    assert_eq!(count(&db), entries + 1);
+    db.close().unwrap();
+    let names = std::fs::read_dir(dir.path()).unwrap();
+    let tables = names.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        Path::new(&name).extension().is_some_and(|end| end == "tbl")
+    });
+    let report = cairndb::verify(dir.path(), &options).unwrap();
+    assert_eq!(
+        tables.count() as u64,
+        report.tables,
+        "a stopped call left tables"
+    );
+}
