@@ -72,12 +72,12 @@ pub fn watch<T>(
     watcher: impl FnMut(Progress) -> ControlFlow<()> + 'static,
     call: impl FnOnce() -> T,
 ) -> T {
-    let watched = Watched {
+    let begun = Watched {
         watcher: Some(Box::new(watcher)),
         progress: Progress::default(),
         stopped: false,
     };
-    let _restore = Restore(WATCHED.replace(Some(watched)));
+    let _restore = Restore(WATCHED.replace(Some(begun)));
     call()
 }
 
