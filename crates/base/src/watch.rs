@@ -61,9 +61,11 @@ impl Drop for Restore {
 /// # use cairndb_base as cairndb;
 /// use std::ops::ControlFlow;
 /// let deadline = std::time::Instant::now() + std::time::Duration::from_secs(1);
-/// let watcher = move |_progress| match std::time::Instant::now() < deadline {
-///     true => ControlFlow::Continue(()),
-///     false => ControlFlow::Break(()),
+/// let watcher = move |_progress| {
+///     if std::time::Instant::now() > deadline {
+///         return ControlFlow::Break(());
+///     }
+///     ControlFlow::Continue(())
 /// };
 /// let sum = cairndb::watch::watch(watcher, || 1 + 1);
 /// assert_eq!(sum, 2);
@@ -160,9 +162,10 @@ mod tests {
                 seen.set(progress);
                 // What a watcher calls is not watched.
                 advance(1_000).unwrap();
-                match progress.done < 30 {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
+                if progress.done < 30 {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
                 }
             }
         };

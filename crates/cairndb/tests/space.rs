@@ -269,7 +269,7 @@ fn overwrite(background: Background, budget: usize, keys: u64, len: usize) {
         for word in value.chunks_exact_mut(8) {
             word.copy_from_slice(&random.next_u64().to_le_bytes());
         }
-        db.put(&random.below(keys).to_be_bytes(), &value).unwrap();
+        db.put(&random.below(keys).to_le_bytes(), &value).unwrap();
         written += len as u64;
         if written >= next_check {
             let bytes = on_disk(&env);

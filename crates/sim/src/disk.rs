@@ -155,7 +155,7 @@ impl Disk {
         if let Some(replaced) = self.find_dir(to) {
             self.remove_dir(replaced);
         }
-        Arc::make_mut(&mut self.dirs[dir]).path = to.to_owned();
+        to.clone_into(&mut Arc::make_mut(&mut self.dirs[dir]).path);
     }
 
     pub(crate) fn lookup(&self, dir: DirId, name: &str) -> Option<InodeId> {

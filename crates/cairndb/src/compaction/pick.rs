@@ -116,9 +116,9 @@ pub(crate) fn pick_for_values(runs: &[RunSize], slack: u64) -> Option<Group> {
         let sum = |part: fn(&RunSize) -> u64, runs: &[RunSize]| {
             runs.iter().map(part).fold(0, u64::saturating_add)
         };
-        let deletes = sum(|run| run.deletes, upper).min(last.entries);
+        let tombstones = sum(|run| run.deletes, upper).min(last.entries);
         let deleted =
-            u128::from(last.values) * u128::from(deletes) / u128::from(last.entries.max(1));
+            u128::from(last.values) * u128::from(tombstones) / u128::from(last.entries.max(1));
         let newer = sum(|run| run.values, upper);
         let hidden = newer.saturating_add(u64::try_from(deleted).unwrap_or(u64::MAX));
         let due = hidden > (last.values / HIDDEN_SHARE).saturating_add(slack);

@@ -33,9 +33,10 @@ fn stopped_at<T>(at: usize, call: impl FnOnce() -> T) -> (T, Vec<Progress>) {
         let seen = Rc::clone(&seen);
         move |progress| {
             seen.borrow_mut().push(progress);
-            match seen.borrow().len() > at {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if seen.borrow().len() > at {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         }
     };
