@@ -164,6 +164,7 @@ fn every_operation_can_fail_with_every_cause() {
         for name in ["f", "h", "l", "LOCK"] {
             dir.unlink(name)?;
         }
+        dir.rename_to(Path::new("renamed"))?;
         dir.remove()
     };
     let clean = SimEnv::new(1);
