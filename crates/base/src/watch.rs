@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// How far a watched call is.
 ///
 /// ```
-/// # use cairndb_base as cairndb;
+/// # mod cairndb { pub use cairndb_base::watch::*; }
 /// let progress = cairndb::Progress::default();
 /// assert_eq!((progress.done, progress.total), (0, 0));
 /// ```
@@ -58,7 +58,7 @@ impl Drop for Restore {
 /// watcher must be quick; what it calls itself is not watched. If it panics, so does the call.
 ///
 /// ```
-/// # use cairndb_base as cairndb;
+/// # mod cairndb { pub use cairndb_base::watch::*; }
 /// use std::ops::ControlFlow;
 /// let deadline = std::time::Instant::now() + std::time::Duration::from_secs(1);
 /// let watcher = move |_progress| {
@@ -67,7 +67,7 @@ impl Drop for Restore {
 ///     }
 ///     ControlFlow::Continue(())
 /// };
-/// let sum = cairndb::watch::watch(watcher, || 1 + 1);
+/// let sum = cairndb::watch(watcher, || 1 + 1);
 /// assert_eq!(sum, 2);
 /// ```
 pub fn watch<T>(
