@@ -72,7 +72,7 @@ pub(crate) fn make_directory<T>(
         dir,
         in_place,
     };
-    staged.clear()?;
+    clear(&*staged.dir)?;
     let filled = fill(&staged.dir);
     let made = filled.and_then(|filled| staged.rename().map(|()| filled));
     if made.is_err() {
@@ -89,33 +89,38 @@ fn partial_path(target: &Path) -> Option<PathBuf> {
     Some(target.with_file_name(name))
 }
 
-impl StagedDir<'_> {
-    /// Removes everything but the lock, if an interrupted attempt may have left it.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, with the file, if there is any other; then nothing is removed. `Io`.
-    fn clear(&self) -> Result<()> {
-        let mut left = self.dir.list()?;
-        left.retain(|found| found != name::LOCK);
-        for found in &left {
-            let ours = match FileKind::parse(found) {
-                None => false,
-                Some(FileKind::Current) => true,
-                // A crash leaves files without contents.
-                Some(_) => !matches!(
-                    ownership(&*self.dir, found)?,
-                    Ownership::Other(Evidence::Foreign, _)
-                ),
-            };
-            if !ours {
-                let message = "the target is made in this directory, but it holds a file that no \
-                               interrupted attempt has left; move that away";
-                return Err(Error::invalid(message).path(self.dir.path()).found(found));
-            }
+/// Removes everything but the lock, if an interrupted attempt may have left it. `CURRENT` goes
+/// first, so that no crash leaves a database without some of its files.
+///
+/// # Errors
+/// `InvalidArgument`, with the file, if there is any other; then nothing is removed. `Io`.
+fn clear(dir: &dyn Dir) -> Result<()> {
+    let mut left = dir.list()?;
+    left.retain(|found| found != name::LOCK);
+    for found in &left {
+        let ours = match FileKind::parse(found) {
+            None => false,
+            Some(FileKind::Current) => true,
+            // A crash leaves files without contents.
+            Some(_) => !matches!(
+                ownership(dir, found)?,
+                Ownership::Other(Evidence::Foreign, _)
+            ),
+        };
+        if !ours {
+            let message = "the target is made in this directory, but it holds a file that no \
+                           interrupted attempt has left; move that away";
+            return Err(Error::invalid(message).path(dir.path()).found(found));
         }
-        left.iter().try_for_each(|found| self.dir.unlink(found))
     }
+    if let Some(current) = left.iter().position(|found| found == name::CURRENT) {
+        dir.unlink(&left.swap_remove(current))?;
+        dir.sync()?;
+    }
+    left.iter().try_for_each(|found| dir.unlink(found))
+}
 
+impl StagedDir<'_> {
     /// Gives the directory its name, durably.
     fn rename(&self) -> Result<()> {
         if self.in_place {
@@ -141,10 +146,16 @@ impl StagedDir<'_> {
     /// Removes what was made. Errors are dropped in favour of the caller's; the next attempt
     /// removes what is left.
     fn discard(&self) {
-        let _ = self.clear();
-        let _ = self.dir.unlink(name::LOCK);
+        // A sync may have failed: only a directory that is opened again may be synced again. A
+        // rename that failed may have been done.
+        let reopen = |path| self.env.open_dir(path, false);
+        let Ok(dir) = reopen(self.dir.path()).or_else(|_| reopen(self.target)) else {
+            return;
+        };
+        let _ = clear(&*dir);
+        let _ = dir.unlink(name::LOCK);
         if !self.in_place {
-            let _ = self.dir.remove();
+            let _ = dir.remove();
         }
     }
 }
