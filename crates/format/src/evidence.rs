@@ -4,10 +4,14 @@
 //! of LevelDB and RocksDB, and `240101.log` may be anything. Code that removes or overwrites a file
 //! that no manifest names asks here first.
 
-use cairndb_base::{FileNumber, Result};
+mod other_store;
+
+use cairndb_base::Result;
 use cairndb_env::Dir;
 
-use crate::name::{self, FileKind};
+pub use other_store::{OtherStore, other_store, other_store_in};
+
+use crate::name::FileKind;
 use crate::{log, manifest, table, value_file};
 
 /// Evidence of a file's origin in its content.
@@ -61,57 +65,6 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
         false if head.iter().all(|byte| *byte == 0) => Evidence::Silent,
         false => Evidence::Foreign,
     })
-}
-
-/// Another store that names its files as this format does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherStore {
-    /// LevelDB or a fork with the same format.
-    LevelDb,
-    /// RocksDB or a fork with the same format.
-    RocksDb,
-}
-
-/// Returns the store that wrote manifest `number`, if the manifest is another store's.
-///
-/// Both stores' manifests are logs in LevelDB's format. The first record starts with the
-/// comparator's name or, in a manifest of newer versions of RocksDB, with the database's identity.
-/// RocksDB also keeps `IDENTITY` and `OPTIONS-NNNNNN`. Our manifests contain a comparator's name,
-/// too, but start with a mark. A file that cannot be read belongs to no store.
-pub fn other_store(dir: &dyn Dir, number: FileNumber) -> Option<OtherStore> {
-    let file = dir.open_read(&name::manifest(number)).ok()?;
-    let len = usize::try_from(file.size()).map_or(HEAD_BYTES, |size| size.min(HEAD_BYTES));
-    let mut head = [0; HEAD_BYTES];
-    let (head, _) = head.split_at_mut(len);
-    file.read_at(0, head).ok()?;
-    let store = store_of(head)?;
-    let is_rocksdb = |name: &String| name == "IDENTITY" || name.starts_with("OPTIONS-");
-    let names = dir.list().unwrap_or_default();
-    if names.iter().any(is_rocksdb) {
-        return Some(OtherStore::RocksDb);
-    }
-    Some(store)
-}
-
-/// Returns the store whose manifest starts with `head`, judged by its first record alone.
-fn store_of(head: &[u8]) -> Option<OtherStore> {
-    /// Checksum, length and type of a record.
-    const RECORD_HEADER: usize = 7;
-    /// A record that is complete, and the first part of a longer one.
-    const TYPES: [u8; 2] = [1, 2];
-    const COMPARATOR: u8 = 1;
-    const IDENTITY: &[u8] = &[0x81, 0x40];
-    let (header, edit) = head.split_at_checked(RECORD_HEADER)?;
-    if manifest::is_marked(head) || !TYPES.contains(header.last()?) {
-        return None;
-    }
-    if edit.starts_with(IDENTITY) {
-        return Some(OtherStore::RocksDb);
-    }
-    let (&[tag, len], name) = edit.split_first_chunk()?;
-    let name = name.get(..usize::from(len)).unwrap_or(name);
-    let is_name = !name.is_empty() && len < 0x80 && name.iter().all(u8::is_ascii_graphic);
-    (tag == COMPARATOR && is_name).then_some(OtherStore::LevelDb)
 }
 
 #[cfg(test)]
@@ -206,5 +159,65 @@ mod tests {
         assert_eq!(found, [None, leveldb, leveldb, rocksdb, None, None]);
         write("OPTIONS-000007", b"");
         assert_eq!((store(5), store(4)), (rocksdb, None));
+    }
+
+    /// Name and contents.
+    type File<'a> = (&'a str, &'a [u8]);
+
+    /// A log of LevelDB's: one batch without operations.
+    const BATCH_LOG: &[u8] = b"\xc8\x66\xe6\x35\x0c\0\x01\x01\0\0\0\0\0\0\0\0\0\0\0";
+    const TABLE: &[u8] = b"blocks\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+    const MANIFEST: &[u8] = b"V\xf9g\xe0\x0a\0\x01\x01\x08idb_cmp1";
+
+    #[test]
+    fn what_is_left_of_a_directory_tells_whose_it_is() {
+        let ours = ManifestHeader {
+            number: FileNumber(4),
+            salt: 1,
+            // The base is not there yet.
+            base_end: 200,
+        };
+        let ours = ours.encode();
+        let (leveldb, rocksdb) = (Some(OtherStore::LevelDb), Some(OtherStore::RocksDb));
+        let current: File<'_> = ("CURRENT", b"MANIFEST-000004\n");
+        let directories: [(&[File<'_>], _); 11] = [
+            (&[], None),
+            (&[current], None),
+            (&[current, ("MANIFEST-000004", MANIFEST)], leveldb),
+            (&[("MANIFEST-000004", MANIFEST)], leveldb),
+            (&[current, ("000005.ldb", TABLE)], leveldb),
+            (&[("000005.sst", TABLE), ("OPTIONS-000007", b"")], rocksdb),
+            (&[("000006.log", BATCH_LOG)], leveldb),
+            (
+                &[
+                    ("000006.log", b"2026-11-28 started\n"),
+                    ("000005.ldb", b"blocks"),
+                ],
+                None,
+            ),
+            (&[("notes.ldb", TABLE)], None),
+            // A conversion that was interrupted when it had begun its manifest.
+            (
+                &[("MANIFEST-000002", MANIFEST), ("MANIFEST-000004", &ours)],
+                leveldb,
+            ),
+            (
+                &[
+                    current,
+                    ("MANIFEST-000004", MANIFEST),
+                    ("MANIFEST-000007", &ours),
+                ],
+                leveldb,
+            ),
+        ];
+        for (files, expected) in directories {
+            let dir = MemEnv::new(cairndb_env::Background::Stepped)
+                .open_dir(Path::new("/stones"), true)
+                .unwrap();
+            for (name, bytes) in files {
+                dir.create(name).unwrap().append(bytes).unwrap();
+            }
+            assert_eq!(other_store_in(&*dir).unwrap(), expected, "{files:?}");
+        }
     }
 }

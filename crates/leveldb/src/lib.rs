@@ -68,7 +68,7 @@ pub use manifest::{NewTable, VersionEdit, read_current};
 pub use name::FileName;
 pub use new_database::{NewDatabase, Summary, WriteOptions};
 pub use orders::{Orders, ReverseOrder};
-pub use salvage::{ManifestSalvage, SalvagedBlock, TableSalvage, TableStep};
+pub use salvage::{ManifestSalvage, SalvagedBlock, TableSalvage, TableStep, is_leveldb};
 pub use table::{Codec, Table, TableBuilder, TableCursor, TableOptions, TableSummary};
 
 pub use cairndb_base::{Comparator, Error, ErrorKind, Kind, Order, Result, SEQ_MAX, SeqNo};

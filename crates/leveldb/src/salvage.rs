@@ -7,10 +7,12 @@
 
 mod anchor;
 mod blocks;
+mod directory;
 mod ends;
 mod manifest;
 mod table;
 
+pub use directory::is_leveldb;
 pub use manifest::ManifestSalvage;
 pub use table::{SalvagedBlock, TableSalvage, TableStep};
 

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use cairndb::env::{Dir, Env, RealEnv};
 use cairndb::leveldb::Order;
 use cairndb::{Db, Error, ErrorKind, Options};
-use cairndb_format::evidence::{OtherStore, other_store};
-use cairndb_format::manifest::read_current;
+use cairndb_format::evidence::{OtherStore, other_store_in};
 use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 
 use crate::failure::Failure;
@@ -50,6 +49,12 @@ pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
     if leveldb_at(path).is_none() {
         return Ok(());
     }
+    // An open names a file without which no command works, `CURRENT` or the manifest.
+    if let Err(error) = options().read_only(true).open(path)
+        && error.kind() == ErrorKind::Corruption
+    {
+        return Err(Failure::of_leveldb(path)(error));
+    }
     let path = path.display();
     Err(Failure::Other(format!(
         "{path} holds a LevelDB database: commands that read entries or files work on it, others \
@@ -61,9 +66,8 @@ pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
 pub(crate) fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
     // Errors here are met again, and reported, when the directory is opened as CairnDB's.
     let dir = RealEnv::new().open_dir(path, false).ok()?;
-    let manifest = read_current(&*dir).ok()??;
-    let store = other_store(&*dir, manifest)?;
-    (store == OtherStore::LevelDb).then_some(dir)
+    let store = other_store_in(&*dir).ok()?;
+    (store == Some(OtherStore::LevelDb)).then_some(dir)
 }
 
 /// Opens a LevelDB database. If bytewise order stands in for an unknown comparator, all entries are

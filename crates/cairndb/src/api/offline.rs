@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result, watch};
 use cairndb_env::{Dir, Env, RealEnv};
-use cairndb_format::evidence::{Evidence, other_store};
-use cairndb_format::manifest::read_current;
+use cairndb_format::evidence::{Evidence, other_store_in};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
@@ -186,9 +185,7 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     }
     let begun = names.is_empty() || names.iter().any(|found| found == name::LOCK);
     // A conversion that was interrupted leaves files of ours in another store's database.
-    let others =
-        matches!(read_current(dir), Ok(Some(number)) if other_store(dir, number).is_some());
-    if others || ours.is_empty() && (foreign || !begun) {
+    if other_store_in(dir)?.is_some() || ours.is_empty() && (foreign || !begun) {
         return Err(Error::invalid(
             "the directory holds no database of this kind; nothing was removed",
         )

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
 use cairndb_env::{Dir, Env, RealEnv};
-use cairndb_format::evidence::{Evidence, other_store};
+use cairndb_format::evidence::{Evidence, other_store, other_store_in};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name;
 use cairndb_format::name::FileKind;
@@ -47,12 +47,12 @@ enum Found {
     Database(FileNumber),
 }
 
-/// Replaces the error of reading manifest `number` with a clearer one if another store wrote the
-/// manifest.
+/// Replaces the error of reading the manifest with a clearer one if the database is another
+/// store's.
 #[cold]
-fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
-    match other_store(dir, number) {
-        Some(store) if error.kind() == ErrorKind::Corruption => refusal(store, number),
+fn other_database(dir: &dyn Dir, error: Error) -> Error {
+    match other_store_in(dir) {
+        Ok(Some(store)) if error.kind() == ErrorKind::Corruption => refusal(dir, store),
         _ => error,
     }
 }
@@ -99,16 +99,17 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         }
         return Ok(Found::Database(number));
     }
+    if let Some(store) = other_store_in(dir)? {
+        return Err(refusal(dir, store));
+    }
     let names = dir.list()?;
-    let foreign = |found: &str| {
-        Error::invalid(
-            "the directory holds something other than a database; choose another directory",
-        )
-        .file(found.to_owned())
-    };
+    let mut foreign = None;
     for found in &names {
         match FileKind::parse(found) {
-            None => return Err(foreign(found)),
+            None => {
+                foreign.get_or_insert(found);
+                continue;
+            }
             Some(FileKind::Lock | FileKind::Current) => continue,
             Some(_) => {}
         }
@@ -118,14 +119,21 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
             _ if is_begun(dir, found) => {}
             Ownership::Ours => {
                 return Err(Error::corruption(
-                    "the directory holds database files but no CURRENT; restore CURRENT from a backup",
+                    "the directory holds database files but no CURRENT; restore CURRENT from a \
+                     backup, or keep what the other files hold with `repair`",
                 )
                 .file(found.clone()));
             }
-            Ownership::Other(Evidence::Foreign, _) => return Err(foreign(found)),
+            Ownership::Other(Evidence::Foreign, _) => _ = foreign.get_or_insert(found),
             // An empty file holds nothing. It stays.
             Ownership::Other(..) | Ownership::Gone => {}
         }
+    }
+    if let Some(found) = foreign {
+        return Err(Error::invalid(
+            "the directory holds something other than a database; choose another directory",
+        )
+        .file(found.clone()));
     }
     if !options.create_if_missing || options.read_only {
         let advice = if options.read_only {
@@ -234,7 +242,7 @@ impl Core {
                     env: &*env,
                 };
                 let recovered = recovery.run(number);
-                let named = |error| other_database(&*dir, number, error);
+                let named = |error| other_database(&*dir, error);
                 recovered.map_err(|error| freed_if_full(named(error), &*dir))?
             }
         };

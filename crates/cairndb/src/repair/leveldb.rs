@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, Order, Result, SeqNo};
 use cairndb_env::Dir;
-use cairndb_leveldb::{FileName, LogReader, LogStep, TableSalvage, TableStep, WriteBatch};
+use cairndb_leveldb::{FileName, TableSalvage, TableStep};
 
 use self::chain::LevelChain;
 use self::log::LevelLogs;
@@ -203,45 +203,5 @@ fn is_same_order(stored: &str, order: &Order) -> bool {
     match order {
         Order::Bytewise => stored == "leveldb.BytewiseComparator",
         Order::Custom(_) => stored == order.name(),
-    }
-}
-
-/// Returns whether the directory holds LevelDB's files: a table, a readable manifest, or a readable
-/// log.
-///
-/// # Errors
-/// Errors of listing the directory.
-pub(super) fn is_leveldb(dir: &dyn Dir) -> Result<bool> {
-    let names = dir.list()?;
-    let mut known = names.iter().filter(|found| match FileName::parse(found) {
-        Some(FileName::Table(_) | FileName::OldTable(_)) => true,
-        Some(FileName::Manifest(number)) => {
-            cairndb_leveldb::ManifestSalvage::read(dir, number).is_ok()
-        }
-        Some(FileName::Log(_)) => has_batch(dir, found),
-        _ => false,
-    });
-    Ok(known.next().is_some())
-}
-
-/// Returns whether the file holds an intact batch.
-fn has_batch(dir: &dyn Dir, found: &str) -> bool {
-    if !matches!(dir.size_of(found), Ok(Some(_))) {
-        return false;
-    }
-    let Ok(file) = dir.open_read(found) else {
-        return false;
-    };
-    let mut reader = LogReader::new(file, found);
-    loop {
-        match reader.advance() {
-            Ok(LogStep::Record { .. }) => {
-                if WriteBatch::decode(reader.payload()).is_ok() {
-                    return true;
-                }
-            }
-            Ok(LogStep::Damage { .. }) => {}
-            Ok(LogStep::End) | Err(_) => return false,
-        }
     }
 }

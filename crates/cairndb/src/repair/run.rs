@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo, watch};
 use cairndb_env::{Background, Dir, Env, MemEnv, RealEnv};
+use cairndb_format::evidence::{OtherStore, other_store_in};
 use cairndb_format::name::{self, FileKind};
 
 use crate::recovery::numbers::check_seq;
@@ -139,7 +140,12 @@ fn examine<'a>(
 ) -> Result<Input<'a>> {
     let order = &options.options.order;
     let survey = Survey::new(&**from, findings)?;
-    if !survey.is_ours() && is_leveldb(&**from)? {
+    // A conversion that was interrupted leaves files of ours in LevelDB's database. A file that
+    // cannot be read is no reason to stop.
+    let is_leveldb = matches!(other_store_in(&**from), Ok(Some(OtherStore::LevelDb)));
+    #[cfg(feature = "leveldb")]
+    let is_leveldb = is_leveldb || !survey.is_ours() && cairndb_leveldb::is_leveldb(&**from)?;
+    if is_leveldb {
         return level_source(from, options, findings);
     }
     if survey.is_empty() {
@@ -164,9 +170,6 @@ fn check_operator(stored: Option<String>, options: &Options) -> Result<()> {
 }
 
 #[cfg(feature = "leveldb")]
-use crate::repair::leveldb::is_leveldb;
-
-#[cfg(feature = "leveldb")]
 fn level_source<'a>(
     from: &'a Arc<dyn Dir>,
     options: &RepairOptions,
@@ -179,22 +182,6 @@ fn level_source<'a>(
     source
         .map(Input::LevelDb)
         .map_err(|error| error.path(from.path()))
-}
-
-/// Returns whether the directory holds LevelDB's tables or manifests.
-#[cfg(not(feature = "leveldb"))]
-fn is_leveldb(from: &dyn Dir) -> Result<bool> {
-    use cairndb_format::{evidence, name::FileKind};
-    let names = from.list()?;
-    let is_other = |found: &String| match FileKind::parse(found) {
-        Some(FileKind::Manifest(number)) => {
-            evidence::other_store(from, number) == Some(evidence::OtherStore::LevelDb)
-        }
-        _ => found
-            .rsplit_once('.')
-            .is_some_and(|(_, ending)| ending == "ldb"),
-    };
-    Ok(names.iter().any(is_other))
 }
 
 #[cfg(not(feature = "leveldb"))]

@@ -1,9 +1,9 @@
 //! Which store a directory belongs to.
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::Dir;
-use cairndb_format::evidence::{Evidence, OtherStore, evidence, other_store};
-use cairndb_format::name;
+use cairndb_format::evidence::{OtherStore, other_store_in};
+use cairndb_format::missing::needed;
 use cairndb_leveldb::FileName;
 
 use crate::recovery::other_stores::refusal;
@@ -22,47 +22,30 @@ pub(crate) enum Owner {
 /// Returns the owner of a directory.
 ///
 /// # Errors
-/// `InvalidArgument` if it is RocksDB; errors of reading `CURRENT`.
+/// `InvalidArgument` if it is RocksDB; `Corruption` if `CURRENT` is damaged, or if it or the
+/// manifest that it names is missing; the errors of reading the files.
 pub(crate) fn owner(dir: &dyn Dir) -> Result<Owner> {
-    let number = match cairndb_leveldb::read_current(dir) {
-        Ok(number) => FileNumber(number),
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Owner::None),
-        Err(error) if error.kind() == ErrorKind::Corruption && has_tables(dir)? => {
-            return Err(error.file(name::CURRENT));
+    let store = other_store_in(dir)?;
+    // LevelDB reads names with fewer digits, too.
+    let named = match cairndb_leveldb::read_current(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        named => Some(FileName::Manifest(named?).to_string()),
+    };
+    match (store, named) {
+        (Some(OtherStore::RocksDb), _) => Err(refusal(dir, OtherStore::RocksDb)),
+        (Some(OtherStore::LevelDb), None) => Err(refusal(dir, OtherStore::LevelDb)),
+        (Some(OtherStore::LevelDb), Some(_)) => Ok(Owner::LevelDb),
+        (None, None) => Ok(Owner::None),
+        (None, Some(manifest)) => {
+            needed(&manifest, dir.open_read(&manifest))?;
+            Ok(Owner::Ours)
         }
-        Err(error) if error.kind() == ErrorKind::Corruption => return Ok(Owner::Ours),
-        Err(error) => return Err(error),
-    };
-    match other_store(dir, number) {
-        Some(OtherStore::LevelDb) => Ok(Owner::LevelDb),
-        Some(OtherStore::RocksDb) => Err(refusal(OtherStore::RocksDb, number)),
-        // LevelDB's manifest may be damaged, missing, or named with fewer digits.
-        None if has_tables(dir)? && !is_ours(dir, number)? => Ok(Owner::LevelDb),
-        None => Ok(Owner::Ours),
-    }
-}
-
-/// Returns whether the directory has tables of LevelDB's.
-fn has_tables(dir: &dyn Dir) -> Result<bool> {
-    let is_table = |name: &String| {
-        let kind = FileName::parse(name);
-        matches!(kind, Some(FileName::Table(_) | FileName::OldTable(_)))
-    };
-    Ok(dir.list()?.iter().any(is_table))
-}
-
-fn is_ours(dir: &dyn Dir, manifest: FileNumber) -> Result<bool> {
-    match evidence(dir, &name::manifest(manifest)) {
-        Ok(evidence) => Ok(evidence == Evidence::Ours),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
 /// Returns the error for a directory without a database.
 #[cold]
 pub(crate) fn nothing_here(dir: &dyn Dir) -> Error {
-    let message = "the directory holds no LevelDB database: it has no CURRENT; choose another one, \
-        or restore CURRENT from a backup";
+    let message = "the directory holds no LevelDB database: it has no CURRENT; choose another one";
     Error::new(ErrorKind::NotFound, message).path(dir.path())
 }

@@ -6,8 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use cairndb::env::{Dir, Env, RealEnv};
 use cairndb::{Error, ErrorKind, RepairOptions, Result};
-use cairndb_format::evidence::{OtherStore, other_store};
-use cairndb_format::manifest::read_current;
+use cairndb_format::evidence::{OtherStore, other_store_in};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::boundary::guarded;
@@ -59,9 +58,7 @@ fn remove(path: &Path, options: Option<&leveldb_options_t>) -> Result<()> {
         Err(error) => return Err(error),
     };
     let names = dir.list()?;
-    let manifest = read_current(&*dir).ok().flatten();
-    let other = manifest.and_then(|number| other_store(&*dir, number));
-    if other == Some(OtherStore::LevelDb) {
+    if other_store_in(&*dir)? == Some(OtherStore::LevelDb) {
         return remove_leveldb(&*dir, &names);
     }
     if names.iter().any(|name| name == ORIGINALS) {
@@ -83,7 +80,9 @@ fn remove_leveldb(dir: &dyn Dir, names: &[String]) -> Result<()> {
             dir.unlink(name)?;
         }
     }
-    dir.unlink("CURRENT")?;
+    if names.iter().any(|name| name == "CURRENT") {
+        dir.unlink("CURRENT")?;
+    }
     drop(lock);
     dir.unlink("LOCK")?;
     remove_if_empty(dir)

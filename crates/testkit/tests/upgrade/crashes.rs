@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
+use cairndb::{ErrorKind, RepairOptions};
 use cairndb_env::random::Random;
 use cairndb_sim::{CrashPoint, Profile, SimEnv};
 use cairndb_testkit::setting;
 
-use crate::fixture::{Fixture, Opened, PATH, Size, check, complete, convert, fixture, options};
+use crate::fixture::{
+    Fixture, Opened, PATH, Size, check, check_ours, complete, convert, directory, fixture, options,
+};
 
 /// Databases in a push, and the moments of their conversions that are tried at least.
 const DATABASES: u64 = 5;
@@ -69,7 +72,11 @@ fn die(fixture: &Fixture, moment: &CrashPoint, seed: u64, states_max: usize) -> 
                 if check(&state.image, &fixture.entries) == Opened::LevelDb {
                     not_destroyed(&state.image);
                 }
-                complete(&state.image, fixture);
+                if tried % 4 == 3 {
+                    without_current(&state.image, fixture);
+                } else {
+                    complete(&state.image, fixture);
+                }
             }));
             assert!(checked.is_ok(), "{place}");
             tried += 1;
@@ -83,6 +90,19 @@ fn not_destroyed(env: &Arc<SimEnv>) {
     let before = env.image_hash();
     cairndb::destroy(PATH, &options(env)).unwrap_err();
     assert_eq!(env.image_hash(), before);
+}
+
+/// Checks that a directory which has lost `CURRENT`, too, is no new database, and that a repair
+/// takes what is complete: LevelDB's files, or ours.
+fn without_current(env: &Arc<SimEnv>, fixture: &Fixture) {
+    directory(env, PATH).unwrap().unlink("CURRENT").unwrap();
+    convert(env).unwrap_err();
+    let opened = options(env).create_if_missing(true).open(PATH);
+    assert_eq!(opened.unwrap_err().kind(), ErrorKind::Corruption);
+    cairndb::repair(PATH, "/repaired", &RepairOptions::new(&options(env))).unwrap();
+    let db = options(env).open("/repaired").unwrap();
+    check_ours(&db, &fixture.entries);
+    db.close().unwrap();
 }
 
 /// Each attempt dies too, until one does not.

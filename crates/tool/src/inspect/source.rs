@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use cairndb::env::{Dir, DirLock, Env, ReadFile, RealEnv};
 use cairndb::{Error, ErrorKind};
-use cairndb_base::FileNumber;
-use cairndb_format::evidence::{Evidence, OtherStore, evidence, other_store};
-use cairndb_format::manifest::read_current;
+use cairndb_format::evidence::{Evidence, OtherStore, evidence, other_store_in};
 use cairndb_format::name::{self, FileKind};
 
 use crate::escape::escaped;
@@ -113,11 +111,7 @@ pub(super) fn not_a(found: &str, noun: &str) -> Failure {
 /// Returns the store whose files the directory holds.
 fn store_of(dir: &dyn Dir, path: &Path) -> Result<Store, Failure> {
     let names = dir.list().map_err(Failure::of(path))?;
-    let current = read_current(dir).ok().flatten();
-    let other = current.and_then(|number| other_store(dir, number));
-    // Without `CURRENT` or its manifest, the files themselves decide.
-    let other = other.or_else(|| other_manifest(dir, &names));
-    match other {
+    match other_store_in(dir).ok().flatten() {
         Some(OtherStore::LevelDb) => return Ok(Store::LevelDb),
         Some(OtherStore::RocksDb) => {
             let path = path.display();
@@ -139,16 +133,4 @@ fn store_of(dir: &dyn Dir, path: &Path) -> Result<Store, Failure> {
     }
     let missing = Error::new(ErrorKind::NotFound, "the directory holds no database");
     Err(Failure::of(path)(missing))
-}
-
-/// Returns the store that wrote the manifests in the directory, if it is another one.
-fn other_manifest(dir: &dyn Dir, names: &[String]) -> Option<OtherStore> {
-    let numbers = names
-        .iter()
-        .filter_map(|found| match FileKind::parse(found) {
-            Some(FileKind::Manifest(number)) => Some(number),
-            _ => None,
-        });
-    let number: Option<FileNumber> = numbers.max_by_key(|number| number.0);
-    other_store(dir, number?)
 }
