@@ -149,6 +149,12 @@ export interface OpenOptions extends AbstractOpenOptions {
   upgrade?: boolean | undefined
 
   /**
+   * Whether a LevelDB directory is converted although a log that its manifest names is missing.
+   * @defaultValue `false`, because every write in that log is lost
+   */
+  upgradeWithoutLog?: boolean | undefined
+
+  /**
    * Whether the database is only read. Any number of processes can read it at a time.
    * @defaultValue `false`
    */

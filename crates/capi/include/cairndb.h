@@ -815,6 +815,12 @@ void cairndb_options_set_value_file_bytes(cairndb_options *options, uint64_t byt
 void cairndb_options_set_upgrade_leveldb(cairndb_options *options, bool upgrade);
 
 /**
+ * Sets whether a directory of LevelDB is converted although a log that its manifest names is
+ * missing. `false` by default, because every write in that log is lost.
+ */
+void cairndb_options_set_upgrade_without_log(cairndb_options *options, bool upgrade);
+
+/**
  * Opens the database in directory `path` and stores its handle in `*db`. NULL options stand for
  * the defaults.
  *

@@ -9,7 +9,7 @@ mod version;
 
 pub(crate) use edit::LEVELS;
 pub use edit::{NewTable, VersionEdit};
-pub(crate) use version::{Version, read_version};
+pub(crate) use version::{Version, missing, read_version};
 
 use std::sync::Arc;
 

@@ -76,6 +76,7 @@ impl Opening {
             .error_if_exists(must_be_new)
             .read_only(flag(given, c"readOnly", false)?)
             .upgrade_leveldb(may_upgrade)
+            .upgrade_without_log(flag(given, c"upgradeWithoutLog", false)?)
             .compression(compression);
         if let Some(bytes) = memory(given)? {
             options = options.memory_budget(bytes);

@@ -2,6 +2,8 @@
 
 // Directories that LevelDB wrote, through the package `classic-level`, and packages over ours.
 
+const fs = require('node:fs')
+const path = require('node:path')
 const { test } = require('node:test')
 const assert = require('node:assert')
 const { ClassicLevel: Original } = require('classic-level')
@@ -38,6 +40,21 @@ for (const Class of [Level, ClassicLevel]) {
     await Class.destroy(location)
   })
 }
+
+test('a LevelDB directory without its log is converted only if that is asked for', async () => {
+  const location = freshPath()
+  await writeWithLevelDB(location)
+  for (const name of fs.readdirSync(location)) {
+    if (name.endsWith('.log')) fs.unlinkSync(path.join(location, name))
+  }
+  await assert.rejects(new ClassicLevel(location, { upgrade: true }).open(), err => {
+    return err.cause.code === 'LEVEL_CORRUPTION' && err.cause.message.includes('.log')
+  })
+  const db = new ClassicLevel(location, { upgrade: true, upgradeWithoutLog: true })
+  await db.open()
+  assert.strictEqual(await db.get('k1'), undefined)
+  await db.close()
+})
 
 test('destroy removes a LevelDB directory', async () => {
   const location = freshPath()

@@ -58,13 +58,15 @@ pub(crate) fn destroy(py: Python<'_>, path: Place) -> PyResult<()> {
 
 /// Converts a LevelDB database. See `cairndb.upgrade_leveldb`.
 #[pyfunction]
-#[pyo3(signature = (path, *, comparator=None))]
+#[pyo3(signature = (path, *, comparator=None, upgrade_without_log=false))]
 pub(crate) fn upgrade_leveldb<'py>(
     py: Python<'py>,
     path: Place,
     comparator: Option<Bound<'_, PyAny>>,
+    upgrade_without_log: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = Components::new(comparator.as_ref(), None)?.options;
+    let options = options.upgrade_without_log(upgrade_without_log);
     let report = detached(py, || {
         cairndb::leveldb::upgrade(&path.0, UpgradeOptions::new(options))
     })?;

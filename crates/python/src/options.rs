@@ -147,6 +147,9 @@ pub(crate) fn settings(
     if let Some(upgrade) = item(settings, "upgrade_leveldb")? {
         options = options.upgrade_leveldb(upgrade);
     }
+    if let Some(upgrade) = item(settings, "upgrade_without_log")? {
+        options = options.upgrade_without_log(upgrade);
+    }
     Ok(options)
 }
 

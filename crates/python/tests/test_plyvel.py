@@ -126,6 +126,16 @@ def test_cairndb_converts_on_request_only(tmp_path: Path) -> None:
     report = cairndb.repair(other, other + ".repaired")
     assert report.details["kept"]["keys"] == 13_333
     assert cairndb.upgrade_leveldb(other)["entries"] == 13_333
+    cut = tmp_path / "cut"
+    real("-c", FILL, str(cut), "{}")
+    for log in cut.glob("*.log"):
+        log.unlink()
+    with pytest.raises(cairndb.CorruptionError, match="every write in it is lost"):
+        cairndb.upgrade_leveldb(str(cut))
+    with pytest.raises(cairndb.CorruptionError, match="upgrade_without_log"):
+        cairndb.open(str(cut), upgrade_leveldb=True)
+    with cairndb.open(str(cut), upgrade_leveldb=True, upgrade_without_log=True) as db:
+        assert len(db) < 13_333
 
 
 @needs_real

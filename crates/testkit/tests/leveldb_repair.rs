@@ -23,6 +23,8 @@ mod fixed;
 mod images;
 #[path = "leveldb_repair/judge.rs"]
 mod judge;
+#[path = "leveldb_repair/missing.rs"]
+mod missing;
 #[path = "leveldb_repair/mutants.rs"]
 mod mutants;
 
@@ -56,6 +58,7 @@ fn leveldbs_directories_are_repaired() {
     let first = setting("CAIRN_SEED").unwrap_or(1);
     let wanted = (setting("CAIRN_REPAIRS").unwrap_or(REPAIRS) / SHARE).max(1);
     let images = images::all(&library);
+    images.iter().for_each(missing::check);
     let mut tallies = BTreeMap::<String, (Tally, Tally)>::new();
     let mut failures = Vec::new();
     for seed in first..first + wanted {

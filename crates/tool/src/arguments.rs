@@ -248,6 +248,10 @@ pub(crate) struct Destroy {
     pub(crate) yes: bool,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line are independent of each other"
+)]
 #[derive(Args, Debug)]
 pub(crate) struct Upgrade {
     /// Directory of the LevelDB database.
@@ -255,6 +259,9 @@ pub(crate) struct Upgrade {
     /// Print what the conversion would take, and change nothing.
     #[arg(long, conflicts_with = "drop_original")]
     pub(crate) dry_run: bool,
+    /// Convert although a log that the manifest names is missing. Every write in it is lost.
+    #[arg(long)]
+    pub(crate) without_log: bool,
     /// Remove LevelDB's files in `leveldb-original/`, after the conversion or later.
     #[arg(long)]
     pub(crate) drop_original: bool,

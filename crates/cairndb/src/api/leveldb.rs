@@ -26,8 +26,8 @@ pub struct UpgradeOptions {
 
 impl UpgradeOptions {
     /// Returns settings without a receiver. Of `options`, a conversion uses the environment, the
-    /// comparator, the memory budget, the compression, the filter bits and the length of value
-    /// files.
+    /// comparator, the memory budget, the compression, the filter bits, the length of value files
+    /// and [`Options::upgrade_without_log`].
     pub fn new(options: Options) -> UpgradeOptions {
         UpgradeOptions {
             options,
@@ -59,13 +59,14 @@ impl fmt::Debug for UpgradeOptions {
 /// manifest, the logs, and up to eight pieces of 256 KiB of the tables.
 ///
 /// # Errors
-/// - `NotFound` if the directory is missing or has no `CURRENT`.
+/// - `NotFound` if the directory is missing or holds no database.
 /// - `InvalidArgument` if the database is not LevelDB's, its comparator is not that of `options`,
 ///   a file is not a regular one, or `leveldb-original/` holds an older copy.
 /// - `Locked` while a process has the database open; the error names it if the system does.
 /// - `FormatTooNew` if another store or a newer LevelDB wrote the manifest; `NotSupported` if a
 ///   block is compressed in an unknown way.
-/// - `Corruption`, with file and offset, if the manifest or a log is damaged.
+/// - `Corruption`, with file and offset, if the manifest or a log is damaged; with the file, if
+///   `CURRENT`, the manifest, or a file that the manifest names is missing.
 /// - `Io`.
 ///
 /// [`UpgradePlan`] has an example.

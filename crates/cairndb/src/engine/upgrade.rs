@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, PageCache, Result};
 use cairndb_env::{Env, RealEnv};
+use cairndb_leveldb::Recovery;
 use cairndb_mem::ClockCache;
 
 use crate::engine::configure::{context, opener, settings, validate};
@@ -33,6 +34,11 @@ fn target(options: &Options, path: &Path) -> Result<Target> {
     Ok(Target {
         settings: settings(options, budget, &opener),
         context: context(options, path),
+        recovery: if options.upgrade.without_log {
+            Recovery::WithoutLog
+        } else {
+            Recovery::Strict
+        },
         env,
         dir,
         opener,
@@ -71,7 +77,7 @@ pub(crate) fn upgrade(
 /// # Errors
 /// As [`upgrade`].
 pub(super) fn before_open(options: &Options, path: &Path) -> Result<()> {
-    if !options.upgrade_leveldb || options.error_if_exists {
+    if !options.upgrade.leveldb || options.error_if_exists {
         return Ok(());
     }
     let target = match target(options, path) {

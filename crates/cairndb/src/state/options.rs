@@ -99,7 +99,17 @@ pub struct Options {
     pub(crate) value_file_bytes: u64,
     pub(crate) fold_limits: FoldLimits,
     #[cfg(feature = "leveldb")]
-    pub(crate) upgrade_leveldb: bool,
+    pub(crate) upgrade: Upgrade,
+}
+
+/// What an open does with a LevelDB database.
+#[cfg(feature = "leveldb")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Upgrade {
+    /// Whether the database is converted.
+    pub(crate) leveldb: bool,
+    /// Whether a log that its manifest names may be missing.
+    pub(crate) without_log: bool,
 }
 
 /// Maximum length at which a value file is closed: large enough to keep the number of files low,
@@ -137,7 +147,7 @@ impl Default for Options {
             value_file_bytes: VALUE_FILE_BYTES_DEFAULT,
             fold_limits: FoldLimits::default(),
             #[cfg(feature = "leveldb")]
-            upgrade_leveldb: false,
+            upgrade: Upgrade::default(),
         }
     }
 }
@@ -282,7 +292,15 @@ impl Options {
     /// LevelDB cannot read its result. Needs the feature `leveldb`.
     #[cfg(feature = "leveldb")]
     pub fn upgrade_leveldb(mut self, upgrade: bool) -> Options {
-        self.upgrade_leveldb = upgrade;
+        self.upgrade.leveldb = upgrade;
+        self
+    }
+
+    /// Converts a LevelDB database although a log that its manifest names is missing. `false` by
+    /// default, because every write in that log is lost. Needs the feature `leveldb`.
+    #[cfg(feature = "leveldb")]
+    pub fn upgrade_without_log(mut self, upgrade: bool) -> Options {
+        self.upgrade.without_log = upgrade;
         self
     }
 

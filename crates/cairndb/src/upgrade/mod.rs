@@ -27,6 +27,7 @@ pub(crate) mod write;
 use std::sync::Arc;
 
 use cairndb_env::{Dir, Env};
+use cairndb_leveldb::Recovery;
 
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
@@ -39,4 +40,6 @@ pub(crate) struct Target {
     pub(crate) opener: Arc<TableOpener>,
     pub(crate) settings: Settings,
     pub(crate) context: ReadContext,
+    /// What to do with damage of LevelDB's logs.
+    pub(crate) recovery: Recovery,
 }

@@ -6,7 +6,7 @@ use cairndb_base::{Digest, Error, ErrorKind, FileNumber, Result};
 use cairndb_env::DirLock;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, prepare_current};
 use cairndb_format::name;
-use cairndb_leveldb::FileName;
+use cairndb_leveldb::{FileName, Report};
 
 use crate::recovery::recover::unused_file;
 use crate::state::files::new_files::{create_unused, is_taken};
@@ -26,8 +26,8 @@ use crate::versions::edits::edit_of;
 /// Returns what a conversion would do. Changes nothing.
 ///
 /// # Errors
-/// `NotFound` without a `CURRENT`, `InvalidArgument` if the database is not LevelDB's, and the
-/// errors for which a conversion is refused.
+/// `NotFound` without a database, `InvalidArgument` if it is not LevelDB's, and the errors for
+/// which a conversion is refused.
 pub(crate) fn plan(target: &Target) -> Result<UpgradePlan> {
     match owner(&*target.dir)? {
         Owner::LevelDb => {}
@@ -46,7 +46,7 @@ fn checked(target: &Target, locked: Locked) -> Result<(Source, UpgradePlan, Earl
     if let Earlier::Foreign(found) = &earlier {
         return Err(occupied(&*target.dir, found));
     }
-    let source = Source::open(&target.dir, &target.context.order, locked)?;
+    let source = Source::open(target, locked)?;
     let plan = estimate(target, &source)?;
     Ok((source, plan, earlier))
 }
@@ -142,11 +142,7 @@ fn convert(target: &Target, progress: &mut Progress<'_>) -> Result<UpgradeReport
     // From here on nothing is undone: after an error it is unknown which `CURRENT` is durable.
     dir.rename(&name::temp(manifest), name::CURRENT)?;
     dir.sync()?;
-    let torn = source.database.report();
-    let report = report_of(
-        &contents,
-        torn.torn_log.is_some() || torn.torn_manifest.is_some(),
-    );
+    let report = report_of(&contents, source.database.report());
     drop(source);
     originals.finish(dir)?;
     Ok(report)
@@ -241,7 +237,8 @@ fn at(step: UpgradeStep, digest: &Digest, bytes_expected: u64) -> UpgradeProgres
     }
 }
 
-fn report_of(contents: &Contents, torn: bool) -> UpgradeReport {
+fn report_of(contents: &Contents, met: &Report) -> UpgradeReport {
+    let missing_logs = met.skipped.iter().filter_map(|it| it.file_name());
     let values = contents.version.values.values();
     let values: u64 = values.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
     UpgradeReport {
@@ -250,6 +247,7 @@ fn report_of(contents: &Contents, torn: bool) -> UpgradeReport {
         raw_bytes: contents.digest.bytes,
         tables: contents.version.tables().count() as u64,
         target_bytes: contents.version.bytes().saturating_add(values),
-        torn,
+        torn: met.torn_log.is_some() || met.torn_manifest.is_some(),
+        missing_logs: missing_logs.map(str::to_owned).collect(),
     }
 }

@@ -110,6 +110,9 @@ pub struct UpgradeReport {
     /// Whether a crash had torn the end of LevelDB's newest log or manifest, as LevelDB itself
     /// tolerates: what follows the tear was dropped.
     pub torn: bool,
+    /// Names of the logs that were missing, whose writes are lost; see
+    /// [`Options::upgrade_without_log`](crate::Options::upgrade_without_log).
+    pub missing_logs: Vec<String>,
 }
 
 impl UpgradeReport {
@@ -122,6 +125,7 @@ impl UpgradeReport {
             tables: 0,
             target_bytes: 0,
             torn: false,
+            missing_logs: Vec::new(),
         }
     }
 }

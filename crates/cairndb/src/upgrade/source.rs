@@ -9,6 +9,7 @@ use cairndb_format::name;
 use cairndb_leveldb::{Database, EntryCursor, FileName, Orders, ReadOptions};
 
 use crate::recovery::numbers::check_seq;
+use crate::upgrade::Target;
 
 /// Tables that the reader keeps open besides those in which it stands: each costs its index.
 const OPEN_TABLES_MAX: usize = 8;
@@ -32,12 +33,13 @@ pub(crate) enum Locked {
 }
 
 impl Source {
-    /// Opens the database in `dir`, whose keys must be in `order`.
+    /// Opens the database to be converted, whose keys must be in the order of `target`.
     ///
     /// # Errors
     /// `InvalidArgument` if the order is another or a file is not a regular one; the errors of
     /// reading the manifest and the logs; `Locked`.
-    pub(crate) fn open(dir: &Arc<dyn Dir>, order: &Order, locked: Locked) -> Result<Source> {
+    pub(crate) fn open(target: &Target, locked: Locked) -> Result<Source> {
+        let (dir, order) = (&target.dir, &target.context.order);
         let names = names(&**dir)?;
         let mut orders = Orders::default();
         if let Order::Custom(comparator) = order {
@@ -45,6 +47,7 @@ impl Source {
         }
         let options = ReadOptions {
             orders,
+            recovery: target.recovery,
             open_tables_max: OPEN_TABLES_MAX,
             ..ReadOptions::default()
         };

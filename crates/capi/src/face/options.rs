@@ -278,3 +278,14 @@ pub unsafe extern "C" fn cairndb_options_set_upgrade_leveldb(
     // SAFETY: the header requires NULL or live options.
     unsafe { set(options, |options| Ok(options.upgrade_leveldb(upgrade))) };
 }
+
+/// Sets whether a directory of LevelDB is converted although a log that its manifest names is
+/// missing. `false` by default, because every write in that log is lost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_set_upgrade_without_log(
+    options: *mut cairndb_options,
+    upgrade: bool,
+) {
+    // SAFETY: the header requires NULL or live options.
+    unsafe { set(options, |options| Ok(options.upgrade_without_log(upgrade))) };
+}

@@ -8,18 +8,21 @@ use cairndb_env::{Dir, DirLock};
 use super::memory::MemoryBuilder;
 use super::tables::{TableInfo, Tables};
 use super::{Database, ReadOptions, Recovery, Report, UnknownOrder};
+use crate::batch::WriteBatch;
 use crate::internal_key::InternalKey;
 use crate::log::{LogReader, LogStep};
-use crate::manifest::{NewTable, Version, read_current, read_version};
-use crate::name::{FileName, LOCK};
+use crate::manifest::{NewTable, Version, missing, read_current, read_version};
+use crate::name::{CURRENT, FileName, LOCK};
+use crate::salvage::is_leveldb;
 
 impl Database {
     /// Opens the database in a directory for reading. Nothing in the directory is changed.
     ///
     /// # Errors
-    /// `NotFound` without a `CURRENT`; `Locked` while a process has the database open; `Corruption`
-    /// if manifest or logs are damaged or a table is missing; `InvalidArgument` if the comparator
-    /// is unknown; `NotSupported` if the logs need more memory than the options allow; `Io`.
+    /// `NotFound` if the directory holds nothing of LevelDB's; `Locked` while a process has the
+    /// database open; `Corruption` if manifest or logs are damaged, or if `CURRENT` or a file that
+    /// the manifest names is missing; `InvalidArgument` if the comparator is unknown;
+    /// `NotSupported` if the logs need more memory than the options allow; `Io`.
     pub fn open(dir: &Arc<dyn Dir>, options: &ReadOptions) -> Result<Database> {
         let opened = dir
             .lock_shared(LOCK)
@@ -43,7 +46,7 @@ fn open(
     options: &ReadOptions,
     lock: Option<Box<dyn DirLock>>,
 ) -> Result<Database> {
-    let manifest = read_current(&**dir)?;
+    let manifest = read_current(&**dir).map_err(|error| missing_current(&**dir, error))?;
     let version = read_version(&**dir, manifest)?;
     let manifest = FileName::Manifest(manifest).to_string();
     let known = options.orders.find(&version.comparator);
@@ -96,6 +99,15 @@ fn open(
         report: replay.report,
         _lock: lock,
     })
+}
+
+/// Returns the error of reading `CURRENT`, or a clearer one if only that file is missing.
+#[cold]
+fn missing_current(dir: &dyn Dir, error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound || !is_leveldb(dir).unwrap_or(false) {
+        return error;
+    }
+    missing(CURRENT.to_owned())
 }
 
 #[cold]
@@ -171,7 +183,19 @@ fn table_info(dir: &dyn Dir, table: &NewTable, manifest: &str) -> Result<TableIn
         });
     }
     let name = FileName::Table(table.number).to_string();
-    Err(Error::corruption("a table of the database is missing").file(name))
+    Err(missing(name))
+}
+
+/// Whether there are logs, and no write is missing between the tables and the first batch in them.
+fn continues(dir: &dyn Dir, version: &Version, logs: &[(u64, String)]) -> Result<bool> {
+    for (_, name) in logs {
+        let mut reader = LogReader::new(dir.open_read(name)?, name);
+        if let LogStep::Record { .. } = reader.advance()? {
+            let first = WriteBatch::decode(reader.payload()).map(|batch| batch.seq());
+            return Ok(first.is_ok_and(|first| first <= version.last_seq.saturating_add(1)));
+        }
+    }
+    Ok(!logs.is_empty())
 }
 
 /// Each table of level 0 alone; of every other level all tables, unless they overlap, which only a
@@ -219,7 +243,7 @@ impl Replay {
         for name in dir.list()? {
             match FileName::parse(&name) {
                 Some(FileName::Log(number))
-                    if number >= version.log || number == version.previous_log =>
+                    if number >= version.log || Some(number) == version.previous_log =>
                 {
                     logs.push((number, name));
                 }
@@ -227,6 +251,7 @@ impl Replay {
             }
         }
         logs.sort_unstable();
+        self.check_named(dir, version, &logs)?;
         for (number, name) in logs {
             self.add_log(dir, &name)?;
             self.report.logs.push(number);
@@ -265,8 +290,43 @@ impl Replay {
         }
     }
 
-    fn damaged(&mut self, error: Error) -> Result<()> {
+    /// Checks that `logs` has those that the manifest names. LevelDB creates a log before the edit
+    /// that names it, and removes it after the edit that names the next one, so the writes of one
+    /// that is missing are lost. Only goleveldb, whose edits name no previous log, removes an empty
+    /// log without an edit.
+    fn check_named(
+        &mut self,
+        dir: &dyn Dir,
+        version: &Version,
+        logs: &[(u64, String)],
+    ) -> Result<()> {
+        let named = [version.previous_log.unwrap_or(0), version.log];
+        for number in named.into_iter().filter(|number| *number > 0) {
+            if logs.iter().any(|(found, _)| *found == number) {
+                continue;
+            }
+            let was_empty = version.previous_log.is_none() && continues(dir, version, logs)?;
+            if !was_empty {
+                self.missing_log(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn missing_log(&mut self, number: u64) -> Result<()> {
+        let message = "a log that the manifest names is missing, and every write in it is lost; \
+            restore it from a copy, or convert without it: `upgrade_without_log`, or `cairn \
+            upgrade --without-log`";
+        let error = Error::corruption(message).file(FileName::Log(number).to_string());
         if self.recovery == Recovery::Strict {
+            return Err(error);
+        }
+        self.report.skip(error);
+        Ok(())
+    }
+
+    fn damaged(&mut self, error: Error) -> Result<()> {
+        if self.recovery != Recovery::Skip {
             return Err(error);
         }
         self.report.skip(error);

@@ -22,15 +22,18 @@ pub enum UnknownOrder {
     Bytewise,
 }
 
-/// What to do with damage within a log. The torn end of the newest log is always dropped: a crash
-/// leaves it. [`ReadOptions`] has an example.
+/// What to do with damage within a log, and with a missing log. The torn end of the newest log is
+/// always dropped: a crash leaves it. [`ReadOptions`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
     /// Refuse the database; the error names file and offset.
     #[default]
     Strict,
-    /// Leave out what is damaged, as LevelDB does unless it is set to be paranoid, and list it in
-    /// the [`Report`].
+    /// As `Strict`, but do without a log that the manifest names and that is missing, as LevelDB
+    /// does, and list it in the [`Report`]. Its writes are lost.
+    WithoutLog,
+    /// Also leave out what is damaged, as LevelDB does unless it is set to be paranoid, and list it
+    /// in the [`Report`].
     Skip,
 }
 
@@ -47,7 +50,7 @@ pub struct ReadOptions {
     pub orders: Orders,
     /// What to do with another one.
     pub unknown_order: UnknownOrder,
-    /// What to do with damage within a log.
+    /// What to do with damage within a log, and with a missing log.
     pub recovery: Recovery,
     /// Most bytes of memory for what is in logs: their batches, and 16 bytes for each entry.
     /// Default 1 GiB. LevelDB's logs are as long as its write buffer, 4 MiB unless set otherwise; a
@@ -96,7 +99,7 @@ pub struct Report {
     pub torn_manifest: Option<Error>,
     /// Where the newest log was torn by a crash.
     pub torn_log: Option<Error>,
-    /// What [`Recovery::Skip`] has left out: at most 1,000 places.
+    /// What [`ReadOptions::recovery`] has left out: at most 1,000 places.
     pub skipped: Vec<Error>,
     /// How many places were left out.
     pub skipped_count: u64,

@@ -44,6 +44,7 @@ impl Builder {
         let edit = VersionEdit {
             comparator: Some(order.name().to_owned()),
             last_seq: Some(0),
+            previous_log: Some(0),
             ..VersionEdit::default()
         };
         Builder {
@@ -114,7 +115,7 @@ impl Builder {
 
     fn finish(mut self) -> Arc<dyn Dir> {
         self.edit.next_file = Some(self.next);
-        self.edit.log = self.edit.log.or(Some(self.next));
+        self.edit.log = self.edit.log.or(Some(0));
         let mut payload = Vec::new();
         self.edit.encode(&mut payload);
         let mut manifest = LogWriter::new(self.dir.create("MANIFEST-000002").unwrap());
@@ -411,6 +412,63 @@ fn a_missing_or_short_table_is_named() {
     cursor.seek_to_first().unwrap();
     while cursor.valid() {
         cursor.next().unwrap();
+    }
+}
+
+#[test]
+fn a_missing_log_is_named_unless_the_reader_may_do_without() {
+    let writes = random_writes(&mut Noise::new(14), 60);
+    let mut builder = Builder::new(Order::Bytewise);
+    builder.table(0, &writes[..20]);
+    let name = builder.log(&writes[20..40], 4);
+    builder.log(&writes[40..], 4);
+    let dir = builder.finish();
+    dir.unlink(&name).unwrap();
+    let open = |recovery| {
+        let options = ReadOptions {
+            recovery,
+            ..ReadOptions::default()
+        };
+        Database::open(&dir, &options)
+    };
+    let error = open(Recovery::Strict).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert_eq!(error.file_name(), Some(&*name));
+    for recovery in [Recovery::WithoutLog, Recovery::Skip] {
+        let database = open(recovery).unwrap();
+        assert_eq!(database.report().skipped[0].file_name(), Some(&*name));
+        assert_eq!((database.report().logs.len(), database.last_seq()), (1, 60));
+    }
+    // Damage is still refused.
+    let mut file = dir.create(&name).unwrap();
+    file.append(b"no record, and the log after it is not empty")
+        .unwrap();
+    assert!(open(Recovery::WithoutLog).is_err());
+}
+
+/// goleveldb removes an empty log without an edit; its edits name no previous log.
+#[test]
+fn a_log_that_goleveldb_removed_is_not_missed() {
+    let writes = random_writes(&mut Noise::new(15), 60);
+    for (begin, is_whole) in [(20, true), (21, false), (60, true)] {
+        let mut builder = Builder::new(Order::Bytewise);
+        builder.edit.previous_log = None;
+        builder.table(0, &writes[..20]);
+        let name = builder.log(&[], 1);
+        builder.log(&writes[begin..], 4);
+        let dir = builder.finish();
+        dir.unlink(&name).unwrap();
+        match Database::open(&dir, &ReadOptions::default()) {
+            Ok(_) => assert!(is_whole, "the log may have held a write"),
+            Err(error) => {
+                assert!(!is_whole, "{error}");
+                assert_eq!(error.file_name(), Some(&*name));
+            }
+        }
+        // Without any later log, goleveldb has not removed it.
+        dir.unlink("000012.log").unwrap();
+        let error = Database::open(&dir, &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.file_name(), Some(&*name));
     }
 }
 

@@ -16,8 +16,8 @@ pub(crate) struct Version {
     pub(crate) comparator: String,
     /// Logs with smaller numbers are not needed.
     pub(crate) log: u64,
-    /// A log that is needed too, or 0.
-    pub(crate) previous_log: u64,
+    /// A log that is needed too, or 0. `None` if no edit has the field, as in those of goleveldb.
+    pub(crate) previous_log: Option<u64>,
     /// The sequence number of the latest write in a table.
     pub(crate) last_seq: SeqNo,
     /// The tables of each level, by number.
@@ -73,7 +73,7 @@ impl Fields {
                 .comparator
                 .ok_or_else(|| missing("the name of a comparator"))?,
             log: self.log.ok_or_else(|| missing("the number of a log"))?,
-            previous_log: self.previous_log.unwrap_or(0),
+            previous_log: self.previous_log,
             last_seq: self
                 .last_seq
                 .ok_or_else(|| missing("the last sequence number"))?,
@@ -81,6 +81,14 @@ impl Fields {
             torn_at,
         })
     }
+}
+
+/// Returns the error for a file without which the database cannot be read.
+#[cold]
+pub(crate) fn missing(name: String) -> Error {
+    let message = "the directory holds a LevelDB database, of which this file is missing; restore \
+        it from a copy, or keep what the other files hold with `repair`";
+    Error::corruption(message).file(name)
 }
 
 /// Reads the manifest with this number. A torn end is dropped, as LevelDB drops it; damage within
@@ -91,9 +99,7 @@ impl Fields {
 pub(crate) fn read_version(dir: &dyn Dir, number: u64) -> Result<Version> {
     let name = FileName::Manifest(number).to_string();
     let file = dir.open_read(&name).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            Error::corruption("CURRENT names a manifest that does not exist").file(&*name)
-        }
+        ErrorKind::NotFound => missing(name.clone()),
         _ => error,
     })?;
     let size = file.size();

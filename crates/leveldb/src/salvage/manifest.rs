@@ -34,8 +34,8 @@ pub struct ManifestSalvage {
     pub comparator: Option<String>,
     /// Logs with smaller numbers are not needed, except `previous_log`.
     pub log: Option<u64>,
-    /// A log that is needed, too, or 0.
-    pub previous_log: u64,
+    /// A log that is needed, too, or 0. `None` if no edit has the field, as in those of goleveldb.
+    pub previous_log: Option<u64>,
     /// Every number from here on was unused when the last edit was written.
     pub next_file: u64,
     /// Sequence number of the last write in a table.
@@ -97,7 +97,7 @@ impl ManifestSalvage {
     fn apply(&mut self, edit: VersionEdit) {
         self.comparator = edit.comparator.or(self.comparator.take());
         self.log = edit.log.or(self.log);
-        self.previous_log = edit.previous_log.unwrap_or(self.previous_log);
+        self.previous_log = edit.previous_log.or(self.previous_log);
         self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
         self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
         for (_, number) in edit.removed {

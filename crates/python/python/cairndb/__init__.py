@@ -98,6 +98,7 @@ def open(
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
     upgrade_leveldb: bool = False,
+    upgrade_without_log: bool = False,
     recovery: str = "strict",
     filter_bits_per_key: int = 10,
     value_file_bytes: int = 256 << 20,
@@ -121,6 +122,8 @@ def open(
       or `('name', function)`.
     - `upgrade_leveldb`: whether a LevelDB database at `path` is converted. LevelDB's files stay in
       its subdirectory `leveldb-original`.
+    - `upgrade_without_log`: whether it is converted although a log that its manifest names is
+      missing. Every write in that log is lost.
     - `recovery` after a crash: 'strict' (the default) refuses a log that was damaged after it had
       been synced, 'point-in-time' keeps what comes before the damage.
     - `filter_bits_per_key`: for absent keys; 10 by default, 0 for no filters.
@@ -146,6 +149,7 @@ def open(
         comparator=comparator,
         merge_operator=merge_operator,
         upgrade_leveldb=upgrade_leveldb,
+        upgrade_without_log=upgrade_without_log,
         recovery=recovery,
         filter_bits_per_key=filter_bits_per_key,
         value_file_bytes=value_file_bytes,
@@ -230,14 +234,18 @@ def destroy(path: Path) -> None:
     _cairndb.destroy(path)
 
 
-def upgrade_leveldb(path: Path, *, comparator: Optional[Comparator] = None) -> dict[str, Any]:
+def upgrade_leveldb(
+    path: Path, *, comparator: Optional[Comparator] = None, upgrade_without_log: bool = False
+) -> dict[str, Any]:
     """Convert the LevelDB database at `path` in place. LevelDB must not have it open.
 
     LevelDB's files stay in the subdirectory `leveldb-original`. Returns `converted`, which is False
     if the database was converted already, and the numbers `entries`, `raw_bytes`, `target_bytes`.
-    `open` with `upgrade_leveldb=True` does the same first.
+    `open` with `upgrade_leveldb=True` does the same first. `upgrade_without_log` is that of `open`.
     """
-    return _cairndb.upgrade_leveldb(path, comparator=comparator)
+    return _cairndb.upgrade_leveldb(
+        path, comparator=comparator, upgrade_without_log=upgrade_without_log
+    )
 
 
 def _publish() -> None:

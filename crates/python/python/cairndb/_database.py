@@ -70,6 +70,7 @@ class Database(Store, Reads, MutableMapping[bytes, bytes]):
         comparator: Optional[Comparator] = None,
         merge_operator: Optional[MergeOperator] = None,
         upgrade_leveldb: bool = False,
+        upgrade_without_log: bool = False,
         recovery: str = "strict",
         filter_bits_per_key: int = 10,
         value_file_bytes: int = 256 << 20,
@@ -87,6 +88,7 @@ class Database(Store, Reads, MutableMapping[bytes, bytes]):
             "mapped": mapped,
             "verify_always": verify_always,
             "upgrade_leveldb": upgrade_leveldb,
+            "upgrade_without_log": upgrade_without_log,
         }
         try:
             return super().__new__(cls, path, flag, comparator, merge_operator, settings)

@@ -17,15 +17,16 @@ use crate::progress::Meter;
 /// Converts a LevelDB database, or prints the plan.
 pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
     let path = &arguments.directory;
+    let options = options_for(path).upgrade_without_log(arguments.without_log);
     let mut output = Output::stdout()?;
     if arguments.dry_run {
-        let plan = leveldb::plan(path, &options_for(path)).map_err(Failure::of_leveldb(path))?;
+        let plan = leveldb::plan(path, &options).map_err(Failure::of_leveldb(path))?;
         print_plan(&plan, &mut output)?;
         return output.finish();
     }
     let meter = Meter::new("converting", 0);
     let bar = Arc::clone(&meter);
-    let settings = UpgradeOptions::new(options_for(path)).on_progress(move |at| show(&bar, at));
+    let settings = UpgradeOptions::new(options).on_progress(move |at| show(&bar, at));
     let report = leveldb::upgrade(path, settings);
     meter.finish();
     let report = report.map_err(Failure::of_leveldb(path))?;
@@ -70,6 +71,9 @@ fn print_report(
     if report.torn {
         let torn = "a crash had torn the end of LevelDB's newest log; what followed was dropped";
         output.line(torn)?;
+    }
+    for log in &report.missing_logs {
+        output.line(&format!("{log} was missing; every write in it is lost"))?;
     }
     Ok(())
 }

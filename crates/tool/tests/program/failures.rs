@@ -5,6 +5,7 @@ use std::path::Path;
 use cairndb::Db;
 use cairndb::env::{Env, RealEnv};
 use cairndb::leveldb::Order;
+use cairndb_leveldb::{FileName, LogWriter, ManifestSalvage, VersionEdit};
 
 use crate::{cairn, files, write_cairn, write_leveldb};
 
@@ -74,6 +75,77 @@ fn a_leveldb_directory_is_recognised_and_left_alone() {
         }
     }
     assert_eq!(files(parent.path()), before);
+}
+
+/// Regression: `put --create` was advised for a directory without `CURRENT`.
+#[test]
+fn a_leveldb_directory_without_current_or_manifest_is_named_by_every_command() {
+    let parent = tempfile::tempdir().unwrap();
+    write_leveldb(parent.path(), one_entry());
+    let mut names = files(parent.path()).into_keys();
+    let manifest = names.find(|name| name.starts_with("MANIFEST")).unwrap();
+    // Without `CURRENT`, the manifest is not missed.
+    for missing in [&*manifest, "CURRENT"] {
+        std::fs::remove_file(parent.path().join(missing)).unwrap();
+        let before = files(parent.path());
+        let others: [(&str, &[&str]); 3] = [
+            ("put", &["key", "value", "--create"]),
+            ("upgrade", &["--dry-run"]),
+            ("upgrade", &["--without-log"]),
+        ];
+        for (command, arguments) in COMMANDS.into_iter().chain(others) {
+            if command != "repair" && !INSPECTING.contains(&command) {
+                let parts = [missing, "missing", "LevelDB", "cairn repair"];
+                cairn(command, parent.path(), arguments).failed(3, &parts);
+            }
+        }
+        assert_eq!(files(parent.path()), before);
+    }
+    let home = tempfile::tempdir().unwrap();
+    let repaired = home.path().join("repaired");
+    cairn("repair", parent.path(), &[&repaired]);
+    assert_eq!(cairn("get", &repaired, &["key"]).done(), "value\n");
+}
+
+/// Names a log in the manifest of a LevelDB database that has none.
+fn name_log(path: &Path, log: u64) {
+    let dir = RealEnv::new().open_dir(path, false).unwrap();
+    let number = cairndb_leveldb::read_current(&*dir).unwrap();
+    let manifest = ManifestSalvage::read(&*dir, number).unwrap();
+    let edit = VersionEdit {
+        comparator: manifest.comparator,
+        log: Some(log),
+        previous_log: Some(0),
+        next_file: Some(log + 1),
+        last_seq: Some(manifest.last_seq),
+        added: manifest.tables.into_values().collect(),
+        ..VersionEdit::default()
+    };
+    let mut payload = Vec::new();
+    edit.encode(&mut payload);
+    let name = FileName::Manifest(number).to_string();
+    dir.unlink(&name).unwrap();
+    let mut manifest = LogWriter::new(dir.create(&name).unwrap());
+    manifest.append(&payload).unwrap();
+}
+
+/// Regression: `verify` called the database intact, and `upgrade` converted what was left.
+#[test]
+fn a_log_that_is_missing_is_named_and_a_conversion_may_do_without() {
+    let parent = tempfile::tempdir().unwrap();
+    write_leveldb(parent.path(), one_entry());
+    name_log(parent.path(), 12);
+    let before = files(parent.path());
+    let commands = READING.iter().chain(["upgrade"].iter());
+    for command in commands {
+        let arguments = COMMANDS.iter().find(|(name, _)| name == command).unwrap().1;
+        let parts = ["000012.log", "lost", "cairn upgrade --without-log"];
+        cairn(command, parent.path(), arguments).failed(3, &parts);
+    }
+    assert_eq!(files(parent.path()), before);
+    let text = cairn("upgrade", parent.path(), &["--without-log"]).done();
+    assert!(text.contains("000012.log was missing"), "{text}");
+    assert_eq!(cairn("get", parent.path(), &["key"]).done(), "value\n");
 }
 
 #[test]

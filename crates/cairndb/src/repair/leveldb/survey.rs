@@ -197,10 +197,19 @@ impl LevelSurvey {
 
     /// Returns the names of the logs that the manifest names and that are not there. LevelDB
     /// creates a log before the edit that names it, and removes it after the edit that names the
-    /// next one.
+    /// next one. Only goleveldb, whose edits name no previous log, removes an empty log without an
+    /// edit; if it was not empty, the sequence numbers of the later one show it.
     pub(super) fn missing_logs(&self) -> impl Iterator<Item = String> + '_ {
+        let last = self.logs.keys().next_back().copied().unwrap_or(0);
         let manifest = self.manifest.iter();
-        let named = manifest.flat_map(|it| [it.log.unwrap_or(0), it.previous_log]);
+        let named = manifest.flat_map(move |it| {
+            let log = it.log.unwrap_or(0);
+            let is_replaced = it.previous_log.is_none() && last > log;
+            [
+                if is_replaced { 0 } else { log },
+                it.previous_log.unwrap_or(0),
+            ]
+        });
         let missing = named.filter(|number| *number > 0 && !self.logs.contains_key(number));
         missing.map(|number| FileName::Log(number).to_string())
     }
@@ -220,7 +229,7 @@ impl LevelSurvey {
     pub(super) fn logs(&self) -> Vec<String> {
         let needed = |number: u64| match &self.manifest {
             Some(manifest) if !self.is_partial() => {
-                number >= manifest.log.unwrap_or(0) || number == manifest.previous_log
+                number >= manifest.log.unwrap_or(0) || Some(number) == manifest.previous_log
             }
             _ => true,
         };

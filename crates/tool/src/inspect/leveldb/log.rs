@@ -32,7 +32,8 @@ pub(in crate::inspect) fn print(
     let entries = printer.style().entries;
     for (number, found) in numbers {
         let word = state.as_ref().map(|state| {
-            let live = state.log.is_none_or(|log| number >= log) || number == state.previous_log;
+            let live =
+                state.log.is_none_or(|log| number >= log) || Some(number) == state.previous_log;
             if live { "live" } else { "obsolete" }
         });
         print_log(source, &found, word, entries, printer)?;

@@ -1,0 +1,441 @@
+//! Directories of which one file is missing, or two: every file, and every pair, at every door.
+//!
+//! No door may succeed with fewer entries than LevelDB would have shown, each must name a file that
+//! is missing, and a repair must keep what the other files hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb::env::{Background, Dir, Env, MemEnv};
+use cairndb::leveldb::{UpgradeOptions, plan, upgrade};
+use cairndb::{DoubtKind, Error, ErrorKind, Options, RepairOptions, Result, destroy, verify};
+use cairndb_leveldb::{
+    BatchWriter, Database, FileName, InternalKey, Kind, LogWriter, ManifestSalvage, NewTable,
+    Order, ReadOptions, TableBuilder, TableOptions, VersionEdit,
+};
+
+use crate::images::{Files, Image};
+
+const PATH: &str = "/db";
+const MANIFEST: &str = "MANIFEST-000002";
+
+type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A directory to be written. Each table and log has as many entries.
+struct Shape {
+    name: &'static str,
+    tables: &'static [u64],
+    /// The logs that the manifest names: the previous one, or 0, and the one in use, or 0.
+    logs: [u64; 2],
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape {
+        name: "tables and a log",
+        tables: &[5, 7, 9],
+        logs: [0, 12],
+    },
+    Shape {
+        name: "two logs",
+        tables: &[5],
+        logs: [10, 12],
+    },
+    Shape {
+        name: "only a log",
+        tables: &[],
+        logs: [0, 3],
+    },
+    Shape {
+        name: "an export",
+        tables: &[5, 7],
+        logs: [0, 0],
+    },
+];
+
+/// One entry: key, sequence number, and the value unless it is a deletion.
+type Entry = (Vec<u8>, u64, Option<Vec<u8>>);
+
+/// Returns the entries of the `nth` file, oldest first. They replace and delete some of those
+/// before.
+fn entries_of(nth: u64) -> Vec<Entry> {
+    let entry = |seq: u64| {
+        let key = format!("key{:03}", seq * 7 % 83).into_bytes();
+        let value = format!("<{seq}>").repeat(9).into_bytes();
+        (key, seq, (!seq.is_multiple_of(5)).then_some(value))
+    };
+    (nth * 40 + 1..=nth * 40 + 40).map(entry).collect()
+}
+
+fn environment() -> (Arc<MemEnv>, Arc<dyn Dir>) {
+    let env = MemEnv::new(Background::Stepped);
+    let dir = env.open_dir(Path::new(PATH), true).unwrap();
+    (env, dir)
+}
+
+fn files_of(dir: &dyn Dir) -> Files {
+    let read = |name: String| {
+        let file = dir.open_read(&name).unwrap();
+        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+        file.read_at(0, &mut bytes).unwrap();
+        (name, bytes)
+    };
+    dir.list().unwrap().into_iter().map(read).collect()
+}
+
+/// Writes a table of level 0, and returns its record.
+fn write_table(dir: &dyn Dir, number: u64, entries: &[Entry]) -> NewTable {
+    let file = dir.create(&format!("{number:06}.ldb")).unwrap();
+    let mut builder = TableBuilder::new(file, Order::Bytewise, TableOptions::default());
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    for (key, seq, value) in sorted {
+        let kind = match value {
+            Some(_) => Kind::Put,
+            None => Kind::Delete,
+        };
+        let seq = *seq;
+        let value = value.as_deref().unwrap_or_default();
+        builder.add(InternalKey { key, seq, kind }, value).unwrap();
+    }
+    let (smallest, largest) = (builder.smallest().to_vec(), builder.largest());
+    NewTable {
+        level: 0,
+        number,
+        size: builder.finish().unwrap(),
+        smallest,
+        largest,
+    }
+}
+
+fn write_log(dir: &dyn Dir, number: u64, entries: &[Entry]) {
+    let file = dir.create(&format!("{number:06}.log")).unwrap();
+    let mut log = LogWriter::new(file);
+    for (key, seq, value) in entries {
+        let mut batch = BatchWriter::new(*seq);
+        match value {
+            Some(value) => batch.put(key, value),
+            None => batch.delete(key),
+        }
+        log.append(batch.bytes()).unwrap();
+    }
+}
+
+/// A directory: its files, and the entries of those that have any.
+struct Directory {
+    name: &'static str,
+    files: Files,
+    entries: BTreeMap<String, Vec<Entry>>,
+}
+
+impl Directory {
+    fn new(shape: &Shape) -> Directory {
+        let (_env, dir) = environment();
+        let mut entries = BTreeMap::new();
+        let mut edit = VersionEdit {
+            comparator: Some("leveldb.BytewiseComparator".to_owned()),
+            previous_log: Some(shape.logs[0]),
+            log: Some(shape.logs[1]),
+            next_file: Some(20),
+            ..VersionEdit::default()
+        };
+        let mut nth = 0;
+        let mut next = |file: FileName| {
+            let written = entries_of(nth);
+            entries.insert(file.to_string(), written.clone());
+            nth += 1;
+            written
+        };
+        edit.last_seq = Some(shape.tables.len() as u64 * 40);
+        for number in shape.tables {
+            let written = next(FileName::Table(*number));
+            edit.added.push(write_table(&*dir, *number, &written));
+        }
+        for number in shape.logs.into_iter().filter(|number| *number > 0) {
+            write_log(&*dir, number, &next(FileName::Log(number)));
+        }
+        let mut payload = Vec::new();
+        edit.encode(&mut payload);
+        let mut manifest = LogWriter::new(dir.create(MANIFEST).unwrap());
+        manifest.append(&payload).unwrap();
+        for (name, text) in [
+            ("CURRENT", "MANIFEST-000002\n"),
+            ("LOCK", ""),
+            ("LOG", "2026/11/28-12:00:00.000000 7f Delete type=0 #3\n"),
+        ] {
+            dir.create(name).unwrap().append(text.as_bytes()).unwrap();
+        }
+        Directory {
+            name: shape.name,
+            files: files_of(&*dir),
+            entries,
+        }
+    }
+
+    /// Returns what the files hold without those in `gone`.
+    fn left_without(&self, gone: &[&str]) -> Entries {
+        let files = self.entries.iter();
+        let left = files.filter(|(name, _)| !gone.contains(&&***name));
+        let mut entries: Vec<&Entry> = left.flat_map(|(_, entries)| entries).collect();
+        entries.sort_by_key(|(_, seq, _)| *seq);
+        let mut live = Entries::new();
+        for (key, _, value) in entries {
+            match value {
+                Some(value) => live.insert(key.clone(), value.clone()),
+                None => live.remove(key),
+            };
+        }
+        live
+    }
+}
+
+/// Writes files to a new directory.
+fn placed(files: &Files, gone: &[&str]) -> (Arc<MemEnv>, Arc<dyn Dir>) {
+    let (env, dir) = environment();
+    for (name, bytes) in files {
+        if !gone.contains(&&**name) {
+            dir.create(name).unwrap().append(bytes).unwrap();
+        }
+    }
+    (env, dir)
+}
+
+/// Returns each name, and every two.
+fn choices(files: &Files) -> Vec<Vec<&str>> {
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    let mut choices: Vec<Vec<&str>> = names.iter().map(|name| vec![*name]).collect();
+    for (at, first) in names.iter().enumerate() {
+        choices.extend(names[at + 1..].iter().map(|second| vec![*first, *second]));
+    }
+    choices
+}
+
+fn contents(options: &Options, path: &str) -> Entries {
+    let db = options.open(path).unwrap();
+    let entries = db.iter().map(|entry| {
+        let (key, value) = entry.unwrap();
+        (key.to_vec(), value.to_vec())
+    });
+    let entries = entries.collect();
+    db.close().unwrap();
+    entries
+}
+
+/// A directory without some of its files.
+struct Case<'a> {
+    directory: &'a Directory,
+    gone: &'a [&'a str],
+    /// Those of the files that hold something that a reader needs.
+    needed: Vec<&'a str>,
+    left: Entries,
+}
+
+impl Case<'_> {
+    fn new<'a>(directory: &'a Directory, gone: &'a [&'a str]) -> Case<'a> {
+        let needed = gone.iter().copied();
+        Case {
+            directory,
+            gone,
+            needed: needed.filter(|name| !name.starts_with("LO")).collect(),
+            left: directory.left_without(gone),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{} without {:?}", self.directory.name, self.gone)
+    }
+
+    fn is_gone(&self, part: &str) -> bool {
+        self.gone.iter().any(|name| name.contains(part))
+    }
+
+    /// Checks that an error names a missing file, and says what to do.
+    fn check_error(&self, door: &str, error: &Error) {
+        let text = format!("{}, {door}: {error}", self.text());
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{text}");
+        let named = error.file_name().expect(&text);
+        assert!(self.needed.contains(&named), "{text}");
+        let advice = if named.ends_with(".log") {
+            &["lost", "restore", "upgrade_without_log"][..]
+        } else {
+            &["restore", "`repair`"]
+        };
+        // Without manifest and contents, nothing shows that the directory was LevelDB's.
+        let is_known = !self.left.is_empty() || !self.is_gone("MANIFEST");
+        assert!(
+            !is_known || advice.iter().all(|it| text.contains(it)),
+            "{text}"
+        );
+    }
+
+    /// Runs a door on a copy of the directory. A door that fails must not change it.
+    fn run<T>(&self, door: impl FnOnce(&Options, &Arc<dyn Dir>) -> Result<T>) -> Result<T> {
+        let (env, dir) = placed(&self.directory.files, self.gone);
+        let before = files_of(&*dir);
+        let outcome = door(&Options::new().env(env), &dir);
+        if outcome.is_err() {
+            // An open takes the lock before it reads a manifest.
+            let mut after = files_of(&*dir);
+            if !before.contains_key("LOCK") {
+                after.remove("LOCK");
+            }
+            assert!(after == before, "{}: files have changed", self.text());
+        }
+        outcome
+    }
+
+    /// The doors that read LevelDB's files.
+    fn check_readers(&self) {
+        let read = self.run(|_, dir| Database::open(dir, &ReadOptions::default()).map(drop));
+        let planned = self.run(|options, _| plan(PATH, options).map(drop));
+        let upgraded = self.run(|options, _| {
+            upgrade(PATH, UpgradeOptions::new(options.clone()))?;
+            Ok(contents(options, PATH))
+        });
+        let opened = self.run(|options, _| {
+            options.clone().upgrade_leveldb(true).open(PATH)?.close()?;
+            Ok(contents(options, PATH))
+        });
+        let created = self.run(|options, _| {
+            let options = options.clone().create_if_missing(true);
+            options.clone().upgrade_leveldb(true).open(PATH)?.close()?;
+            Ok(contents(&options, PATH))
+        });
+        if self.needed.is_empty() {
+            read.unwrap();
+            planned.unwrap();
+            for found in [upgraded, opened, created] {
+                assert!(found.unwrap() == self.left, "{}", self.text());
+            }
+            return;
+        }
+        let failed = |door: &str, outcome: Result<()>| match outcome {
+            Ok(()) => panic!("{}: {door} succeeds", self.text()),
+            Err(error) => self.check_error(door, &error),
+        };
+        failed("reader", read);
+        failed("plan", planned);
+        failed("upgrade", upgraded.map(drop));
+        failed("open", opened.map(drop));
+        failed("create", created.map(drop));
+    }
+
+    /// The doors that know only databases of CairnDB's.
+    fn check_others(&self) {
+        let outcomes = [
+            ("open", self.run(|options, _| options.open(PATH).map(drop))),
+            (
+                "create",
+                self.run(|options, _| options.clone().create_if_missing(true).open(PATH).map(drop)),
+            ),
+            (
+                "read only",
+                self.run(|options, _| options.clone().read_only(true).open(PATH).map(drop)),
+            ),
+            (
+                "verify",
+                self.run(|options, _| verify(PATH, options).map(drop)),
+            ),
+        ];
+        for (door, outcome) in outcomes {
+            let error = outcome.expect_err(&self.text());
+            if self.is_gone("CURRENT") || self.is_gone("MANIFEST") {
+                self.check_error(door, &error);
+            } else {
+                let text = format!("{}, {door}: {error}", self.text());
+                assert!(text.contains("upgrade_leveldb"), "{text}");
+            }
+        }
+        let removed = self.run(|options, _| destroy(PATH, options));
+        assert_eq!(removed.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    /// A conversion that may do without a log.
+    fn check_without_log(&self) {
+        let converted = self.run(|options, _| {
+            let options = options.clone().upgrade_without_log(true);
+            let report = upgrade(PATH, UpgradeOptions::new(options.clone()))?;
+            Ok((report.missing_logs, contents(&options, PATH)))
+        });
+        if self.needed.iter().all(|name| name.ends_with(".log")) {
+            let (missing, found) = converted.unwrap();
+            assert!(found == self.left, "{}", self.text());
+            assert_eq!(missing, self.needed, "{}", self.text());
+        } else {
+            let error = converted.expect_err(&self.text());
+            assert!(self.needed.contains(&error.file_name().unwrap()), "{error}");
+        }
+    }
+
+    fn check_repair(&self) {
+        let repaired = self.run(|options, _| {
+            let report = cairndb::repair(PATH, "/new", &RepairOptions::new(options))?;
+            Ok((report, contents(options, "/new")))
+        });
+        let (report, found) = match repaired {
+            Ok(repaired) => repaired,
+            // Nothing is left, not even a manifest.
+            Err(error) => {
+                let text = format!("{}: {error}", self.text());
+                return assert!(self.left.is_empty() && self.is_gone("MANIFEST"), "{text}");
+            }
+        };
+        let text = format!("{}: {report}", self.text());
+        assert!(found == self.left, "{text}");
+        if self.is_gone("MANIFEST") {
+            let unknown = |doubt: &cairndb::Doubt| doubt.kind == DoubtKind::Replaced;
+            assert!(report.doubts.iter().any(unknown), "{text}");
+        } else {
+            let lost: BTreeSet<&str> = report.lost.iter().map(|loss| &*loss.file).collect();
+            let mut expected: BTreeSet<&str> = self.needed.iter().copied().collect();
+            expected.remove("CURRENT");
+            assert_eq!(lost, expected, "{text}");
+        }
+        let harmless = report.harmless.iter().any(|found| found.file == "CURRENT");
+        assert_eq!(harmless, self.is_gone("CURRENT"), "{text}");
+    }
+}
+
+#[test]
+fn no_file_is_missed_without_an_error_that_names_it() {
+    for shape in &SHAPES {
+        let directory = Directory::new(shape);
+        for gone in choices(&directory.files) {
+            let case = Case::new(&directory, &gone);
+            case.check_readers();
+            case.check_without_log();
+            case.check_others();
+            case.check_repair();
+        }
+    }
+}
+
+/// Checks the same of a directory that LevelDB has written.
+pub(crate) fn check(image: &Image) {
+    let (_env, dir) = placed(&image.files, &[]);
+    let number = cairndb_leveldb::read_current(&*dir).unwrap();
+    let manifest = ManifestSalvage::read(&*dir, number).unwrap();
+    let is_named = |name: &&str| match FileName::parse(name) {
+        Some(FileName::Log(log)) => manifest.log == Some(log),
+        Some(FileName::Table(table)) => manifest.tables.contains_key(&table),
+        Some(FileName::Manifest(found)) => found == number,
+        Some(FileName::Current) => true,
+        _ => false,
+    };
+    let choices = choices(&image.files);
+    assert!(choices.iter().any(|gone| gone.iter().all(is_named)));
+    for gone in choices {
+        let (env, dir) = placed(&image.files, &gone);
+        let planned = plan(PATH, &Options::new().env(env));
+        let read = Database::open(&dir, &ReadOptions::default());
+        for outcome in [planned.map(drop), read.map(drop)] {
+            match outcome {
+                Ok(()) => assert!(!gone.iter().any(is_named), "{gone:?}"),
+                Err(error) => assert!(
+                    gone.contains(&error.file_name().unwrap_or_default()),
+                    "{gone:?}: {error}"
+                ),
+            }
+        }
+    }
+}
