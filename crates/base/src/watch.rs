@@ -83,6 +83,12 @@ pub fn watch<T>(
     call()
 }
 
+/// Makes `call`, which must get to its end, for example to release what a stopped call holds.
+pub fn unwatched<T>(call: impl FnOnce() -> T) -> T {
+    let _restore = Restore(WATCHED.take());
+    call()
+}
+
 /// Returns whether this thread's call is watched. If so, a wait should end every few milliseconds
 /// to [`check`].
 pub fn is_watched() -> bool {
@@ -180,6 +186,8 @@ mod tests {
                 "a call within has a watcher of its own"
             );
             assert_eq!(advance(1_020).unwrap_err().kind(), ErrorKind::Interrupted);
+            assert_eq!(check().unwrap_err().kind(), ErrorKind::Interrupted);
+            unwatched(|| check().unwrap());
             assert_eq!(check().unwrap_err().kind(), ErrorKind::Interrupted);
         });
         assert!(!is_watched());

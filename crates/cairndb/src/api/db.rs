@@ -61,7 +61,8 @@ pub struct Db {
 impl Options {
     /// Opens the database at `path` with these settings.
     ///
-    /// If the database was not closed cleanly, the log is replayed first.
+    /// If the database was not closed cleanly, the log is replayed first. The replay, and a
+    /// conversion of a LevelDB database, may be [watched](crate::watch).
     ///
     /// After a clean close, a handle that is only used for reads does not write to the directory,
     /// with two exceptions: the close left more dead space than an idle database keeps, or reads
@@ -328,7 +329,8 @@ impl Db {
     }
 
     /// Writes all memtables to tables and makes them durable, including writes at
-    /// [`Durability::None`](crate::Durability::None).
+    /// [`Durability::None`](crate::Durability::None). May be [watched](crate::watch), from memtable
+    /// to memtable.
     ///
     /// # Errors
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`, `Forked`.

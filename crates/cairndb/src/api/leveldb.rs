@@ -91,7 +91,9 @@ pub fn plan(path: impl AsRef<Path>, options: &Options) -> Result<UpgradePlan> {
 /// - `NotSupported` if a key is longer than 64 MiB or a value longer than 1 GiB.
 ///
 /// After an error, the directory is as it was, unless the error came after the replacement of
-/// `CURRENT`; repeating the call removes what the failed attempt could not.
+/// `CURRENT`; repeating the call removes what the failed attempt could not. May be
+/// [watched](crate::watch): the bytes are those of keys and values, which are written and read
+/// back.
 ///
 /// [`UpgradeReport`] has an example.
 pub fn upgrade(path: impl AsRef<Path>, mut options: UpgradeOptions) -> Result<UpgradeReport> {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Error, FileNumber, Result};
+use cairndb_base::{Error, FileNumber, Result, watch};
 use cairndb_env::sync::{Mutex, MutexGuard};
 use cairndb_format::manifest::CleanClose;
 use cairndb_format::name;
@@ -82,6 +82,11 @@ impl Closer {
     /// Closes the handle and returns the first failure. The lock is released in any case. A second
     /// call returns after the first, with the same failure; the directory is then unlocked.
     pub(crate) fn close(&self) -> Result<()> {
+        // A stopped call may close what it has opened.
+        watch::unwatched(|| self.close_whole())
+    }
+
+    fn close_whole(&self) -> Result<()> {
         // In a forked child, the files and threads belong to the parent.
         self.shared.origin.check()?;
         let mut failure = self.close_turn.lock();

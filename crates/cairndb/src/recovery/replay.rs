@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{Error, Kind, Result, SeqNo};
+use cairndb_base::{Error, Kind, Result, SeqNo, watch};
 use cairndb_env::Dir;
 use cairndb_format::batch;
 use cairndb_format::log::{HEADER_BYTES, Record, SegmentReader, Step};
@@ -69,9 +69,10 @@ impl Replay<'_> {
     /// Applies all records before the end of the log.
     ///
     /// # Errors
-    /// Errors of reading the log and its values, and of writing tables.
+    /// Errors of reading the log and its values, and of writing tables; `Interrupted`.
     pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &End) -> Result<()> {
         let end_count = end.ends.len();
+        watch::expect(end.ends.iter().sum());
         for (index, end) in end.ends.iter().enumerate() {
             let segment = log.read(index)?;
             self.apply_segment(&segment, *end)?;
@@ -96,6 +97,7 @@ impl Replay<'_> {
                 }
                 self.apply(&record)
                     .map_err(|error| locate_error(error, segment, record.offset))?;
+                watch::advance(record.end - reached)?;
                 reached = record.end;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::{Digest, Error, ErrorKind, FileNumber, Result};
+use cairndb_base::{Digest, Error, ErrorKind, FileNumber, Result, watch};
 use cairndb_env::DirLock;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, prepare_current};
 use cairndb_format::name;
@@ -158,6 +158,8 @@ fn prepare(
 ) -> Result<(Contents, FileNumber)> {
     let next_file = AtomicU64::new(first_number(&target.dir.list()?));
     let expected = plan.raw_bytes;
+    // Everything is read back.
+    watch::expect(expected.saturating_mul(2));
     let begin = Digest::default();
     progress(&at(UpgradeStep::Writing, &begin, expected));
     let contents = write(target, source.live(), &next_file, made, |digest| {

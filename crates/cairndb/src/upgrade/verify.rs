@@ -1,6 +1,6 @@
 //! Reads back what was written, before anything depends on it.
 
-use cairndb_base::{Digest, Error, FileNumber, Kind, Result};
+use cairndb_base::{Digest, Error, FileNumber, Kind, Result, watch};
 use cairndb_format::name;
 
 use crate::read::value_ref::read_pointer_unmapped;
@@ -49,6 +49,7 @@ fn add_table(
     cursor.first()?;
     while cursor.valid() {
         cursor.load_value()?;
+        let bytes = digest.bytes;
         if cursor.kind() == Kind::Pointer {
             let (order, values) = (&target.context.order, &version.values);
             read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
@@ -56,6 +57,7 @@ fn add_table(
         } else {
             digest.add(cursor.key(), cursor.loaded());
         }
+        watch::advance(digest.bytes - bytes)?;
         cursor.next()?;
     }
     if digest.entries - before != handle.record.entries {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use cairndb::env::{Background, MemEnv};
 use cairndb::{Db, ErrorKind, Options, Progress, RepairOptions, watch};
+use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
 const ENTRIES: u32 = 60_000;
 
@@ -103,6 +104,33 @@ fn a_stopped_call_changes_nothing_and_can_be_repeated() {
     });
     let two = missing.open("/two").unwrap();
     assert_eq!(count(&two), entries);
+}
+
+/// An open that is stopped while it replays the log leaves the log.
+#[test]
+fn a_stopped_open_can_be_repeated() {
+    let env = SimEnv::with(13, Background::Stepped);
+    let options = Options::new().create_if_missing(true);
+    let db = options.clone().env(env.clone()).open("/one").unwrap();
+    for n in 0..1_000_u32 {
+        db.put(&n.to_be_bytes(), b"in the log").unwrap();
+    }
+    // The pieces of the last write are kept.
+    let image = env
+        .crash_point()
+        .image(Profile::Kill, &CrashChoice::new(Keep::All));
+    let options = options.env(image);
+    stop_everywhere(
+        "open, and close",
+        || options.open("/one").map(|db| assert_eq!(count(&db), 1_000)),
+        || {},
+    );
+    let image = env
+        .crash_point()
+        .image(Profile::Kill, &CrashChoice::new(Keep::All));
+    let read_only = options.env(image).read_only(true);
+    let open = || read_only.open("/one").map(drop);
+    stop_everywhere("open for reading", open, || {});
 }
 
 /// A call that waits for other threads is stopped too, and they go on.

@@ -1,5 +1,6 @@
 //! Conversions in which an operation fails.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cairndb_sim::{Effect, Fault, Op, OpKind};
@@ -90,6 +91,35 @@ fn check_undone(fixture: &Fixture) {
     if let Ok(original) = directory(&fixture.env, ORIGINAL) {
         assert_eq!(original.list().unwrap(), Vec::<String>::new());
     }
+}
+
+#[test]
+fn a_stopped_conversion_is_undone() {
+    let (mut last, mut stops) = (1, 0);
+    loop {
+        let fixture = fixture(SEED, Size::SMALL);
+        let mut reports = 0;
+        let watcher = move |_| {
+            reports += 1;
+            if reports < last {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        let Err(error) = cairndb::watch(watcher, || convert(&fixture.env)) else {
+            break;
+        };
+        assert_eq!(error.kind(), cairndb::ErrorKind::Interrupted, "{error}");
+        check_undone(&fixture);
+        complete(&fixture.env.with_mapping(true), &fixture);
+        last *= 2;
+        stops += 1;
+    }
+    assert!(
+        stops > 9,
+        "{stops} stops of a conversion of 1,000 entries, and of reading them back"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Flushing everything that was written before a call.
 
-use cairndb_base::Result;
+use cairndb_base::{Result, watch};
 
 use crate::versions::state::State;
 use crate::write::writer::Writer;
@@ -37,14 +37,13 @@ impl Writer {
                 .any(|part| part.mem.seq_min() <= wanted)
         };
         while asked(&self.versions.lock()) {
+            watch::check()?;
             if self.flusher.flush_once()? {
                 continue;
             }
             let state = self.versions.lock();
-            drop(
-                self.versions
-                    .wait(state, |state| !state.flushing() || !asked(state)),
-            );
+            let flushed = |state: &State| !state.flushing() || !asked(state);
+            drop(self.versions.wait_watched(state, flushed)?);
             // Memtables whose tables could not be installed stay, and the handle stays poisoned.
             self.shared.health.check_write()?;
         }
