@@ -9,7 +9,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
 use crate::arguments::{Bytes, DurabilityName, write_options};
-use crate::boundary::detached;
+use crate::boundary::{Looks, detached};
 use crate::errors::{broken_lock, raised};
 use crate::handle::Handle;
 
@@ -85,8 +85,10 @@ impl Batch {
         // Not locked while arguments are read: a copy of one that is not `bytes` may start a
         // garbage collection, which runs other code, and the iterable may be a generator over this
         // batch.
+        let looks = Looks::default();
         if let Ok(dict) = entries.cast::<PyDict>() {
             for (key, value) in dict.iter() {
+                looks.entry(py)?;
                 self.put(py, key.extract()?, value.extract()?)?;
             }
             return Ok(());
@@ -97,6 +99,7 @@ impl Batch {
             entries
         };
         for pair in pairs.try_iter()? {
+            looks.entry(py)?;
             let pair = pair?;
             let mut parts = pair.try_iter()?;
             let (Some(key), Some(value), None) = (parts.next(), parts.next(), parts.next()) else {
@@ -201,7 +204,9 @@ fn pairs_of<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
     let keys = mapping.call_method0("keys")?;
     let mut pairs = Vec::new();
+    let looks = Looks::default();
     for key in keys.try_iter()? {
+        looks.entry(mapping.py())?;
         let key = key?;
         let value = mapping.get_item(&key)?;
         pairs.push((key, value));

@@ -55,6 +55,7 @@ pub(crate) fn name(kind: ErrorKind) -> &'static str {
         ErrorKind::FormatTooNew => "format too new",
         ErrorKind::ReadOnly => "read-only",
         ErrorKind::NotFound => "not found",
+        ErrorKind::Interrupted => "interrupted",
         _ => "other",
     }
 }

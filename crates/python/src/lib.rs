@@ -9,6 +9,7 @@
 //! 1. It checks that the process is the one that opened the database (`Handle::db`).
 //! 2. It detaches from the interpreter before it calls the store (`detached`): the call
 //!    may wait for a disk, and may wait for a comparator written in Python on another thread.
+//!    One that may take long is `watched`, so that a signal ends it.
 //! 3. It never waits for a lock while it is attached, except through `MutexExt::lock_py_attached`,
 //!    which detaches.
 //!    An iterator has no lock but the interpreter's, except during a fetch (`scan::turn`).

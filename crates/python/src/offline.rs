@@ -6,20 +6,21 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::Place;
-use crate::boundary::detached;
+use crate::boundary::{Report, detached, watched};
 use crate::options::Components;
 
 /// Checks a database. See `cairndb.verify`.
 #[pyfunction]
-#[pyo3(signature = (path, *, comparator=None, merge_operator=None))]
+#[pyo3(signature = (path, *, comparator=None, merge_operator=None, progress=None))]
 pub(crate) fn verify<'py>(
     py: Python<'py>,
     path: Place,
     comparator: Option<Bound<'_, PyAny>>,
     merge_operator: Option<Bound<'_, PyAny>>,
+    progress: Option<Report>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = Components::new(comparator.as_ref(), merge_operator.as_ref())?.options;
-    let report = detached(py, || cairndb::verify(&path.0, &options))?;
+    let report = watched(py, progress, || cairndb::verify(&path.0, &options))?;
     let dict = PyDict::new(py);
     dict.set_item("tables", report.tables)?;
     dict.set_item("entries", report.entries)?;
@@ -32,7 +33,7 @@ pub(crate) fn verify<'py>(
 
 /// Repairs a database. See `cairndb.repair`. Returns whether it is complete, the text and the JSON.
 #[pyfunction]
-#[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None))]
+#[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None, progress=None))]
 pub(crate) fn repair(
     py: Python<'_>,
     source: Place,
@@ -41,12 +42,15 @@ pub(crate) fn repair(
     include_unnamed: bool,
     comparator: Option<Bound<'_, PyAny>>,
     merge_operator: Option<Bound<'_, PyAny>>,
+    progress: Option<Report>,
 ) -> PyResult<(bool, String, String)> {
     let options = Components::new(comparator.as_ref(), merge_operator.as_ref())?.options;
     let options = RepairOptions::new(&options)
         .dry_run(dry_run)
         .include_unnamed(include_unnamed);
-    let report = detached(py, || cairndb::repair(&source.0, &target.0, &options))?;
+    let report = watched(py, progress, || {
+        cairndb::repair(&source.0, &target.0, &options)
+    })?;
     Ok((report.is_complete(), report.to_string(), report.to_json()))
 }
 
@@ -58,16 +62,17 @@ pub(crate) fn destroy(py: Python<'_>, path: Place) -> PyResult<()> {
 
 /// Converts a LevelDB database. See `cairndb.upgrade_leveldb`.
 #[pyfunction]
-#[pyo3(signature = (path, *, comparator=None, upgrade_without_log=false))]
+#[pyo3(signature = (path, *, comparator=None, upgrade_without_log=false, progress=None))]
 pub(crate) fn upgrade_leveldb<'py>(
     py: Python<'py>,
     path: Place,
     comparator: Option<Bound<'_, PyAny>>,
     upgrade_without_log: bool,
+    progress: Option<Report>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = Components::new(comparator.as_ref(), None)?.options;
     let options = options.upgrade_without_log(upgrade_without_log);
-    let report = detached(py, || {
+    let report = watched(py, progress, || {
         cairndb::leveldb::upgrade(&path.0, UpgradeOptions::new(options))
     })?;
     let dict = PyDict::new(py);

@@ -154,7 +154,7 @@ pub(crate) fn settings(
 }
 
 /// Returns a setting, `None` if it is missing or Python's `None`. Errors name the setting.
-fn item<'py, T>(settings: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+pub(crate) fn item<'py, T>(settings: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
 where
     T: FromPyObjectOwned<'py>,
 {

@@ -20,6 +20,9 @@ use crate::handle::Handle;
 use crate::scan::{Bounds, Scan, What};
 use crate::values::{End, Entry, Source, read, touch, view_of};
 
+/// Keys of a `multi_get` that are read between two looks for a signal.
+const KEYS_AT_ONCE: usize = 1000;
+
 /// The reads that a database, a snapshot and a transaction have in common.
 #[pyclass(frozen, subclass, module = "cairndb._cairndb")]
 #[derive(Debug)]
@@ -163,19 +166,36 @@ impl Reader {
             .map(PyAnyMethods::extract)
             .collect::<PyResult<_>>()?;
         let keys: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
-        let values = self.with(py, |source| {
-            detached(py, || {
-                let values = source.multi_get(&keys)?;
-                values.iter().flatten().for_each(|value| touch(value));
-                Ok(values)
-            })
-        })?;
         let default = default.unwrap_or_else(|| py.None().into_bound(py));
-        let values = values.into_iter().map(|value| match value {
-            Some(value) => PyBytes::new(py, &value).into_any(),
-            None => default.clone(),
-        });
-        PyList::new(py, values.collect::<Vec<_>>())
+        let mut values = Vec::with_capacity(keys.len());
+        self.with(py, |source| {
+            let snapshot = match source {
+                Source::Now(db) if keys.len() > KEYS_AT_ONCE => {
+                    Some(detached(py, || Ok(db.snapshot()))?)
+                }
+                _ => None,
+            };
+            let source = snapshot.as_ref().map_or(source, Source::Then);
+            let mut left = &keys[..];
+            loop {
+                let (now, later) = left.split_at(left.len().min(KEYS_AT_ONCE));
+                let found = detached(py, || {
+                    let found = source.multi_get(now)?;
+                    found.iter().flatten().for_each(|value| touch(value));
+                    Ok(found)
+                })?;
+                values.extend(found.into_iter().map(|value| match value {
+                    Some(value) => PyBytes::new(py, &value).into_any(),
+                    None => default.clone(),
+                }));
+                if later.is_empty() {
+                    return Ok(());
+                }
+                py.check_signals()?;
+                left = later;
+            }
+        })?;
+        PyList::new(py, values)
     }
 
     /// Returns the first entry as a pair, or None if there is none.

@@ -350,13 +350,24 @@ impl Scan {
     }
 
     /// Makes a step, with as many fetches before it as it needs. Returns `Refill` at the end.
+    ///
+    /// # Errors
+    /// What the handler of a signal raises, besides the errors of the store. A loop in C over the
+    /// iterator, as in `dict` or `list`, would run the handler after its last entry.
     #[inline]
-    fn step<'py>(&self, object: &Bound<'py, PyAny>) -> Result<Step<'py>> {
+    fn step<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Result<Step<'py>>> {
         let py = object.py();
         loop {
-            let step = self.parts.with(object, |parts| parts.step(py, self.what))?;
-            if !matches!(step, Step::Refill) || !self.refill(object)? {
-                return Ok(step);
+            match self.parts.with(object, |parts| parts.step(py, self.what)) {
+                Ok(Step::Refill) => {}
+                made => return Ok(made),
+            }
+            // While no thread uses the iterator, which the handler may use.
+            py.check_signals()?;
+            match self.refill(object) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Ok(Step::Refill)),
+                Err(error) => return Ok(Err(error)),
             }
         }
     }
@@ -386,7 +397,7 @@ impl Scan {
     pub(crate) fn __next__<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, scan) = (slf.py(), slf.get());
         scan.check(py)?;
-        match scan.step(slf.as_any()) {
+        match scan.step(slf.as_any())? {
             Ok(step) => step.into_object(py),
             Err(error) => Err(raised(py, &error)),
         }
@@ -404,7 +415,7 @@ impl Scan {
         prepared.map_err(|error| raised(py, &error))?;
         let mut list = Vec::with_capacity(entries);
         while list.len() < count {
-            let taken = match scan.step(object) {
+            let taken = match scan.step(object)? {
                 Err(error) if !list.is_empty() => {
                     scan.postpone(object, error).map(|()| Step::Refill)
                 }

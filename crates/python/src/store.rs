@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::{Bytes, DurabilityName, Place, write_options};
 use crate::batch::Batch;
-use crate::boundary::detached;
+use crate::boundary::{Report, detached, watched};
 use crate::errors::raised;
 use crate::handle::Handle;
 use crate::options::{self, Components, Flag};
@@ -43,6 +43,16 @@ fn call<T: Send>(
     detached(store.py(), || call(handle.db()?))
 }
 
+/// Makes a call that may take long, as [`call`] does otherwise.
+fn call_watched(
+    store: &Bound<'_, Store>,
+    progress: Option<Report>,
+    call: impl FnOnce(&Db) -> Result<()> + Send,
+) -> PyResult<()> {
+    let handle = &**store.as_super().get().handle();
+    watched(store.py(), progress, || call(handle.db()?))
+}
+
 /// Returns the range from `start`, included, to `stop`, excluded.
 fn range<'a>(
     start: Option<&'a Bytes<'_, '_>>,
@@ -68,7 +78,8 @@ impl Store {
         let components = Components::new(comparator.as_ref(), merge_operator.as_ref())?;
         let options = options::settings(&settings, components.options, flag)?;
         let order = components.order;
-        let handle = detached(py, || {
+        let progress = options::item(&settings, "progress")?;
+        let handle = watched(py, progress, || {
             if flag == Flag::New {
                 destroy(&path.0, &options)?;
             }
@@ -211,7 +222,7 @@ impl Store {
 
     /// Writes all memtables to tables and makes them durable, also writes of durability "none".
     fn flush(slf: &Bound<'_, Self>) -> PyResult<()> {
-        call(slf, Db::flush)
+        call_watched(slf, None, Db::flush)
     }
 
     /// Makes every logged write so far durable, as one of durability "sync" would. Many writes of
@@ -235,15 +246,19 @@ impl Store {
     /// does this by itself when it is idle; the call is for a program that is about to read very
     /// much.
     ///
+    /// `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
+    /// arrives, the call ends; what it has compacted stays so.
+    ///
     /// >>> db.compact()
-    #[pyo3(signature = (start=None, stop=None))]
+    #[pyo3(signature = (start=None, stop=None, *, progress=None))]
     fn compact(
         slf: &Bound<'_, Self>,
         start: Option<Bytes<'_, '_>>,
         stop: Option<Bytes<'_, '_>>,
+        progress: Option<Report>,
     ) -> PyResult<()> {
         let range = range(start.as_ref(), stop.as_ref());
-        call(slf, |db| db.compact_range(range))
+        call_watched(slf, progress, |db| db.compact_range(range))
     }
 
     /// Returns about how many bytes the keys from `start` to `stop` take on disk. What is still in
@@ -280,13 +295,17 @@ impl Store {
     /// Copies the database, as it is now, into a new one at `path`, which must be missing or empty.
     /// Files are hard links where the file system has them, so this takes little time and space.
     ///
+    /// `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
+    /// arrives, the call ends, and there is nothing at `path`.
+    ///
     /// >>> db[b"k"] = b"v"
     /// >>> db.checkpoint(path + ".backup")
     /// >>> with cairndb.open(path + ".backup", "r") as backup:
     /// ...     backup[b"k"]
     /// b'v'
-    fn checkpoint(slf: &Bound<'_, Self>, path: Place) -> PyResult<()> {
-        call(slf, |db| db.checkpoint(&path.0))
+    #[pyo3(signature = (path, *, progress=None))]
+    fn checkpoint(slf: &Bound<'_, Self>, path: Place, progress: Option<Report>) -> PyResult<()> {
+        call_watched(slf, progress, |db| db.checkpoint(&path.0))
     }
 
     /// Returns a property as text, or None for an unknown name. See also `stats`.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+import signal
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable, Optional
 
 import pytest
 
@@ -45,3 +48,58 @@ def script(tmp_path: Path) -> Callable[..., str]:
         return done.stdout
 
     return run
+
+
+class Stopped(Exception):
+    """Raised by the handler of a signal."""
+
+
+@pytest.fixture
+def interrupted() -> Iterator[Callable[..., bool]]:
+    """Makes calls of a function in C, each with a signal on its way, until one of them ends by it.
+
+    Returns whether one did. A call that does not look for signals returns first: the result is in a
+    list before the interpreter looks for them.
+    """
+    running: Any = None
+
+    def handle(number: int, frame: Any) -> None:
+        if running is None:
+            return
+        if frame.f_code is running.__code__:
+            raise Stopped
+        # Python code that the call runs first, such as `os.fsdecode`.
+        signal.setitimer(signal.ITIMER_REAL, 1e-5)
+
+    def once(function: Callable[..., Any], arguments: tuple[Any, ...], delay: float) -> bool:
+        nonlocal running
+        pending, results = iter([arguments]), []
+
+        def run() -> None:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            results.extend(itertools.starmap(function, pending))
+
+        running = run
+        try:
+            run()
+        except Stopped:
+            begun = operator.length_hint(pending) == 0
+            return begun and not results
+        finally:
+            running = None
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return False
+
+    def call(
+        function: Callable[..., Any],
+        arguments: Callable[[], tuple[Any, ...]],
+        good: Optional[Callable[[], bool]] = None,
+    ) -> bool:
+        delays = (1e-5 * (1 + attempt % 100) for attempt in range(1000))
+        return any(
+            once(function, arguments(), delay) and (good is None or good()) for delay in delays
+        )
+
+    before = signal.signal(signal.SIGALRM, handle)
+    yield call
+    signal.signal(signal.SIGALRM, before)

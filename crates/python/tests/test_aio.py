@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine
 from typing import Any
 
@@ -50,8 +51,11 @@ def test_calls(path: str, tmp_path: Any) -> None:
             assert await db.prefix(b"c").count() == 1
             await db.sync()
             await db.flush()
-            await db.compact()
-            await db.checkpoint(str(tmp_path / "copy"))
+            threads: set[str] = set()
+            note: cairndb.Progress = lambda *_: threads.add(threading.current_thread().name)
+            await db.compact(progress=note)
+            await db.checkpoint(str(tmp_path / "copy"), progress=note)
+            assert threads and all(name.startswith("cairndb") for name in threads)
             assert "memory" in await db.stats()
             await db.clear()
             assert await db.count() == 0

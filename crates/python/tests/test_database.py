@@ -7,10 +7,14 @@ import copy
 import os
 import pickle
 import random
+import shutil
+import signal
 import struct
+import subprocess
+import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -326,6 +330,115 @@ def test_repair(path: str) -> None:
     assert str(report) == report.text and tables[0] in report.text
     with cairndb.open(path + "2") as db:
         assert len(db) < 1000
+
+
+#: Calls that may take long, with the path of a database and a new one.
+LONG_CALLS: list[Callable[..., Any]] = [
+    lambda path, new, **how: cairndb.verify(path, **how),
+    lambda path, new, **how: cairndb.repair(path, new, **how),
+    lambda path, new, **how: reopened(path, **how),
+    lambda path, new, **how: opened(path, lambda db: db.compact(**how)),
+    lambda path, new, **how: opened(path, lambda db: db.compact(b"0", b"1", **how)),
+    lambda path, new, **how: opened(path, lambda db: db.checkpoint(new, **how)),
+]
+
+
+def opened(path: str, call: Callable[[cairndb.Database], None]) -> None:
+    with cairndb.open(path) as db:
+        db[b"0"] = b"new"
+        call(db)
+
+
+def reopened(path: str, **how: Any) -> None:
+    """Open a database whose process has ended without a close, so that its log is replayed."""
+    program = """if True:
+        import cairndb, os, sys
+        db = cairndb.open(sys.argv[1])
+        db.update({b"%06d" % number: bytes(100) for number in range(5_000)})
+        os._exit(0)
+        """
+    subprocess.run([sys.executable, "-c", program, path], check=True)
+    cairndb.open(path, **how).close()
+
+
+def fill(path: str) -> None:
+    with cairndb.open(path) as db:
+        for _ in range(2):
+            db.update({b"%06d" % number: bytes(100) for number in range(5_000)})
+            db.flush()
+
+
+@pytest.mark.parametrize("call", LONG_CALLS)
+def test_long_calls_report_progress_and_can_be_stopped(
+    path: str, call: Callable[..., Any]
+) -> None:
+    fill(path)
+    new = path + ".new"
+
+    def interrupt(done: int, total: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    def refuse(done: int, total: int) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(KeyboardInterrupt):
+        call(path, new, progress=interrupt)
+    with pytest.raises(LookupError, match="enough"):
+        call(path, new, progress=refuse)
+    assert not os.path.exists(new)
+    with pytest.raises(TypeError, match="progress is a function of two numbers"):
+        call(path, new, progress=7)
+    seen: list[tuple[int, int]] = []
+    call(path, new, progress=lambda done, total: seen.append((done, total)))
+    assert len(seen) >= 2 and seen == sorted(seen)
+    # Of the others, a compaction may find the work done, and a checkpoint links files.
+    assert seen[-1][0] > 0 or call not in LONG_CALLS[:3]
+    with cairndb.open(path) as db:
+        assert len(db.range(b"000000")) == 5_000
+
+
+def test_long_calls_notice_signals(
+    path: str, tmp_path: Path, interrupted: Callable[..., bool]
+) -> None:
+    fill(path)
+    new = str(tmp_path / "new")
+
+    def target() -> str:
+        shutil.rmtree(new, ignore_errors=True)
+        return new
+
+    # Without the functions around it that are written in Python.
+    from cairndb import _cairndb
+
+    assert interrupted(_cairndb.verify, lambda: (path,))
+    assert interrupted(_cairndb.repair, lambda: (path, target()))
+    assert not os.path.exists(new)
+    with cairndb.open(path) as db:
+
+        def write(*arguments: Any) -> tuple[Any, ...]:
+            db[b"0"] = b"new"
+            return arguments
+
+        assert interrupted(db.compact, write)
+        assert interrupted(db.flush, write)
+        assert interrupted(db.checkpoint, lambda: write(target()))
+        assert not os.path.exists(new)
+        assert len(db) == 5_001
+        db.checkpoint(new)
+    assert cairndb.verify(new)["entries"] == 5_001
+
+
+def test_what_progress_calls_may_use_the_database(db: cairndb.Database) -> None:
+    db.update({b"%06d" % number: bytes(100) for number in range(5_000)})
+    found: list[int] = []
+
+    def look(done: int, total: int) -> None:
+        found.append(len(db))
+        cairndb.destroy(db.path + ".none")
+        db.put(b"%06d" % len(found), b"new")
+
+    db.compact(progress=look)
+    assert found and set(found) == {5_000}
 
 
 def test_it_cannot_be_copied_or_pickled(db: cairndb.Database) -> None:

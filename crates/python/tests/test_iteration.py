@@ -6,6 +6,7 @@ import itertools
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Callable
 
 import pytest
 
@@ -163,3 +164,46 @@ def test_an_error_comes_after_the_entries_before_it(path: str) -> None:
         with pytest.raises(ValueError, match="never"):
             next(entries)
         assert next(entries, None) is None
+
+
+def test_loops_in_c_notice_signals(
+    full: cairndb.Database, interrupted: Callable[..., bool]
+) -> None:
+    for function, argument in (
+        (list, lambda: full),
+        (dict, lambda: full.items()),
+        (set, lambda: full.values()),
+        (sum, lambda: map(len, full)),
+        (max, lambda: full.range(reverse=True)),
+        (list, lambda: full.transaction()),
+        (list, lambda: full.prefix(b"0").keys()),
+    ):
+        assert interrupted(function, lambda argument=argument: (argument(),)), function
+
+
+def test_calls_with_many_entries_notice_signals(
+    full: cairndb.Database, interrupted: Callable[..., bool]
+) -> None:
+    keys = [*full]
+    pairs = [(key, key) for key in keys]
+    for entries in (pairs, dict(pairs)):
+        assert interrupted(full.batch().update, lambda entries=entries: (entries,))
+    for reader in (full, full.snapshot(), full.transaction()):
+        assert interrupted(reader.multi_get, lambda: (keys,))
+        assert reader.multi_get([*keys, b"x"], b"?") == [full[key] for key in keys] + [b"?"]
+
+
+def test_an_interrupted_iterator_loses_no_entry(
+    full: cairndb.Database, interrupted: Callable[..., bool]
+) -> None:
+    taken: list[bytes] = []
+    keys = iter(full)
+
+    def again() -> tuple[list[bytes], Iterator[bytes]]:
+        nonlocal taken, keys
+        taken, keys = [], iter(full)
+        return taken, keys
+
+    assert interrupted(list.extend, again, lambda: len(taken) > 0)
+    assert len(taken) < COUNT
+    assert [*taken, *keys] == [*full]

@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, Callable
 
 import pytest
 
@@ -136,6 +137,48 @@ def test_cairndb_converts_on_request_only(tmp_path: Path) -> None:
         cairndb.open(str(cut), upgrade_leveldb=True)
     with cairndb.open(str(cut), upgrade_leveldb=True, upgrade_without_log=True) as db:
         assert len(db) < 13_333
+
+
+@needs_real
+def test_a_conversion_can_be_stopped(tmp_path: Path) -> None:
+    path = str(tmp_path / "db")
+    real("-c", FILL, path, "{}")
+
+    def refuse(done: int, total: int) -> None:
+        raise LookupError("enough")
+
+    calls: list[Callable[..., Any]] = [
+        cairndb.upgrade_leveldb,
+        lambda path, **how: cairndb.open(path, upgrade_leveldb=True, **how).close(),
+    ]
+    for call in calls:
+        with pytest.raises(LookupError, match="enough"):
+            call(path, progress=refuse)
+    seen: list[tuple[int, int]] = []
+    report = cairndb.upgrade_leveldb(path, progress=lambda *now: seen.append(now))
+    assert report["entries"] == 13_333 and report["converted"]
+    assert len(seen) >= 2 and seen == sorted(seen) and 0 < seen[-1][0]
+
+
+def test_iterators_notice_signals(tmp_path: Path, interrupted: Callable[..., bool]) -> None:
+    db = plyvel.DB(str(tmp_path / "db"), create_if_missing=True)
+    with db.write_batch() as batch:
+        for number in range(5_000):
+            batch.put(b"%06d" % number, b"")
+    taken: list[bytes] = []
+
+    def again() -> tuple[list[bytes], Any]:
+        nonlocal entries
+        taken.clear()
+        entries = db.iterator(include_value=False)
+        return taken, entries
+
+    entries = db.iterator()
+    for reverse in (False, True):
+        assert interrupted(list, lambda reverse=reverse: (db.iterator(reverse=reverse),))
+    assert interrupted(list.extend, again, lambda: 0 < len(taken) < 5_000)
+    assert [*taken, *entries] == [*db.iterator(include_value=False)]
+    db.close()
 
 
 @needs_real

@@ -30,6 +30,7 @@ from ._errors import (
     Error,
     ForkedError,
     FormatTooNewError,
+    InterruptedCallError,
     InvalidArgumentError,
     IoError,
     LockedError,
@@ -41,7 +42,7 @@ from ._errors import (
     ReadOnlyError,
 )
 from ._transaction import Transaction
-from ._types import Bytes, Comparator, Durability, Isolation, MergeOperator, Path
+from ._types import Bytes, Comparator, Durability, Isolation, MergeOperator, Path, Progress
 from ._views import Items, Keys, Values
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Error",
     "ForkedError",
     "FormatTooNewError",
+    "InterruptedCallError",
     "InvalidArgumentError",
     "IoError",
     "Isolation",
@@ -70,6 +72,7 @@ __all__ = [
     "NotSupportedError",
     "Path",
     "PoisonedError",
+    "Progress",
     "Range",
     "ReadOnlyError",
     "RepairReport",
@@ -104,6 +107,7 @@ def open(
     value_file_bytes: int = 256 << 20,
     mapped: Optional[bool] = None,
     verify_always: bool = False,
+    progress: Optional[Progress] = None,
 ) -> Database:
     """Open the database in the directory `path`.
 
@@ -130,6 +134,8 @@ def open(
     - `value_file_bytes`: length of the files that hold values of 8 KiB or more.
     - `mapped`: whether files are read through mappings; by default where that is safe and fast.
     - `verify_always`: whether checksums are verified at every read instead of the first.
+    - `progress` is called while a log is replayed or a LevelDB database converted, as that of
+      `verify`. An open that it, or a signal, stops can be repeated.
 
     Raises `NotFoundError`, `LockedError`, `CorruptionError`, `InvalidArgumentError`, `IoError`.
 
@@ -155,6 +161,7 @@ def open(
         value_file_bytes=value_file_bytes,
         mapped=mapped,
         verify_always=verify_always,
+        progress=progress,
     )
 
 
@@ -163,6 +170,7 @@ def verify(
     *,
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
+    progress: Optional[Progress] = None,
 ) -> dict[str, int]:
     """Check every byte of the database at `path`, which must not be open. Changes nothing.
 
@@ -171,11 +179,18 @@ def verify(
     `log_versions` that the next open would replay.
     Raises `CorruptionError` for the first damage, with its file and offset.
 
+    `progress(done, total)`, if given, is called up to twenty times a second on this thread, and at
+    the end, with the bytes read so far and an estimate of all of them, 0 while it is not known. It
+    must be quick. If it raises, or the handler of a signal does, as that of Ctrl-C, the call ends
+    with that exception.
+
     >>> cairndb.open(path).close()
     >>> cairndb.verify(path)["entries"]
     0
     """
-    return _cairndb.verify(path, comparator=comparator, merge_operator=merge_operator)
+    return _cairndb.verify(
+        path, comparator=comparator, merge_operator=merge_operator, progress=progress
+    )
 
 
 class RepairReport(NamedTuple):
@@ -200,12 +215,14 @@ def repair(
     include_unnamed: bool = False,
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
+    progress: Optional[Progress] = None,
 ) -> RepairReport:
     """Write what is intact of the damaged database `source` into a new one at `target`.
 
     `source`, which may be LevelDB's, is not changed. `target` must be missing or empty. With
     `dry_run` nothing is written. `include_unnamed` also keeps entries of tables that the manifest
-    does not name; keys that were deleted may be back then.
+    does not name; keys that were deleted may be back then. `progress` is that of `verify`; if it or
+    a signal stops the call, there is nothing at `target`.
 
     >>> cairndb.open(path).close()
     >>> report = cairndb.repair(path, path + ".repaired")
@@ -219,6 +236,7 @@ def repair(
         include_unnamed=include_unnamed,
         comparator=comparator,
         merge_operator=merge_operator,
+        progress=progress,
     )
     return RepairReport(complete, text, _json.loads(details))
 
@@ -235,16 +253,24 @@ def destroy(path: Path) -> None:
 
 
 def upgrade_leveldb(
-    path: Path, *, comparator: Optional[Comparator] = None, upgrade_without_log: bool = False
+    path: Path,
+    *,
+    comparator: Optional[Comparator] = None,
+    upgrade_without_log: bool = False,
+    progress: Optional[Progress] = None,
 ) -> dict[str, Any]:
     """Convert the LevelDB database at `path` in place. LevelDB must not have it open.
 
     LevelDB's files stay in the subdirectory `leveldb-original`. Returns `converted`, which is False
     if the database was converted already, and the numbers `entries`, `raw_bytes`, `target_bytes`.
-    `open` with `upgrade_leveldb=True` does the same first. `upgrade_without_log` is that of `open`.
+    `open` with `upgrade_leveldb=True` does the same first. `upgrade_without_log` is that of `open`,
+    `progress` that of `verify`; a conversion that it or a signal stops can be repeated.
     """
     return _cairndb.upgrade_leveldb(
-        path, comparator=comparator, upgrade_without_log=upgrade_without_log
+        path,
+        comparator=comparator,
+        upgrade_without_log=upgrade_without_log,
+        progress=progress,
     )
 
 

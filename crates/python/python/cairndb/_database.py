@@ -12,7 +12,7 @@ from ._cairndb import Batch, SnapshotReader, Store
 from ._errors import ConflictError, InvalidArgumentError, NotADatabaseError
 from ._reads import Reads
 from ._transaction import Transaction
-from ._types import Comparator, Durability, Isolation, MergeOperator, Path
+from ._types import Comparator, Durability, Isolation, MergeOperator, Path, Progress
 from ._views import scan_keys
 
 _T = TypeVar("_T")
@@ -76,6 +76,7 @@ class Database(Store, Reads, MutableMapping[bytes, bytes]):
         value_file_bytes: int = 256 << 20,
         mapped: Optional[bool] = None,
         verify_always: bool = False,
+        progress: Optional[Progress] = None,
     ) -> Database:
         """Open a database. The arguments are those of `cairndb.open`."""
         settings = {
@@ -89,6 +90,7 @@ class Database(Store, Reads, MutableMapping[bytes, bytes]):
             "verify_always": verify_always,
             "upgrade_leveldb": upgrade_leveldb,
             "upgrade_without_log": upgrade_without_log,
+            "progress": progress,
         }
         try:
             return super().__new__(cls, path, flag, comparator, merge_operator, settings)

@@ -84,6 +84,13 @@ class ConflictError(Error):
     """
 
 
+class InterruptedCallError(Error, InterruptedError):
+    """A long call was stopped. What stopped it, as `KeyboardInterrupt`, is raised instead of this.
+
+    So a program sees this class in the types of a library, and hardly ever an object of it.
+    """
+
+
 class NotFoundError(Error, FileNotFoundError):
     """The path holds no database, and the flag does not create one."""
 
@@ -102,6 +109,7 @@ _CLASSES: dict[str, tuple[type[Error], Optional[int]]] = {
     "format too new": (FormatTooNewError, None),
     "read-only": (ReadOnlyError, _errno.EROFS),
     "not found": (NotFoundError, _errno.ENOENT),
+    "interrupted": (InterruptedCallError, _errno.EINTR),
 }
 
 _IO_CLASSES: dict[int, type[IoError]] = {

@@ -22,6 +22,10 @@ Isolation = Literal["serializable", "snapshot"]
 #: The order of keys: 'bytewise', 'reverse', 'indexeddb', or a name and a function that compares.
 Comparator = Union[str, tuple[str, Callable[[bytes, bytes], int]]]
 
+#: What a long call calls now and then, with the bytes done and an estimate of all of them, which is
+#: 0 while it is not known.
+Progress = Callable[[int, int], object]
+
 #: How operands are folded: 'add', 'append', 'max', or a name and a function of the key, the value
 #: or None, and the operands, oldest first.
 MergeOperator = Union[str, tuple[str, Callable[[bytes, Optional[bytes], list[bytes]], bytes]]]

@@ -32,7 +32,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar, Union
 import cairndb
 
 from ._cairndb import Scan as _SyncScan
-from ._types import Bytes, Durability, Isolation, Path
+from ._types import Bytes, Durability, Isolation, Path, Progress
 
 __all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "Transaction", "open"]
 
@@ -502,13 +502,23 @@ class Database(_Reads):
         """Make every logged write so far durable."""
         await self._run(self._db.sync)
 
-    async def compact(self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None) -> None:
-        """Compact the keys from `start` to `stop`."""
-        await self._run(self._db.compact, start, stop)
+    async def compact(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        progress: Optional[Progress] = None,
+    ) -> None:
+        """Compact the keys from `start` to `stop`.
 
-    async def checkpoint(self, path: Path) -> None:
-        """Copy the database to a new directory."""
-        await self._run(self._db.checkpoint, path)
+        `progress` is called on a thread of the database, not on that of the event loop, which
+        `loop.call_soon_threadsafe` reaches. If it raises, the call ends with that exception.
+        """
+        await self._run(self._db.compact, start, stop, progress=progress)
+
+    async def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
+        """Copy the database to a new directory. `progress` is as that of `compact`."""
+        await self._run(self._db.checkpoint, path, progress=progress)
 
     async def approximate_size(self, start: Bytes, stop: Bytes) -> int:
         """Return about how many bytes of the files the keys from `start` to `stop` take."""

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
+use crate::boundary::Looks;
 use crate::errors::broken_lock;
 use crate::handle::Handle;
 use crate::plyvel::{OpenCursor, check_process, closed};
@@ -227,6 +228,7 @@ pub(crate) struct PlyvelIterator {
     reverse: bool,
     handle: Arc<Handle>,
     inner: Mutex<Inner>,
+    looks: Looks,
 }
 
 #[pymethods]
@@ -268,6 +270,7 @@ impl PlyvelIterator {
             reverse,
             handle,
             inner: Mutex::new(inner),
+            looks: Looks::default(),
         })
     }
 
@@ -335,6 +338,7 @@ impl PlyvelIterator {
 
     /// Makes a step in the order of the keys, or against it.
     fn step<'py>(&self, py: Python<'py>, forwards: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.looks.entry(py)?;
         let mut inner = self.lock(py)?;
         let entry = if forwards {
             inner.real_next(py)

@@ -28,6 +28,7 @@ _CLASSES: dict[str, type[Error]] = {
     "poisoned": IOError,
     "read-only": IOError,
     "forked": IOError,
+    "interrupted": IOError,
     "corruption": CorruptionError,
     "format too new": CorruptionError,
 }
