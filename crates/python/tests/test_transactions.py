@@ -85,6 +85,18 @@ def test_conflicts(db: cairndb.Database, isolation: Any) -> None:
     assert conflicts(lambda tx: list(tx.prefix(b"b", reverse=True)), b"b3") == serializable
     assert conflicts(lambda tx: tx.first(), b"0") == serializable
     assert conflicts(lambda tx: tx.get_for_update(b"read"), b"read")
+
+    def own(tx: cairndb.Transaction) -> None:
+        tx[b"read"] = b"own"
+        assert tx.get_for_update(b"read") == b"own"
+
+    def undone(tx: cairndb.Transaction) -> None:
+        mark = tx.savepoint()
+        own(tx)
+        tx.rollback_to(mark)
+
+    assert conflicts(own, b"read") and conflicts(undone, b"read")
+    assert conflicts(lambda tx: (tx.delete(b"read"), tx.get_for_update(b"read")), b"read")
     assert conflicts(lambda tx: tx.put(b"w", b""), b"w") != serializable
     assert not conflicts(lambda tx: list(tx.prefix(b"b")), b"other")
     assert not conflicts(lambda tx: list(tx.range(b"b", b"c", limit=1)), b"b9")
