@@ -39,6 +39,13 @@ fn copied<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
             error
         }
     })?;
+    let dimensions: usize = view.getattr("ndim")?.extract()?;
+    let item_bytes: usize = view.getattr("itemsize")?.extract()?;
+    if dimensions == 0 || item_bytes != 1 {
+        // A number of numpy, or an array of numbers: the order of its bytes is that of the machine,
+        // and is rarely the one that was meant.
+        return Err(not_bytes(object));
+    }
     let bytes = view.call_method0("tobytes")?;
     Ok(bytes.cast_into::<PyBytes>()?)
 }

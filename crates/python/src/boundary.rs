@@ -70,6 +70,10 @@ struct Watch {
 impl Watch {
     /// Runs the handlers of signals that have arrived, and reports the progress, unless it has done
     /// so a moment ago.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the time between two looks is Python's affair, not the store's"
+    )]
     fn look(&mut self, now: Progress) -> ControlFlow<()> {
         self.now = now;
         if self.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {

@@ -9,6 +9,7 @@ use cairndb::{Error, ErrorKind};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyInt, PyMemoryView, PySlice, PyString};
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -28,9 +29,34 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         errno(error),
         error.file_name(),
         error.file_offset(),
-        error.key_text(),
+        error
+            .key_text()
+            .and_then(unescaped)
+            .map(|key| PyBytes::new(py, &key)),
     ))?;
     Ok(PyErr::from_value(exception))
+}
+
+/// Returns the key of [`Error::key_text`], `None` if the text shows only the start of a long one.
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut escaped = text.strip_prefix('"')?.strip_suffix('"')?.bytes();
+    let mut key = Vec::with_capacity(escaped.len());
+    while let Some(byte) = escaped.next() {
+        key.push(match byte {
+            b'\\' => match escaped.next()? {
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'n' => b'\n',
+                b'x' => {
+                    let digits = [escaped.next()?, escaped.next()?];
+                    u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?
+                }
+                quoted => quoted,
+            },
+            plain => plain,
+        });
+    }
+    Some(key)
 }
 
 /// Returns the number of the system's error that caused this one.
@@ -66,11 +92,18 @@ pub(crate) fn not_bytes(value: &Bound<'_, PyAny>) -> PyErr {
     let kind = value.get_type();
     let kind = kind.name();
     let kind = kind.map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    let help = match kind.as_str() {
-        "str" => ": pass text.encode()",
-        "int" => ": pass number.to_bytes(8, 'big'), which sorts by value",
-        "slice" => ": range(start, stop) returns the entries between two keys",
-        _ => "",
+    let help = if value.is_instance_of::<PyString>() {
+        ": pass text.encode()"
+    } else if value.is_instance_of::<PyInt>() {
+        ": pass number.to_bytes(8, 'big'), which sorts by value"
+    } else if value.call_method0("__index__").is_ok() {
+        ": pass int(number).to_bytes(8, 'big'), which sorts by value"
+    } else if value.is_instance_of::<PySlice>() {
+        ": range(start, stop) returns the entries between two keys"
+    } else if PyMemoryView::from(value).is_ok() {
+        " whose items are not single bytes: pass memoryview(data).tobytes(), in the machine's order"
+    } else {
+        ""
     };
     PyTypeError::new_err(format!(
         "a bytes-like object is required, not '{kind}'{help}"

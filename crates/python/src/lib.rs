@@ -15,6 +15,9 @@
 //!    An iterator has no lock but the interpreter's, except during a fetch (`scan::turn`).
 //! 4. A panic in the store becomes an exception.
 //!
+//! Each class has the name of the public one that derives from it, because messages of `PyO3` name
+//! the class whose method was called.
+//!
 //! One extension module serves every version of Python from 3.9 on, because it uses the stable
 //! interface of 3.9 only; `values::view` is the exception, and explains itself.
 
@@ -41,11 +44,13 @@ mod snapshot;
 mod store;
 mod values;
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
 /// The parts of `cairndb` that are written in Rust. Import `cairndb`, not this module.
 #[pymodule(gil_used = true)]
 mod _cairndb {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
@@ -66,4 +71,9 @@ mod _cairndb {
     use crate::store::Store;
     #[pymodule_export]
     use crate::store::transaction::{PySavepoint, TransactionStore};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::reader::Reader;
 
 /// The reads of a snapshot. `cairndb.Snapshot` derives from it.
-#[pyclass(frozen, subclass, extends = Reader, module = "cairndb._cairndb")]
+#[pyclass(frozen, subclass, extends = Reader, name = "Snapshot", module = "cairndb._cairndb")]
 #[derive(Debug)]
 pub(crate) struct SnapshotReader;
 

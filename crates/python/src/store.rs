@@ -19,7 +19,7 @@ use crate::options::{self, Components, Flag};
 use crate::reader::{Moment, Reader, pair};
 
 /// An open database. `cairndb.Database` derives from it.
-#[pyclass(frozen, subclass, extends = Reader, module = "cairndb._cairndb")]
+#[pyclass(frozen, subclass, extends = Reader, name = "Database", module = "cairndb._cairndb")]
 #[derive(Debug)]
 pub(crate) struct Store;
 
@@ -220,7 +220,7 @@ impl Store {
         Ok(Batch::new(handle, durability))
     }
 
-    /// Writes all memtables to tables and makes them durable, also writes of durability "none".
+    /// Writes all memtables to tables, durably, also writes of durability "none".
     fn flush(slf: &Bound<'_, Self>) -> PyResult<()> {
         call_watched(slf, None, Db::flush)
     }

@@ -52,7 +52,10 @@ def test_calls(path: str, tmp_path: Any) -> None:
             await db.sync()
             await db.flush()
             threads: set[str] = set()
-            note: cairndb.Progress = lambda *_: threads.add(threading.current_thread().name)
+
+            def note(done: int, total: int) -> None:
+                threads.add(threading.current_thread().name)
+
             await db.compact(progress=note)
             await db.checkpoint(str(tmp_path / "copy"), progress=note)
             assert threads and all(name.startswith("cairndb") for name in threads)

@@ -369,9 +369,7 @@ def fill(path: str) -> None:
 
 
 @pytest.mark.parametrize("call", LONG_CALLS)
-def test_long_calls_report_progress_and_can_be_stopped(
-    path: str, call: Callable[..., Any]
-) -> None:
+def test_long_calls_report_progress_and_can_be_stopped(path: str, call: Callable[..., Any]) -> None:
     fill(path)
     new = path + ".new"
 

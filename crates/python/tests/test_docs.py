@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import os
 import re
+import runpy
 import shelve
+import subprocess
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,7 @@ import pytest
 
 import cairndb
 import cairndb.aio
-from cairndb import _cairndb
+from cairndb import _cairndb, _types
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "docs" / "guide" / "python.md", ROOT / "crates" / "python" / "README.md"]
@@ -22,8 +27,8 @@ PUBLIC: list[Any] = [getattr(cairndb, name) for name in cairndb.__all__]
 CLASSES = [
     *(found for found in PUBLIC if inspect.isclass(found)),
     _cairndb.Reader,
-    _cairndb.Store,
-    _cairndb.TransactionStore,
+    _cairndb.Database,
+    _cairndb.Transaction,
     cairndb.aio.Database,
     cairndb.aio.Range,
     cairndb.aio.Snapshot,
@@ -36,6 +41,9 @@ def _examples() -> list[Any]:
     texts: dict[str, str] = {"cairndb": cairndb.__doc__ or "", "aio": cairndb.aio.__doc__ or ""}
     for found in [*PUBLIC, *CLASSES]:
         name = getattr(found, "__name__", str(found))
+        if getattr(found, "__module__", "cairndb") != "cairndb":
+            # Has the name of the class that derives from it.
+            name = f"{found.__module__}.{name}"
         texts[name] = getattr(found, "__doc__", None) or ""
         for member, value in vars(found).items() if inspect.isclass(found) else ():
             texts[f"{name}.{member}"] = getattr(value, "__doc__", None) or ""
@@ -70,6 +78,32 @@ def test_everything_public_is_documented() -> None:
     assert not missing
 
 
+def test_the_options_of_aio_are_those_of_open() -> None:
+    named = inspect.signature(cairndb.open).parameters
+    keywords = {name for name, it in named.items() if it.kind is inspect.Parameter.KEYWORD_ONLY}
+    assert keywords == set(_types.Options.__annotations__)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert cairndb.__version__ == _cairndb.__version__
+    try:
+        assert cairndb.__version__ == metadata.version("cairndb")
+    except metadata.PackageNotFoundError:
+        pass
+
+
+def test_the_package_runs_the_tool(tmp_path: Path) -> None:
+    tool = tmp_path / "cairn"
+    command = [sys.executable, "-m", "cairndb", "verify", "stones"]
+    here = {**os.environ, "PATH": str(tmp_path)}
+    missing = subprocess.run(command, env=here, capture_output=True, text=True, check=False)
+    assert missing.returncode == 1 and "cargo install" in missing.stderr
+    tool.write_text('#!/bin/sh\necho "cairn $*"\n')
+    tool.chmod(0o755)
+    found = subprocess.run(command, env=here, capture_output=True, text=True, check=True)
+    assert found.stdout == "cairn verify stones\n"
+
+
 def test_every_name_of_the_stub_exists() -> None:
     stub = Path(cairndb.__file__).parent / "_cairndb.pyi"
     names = re.findall(r"^(?:class|def) (\w+)", stub.read_text(), re.MULTILINE)
@@ -77,8 +111,8 @@ def test_every_name_of_the_stub_exists() -> None:
     assert [name for name in names if not hasattr(_cairndb, name)] == []
     for found in (
         _cairndb.Reader,
-        _cairndb.Store,
-        _cairndb.TransactionStore,
+        _cairndb.Database,
+        _cairndb.Transaction,
         _cairndb.Scan,
         _cairndb.Batch,
     ):
@@ -88,6 +122,16 @@ def test_every_name_of_the_stub_exists() -> None:
         stubbed = set(re.findall(r"def (\w+)", body))
         public = {name for name in vars(found) if not name.startswith("_")}
         assert public <= stubbed, found
+
+
+def test_the_stub_has_the_docstrings() -> None:
+    tool = Path(__file__).parents[1] / "stub.py"
+    if not tool.exists():
+        pytest.skip("the tool is in the repository only")
+    made = runpy.run_path(str(tool))["documented"]
+    text = (Path(cairndb.__file__).parent / "_cairndb.pyi").read_text()
+    assert '"""Returns the value of `key`, or `default`.' in text
+    assert text == made(text), "run crates/python/stub.py"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 import errno
 import os
 import shutil
@@ -43,9 +45,62 @@ def test_keys_and_values_are_bytes(
         call(db, 7)
 
 
+def test_numbers_and_wide_items_are_not_bytes(db: cairndb.Database) -> None:
+    """A machine's numbers sort by nothing useful, so a program has to say how it writes them."""
+
+    class Number:
+        """As an integer of numpy: a buffer without dimensions, which an index may be."""
+
+        def __index__(self) -> int:
+            return 7
+
+    wide = r"not single bytes: pass memoryview\(data\)\.tobytes\(\)"
+    wrong: list[tuple[Any, str]] = [
+        (Number(), r"not 'Number': pass int\(number\)\.to_bytes"),
+        (True, r"not 'bool': pass number\.to_bytes"),
+        (array.array("i", [1, 2]), f"not 'array' whose items are {wide}"),
+        (memoryview(bytes(8)).cast("q"), wide),
+        (ctypes.c_uint8(7), wide),
+        (ctypes.c_int64(7), wide),
+        ([b"k"], r"not 'list'(\n|$)"),
+    ]
+    try:
+        import numpy
+    except ImportError:
+        pass
+    else:
+        for number in (numpy.int64(7), numpy.uint8(7), numpy.array(7)):
+            wrong.append((number, r"pass int\(number\)\.to_bytes"))
+        wrong += [(numpy.array([1, 2]), wide), (numpy.float64(7), wide)]
+        db[numpy.array([107], numpy.uint8)] = numpy.bytes_(b"v")
+        assert db.pop(b"k") == b"v"
+    for value, message in wrong:
+        for call in (db.get, db.delete, db.prefix, lambda value: db.put(b"", value)):
+            with pytest.raises(TypeError, match=message):
+                call(value)
+    for right in (bytearray(b"k"), memoryview(b"_k_")[1:2], array.array("b", b"k")):
+        db[right] = right
+        assert db[b"k"] == b"k"
+        db.clear()
+    for grid in (memoryview(b"abcd").cast("B", [2, 2]), (ctypes.c_char * 4)(*b"abcd")):
+        assert db.get(grid) is None
+
+
 def test_a_slice_is_not_a_key(db: cairndb.Database) -> None:
     with pytest.raises(TypeError, match=r"range\(start, stop\) returns the entries"):
         db[b"a":b"b"]  # type: ignore[misc, index]
+
+
+def test_messages_name_public_classes(db: cairndb.Database) -> None:
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: db.get(), r"^Reader\.get\(\) missing"),  # type: ignore[call-overload]
+        (lambda: db.put(b"k"), r"^Database\.put\(\) missing"),  # type: ignore[call-arg]
+        (lambda: db.snapshot().close(1), r"Snapshot\.close\(\)"),  # type: ignore[call-arg]
+        (lambda: db.transaction().put(), r"^Transaction\.put\(\) missing"),  # type: ignore[call-arg]
+    ]
+    for call, message in calls:
+        with pytest.raises(TypeError, match=message):
+            call()
 
 
 def test_messages_name_settings_as_python_does(db: cairndb.Database, path: str) -> None:

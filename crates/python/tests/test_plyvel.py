@@ -5,6 +5,8 @@ The real one is in the folder that CAIRN_REAL_PLYVEL names, which `make python` 
 
 from __future__ import annotations
 
+import array
+import ctypes
 import os
 import random
 import subprocess
@@ -157,7 +159,22 @@ def test_a_conversion_can_be_stopped(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     report = cairndb.upgrade_leveldb(path, progress=lambda *now: seen.append(now))
     assert report["entries"] == 13_333 and report["converted"]
-    assert len(seen) >= 2 and seen == sorted(seen) and 0 < seen[-1][0]
+    assert len(seen) >= 2 and seen == sorted(seen) and seen[-1][0] > 0
+
+
+def test_a_value_may_be_any_buffer(tmp_path: Path) -> None:
+    """As in plyvel, which does not ask what the items of a buffer are."""
+    numbers = array.array("q", [7, 8])
+    with plyvel.DB(str(tmp_path / "db"), create_if_missing=True) as db:
+        db.put(b"a", numbers)
+        db.prefixed_db(b"p").put(b"b", numbers, sync=True)
+        with db.write_batch() as batch:
+            batch.put(b"c", ctypes.c_int64(7))
+        expected = [bytes(numbers), bytes(ctypes.c_int64(7)), bytes(numbers)]
+        assert [*db.iterator(include_key=False)] == expected
+        for wrong in ("text", 7, None):
+            with pytest.raises(TypeError):
+                db.put(b"k", wrong)
 
 
 def test_iterators_notice_signals(tmp_path: Path, interrupted: Callable[..., bool]) -> None:

@@ -69,7 +69,7 @@ def test_conflicts(db: cairndb.Database, isolation: Any) -> None:
         try:
             tx.commit()
         except cairndb.ConflictError as error:
-            assert error.key is not None and key.decode() in error.key
+            assert error.key == key
             assert "run the transaction again" in str(error)
             assert tx.closed
             return True
@@ -101,6 +101,19 @@ def test_conflicts(db: cairndb.Database, isolation: Any) -> None:
     assert not conflicts(lambda tx: list(tx.prefix(b"b")), b"other")
     assert not conflicts(lambda tx: list(tx.range(b"b", b"c", limit=1)), b"b9")
     assert conflicts(lambda tx: list(tx.range(b"b", b"c", limit=1)), b"b0") == serializable
+
+
+def test_a_conflict_names_its_key_exactly(db: cairndb.Database) -> None:
+    every = bytes(range(256))
+    keys = [every[start : start + 64] for start in range(0, 256, 32)]
+    for key in [*keys, b"", b'"', b"\\x00", b'"... of 70 bytes', bytes(64), bytes(65)]:
+        tx = db.transaction()
+        tx.get(key)
+        tx[b"result"] = db[key] = b""
+        with pytest.raises(cairndb.ConflictError) as caught:
+            tx.commit()
+        assert caught.value.key == (key if len(key) <= 64 else None)
+    assert '"... of 65 bytes' in str(caught.value)
 
 
 def test_an_iteration_depends_on_what_it_fetched(db: cairndb.Database) -> None:
@@ -336,7 +349,7 @@ def test_transact_gives_up_and_passes_errors_on(db: cairndb.Database) -> None:
 
     with pytest.raises(cairndb.ConflictError) as caught:
         db.transact(disturbed, retries=3)
-    assert calls == 4 and b"result" not in db and caught.value.key == '"k"'
+    assert calls == 4 and b"result" not in db and caught.value.key == b"k"
 
     def fails(tx: cairndb.Transaction) -> None:
         tx[b"result"] = b"1"

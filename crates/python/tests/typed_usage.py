@@ -66,9 +66,20 @@ async def awaited(path: str) -> AsyncIterator[bytes]:
             yield key + value
         async for key in db.keys():
             yield key
+        found: Optional[bytes] = await db.get(b"k")
+        known: bytes = await db.get(b"k", b"")
+        other: Union[bytes, int] = await db.get(b"k", 7)
+        view: Optional[memoryview] = await db.get_view(b"k")
+        several: list[Optional[bytes]] = await db.multi_get([b"a", b"b"])
+        popped: Union[bytes, None] = await db.pop(b"k", None)
+        last: bytes = await db.pop(b"k")
+        print(found, known, other, view, several, popped, last)
+        async with db.transaction(isolation="snapshot") as transaction:
+            guarded: bytes = await transaction.get_for_update(b"k", b"")
+            print(guarded)
         size: int = await db.transact(_size)
         print(size, await db.compare_and_set(b"k", None, b"v"), await db.pop_last())
-    again: cairndb.aio.Database = await cairndb.aio.open(path)
+    again: cairndb.aio.Database = await cairndb.aio.open(path, "w", compression="none")
     await again.close()
 
 
@@ -78,6 +89,7 @@ def errors(path: str) -> None:
     except cairndb.LockedError as error:
         number: Optional[int] = error.errno
         file: Optional[str] = error.file
-        print(number, file)
+        key: Optional[bytes] = error.key
+        print(number, file, key)
     except (FileNotFoundError, cairndb.Error):
         pass

@@ -20,7 +20,7 @@ import json as _json
 from typing import Any, NamedTuple, Optional
 
 from . import _cairndb
-from ._cairndb import Batch, Range, Savepoint
+from ._cairndb import Batch, Range, Savepoint, __version__
 from ._database import Database, Snapshot
 from ._errors import (
     ClosedError,
@@ -41,8 +41,20 @@ from ._errors import (
     PoisonedError,
     ReadOnlyError,
 )
+from ._reads import Reader
 from ._transaction import Transaction
-from ._types import Bytes, Comparator, Durability, Isolation, MergeOperator, Path, Progress
+from ._types import (
+    Bytes,
+    Comparator,
+    Compression,
+    Durability,
+    Flag,
+    Isolation,
+    MergeOperator,
+    Path,
+    Progress,
+    Recovery,
+)
 from ._views import Items, Keys, Values
 
 __all__ = [
@@ -50,12 +62,14 @@ __all__ = [
     "Bytes",
     "ClosedError",
     "Comparator",
+    "Compression",
     "ConflictError",
     "CorruptionError",
     "Database",
     "DeniedError",
     "Durability",
     "Error",
+    "Flag",
     "ForkedError",
     "FormatTooNewError",
     "InterruptedCallError",
@@ -75,11 +89,14 @@ __all__ = [
     "Progress",
     "Range",
     "ReadOnlyError",
+    "Reader",
+    "Recovery",
     "RepairReport",
     "Savepoint",
     "Snapshot",
     "Transaction",
     "Values",
+    "__version__",
     "destroy",
     "open",
     "repair",
@@ -93,16 +110,16 @@ _atexit.register(_cairndb._close_all)
 
 def open(
     path: Path,
-    flag: str = "c",
+    flag: Flag = "c",
     *,
     memory: int = 64 << 20,
     durability: Durability = "os",
-    compression: Optional[str] = "fast",
+    compression: Optional[Compression] = "fast",
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
     upgrade_leveldb: bool = False,
     upgrade_without_log: bool = False,
-    recovery: str = "strict",
+    recovery: Recovery = "strict",
     filter_bits_per_key: int = 10,
     value_file_bytes: int = 256 << 20,
     mapped: Optional[bool] = None,

@@ -1,53 +1,127 @@
 """Types of the extension module."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Iterator as _Iterator
 from typing import Any, Generic, Literal, Optional, TypeVar, Union, overload
 
 from typing_extensions import Self
 
-from ._types import Bytes, Comparator, Durability, Isolation, MergeOperator, Path, Progress
+from ._types import (
+    Bytes,
+    Comparator,
+    Durability,
+    Flag,
+    Isolation,
+    MergeOperator,
+    Path,
+    Progress,
+)
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item", covariant=True)
 
+__version__: str
+
 class Scan(_Iterator[_Item], Generic[_Item]):
+    """An iterator over the keys, the values or the entries of a range, as of the time when it was
+    made. That of a transaction also sees what it writes ahead of the iterator.
+    """
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Item: ...
-    def take_list(self, count: int) -> list[_Item]: ...
-    def count(self) -> int: ...
-    def close(self) -> None: ...
+    def take_list(self, count: int) -> list[_Item]:
+        """Returns the next entries as a list: at most `count`, none at the end."""
+    def count(self) -> int:
+        """Counts the entries that are left, without making them Python objects."""
+    def close(self) -> None:
+        """
+        Ends the iterator and releases what it holds. Further steps raise `ClosedError`. Waits for
+        a step of another thread.
+        """
 
 class Range(Iterable[tuple[bytes, bytes]]):
+    """A part of a database: an iterable of `(key, value)` pairs, in order.
+
+    Returned by `range` and `prefix` of a database, a snapshot or a transaction. A range reads
+    nothing until it is iterated, and can be iterated again. Each iteration sees the database as of
+    its start.
+
+    >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
+    >>> part = db.range(b"a", b"c")
+    >>> list(part)
+    [(b'a', b'1'), (b'b', b'2')]
+    >>> list(part.keys()), list(part.values())
+    ([b'a', b'b'], [b'1', b'2'])
+    >>> list(reversed(part))
+    [(b'b', b'2'), (b'a', b'1')]
+    """
     def __iter__(self) -> Scan[tuple[bytes, bytes]]: ...
-    def items(self) -> Scan[tuple[bytes, bytes]]: ...
-    def keys(self) -> Scan[bytes]: ...
-    def values(self) -> Scan[bytes]: ...
+    def items(self) -> Scan[tuple[bytes, bytes]]:
+        """Iterates over the entries as pairs; the same as iterating over the range."""
+    def keys(self) -> Scan[bytes]:
+        """Iterates over the keys only, which is faster than over the pairs."""
+    def values(self) -> Scan[bytes]:
+        """Iterates over the values only."""
     def __reversed__(self) -> Scan[tuple[bytes, bytes]]: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
 
 class Reader:
+    """The reads that a database, a snapshot and a transaction have in common."""
     def __getitem__(self, key: Bytes, /) -> bytes: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __bool__(self) -> bool: ...
     def __iter__(self) -> Scan[bytes]: ...
     @overload
-    def get(self, key: Bytes, /) -> Optional[bytes]: ...
+    def get(self, key: Bytes, /) -> Optional[bytes]:
+        """Returns the value of `key`, or `default`.
+
+        >>> db[b"granite"] = b"grey"
+        >>> db.get(b"granite"), db.get(b"opal"), db.get(b"opal", b"?")
+        (b'grey', None, b'?')
+        """
     @overload
     def get(self, key: Bytes, /, default: bytes) -> bytes: ...
     @overload
     def get(self, key: Bytes, /, default: _T) -> Union[bytes, _T]: ...
     @overload
-    def get_view(self, key: Bytes) -> Optional[memoryview]: ...
+    def get_view(self, key: Bytes) -> Optional[memoryview]:
+        r"""Returns the value of `key` as a read-only `memoryview`, or `default`.
+
+        Nothing is copied: the view refers to the memory that the store has read the value into or,
+        for a large value that is stored uncompressed, to the mapped file. The view stays valid when
+        the key is overwritten and the database closed; as long as it lives, the file takes its
+        space.
+
+        >>> db[b"photo"] = bytes(1_000_000)
+        >>> view = db.get_view(b"photo")
+        >>> len(view), view[:3].tobytes()
+        (1000000, b'\x00\x00\x00')
+        """
     @overload
     def get_view(self, key: Bytes, default: _T) -> Union[memoryview, _T]: ...
     @overload
-    def multi_get(self, keys: Iterable[Bytes]) -> list[Optional[bytes]]: ...
+    def multi_get(self, keys: Iterable[Bytes]) -> list[Optional[bytes]]:
+        """
+        Returns the values of `keys` as a list, all as of the same moment, with `default` for absent
+        ones.
+
+        One call for many keys is faster than a call for each.
+
+        >>> db.update({b"a": b"1", b"b": b"2"})
+        >>> db.multi_get([b"a", b"x", b"b"])
+        [b'1', None, b'2']
+        """
     @overload
     def multi_get(self, keys: Iterable[Bytes], default: _T) -> list[Union[bytes, _T]]: ...
-    def first(self) -> Optional[tuple[bytes, bytes]]: ...
-    def last(self) -> Optional[tuple[bytes, bytes]]: ...
+    def first(self) -> Optional[tuple[bytes, bytes]]:
+        """Returns the first entry as a pair, or None if there is none.
+
+        >>> db.update({b"a": b"1", b"b": b"2"})
+        >>> db.first(), db.last()
+        ((b'a', b'1'), (b'b', b'2'))
+        """
+    def last(self) -> Optional[tuple[bytes, bytes]]:
+        """Returns the last entry as a pair, or None if there is none."""
     def range(
         self,
         start: Optional[Bytes] = None,
@@ -55,88 +129,269 @@ class Reader:
         *,
         reverse: bool = False,
         limit: Optional[int] = None,
-    ) -> Range: ...
-    def prefix(
-        self, prefix: Bytes, *, reverse: bool = False, limit: Optional[int] = None
-    ) -> Range: ...
+    ) -> Range:
+        """Returns the entries from key `start`, included, to key `stop`, excluded.
+
+        Without `start` or `stop` the range has no bound there. With `reverse` it begins at the
+        other end, and with `limit` it has that many entries at most.
+
+        >>> db.update({b"a": b"1", b"b": b"2", b"c": b"3"})
+        >>> list(db.range(b"b"))
+        [(b'b', b'2'), (b'c', b'3')]
+        >>> list(db.range(stop=b"c", reverse=True, limit=1))
+        [(b'b', b'2')]
+        """
+    def prefix(self, prefix: Bytes, *, reverse: bool = False, limit: Optional[int] = None) -> Range:
+        """Returns the entries whose keys start with `prefix`.
+
+        >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
+        >>> [key for key in db.prefix(b"user/").keys()]
+        [b'user/ada', b'user/alan']
+        """
     @overload
     def _scan(self, what: Literal[0, 1], reverse: bool = False) -> Scan[bytes]: ...
     @overload
     def _scan(self, what: Literal[2], reverse: bool = False) -> Scan[tuple[bytes, bytes]]: ...
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether the database or the snapshot was closed, or the transaction has ended."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The directory of the database, as it was given."""
 
-class Store(Reader):
+class Database(Reader):
+    """An open database. `cairndb.Database` derives from it."""
     def __new__(
         cls,
         path: Path,
-        flag: str,
+        flag: Flag,
         comparator: Optional[Comparator],
         merge_operator: Optional[MergeOperator],
         settings: dict[str, Any],
     ) -> Self: ...
     def __setitem__(self, key: Bytes, value: Bytes, /) -> None: ...
     def __delitem__(self, key: Bytes, /) -> None: ...
-    def put(self, key: Bytes, value: Bytes, *, durability: Optional[Durability] = None) -> None: ...
-    def delete(self, key: Bytes, *, durability: Optional[Durability] = None) -> None: ...
-    def merge(
-        self, key: Bytes, operand: Bytes, *, durability: Optional[Durability] = None
-    ) -> None: ...
-    def compare_and_set(
-        self, key: Bytes, expected: Optional[Bytes], new: Optional[Bytes]
-    ) -> bool: ...
-    def pop_first(self) -> Optional[tuple[bytes, bytes]]: ...
-    def pop_last(self) -> Optional[tuple[bytes, bytes]]: ...
-    def batch(self, *, durability: Optional[Durability] = None) -> Batch: ...
-    def flush(self) -> None: ...
-    def sync(self) -> None: ...
+    def put(self, key: Bytes, value: Bytes, *, durability: Optional[Durability] = None) -> None:
+        """Sets `key`, of at most 64 MiB, to `value`, of at most 1 GiB: `db[key] = value` with a
+        durability.
+
+        `durability` is what the write survives once the call has returned: "os" the death of the
+        process, "sync" a power failure, "none" nothing until `flush` has returned. Without it, it
+        is the database's.
+
+        >>> db.put(b"k", b"v", durability="sync")
+        """
+    def delete(self, key: Bytes, *, durability: Optional[Durability] = None) -> None:
+        """Removes `key`. Removing an absent key is not an error, unlike with `del db[key]`, which
+        looks first.
+
+        >>> db.delete(b"absent")
+        """
+    def merge(self, key: Bytes, operand: Bytes, *, durability: Optional[Durability] = None) -> None:
+        """
+        Adds `operand` to `key`, without reading it. The database's merge operator folds it later.
+
+        >>> with cairndb.open(path, merge_operator="add") as counters:
+        ...     for _ in range(3):
+        ...         counters.merge(b"visits", (1).to_bytes(8, "little"))
+        ...     int.from_bytes(counters[b"visits"], "little")
+        3
+        """
+    def compare_and_set(self, key: Bytes, expected: Optional[Bytes], new: Optional[Bytes]) -> bool:
+        """
+        Sets `key` to `new`, or removes it if that is None, if its value is `expected`, where None
+        stands for no value. Returns whether it was. No other write comes in between.
+
+        >>> db.compare_and_set(b"lock", None, b"worker 7")
+        True
+        >>> db.compare_and_set(b"lock", None, b"worker 8")
+        False
+        >>> db.compare_and_set(b"lock", b"worker 7", None)
+        True
+        """
+    def pop_first(self) -> Optional[tuple[bytes, bytes]]:
+        """
+        Removes the first entry and returns it as a pair, or returns None if there is none. Threads
+        that do this at the same time get different entries, so a database can be a queue.
+
+        >>> db.update({b"job 1": b"sweep", b"job 2": b"polish"})
+        >>> db.pop_first(), db.pop_last(), db.pop_first()
+        ((b'job 1', b'sweep'), (b'job 2', b'polish'), None)
+        """
+    def pop_last(self) -> Optional[tuple[bytes, bytes]]:
+        """Removes the last entry and returns it as a pair, or returns None if there is none."""
+    def batch(self, *, durability: Optional[Durability] = None) -> Batch:
+        """
+        Returns an empty batch. At the end of a `with` block it is written, all of it or nothing; if
+        the block raises, it is dropped.
+
+        >>> with db.batch(durability="sync") as batch:
+        ...     batch[b"alice"] = b"90"
+        ...     batch[b"bob"] = b"110"
+        ...     del batch[b"pending"]
+        >>> db.multi_get([b"alice", b"bob"])
+        [b'90', b'110']
+        """
+    def flush(self) -> None:
+        """Writes all memtables to tables, durably, also writes of durability "none"."""
+    def sync(self) -> None:
+        """
+        Makes every logged write so far durable, as one of durability "sync" would. Many writes of
+        durability "os" and then this call cost one sync. Does nothing if the database was opened
+        for reading, or was closed, which has made everything durable.
+
+        >>> for number in range(100):
+        ...     db[b"%d" % number] = b"in the log"
+        >>> db.sync()  # and now on the disk
+        """
     def compact(
         self,
         start: Optional[Bytes] = None,
         stop: Optional[Bytes] = None,
         *,
         progress: Optional[Progress] = None,
-    ) -> None: ...
-    def approximate_size(self, start: Bytes, stop: Bytes) -> int: ...
-    def estimate_count(
-        self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None
-    ) -> int: ...
-    def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None: ...
-    def property(self, name: str) -> Optional[str]: ...
-    def _open_report(self) -> dict[str, Any]: ...
-    def close(self) -> None: ...
+    ) -> None:
+        """Compacts the keys from `start` to `stop`, all by default, into one sorted run. The store
+        does this by itself when it is idle; the call is for a program that is about to read very
+        much.
 
-class SnapshotReader(Reader):
-    def __new__(cls, store: Store) -> Self: ...
-    def close(self) -> None: ...
+        `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
+        arrives, the call ends; what it has compacted stays so.
+
+        >>> db.compact()
+        """
+    def approximate_size(self, start: Bytes, stop: Bytes) -> int:
+        """
+        Returns about how many bytes the keys from `start` to `stop` take on disk. What is still in
+        memory is not counted.
+
+        >>> db.approximate_size(b"a", b"b")
+        0
+        """
+    def estimate_count(self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None) -> int:
+        """Returns about how many keys there are from `start` to `stop`, all by default, without a
+        scan. After a compaction the result is usually within a few per cent; before it, keys that
+        were written several times may be counted several times.
+
+        >>> db.update({b"user/%03d" % number: b"" for number in range(1000)})
+        >>> db.estimate_count(), db.estimate_count(b"user/100", b"user/200")
+        (1000, 100)
+        """
+    def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
+        """
+        Copies the database, as it is now, into a new one at `path`, which must be missing or empty.
+        Files are hard links where the file system has them, so this takes little time and space.
+
+        `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
+        arrives, the call ends, and there is nothing at `path`.
+
+        >>> db[b"k"] = b"v"
+        >>> db.checkpoint(path + ".backup")
+        >>> with cairndb.open(path + ".backup", "r") as backup:
+        ...     backup[b"k"]
+        b'v'
+        """
+    def property(self, name: str) -> Optional[str]:
+        """Returns a property as text, or None for an unknown name. See also `stats`.
+
+        >>> db.property("leveldb.num-files-at-level0")
+        '0'
+        """
+    def _open_report(self) -> dict[str, Any]: ...
+    def close(self) -> None:
+        """Closes the database: makes everything durable and unlocks the directory. Iterators,
+        snapshots and batches of it raise `ClosedError` from then on; views of values stay valid.
+        Closing again does nothing.
+
+        >>> db.close()
+        >>> db.closed
+        True
+        """
+
+class Snapshot(Reader):
+    """The reads of a snapshot. `cairndb.Snapshot` derives from it."""
+    def __new__(cls, store: Database) -> Self: ...
+    def close(self) -> None:
+        """Releases the snapshot. Closing again does nothing."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
 
-class Savepoint: ...
+class Savepoint:
+    """A mark of the writes of a transaction, to which `rollback_to` returns."""
 
-class TransactionStore(Reader):
+class Transaction(Reader):
+    """The calls of a transaction. `cairndb.Transaction` derives from it."""
     def __new__(
-        cls, store: Store, isolation: Isolation, durability: Optional[Durability]
+        cls, store: Database, isolation: Isolation, durability: Optional[Durability]
     ) -> Self: ...
     def __setitem__(self, key: Bytes, value: Bytes, /) -> None: ...
     def __delitem__(self, key: Bytes, /) -> None: ...
-    def put(self, key: Bytes, value: Bytes) -> None: ...
-    def delete(self, key: Bytes) -> None: ...
-    def merge(self, key: Bytes, operand: Bytes) -> None: ...
+    def put(self, key: Bytes, value: Bytes) -> None:
+        """Sets `key` to `value` when the transaction is committed.
+
+        >>> with db.transaction() as tx:
+        ...     tx.put(b"k", b"v")
+        ...     tx[b"k"], db.get(b"k")
+        (b'v', None)
+        """
+    def delete(self, key: Bytes) -> None:
+        """Removes `key`. Removing an absent key is not an error, unlike with `del tx[key]`, which
+        looks first and so depends on the key.
+        """
+    def merge(self, key: Bytes, operand: Bytes) -> None:
+        """
+        Adds `operand` to `key`, to be folded by the database's merge operator. By itself it never
+        conflicts: it is applied to the value that the key has at the commit.
+        """
     @overload
-    def get_for_update(self, key: Bytes) -> Optional[bytes]: ...
+    def get_for_update(self, key: Bytes) -> Optional[bytes]:
+        """Returns the value of `key`, or `default`, as `get`, and makes the commit fail if another
+        writer changes `key`, whatever the isolation. With isolation "serializable" it is `get`.
+
+        >>> with db.transaction(isolation="snapshot") as tx:
+        ...     tx.get_for_update(b"rate", b"5")
+        b'5'
+        """
     @overload
     def get_for_update(self, key: Bytes, default: bytes) -> bytes: ...
     @overload
     def get_for_update(self, key: Bytes, default: _T) -> Union[bytes, _T]: ...
-    def pop_first(self) -> Optional[tuple[bytes, bytes]]: ...
-    def pop_last(self) -> Optional[tuple[bytes, bytes]]: ...
-    def savepoint(self) -> Savepoint: ...
-    def rollback_to(self, savepoint: Savepoint) -> None: ...
-    def commit(self, *, durability: Optional[Durability] = None) -> None: ...
-    def rollback(self) -> None: ...
+    def pop_first(self) -> Optional[tuple[bytes, bytes]]:
+        """Removes the first entry and returns it as a pair, or returns None if there is none."""
+    def pop_last(self) -> Optional[tuple[bytes, bytes]]:
+        """Removes the last entry and returns it as a pair, or returns None if there is none."""
+    def savepoint(self) -> Savepoint:
+        """Marks the current state of the writes, for `rollback_to`.
+
+        >>> with db.transaction() as tx:
+        ...     tx[b"kept"] = b"1"
+        ...     mark = tx.savepoint()
+        ...     tx[b"undone"] = b"2"
+        ...     tx.rollback_to(mark)
+        >>> list(db)
+        [b'kept']
+        """
+    def rollback_to(self, savepoint: Savepoint) -> None:
+        """
+        Undoes the writes since `savepoint`, which may be used again. What was read since then still
+        counts as read.
+
+        Raises `InvalidArgumentError` for a savepoint of another transaction, or one that a rollback
+        to an earlier one has undone.
+        """
+    def commit(self, *, durability: Optional[Durability] = None) -> None:
+        """
+        Writes everything, all of it or nothing, and ends the transaction. The end of a `with` block
+        does it unless the block raises.
+
+        Raises `ConflictError`, and writes nothing, if another writer has changed something that the
+        transaction depends on. Run the whole transaction again then, as `Database.transact` does.
+        """
+    def rollback(self) -> None:
+        """
+        Discards the writes and ends the transaction. Does nothing if it has ended, or in a forked
+        child, whose copy of the transaction writes nothing.
+        """
     def __enter__(self) -> Self: ...
     def __exit__(
         self,
@@ -146,16 +401,26 @@ class TransactionStore(Reader):
     ) -> None: ...
 
 class Batch:
+    """Writes that are applied together, or not at all. Made by `Database.batch`."""
     @property
-    def byte_len(self) -> int: ...
-    def put(self, key: Bytes, value: Bytes) -> None: ...
-    def delete(self, key: Bytes) -> None: ...
-    def merge(self, key: Bytes, operand: Bytes) -> None: ...
+    def byte_len(self) -> int:
+        """The size of the writes in bytes, as they are stored."""
+    def put(self, key: Bytes, value: Bytes) -> None:
+        """Sets `key` to `value`."""
+    def delete(self, key: Bytes) -> None:
+        """Removes `key`. Removing an absent key is not an error."""
+    def merge(self, key: Bytes, operand: Bytes) -> None:
+        """Adds `operand` to `key`, to be folded by the database's merge operator."""
     def _write_and_keep(self) -> None: ...
     def _append(self, source: Batch) -> None: ...
-    def update(self, entries: Any) -> None: ...
-    def clear(self) -> None: ...
-    def write(self, *, durability: Optional[Durability] = None) -> None: ...
+    def update(self, entries: Union[Mapping[bytes, bytes], Iterable[tuple[Bytes, Bytes]]]) -> None:
+        """Puts the entries of a mapping, or of an iterable of pairs."""
+    def clear(self) -> None:
+        """Removes all writes from the batch."""
+    def write(self, *, durability: Optional[Durability] = None) -> None:
+        """Applies the writes, all or none, and empties the batch. After an error the batch is as it
+        was.
+        """
     def __setitem__(self, key: Bytes, value: Bytes, /) -> None: ...
     def __delitem__(self, key: Bytes, /) -> None: ...
     def __len__(self) -> int: ...
@@ -168,6 +433,7 @@ class Batch:
     ) -> None: ...
 
 class Iterator:
+    """An iterator over a range, in both directions."""
     def __new__(
         cls,
         reader: Reader,
@@ -179,27 +445,44 @@ class Iterator:
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Any: ...
-    def next(self) -> Any: ...
-    def prev(self) -> Any: ...
-    def seek(self, target: bytes) -> None: ...
-    def seek_to_start(self) -> None: ...
-    def seek_to_stop(self) -> None: ...
-    def close(self) -> None: ...
+    def next(self) -> Any:
+        """Returns the next entry."""
+    def prev(self) -> Any:
+        """Returns the previous entry."""
+    def seek(self, target: bytes) -> None:
+        """Moves before the first entry at or after `target`, inside of the range."""
+    def seek_to_start(self) -> None:
+        """Moves before the first entry."""
+    def seek_to_stop(self) -> None:
+        """Moves after the last entry."""
+    def close(self) -> None:
+        """Releases the iterator. The next use raises `RuntimeError`."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> bool: ...
 
 class RawIterator:
+    """An iterator that stands on an entry, or is not valid."""
     def __new__(cls, reader: Reader) -> Self: ...
-    def valid(self) -> bool: ...
-    def seek_to_first(self) -> None: ...
-    def seek_to_last(self) -> None: ...
-    def seek(self, target: bytes) -> None: ...
-    def next(self) -> None: ...
-    def prev(self) -> None: ...
-    def key(self) -> bytes: ...
-    def value(self) -> bytes: ...
-    def item(self) -> tuple[bytes, bytes]: ...
-    def close(self) -> None: ...
+    def valid(self) -> bool:
+        """Returns whether the iterator is on an entry."""
+    def seek_to_first(self) -> None:
+        """Moves to the first entry."""
+    def seek_to_last(self) -> None:
+        """Moves to the last entry."""
+    def seek(self, target: bytes) -> None:
+        """Moves to the first entry at or after `target`."""
+    def next(self) -> None:
+        """Moves to the next entry."""
+    def prev(self) -> None:
+        """Moves to the previous entry."""
+    def key(self) -> bytes:
+        """Returns the key of the entry."""
+    def value(self) -> bytes:
+        """Returns the value of the entry."""
+    def item(self) -> tuple[bytes, bytes]:
+        """Returns the key and the value of the entry."""
+    def close(self) -> None:
+        """Releases the iterator. The next use raises `RuntimeError`."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> bool: ...
 
@@ -209,7 +492,9 @@ def verify(
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
     progress: Optional[Progress] = None,
-) -> dict[str, int]: ...
+) -> dict[str, int]:
+    """Checks a database. See `cairndb.verify`."""
+
 def repair(
     source: Path,
     target: Path,
@@ -219,15 +504,23 @@ def repair(
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
     progress: Optional[Progress] = None,
-) -> tuple[bool, str, str]: ...
-def destroy(path: Path) -> None: ...
+) -> tuple[bool, str, str]:
+    """
+    Repairs a database. See `cairndb.repair`. Returns whether it is complete, the text and the JSON.
+    """
+
+def destroy(path: Path) -> None:
+    """Removes a database. See `cairndb.destroy`."""
+
 def upgrade_leveldb(
     path: Path,
     *,
     comparator: Optional[Comparator] = None,
     upgrade_without_log: bool = False,
     progress: Optional[Progress] = None,
-) -> dict[str, Any]: ...
+) -> dict[str, Any]:
+    """Converts a LevelDB database. See `cairndb.upgrade_leveldb`."""
+
 def _exchange(first: Path, second: Path) -> None: ...
 def _close_all() -> None: ...
 def _open_databases() -> int: ...

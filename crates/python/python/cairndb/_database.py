@@ -6,13 +6,25 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Mapping, MutableMapping
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, Callable, Optional, TypeVar, Union, cast
 
-from ._cairndb import Batch, SnapshotReader, Store
+from ._cairndb import Batch
+from ._cairndb import Database as _Database
+from ._cairndb import Snapshot as _Snapshot
 from ._errors import ConflictError, InvalidArgumentError, NotADatabaseError
-from ._reads import Reads
+from ._reads import Reader
 from ._transaction import Transaction
-from ._types import Comparator, Durability, Isolation, MergeOperator, Path, Progress
+from ._types import (
+    Comparator,
+    Compression,
+    Durability,
+    Flag,
+    Isolation,
+    MergeOperator,
+    Path,
+    Progress,
+    Recovery,
+)
 from ._views import scan_keys
 
 _T = TypeVar("_T")
@@ -21,7 +33,7 @@ _T = TypeVar("_T")
 _BATCH_ENTRIES = 10_000
 
 
-class Snapshot(SnapshotReader, Reads, Mapping[bytes, bytes]):
+class Snapshot(_Snapshot, Reader, Mapping[bytes, bytes]):
     """The database as it was when the snapshot was taken: a read-only mapping.
 
     Made by `Database.snapshot`. While it is open, the store keeps what it sees, so close it, or use
@@ -40,7 +52,7 @@ class Snapshot(SnapshotReader, Reads, Mapping[bytes, bytes]):
         return f"<cairndb.Snapshot of {self.path!r}{' (closed)' if self.closed else ''}>"
 
 
-class Database(Store, Reads, MutableMapping[bytes, bytes]):
+class Database(_Database, Reader, MutableMapping[bytes, bytes]):
     """An open database: a mapping of `bytes` to `bytes` on disk, in the order of the keys.
 
     Made by `cairndb.open`. Keys and values may be given as any bytes-like object; `str` is a
@@ -62,16 +74,16 @@ class Database(Store, Reads, MutableMapping[bytes, bytes]):
     def __new__(
         cls,
         path: Path,
-        flag: str = "c",
+        flag: Flag = "c",
         *,
         memory: int = 64 << 20,
         durability: Durability = "os",
-        compression: Optional[str] = "fast",
+        compression: Optional[Compression] = "fast",
         comparator: Optional[Comparator] = None,
         merge_operator: Optional[MergeOperator] = None,
         upgrade_leveldb: bool = False,
         upgrade_without_log: bool = False,
-        recovery: str = "strict",
+        recovery: Recovery = "strict",
         filter_bits_per_key: int = 10,
         value_file_bytes: int = 256 << 20,
         mapped: Optional[bool] = None,
@@ -192,7 +204,8 @@ class Database(Store, Reads, MutableMapping[bytes, bytes]):
         batch = self.batch()
         batch.update(other)
         if keywords:
-            batch.update(keywords)
+            # Refused: the names are `str`.
+            batch.update(cast(Any, keywords))
         batch.write()
 
     def clear(self) -> None:

@@ -17,8 +17,9 @@ class Error(Exception):
     file: Optional[str] = None
     #: Offset in that file, or None.
     offset: Optional[int] = None
-    #: The key that the message names, quoted and escaped, or None.
-    key: Optional[str] = None
+    #: The key that the message names. None if it names none, or shows only the start of one that is
+    #: longer than 64 bytes.
+    key: Optional[bytes] = None
 
     def __str__(self) -> str:
         # `OSError` would show the number of the error besides, which the message has in words.
@@ -129,7 +130,7 @@ def make(
     number: Optional[int],
     file: Optional[str],
     offset: Optional[int],
-    key: Optional[str],
+    key: Optional[bytes],
 ) -> Error:
     """Return the exception for an error of the store."""
     found, default = _CLASSES.get(kind, (Error, None))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ._cairndb import Reader, Scan
+from ._cairndb import Reader as _Reader
+from ._cairndb import Scan
 from ._views import Items, Keys, Values, scan_entries, scan_keys
 
 
-class Reads(Reader):
-    """The reads that a database, a snapshot and a transaction have in common.
+class Reader(_Reader):
+    """The reads that a database, a snapshot and a transaction have in common, for annotations.
 
-    `Reader` has those that are written in Rust.
+    >>> def total(entries: cairndb.Reader) -> int:
+    ...     return sum(map(len, entries.values()))
+    >>> db[b"k"] = b"value"
+    >>> with db.snapshot() as snapshot:
+    ...     total(db), total(snapshot)
+    (5, 5)
     """
 
     __slots__ = ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from ._cairndb import TransactionStore
-from ._reads import Reads
+from ._cairndb import Transaction as _Transaction
+from ._reads import Reader
 
 
-class Transaction(TransactionStore, Reads, MutableMapping[bytes, bytes]):
+class Transaction(_Transaction, Reader, MutableMapping[bytes, bytes]):
     """Reads and writes that take effect together, or not at all: a mutable mapping.
 
     Made by `Database.transaction`, and by `Database.transact`, which repeats it until it commits.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Literal, Optional, Union
+from typing import Literal, Optional, TypedDict, Union
 
 #: What keys and values may be given as. Any other object with the buffer protocol works, too.
 Bytes = Union[bytes, bytearray, memoryview]
@@ -19,13 +19,46 @@ Durability = Literal["none", "os", "sync"]
 #: "snapshot", from changes of what it writes or has read with `get_for_update`.
 Isolation = Literal["serializable", "snapshot"]
 
-#: The order of keys: 'bytewise', 'reverse', 'indexeddb', or a name and a function that compares.
-Comparator = Union[str, tuple[str, Callable[[bytes, bytes], int]]]
+#: What a database is opened for, as in the standard library's `dbm`.
+Flag = Literal["r", "w", "c", "n"]
+
+#: How tables are compressed. None is "none".
+Compression = Literal["fast", "none"]
+
+#: What an open does with a log that was damaged after it had been synced: refuse it, or keep what
+#: comes before the damage.
+Recovery = Literal["strict", "point-in-time"]
+
+#: The order of keys, or a name and a function that compares.
+Comparator = Union[
+    Literal["bytewise", "reverse", "indexeddb"], tuple[str, Callable[[bytes, bytes], int]]
+]
 
 #: What a long call calls now and then, with the bytes done and an estimate of all of them, which is
 #: 0 while it is not known.
 Progress = Callable[[int, int], object]
 
-#: How operands are folded: 'add', 'append', 'max', or a name and a function of the key, the value
-#: or None, and the operands, oldest first.
-MergeOperator = Union[str, tuple[str, Callable[[bytes, Optional[bytes], list[bytes]], bytes]]]
+#: How operands are folded, or a name and a function of the key, the value or None, and the
+#: operands, oldest first.
+MergeOperator = Union[
+    Literal["add", "append", "max"],
+    tuple[str, Callable[[bytes, Optional[bytes], list[bytes]], bytes]],
+]
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of `cairndb.open`, which describes them."""
+
+    memory: int
+    durability: Durability
+    compression: Optional[Compression]
+    comparator: Optional[Comparator]
+    merge_operator: Optional[MergeOperator]
+    upgrade_leveldb: bool
+    upgrade_without_log: bool
+    recovery: Recovery
+    filter_bits_per_key: int
+    value_file_bytes: int
+    mapped: Optional[bool]
+    verify_always: bool
+    progress: Optional[Progress]

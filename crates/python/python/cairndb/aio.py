@@ -27,12 +27,15 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Callable, Generic, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union, overload
 
 import cairndb
 
 from ._cairndb import Scan as _SyncScan
-from ._types import Bytes, Durability, Isolation, Path, Progress
+from ._types import Bytes, Durability, Flag, Isolation, Options, Path, Progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "Transaction", "open"]
 
@@ -152,14 +155,28 @@ class _Reads:
     def _run(self, function: Callable[..., _T], *args: Any, **kwargs: Any) -> Awaitable[_T]:
         return asyncio.wrap_future(self._threads.submit(function, *args, **kwargs))
 
+    @overload
+    async def get(self, key: Bytes) -> Optional[bytes]: ...
+    @overload
+    async def get(self, key: Bytes, default: bytes) -> bytes: ...
+    @overload
+    async def get(self, key: Bytes, default: _T) -> Union[bytes, _T]: ...
     async def get(self, key: Bytes, default: Any = None) -> Any:
         """Return the value of `key`, or `default`."""
         return await self._run(self._reader.get, key, default)
 
+    @overload
+    async def get_view(self, key: Bytes) -> Optional[memoryview]: ...
+    @overload
+    async def get_view(self, key: Bytes, default: _T) -> Union[memoryview, _T]: ...
     async def get_view(self, key: Bytes, default: Any = None) -> Any:
         """Return the value of `key` as a `memoryview`, or `default`."""
         return await self._run(self._reader.get_view, key, default)
 
+    @overload
+    async def multi_get(self, keys: Iterable[Bytes]) -> list[Optional[bytes]]: ...
+    @overload
+    async def multi_get(self, keys: Iterable[Bytes], default: _T) -> list[Union[bytes, _T]]: ...
     async def multi_get(self, keys: Iterable[Bytes], default: Any = None) -> list[Any]:
         """Return the values of `keys`, all as of the same moment, `default` for absent ones."""
         return await self._run(self._reader.multi_get, list(keys), default)
@@ -311,6 +328,12 @@ class Transaction(_Reads):
         self._reader = transaction
         self._transaction = transaction
 
+    @overload
+    async def get_for_update(self, key: Bytes) -> Optional[bytes]: ...
+    @overload
+    async def get_for_update(self, key: Bytes, default: bytes) -> bytes: ...
+    @overload
+    async def get_for_update(self, key: Bytes, default: _T) -> Union[bytes, _T]: ...
     async def get_for_update(self, key: Bytes, default: Any = None) -> Any:
         """Return the value of `key`, or `default`. The commit fails if another writer sets it."""
         return await self._run(self._transaction.get_for_update, key, default)
@@ -412,6 +435,12 @@ class Database(_Reads):
         """Remove all entries."""
         await self._run(self._db.clear)
 
+    @overload
+    async def pop(self, key: Bytes) -> bytes: ...
+    @overload
+    async def pop(self, key: Bytes, default: bytes, /) -> bytes: ...
+    @overload
+    async def pop(self, key: Bytes, default: _T, /) -> Union[bytes, _T]: ...
     async def pop(self, key: Bytes, *default: Any) -> Any:
         """Remove `key` and return its value, or `default`; without one, raise `KeyError`."""
         return await self._run(self._db.pop, key, *default)
@@ -597,7 +626,9 @@ def _close_late(future: Future[cairndb.Database]) -> None:
         future.result().close()
 
 
-def open(path: Path, flag: str = "c", *, threads: int = _THREADS, **options: Any) -> _Opening:
+def open(
+    path: Path, flag: Flag = "c", *, threads: int = _THREADS, **options: Unpack[Options]
+) -> _Opening:
     """Open a database: `await open(path)`, or `async with open(path) as db`.
 
     The arguments are those of `cairndb.open`. `threads` is the number of calls that run at the same

@@ -38,7 +38,7 @@ impl<'py> FromPyObject<'_, 'py> for IsolationName {
 pub(crate) struct PySavepoint(Savepoint);
 
 /// The calls of a transaction. `cairndb.Transaction` derives from it.
-#[pyclass(frozen, subclass, extends = Reader, module = "cairndb._cairndb")]
+#[pyclass(frozen, subclass, extends = Reader, name = "Transaction", module = "cairndb._cairndb")]
 #[derive(Debug)]
 pub(crate) struct TransactionStore {
     open: Arc<OpenTransaction>,

@@ -23,6 +23,19 @@ def check_bytes(value: object, name: str) -> bytes:
     return value
 
 
+def as_bytes(value: Any) -> Any:
+    """Return the bytes of a value, which plyvel takes from any buffer, whatever its items are.
+
+    What is no buffer is returned as it is, for the store to refuse.
+    """
+    if isinstance(value, bytes):
+        return value
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        return value
+
+
 def check_optional_bytes(value: object, name: str) -> Optional[bytes]:
     return None if value is None else check_bytes(value, name)
 

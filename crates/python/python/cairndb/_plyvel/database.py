@@ -10,6 +10,7 @@ import cairndb
 from .._cairndb import Iterator, RawIterator, Reader
 from .arguments import (
     Name,
+    as_bytes,
     bytes_increment,
     check_bool,
     check_bytes,
@@ -123,9 +124,9 @@ class DB:
             check_bytes(key, "key")
         try:
             if check_bool(sync, "sync"):
-                self._db.put(key, value, durability="sync")
+                self._db.put(key, as_bytes(value), durability="sync")
             else:
-                self._db[key] = value
+                self._db[key] = as_bytes(value)
         except cairndb.Error as error:
             raise translated(error) from None
 
@@ -338,7 +339,7 @@ class WriteBatch:
     def put(self, key: bytes, value: Any) -> None:
         """Set `key` to `value`."""
         try:
-            self._batch.put(self._key(key), value)
+            self._batch.put(self._key(key), as_bytes(value))
         except cairndb.Error as error:
             raise translated(error) from None
 

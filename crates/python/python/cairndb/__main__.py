@@ -1,0 +1,22 @@
+"""`python -m cairndb`: runs `cairn`, the command-line tool, which is a program of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+
+def main() -> None:
+    """Become `cairn`, or say how to get it."""
+    tool = shutil.which("cairn")
+    if tool is None:
+        sys.exit(
+            "python -m cairndb runs cairn, the command-line tool, which is not on PATH. Install it "
+            "from a clone of CairnDB: cargo install --locked --path crates/tool"
+        )
+    os.execv(tool, ["cairn", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
