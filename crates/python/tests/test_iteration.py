@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -207,3 +208,22 @@ def test_an_interrupted_iterator_loses_no_entry(
     assert interrupted(list.extend, again, lambda: len(taken) > 0)
     assert len(taken) < COUNT
     assert [*taken, *keys] == [*full]
+
+
+def test_a_handler_may_step_the_iterator_that_it_interrupts(full: cairndb.Database) -> None:
+    seen: list[bytes] = []
+    keys = iter(full)
+
+    def step(number: int, frame: object) -> None:
+        seen.extend(next(keys, b"") for _ in range(100))
+
+    before = signal.signal(signal.SIGALRM, step)
+    try:
+        while not any(seen):
+            keys = iter(full)
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)
+            taken = [*keys]
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert sorted([*taken, *filter(None, seen)]) == [*full]
