@@ -2,7 +2,8 @@
 """Builds the Python packages and tests them.
 
     check.py all     `make python`: linters and types, wheels and source distribution, every Python
-                     that is found, plyvel's own tests, full sizes under the newest Python
+                     that is found, plyvel's own tests, full sizes under the newest Python, programs
+                     that ask for plyvel
     check.py test FOLDER
                      small sizes, with the extension module in FOLDER and this Python. `cargo test
                      --package cairndb-python`, a part of `make test`, builds the module and runs
@@ -39,10 +40,13 @@ OLDEST = (3, 9)
 #: The C library with which a wheel of this tag runs is older than the machine's.
 COMPATIBILITY = "manylinux_2_17"
 PLYVEL = "plyvel==1.5.1"
+#: Packages that ask for plyvel, and of the second one the source, which has its tests.
+LEVELORM = "levelorm==0.2"
+E_X = "e-x==2.0.0"
 
 #: Packages from PyPI for each purpose.
 BUILD = ["maturin>=1.9,<2"]
-WHEELS = [*BUILD, "ziglang", "auditwheel"]
+WHEELS = [*BUILD, "flit_core", "ziglang", "auditwheel"]
 LINT = ["ruff", "mypy", "pyright"]
 TEST = ["pytest"]
 
@@ -181,19 +185,6 @@ def newest(pattern: str) -> Path:
     return found[-1]
 
 
-def build_shim(environment: Environment) -> Path:
-    """Build the package that answers to plyvel's name, which has no code of its own."""
-    folder = OUT / "shim"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(HERE / "plyvel", folder)
-    environment.install(["setuptools", "wheel"])
-    run(
-        *(environment.python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"),
-        *("-w", DIST, folder),
-    )
-    return newest("cairndb_plyvel-*.whl")
-
-
 def pytest(python: Argument, *arguments: Argument, **settings: object) -> None:
     """Run pytest outside of the source folder, so that it imports what is installed."""
     run(
@@ -258,7 +249,9 @@ def build() -> None:
     say(shown)
     if f'"{COMPATIBILITY}_' not in re.sub(r"\s+", " ", shown):
         sys.exit(f"auditwheel does not find {wheel.name} consistent with {COMPATIBILITY}")
-    build_shim(environment)
+    # The package that has plyvel's name, and no code of its own.
+    wheel = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", DIST]
+    run(environment.python, *wheel, HERE / "plyvel")
     cross(maturin, portable, settings)
 
 
@@ -362,7 +355,7 @@ def plyvels_own(environment: Environment, test_file: Path) -> None:
 
 def every_python() -> None:
     """Install the one wheel under each Python, and run the tests."""
-    wheel, shim = newest("cairndb-*x86_64.whl"), newest("cairndb_plyvel-*.whl")
+    wheel, shim = newest("cairndb-*x86_64.whl"), newest("plyvel-*.whl")
     found = pythons()
     names = ", ".join(".".join(map(str, known)) for known in found)
     say(f"Python {names}")
@@ -377,11 +370,80 @@ def every_python() -> None:
         if known == newest_python:
             settings.update(FULL)
         if known == main:
+            environment.install(["numpy"])
             test_file, real = fetch_plyvel(environment)
             settings["CAIRN_REAL_PLYVEL"] = str(real)
         pytest(environment.python, "--durations=5", HERE / "tests", env=settings)
         if known == main:
             plyvels_own(environment, test_file)
+
+
+#: A program over levelorm, which defines its classes over an open `plyvel.DB`.
+STONES = """
+import sys, plyvel
+from levelorm import db_base_model
+from levelorm.fields import Integer, String
+db = plyvel.DB(sys.argv[1], create_if_missing=True)
+class Stone(db_base_model(db)):
+    prefix = "stone"
+    name = String(key=True)
+    height = Integer()
+for height, name in enumerate(["basalt", "slate", "shale"]):
+    Stone(name, height).save()
+assert Stone.get("slate").height == 1
+assert [stone.name for stone in Stone.iter()] == ["basalt", "shale", "slate"]
+"""
+
+
+def dependents() -> None:
+    """Install what asks for plyvel: it keeps ours, which leaves the folder as it came."""
+    environment = Environment("dependents", sys.executable, [], fresh=True)
+    python = environment.python
+    pip = (python, "-m", "pip")
+    wheel, shim = newest("cairndb-*x86_64.whl"), newest("plyvel-*.whl")
+    packages = Path(output(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"))
+
+    def installed(name: str) -> list[Path]:
+        return [*packages.glob(f"{name}*")]
+
+    # Ours takes the place of plyvel, and nothing takes the place of ours.
+    run(*pip, "install", "-q", PLYVEL)
+    run(*pip, "install", "-q", wheel, shim)
+    run(*pip, "install", "-q", LEVELORM)
+    stones = OUT / "stones"
+    shutil.rmtree(stones, ignore_errors=True)
+    run(python, "-c", STONES, stones)
+    if sys.version_info >= (3, 10):
+        tests_of_e_x(environment)
+    run(*pip, "check")
+    version = "from importlib import metadata; print(metadata.version('plyvel'))"
+    assert "+cairndb" in output(python, "-c", version)
+    # Either goes without a rest of itself, and without a part of the other.
+    run(*pip, "uninstall", "-q", "-y", "plyvel")
+    assert not installed("plyvel") and len(installed("cairndb")) == 2, [*packages.iterdir()]
+    run(python, "-c", "import cairndb")
+    run(*pip, "install", "-q", "--no-deps", shim)
+    run(*pip, "uninstall", "-q", "-y", "cairndb")
+    assert not installed("cairndb") and len(installed("plyvel")) == 2, [*packages.iterdir()]
+
+
+def tests_of_e_x(environment: Environment) -> None:
+    """Run the tests of the databases of ElectrumX's fork, over plyvel."""
+    pip = (environment.python, "-m", "pip")
+    folder = OUT / "e_x"
+    run(*pip, "install", "-q", E_X.replace("==", "[leveldb]=="), "pytest", "pytest-asyncio")
+    if not folder.exists():
+        run(*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", folder, E_X)
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        for member in archive.getmembers():
+            if "/tests/server/" in member.name:
+                archive.extract(member, folder)
+    # In place of its other database, which the tests import although they are not run over it.
+    (folder / "rocksdb.py").touch()
+    tests = next(folder.glob("e_x-*/tests"))
+    command = [environment.python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-k", "not RocksDB", tests]
+    run(*command, cwd=tests.parent, env={"PYTHONPATH": str(folder)})
 
 
 def source_distribution() -> None:
@@ -403,14 +465,15 @@ def main() -> None:
     step, *arguments = sys.argv[1:] or ["--help"]
     steps: dict[str, list[Callable[..., None]]] = {
         "test": [test],
-        "all": [lint, build, every_python, source_distribution],
+        "all": [lint, build, every_python, source_distribution, dependents],
         "lint": [lint],
         "build": [build],
         "pythons": [every_python],
         "source": [source_distribution],
+        "dependents": [dependents],
     }
     if step not in steps or len(arguments) != (1 if step == "test" else 0):
-        sys.exit(f"{__doc__}\nSteps of `all`, to run alone: lint, build, pythons, source.")
+        sys.exit(f"{__doc__}\nSteps of `all`, to run alone: {', '.join([*steps][2:])}.")
     try:
         for part in steps[step]:
             begun = time.monotonic()

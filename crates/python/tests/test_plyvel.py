@@ -18,7 +18,7 @@ import pytest
 
 import cairndb
 
-plyvel = pytest.importorskip("plyvel", reason="cairndb-plyvel is not installed")
+plyvel = pytest.importorskip("plyvel", reason="plyvel over CairnDB is not installed")
 if "cairndb" not in plyvel.DB.__mro__[0].__init__.__module__:
     pytest.skip("the real plyvel is installed", allow_module_level=True)
 
