@@ -110,7 +110,11 @@ export class Level<KDefault = string, VDefault = string>
    * the call is for a program that is about to read very much.
    */
   compactRange (start: KDefault, end: KDefault): Promise<void>
-  compactRange<K = KDefault> (start: K, end: K, options: RangeOptions<K>): Promise<void>
+  compactRange<K = KDefault> (start: K, end: K, options: RangeOptions<K> & LongCallOptions): Promise<void>
+
+  /** Deletes the entries of a range, those that were written before the call. */
+  clear (): Promise<void>
+  clear<K = KDefault> (options: ClearOptions<K>): Promise<void>
 
   /** Returns a property as text, or an empty string if there is none of this name. */
   getProperty (property: string): string
@@ -122,7 +126,7 @@ export class Level<KDefault = string, VDefault = string>
    * Repairs a database: what is intact goes into a new directory, which gets the name `location`. The
    * damaged one stays beside it, as `location.damaged-1`.
    */
-  static repair (location: string): Promise<void>
+  static repair (location: string, options?: LongCallOptions | undefined): Promise<void>
 }
 
 /**
@@ -134,7 +138,24 @@ export class ClassicLevel<KDefault = string, VDefault = string> extends Level<KD
 export interface DatabaseOptions<K, V>
   extends AbstractDatabaseOptions<K, V>, Omit<OpenOptions, 'passive'> {}
 
-export interface OpenOptions extends AbstractOpenOptions {
+/** Options of calls that may take long. */
+export interface LongCallOptions extends SignalOptions {
+  /**
+   * Called every tenth of a second or so, and at the end, with the number of bytes that were read or
+   * written, which never decreases, and an estimate of all of them: 0 while it is not known.
+   */
+  onProgress?: ((done: number, total: number) => void) | undefined
+}
+
+export interface SignalOptions {
+  /**
+   * Aborts the call, which then rejects within a few milliseconds of work with an `AbortError`, of the
+   * code `LEVEL_ABORTED`; the reason is its `cause`. The database can be used, and the call repeated.
+   */
+  signal?: AbortSignal | undefined
+}
+
+export interface OpenOptions extends AbstractOpenOptions, LongCallOptions {
   /**
    * Whether other instances in this process may have the database open.
    * @defaultValue `true` for `Level`, `false` for `ClassicLevel`
@@ -242,7 +263,7 @@ export interface RangeOptions<K> {
   keyEncoding?: string | Transcoder.PartialEncoder<K> | undefined
 }
 
-export type ClearOptions<K> = AbstractClearOptions<K>
+export type ClearOptions<K> = AbstractClearOptions<K> & SignalOptions
 export type BatchOperation<TDatabase, K, V> = AbstractBatchOperation<TDatabase, K, V>
 export type Iterator<TDatabase, K, V> = AbstractIterator<TDatabase, K, V>
 export type KeyIterator<TDatabase, K> = AbstractKeyIterator<TDatabase, K>

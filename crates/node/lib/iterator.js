@@ -17,6 +17,7 @@ const { collectSingly, collectEntries, formOf, ABSENT } = require('./collect')
 const { SINGLY, KEY_FORM_SHIFT, VALUE_FORM_SHIFT } = require('./flags')
 const { loopOver } = require('./loop')
 const { mayRun, inTurn, spend, later } = require('./turn')
+const { AbortError } = require('./watch')
 
 const CHUNK_ENTRIES = 1000
 /** Entries of the first chunk of a loop, which may end early. */
@@ -32,16 +33,6 @@ const EMPTY = []
 /** Iterators of the addon that were closed. The next ones are made of them. */
 const CLOSED = []
 const CLOSED_MAX = 16
-
-class AbortError extends ModuleError {
-  constructor (cause) {
-    super('Operation has been aborted', { code: 'LEVEL_ABORTED', cause })
-  }
-
-  get name () {
-    return 'AbortError'
-  }
-}
 
 /** As Node-API converts a number to 32 bits: `Infinity` becomes 0. */
 function byteLimit (option) {

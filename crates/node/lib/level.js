@@ -13,6 +13,7 @@ const { bounds } = require('./range')
 const { slab, take } = require('./slab')
 const { Staging } = require('./staging')
 const { mayRun, inTurn, spendLength, later, afterWaiting, drained } = require('./turn')
+const { watched } = require('./watch')
 
 /** Values of a `getMany` from the thread pool that are passed on in one turn. */
 const VALUES_AT_ONCE = 2048
@@ -116,10 +117,13 @@ class Level extends AbstractLevel {
   }
 
   async _open (options) {
-    if (options.createIfMissing && !options.readOnly) {
-      await fs.mkdir(this.#location, { recursive: true })
-    }
-    this.#handle = await binding.open(this.#location, { multithreading: this.#shared, ...options })
+    const given = { multithreading: this.#shared, ...options }
+    this.#handle = await watched(options, async watch => {
+      if (options.createIfMissing && !options.readOnly) {
+        await fs.mkdir(this.#location, { recursive: true })
+      }
+      return binding.open(this.#location, given, watch)
+    })
   }
 
   async _close () {
@@ -257,6 +261,12 @@ class Level extends AbstractLevel {
     return new ChainedBatch(this, this.#handle)
   }
 
+  clear (options) {
+    const signal = options?.signal
+    if (signal == null || this.status !== 'opening') return super.clear(options)
+    return this.deferAsync(() => this.clear(options), { signal })
+  }
+
   _clear (options) {
     const { flags, ...given } = bounds(options)
     const lower = given.lower === undefined ? undefined : kept(given.lower)
@@ -264,7 +274,9 @@ class Level extends AbstractLevel {
     const snapshot = options.snapshot?.[kSnapshot]
     const { limit } = options
     // Not after an `await`: a write that is called next would come before it.
-    return afterWaiting(() => binding.clear(this.#handle, flags, lower, upper, limit, snapshot))
+    return watched({ signal: options.signal }, watch => afterWaiting(() => {
+      return binding.clear(this.#handle, flags, lower, upper, limit, snapshot, watch)
+    }))
   }
 
   _iterator (options) {
@@ -283,28 +295,32 @@ class Level extends AbstractLevel {
     return new Snapshot(this.#handle, options)
   }
 
-  async approximateSize (start, end, options) {
-    if (arguments.length < 2) throw new TypeError("The arguments 'start' and 'end' are required")
-    return this.#overRange('approximateSize', start, end, options)
+  approximateSize (start, end, options) {
+    return this.#overRange('approximateSize', arguments)
   }
 
-  async compactRange (start, end, options) {
-    if (arguments.length < 2) throw new TypeError("The arguments 'start' and 'end' are required")
-    return this.#overRange('compactRange', start, end, options)
+  compactRange (start, end, options) {
+    return this.#overRange('compactRange', arguments)
   }
 
-  async #overRange (name, start, end, options) {
+  async #overRange (name, given) {
+    if (given.length < 2) throw new TypeError("The arguments 'start' and 'end' are required")
+    const [start, end, options] = given
+    const { signal, onProgress } = options ?? {}
     if (this.status === 'opening') {
-      return this.deferAsync(() => this.#overRange(name, start, end, options))
+      return this.deferAsync(() => this.#overRange(name, given), { signal })
     }
     if (this.status !== 'open') {
       throw new ModuleError(`Database is not open: cannot call ${name}()`, {
         code: 'LEVEL_DATABASE_NOT_OPEN'
       })
     }
-    const keyEncoding = this.keyEncoding(options?.keyEncoding)
-    const flags = keyEncoding.format === 'utf8' ? 0 : KEY_BYTES
-    return binding[name](this.#handle, flags, keyEncoding.encode(start), keyEncoding.encode(end))
+    const encoding = this.keyEncoding(options?.keyEncoding)
+    const flags = encoding.format === 'utf8' ? 0 : KEY_BYTES
+    const bounds = [encoding.encode(start), encoding.encode(end)]
+    return watched({ signal, onProgress }, watch => {
+      return binding[name](this.#handle, flags, ...bounds, watch)
+    })
   }
 
   getProperty (property) {
@@ -322,9 +338,9 @@ class Level extends AbstractLevel {
     return destroy(location)
   }
 
-  static async repair (location) {
+  static async repair (location, options) {
     checkLocation(location)
-    return repair(location)
+    return watched(options ?? {}, watch => repair(location, watch))
   }
 }
 

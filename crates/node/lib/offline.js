@@ -65,7 +65,7 @@ function ignoreLeftovers (err) {
 }
 
 /** Repairs a database. The damaged directory stays beside it, as `location.damaged-N`. */
-async function repair (location) {
+async function repair (location, watch) {
   await fs.access(location)
   const whole = path.resolve(location)
   for (let number = 1; ; number++) {
@@ -74,7 +74,7 @@ async function repair (location) {
       await fs.lstat(aside)
     } catch (err) {
       if (err.code !== 'ENOENT') throw err
-      await binding.repair(whole, aside)
+      await binding.repair(whole, aside, watch)
       return
     }
   }

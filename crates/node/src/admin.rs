@@ -11,6 +11,7 @@ use crate::js::callback::Call;
 use crate::js::failure::Outcome;
 use crate::js::scope::Value;
 use crate::js::task;
+use crate::js::watch::Watch;
 use crate::writes::{KEY_BYTES, bytes_of};
 
 /// Reads a range of two keys from the arguments after the flags.
@@ -39,12 +40,13 @@ pub(crate) fn approximate_size<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     )
 }
 
-/// `compactRange(handle, flags, start, end)`: returns a promise.
+/// `compactRange(handle, flags, start, end, watch)`: returns a promise.
 pub(crate) fn compact_range<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let (start, end) = range(call)?;
+    let watch = Watch::from_argument(call.argument::<4>())?;
     Handle::of(call)?.promise(
         call.env,
-        move |db| db.compact_range(&start..=&end),
+        move |db| watch.over(|| db.compact_range(&start..=&end)),
         |env, compacted: Result<(), Error>| {
             compacted?;
             env.undefined()
@@ -77,16 +79,17 @@ pub(crate) fn destroy<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     )
 }
 
-/// `repair(location, aside)`: repairs a database into a new directory, gives that one the name
-/// `location` and the damaged one the name `aside`. Returns a promise of the report.
+/// `repair(location, aside, watch)`: repairs a database into a new directory, gives that one the
+/// name `location` and the damaged one the name `aside`. Returns a promise of the report.
 pub(crate) fn repair<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let path = PathBuf::from(call.argument::<0>().string()?);
     let aside = PathBuf::from(call.argument::<1>().string()?);
+    let watch = Watch::from_argument(call.argument::<2>())?;
     task::promise(
         call.env,
         move || {
             let options = RepairOptions::new(&Options::new());
-            let report = cairndb::repair(&path, &aside, &options)?;
+            let report = watch.over(|| cairndb::repair(&path, &aside, &options))?;
             exchange(&path, &aside)?;
             Ok(report.to_json())
         },

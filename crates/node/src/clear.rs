@@ -2,7 +2,8 @@
 //!
 //! Runs on the thread pool, in batches, so that a range of any size needs little memory and other
 //! threads get their turn. It waits for the writes that were called before it, and those that are
-//! called after it wait for its end. A failure leaves what was not deleted yet; a crash does too.
+//! called after it wait for its end. A failure leaves what was not deleted yet; so do a crash and
+//! an abort.
 
 use cairndb::{Cursor, Db, Error, WriteBatch};
 
@@ -10,6 +11,7 @@ use crate::handle::Handle;
 use crate::js::callback::Call;
 use crate::js::failure::Outcome;
 use crate::js::scope::Value;
+use crate::js::watch::{AbortFlag, Watch};
 use crate::scan::bounds::Bounds;
 use crate::scan::object::bounds;
 use crate::snapshot::Moment;
@@ -19,8 +21,8 @@ use crate::writes::submit;
 /// Encoded bytes of deletions after which they are written.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// `clear(handle, flags, lower, upper, limit, snapshot)`: returns a promise. A limit below zero is
-/// none.
+/// `clear(handle, flags, lower, upper, limit, snapshot, watch)`: returns a promise. A limit below
+/// zero is none.
 pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let handle = Handle::of(call)?;
     let flags = call.argument::<1>().uint32()?;
@@ -33,6 +35,7 @@ pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     )]
     let limit = if limit < 0.0 { u64::MAX } else { limit as u64 };
     let moment = Moment::from_argument(call.argument::<5>())?;
+    let watch = Watch::from_argument(call.argument::<6>())?;
     handle.check_open()?;
     // If no earlier write waits, the moment is now, also for other threads with the same database.
     let moment = if handle.writes.is_idle() {
@@ -40,15 +43,22 @@ pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     } else {
         moment
     };
-    let clear = move |db: &Db| delete_range(db, moment.cursor(db), &bounds, limit);
+    let clear = move |db: &Db| delete_range(db, moment.cursor(db), &bounds, limit, &watch.abort);
     submit(handle, call.env, Work::Clear(Box::new(clear)))
 }
 
-fn delete_range(db: &Db, mut cursor: Cursor, bounds: &Bounds, limit: u64) -> Result<(), Error> {
+fn delete_range(
+    db: &Db,
+    mut cursor: Cursor,
+    bounds: &Bounds,
+    limit: u64,
+    abort: &AbortFlag,
+) -> Result<(), Error> {
     let mut batch = WriteBatch::with_capacity(BATCH_BYTES);
     let mut left = limit;
     bounds.place(&mut cursor)?;
     while left > 0 && cursor.valid() && bounds.contains(cursor.key()) {
+        abort.check()?;
         batch.delete(cursor.key());
         left -= 1;
         if batch.byte_len() >= BATCH_BYTES {

@@ -19,6 +19,7 @@ use crate::js::failure::Outcome;
 use crate::js::hook::{self, Ending};
 use crate::js::scope::{Env, Value};
 use crate::js::task::{self, Deferred};
+use crate::js::watch::{AbortFlag, Watch};
 use crate::options::Opening;
 use crate::share::Share;
 use crate::write_queue::WriteQueue;
@@ -164,12 +165,13 @@ impl Handle {
     }
 }
 
-/// `open(location, options)`: returns a promise of a handle.
+/// `open(location, options, watch)`: returns a promise of a handle.
 pub(crate) fn open<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let opening = Opening::new(call.argument::<0>(), call.argument::<1>())?;
+    let watch = Watch::from_argument(call.argument::<2>())?;
     task::promise(
         call.env,
-        move || opening.open(),
+        move || watch.over(|| opening.open(&watch.abort)),
         |env, opened| {
             let share = opened.and_then(|opened| opened)?;
             let handle = Rc::new(Handle {
@@ -187,8 +189,14 @@ pub(crate) fn open<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 }
 
 impl Opening {
-    fn open(&self) -> Result<Share, Error> {
-        let opened = Share::open(&self.options, &self.path, self.shared, self.must_be_new);
+    fn open(&self, abort: &AbortFlag) -> Result<Share, Error> {
+        let opened = Share::open(
+            &self.options,
+            &self.path,
+            self.shared,
+            self.must_be_new,
+            abort,
+        );
         opened.map_err(|error| self.explained(error))
     }
 

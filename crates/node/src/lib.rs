@@ -151,6 +151,18 @@ pub(crate) static EXPORTS: &[Export] = &[
         body: admin::is_cold,
     },
     Export {
+        name: "watchNew",
+        body: js::watch::watch_new,
+    },
+    Export {
+        name: "watchAbort",
+        body: js::watch::watch_abort,
+    },
+    Export {
+        name: "watchReport",
+        body: js::watch::watch_report,
+    },
+    Export {
         name: "destroy",
         body: admin::destroy,
     },

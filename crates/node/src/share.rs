@@ -10,9 +10,16 @@
 use std::collections::HashMap;
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use cairndb::{Db, Error, ErrorKind, Options, Result};
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::js::watch::AbortFlag;
+
+/// Between two looks at the abort flag while another open or close holds the slot.
+const SLOT_WAIT: Duration = Duration::from_millis(5);
 
 /// Open shared databases by path.
 static SLOTS: LazyLock<Mutex<HashMap<PathBuf, Arc<Slot>>>> = LazyLock::new(Mutex::default);
@@ -20,6 +27,8 @@ static SLOTS: LazyLock<Mutex<HashMap<PathBuf, Arc<Slot>>>> = LazyLock::new(Mutex
 /// The database at one path.
 #[derive(Debug, Default)]
 struct Slot(Mutex<Option<Opened>>);
+
+type Place<'a> = MutexGuard<'a, Option<Opened>>;
 
 #[derive(Debug)]
 struct Opened {
@@ -37,22 +46,19 @@ pub(crate) struct Share {
     closed: Mutex<bool>,
 }
 
-/// Takes a lock. What it guards is valid at all times, also if a thread panicked.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Share {
     /// Opens the database at `path`, together with other handles of this process that have it open
     /// if `shared` is set, as it must have been for them.
     ///
     /// # Errors
-    /// Those of `Options::open`; `InvalidArgument` if the database is open and must not exist.
+    /// Those of `Options::open`; `InvalidArgument` if the database is open and must not exist;
+    /// `Interrupted` if `abort` is set while another open or close is waited for.
     pub(crate) fn open(
         options: &Options,
         path: &Path,
         shared: bool,
         must_be_new: bool,
+        abort: &AbortFlag,
     ) -> Result<Share> {
         if !shared {
             return Ok(Share {
@@ -62,8 +68,10 @@ impl Share {
             });
         }
         let key = canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let slot = Arc::clone(locked(&SLOTS).entry(key.clone()).or_default());
-        let opened = slot.open(options, path, must_be_new);
+        let slot = Arc::clone(SLOTS.lock().entry(key.clone()).or_default());
+        let opened = slot
+            .wait(abort)
+            .and_then(|place| Slot::open(place, options, path, must_be_new));
         if opened.is_err() {
             forget(&key, &slot);
         }
@@ -84,7 +92,7 @@ impl Share {
     /// # Errors
     /// Those of `Db::close`.
     pub(crate) fn close(&self) -> Result<()> {
-        let mut closed = locked(&self.closed);
+        let mut closed = self.closed.lock();
         if std::mem::replace(&mut *closed, true) {
             return Ok(());
         }
@@ -98,8 +106,17 @@ impl Share {
 }
 
 impl Slot {
-    fn open(&self, options: &Options, path: &Path, must_be_new: bool) -> Result<Db> {
-        let mut place = locked(&self.0);
+    /// Takes the slot, which another open or close may hold for long.
+    fn wait(&self, abort: &AbortFlag) -> Result<Place<'_>> {
+        loop {
+            if let Some(place) = self.0.try_lock_for(SLOT_WAIT) {
+                return Ok(place);
+            }
+            abort.check()?;
+        }
+    }
+
+    fn open(mut place: Place<'_>, options: &Options, path: &Path, must_be_new: bool) -> Result<Db> {
         if let Some(opened) = &mut *place {
             if must_be_new {
                 let message = "the database exists, and another thread has it open";
@@ -117,7 +134,7 @@ impl Slot {
     }
 
     fn close(&self) -> Result<()> {
-        let mut place = locked(&self.0);
+        let mut place = self.0.lock();
         let Some(opened) = &mut *place else {
             return Ok(());
         };
@@ -133,9 +150,9 @@ impl Slot {
 
 /// Removes a slot that nothing refers to any more.
 fn forget(key: &Path, slot: &Arc<Slot>) {
-    let mut slots = locked(&SLOTS);
+    let mut slots = SLOTS.lock();
     // Nobody else can get at the slot while the table is locked: the two are the table's and ours.
-    if Arc::strong_count(slot) == 2 && locked(&slot.0).is_none() {
+    if Arc::strong_count(slot) == 2 && slot.0.lock().is_none() {
         slots.remove(key);
     }
 }

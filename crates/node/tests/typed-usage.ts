@@ -7,7 +7,7 @@ interface Stone {
 }
 
 async function main (): Promise<void> {
-  const options: OpenOptions = { upgrade: true, memory: 1 << 20, readOnly: false, multithreading: true }
+  const options: OpenOptions = { signal: AbortSignal.timeout(1000), upgrade: true, memory: 1 << 20, readOnly: false, multithreading: true }
   const db = new Level<string, Stone>('stones', { valueEncoding: 'json', ...options })
   const location: string = db.location
   await db.put('granite', { colour: 'grey' }, { sync: true })
@@ -23,10 +23,11 @@ async function main (): Promise<void> {
   const keys: string[] = await db.keys().all()
   const values: Stone[] = await db.values().all()
   const snapshot: Snapshot = db.snapshot()
-  await db.clear({ gt: 'x', snapshot })
+  const { signal } = new AbortController()
+  await db.clear({ gt: 'x', snapshot, signal })
   await snapshot.close()
   const size: number = await db.approximateSize('a', 'z')
-  await db.compactRange('a', 'z')
+  await db.compactRange('a', 'z', { signal, onProgress: (done, total) => console.log(done / total) })
   const property: string = db.getProperty('cairndb.stats')
   const sublevel = db.sublevel<string, Stone>('igneous', { valueEncoding: 'json' })
   await sublevel.put('basalt', { colour: 'dark' })
@@ -37,7 +38,7 @@ async function main (): Promise<void> {
   // @ts-expect-error: the key is a string
   await classic.get(1)
   console.log(text)
-  await ClassicLevel.repair('stones')
+  await ClassicLevel.repair('stones', { signal })
   await ClassicLevel.destroy('stones')
 }
 

@@ -14,8 +14,6 @@ pub(crate) enum Failure {
     Store(Error),
     /// A wrong argument, which becomes a `TypeError`.
     Argument(&'static str),
-    /// The read was aborted by its signal.
-    Aborted,
     /// A JavaScript exception is pending, or the environment is ending and runs no more JavaScript.
     Pending,
 }

@@ -24,3 +24,4 @@ pub(crate) mod scope;
 pub(crate) mod task;
 mod throw;
 pub(crate) mod value;
+pub(crate) mod watch;

@@ -21,6 +21,7 @@ fn code(kind: ErrorKind) -> &'static str {
         ErrorKind::FormatTooNew => "LEVEL_FORMAT_TOO_NEW",
         ErrorKind::ReadOnly => "LEVEL_READ_ONLY",
         ErrorKind::NotFound => "LEVEL_NOT_FOUND",
+        ErrorKind::Interrupted => "LEVEL_ABORTED",
         _ => "LEVEL_ERROR",
     }
 }
@@ -33,7 +34,6 @@ impl Failure {
                 let message = error.to_string();
                 env.error(code(error.kind()), &message).ok()
             }
-            Failure::Aborted => env.error("LEVEL_ABORTED", "the operation was aborted").ok(),
             Failure::Argument(message) => env.type_error(message).ok(),
             Failure::Pending => None,
         }

@@ -14,8 +14,6 @@ pub(crate) mod bounds;
 pub(crate) mod chunk;
 pub(crate) mod object;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use cairndb::{Cursor, Result};
 
 use bounds::Bounds;
@@ -146,20 +144,5 @@ impl Scan {
         self.cursor = None;
         self.state = State::Ended;
         self.chunk.shrink();
-    }
-}
-
-/// Set when the reads of an iterator are to end, by a signal.
-#[derive(Debug, Default)]
-pub(crate) struct AbortFlag(AtomicBool);
-
-impl AbortFlag {
-    pub(crate) fn set(&self) {
-        // Relaxed: the flag orders nothing; the reader looks at it again.
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }

@@ -12,9 +12,10 @@ use crate::js::callback::Call;
 use crate::js::external;
 use crate::js::failure::{Failure, Outcome};
 use crate::js::scope::Value;
+use crate::js::watch::AbortFlag;
 use crate::results::Form;
 use crate::scan::bounds::Bounds;
-use crate::scan::{AbortFlag, Amount, Scan};
+use crate::scan::{Amount, Scan};
 use crate::scratch::with_scratch;
 use crate::snapshot::Moment;
 use crate::writes::{KEY_BYTES, bytes_of};
@@ -199,13 +200,11 @@ pub(crate) fn iterator_read<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         call.env,
         entries,
         move |_| {
-            let fetched = shared.scan().fetch(amount, || !shared.abort.is_set());
-            (fetched, shared.abort.is_set())
+            let goes_on = || shared.abort.check().is_ok();
+            let fetched = shared.scan().fetch(amount, goes_on);
+            shared.abort.check().and(fetched)
         },
-        |env, (fetched, aborted): (Result<(), Error>, bool)| {
-            if aborted {
-                return Err(Failure::Aborted);
-            }
+        |env, fetched: Result<(), Error>| {
             fetched?;
             env.undefined()
         },
