@@ -2,6 +2,7 @@
 
 const { AbstractChainedBatch } = require('abstract-level')
 const { SYNC } = require('./flags')
+const { guard, CHAINED_BATCH } = require('./guard')
 const { Staging } = require('./staging')
 const { inTurn, spendLength } = require('./turn')
 
@@ -37,5 +38,7 @@ class ChainedBatch extends AbstractChainedBatch {
     this.#staging.clear()
   }
 }
+
+guard(ChainedBatch.prototype, CHAINED_BATCH)
 
 module.exports = { ChainedBatch }

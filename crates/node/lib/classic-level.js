@@ -1,5 +1,6 @@
 'use strict'
 
+const { refuseCallback } = require('./guard')
 const { Level } = require('./level')
 
 /**
@@ -8,6 +9,7 @@ const { Level } = require('./level')
  */
 class ClassicLevel extends Level {
   constructor (location, options) {
+    refuseCallback('new ClassicLevel', arguments, { before: 1 })
     super(location, options, { multithreading: false })
   }
 }

@@ -15,6 +15,7 @@ const binding = require('./binding')
 const { bounds } = require('./range')
 const { collectSingly, collectEntries, formOf, ABSENT } = require('./collect')
 const { SINGLY, KEY_FORM_SHIFT, VALUE_FORM_SHIFT } = require('./flags')
+const { guard, ITERATOR } = require('./guard')
 const { loopOver } = require('./loop')
 const { mayRun, inTurn, spend, later } = require('./turn')
 const { AbortError } = require('./watch')
@@ -41,7 +42,7 @@ function byteLimit (option) {
 
 /** Adds the reads to one of the three base classes. `what` is 'entries', 'keys' or 'values'. */
 function withReads (Base, what) {
-  return class extends Base {
+  class Reads extends Base {
     #iterator
     #collect
     #bytes
@@ -269,6 +270,8 @@ function withReads (Base, what) {
       this.#iterator = null
     }
   }
+  guard(Reads.prototype, ITERATOR)
+  return Reads
 }
 
 module.exports = {

@@ -7,8 +7,10 @@ const binding = require('./binding')
 const { ChainedBatch } = require('./chained-batch')
 const { collectSingly } = require('./collect')
 const { KEY_BYTES, VALUE_BYTES, SYNC, SNAPSHOT, TEXT, BYTES } = require('./flags')
+const { guard, promise, refuseCallback, RESOURCE, STORE } = require('./guard')
 const { Iterator, KeyIterator, ValueIterator } = require('./iterator')
 const { checkLocation, destroy, repair } = require('./offline')
+const { misspelled, unknown } = require('./options')
 const { bounds } = require('./range')
 const { slab, take } = require('./slab')
 const { Staging } = require('./staging')
@@ -105,6 +107,9 @@ class Level extends AbstractLevel {
    */
   constructor (location, options, defaults = { multithreading: true }) {
     checkLocation(location)
+    refuseCallback('new Level', arguments, { before: 1 })
+    const refused = misspelled(options)
+    if (refused !== undefined) throw refused
     super(MANIFEST, options)
     this.#location = location
     this.#shared = defaults.multithreading
@@ -117,6 +122,9 @@ class Level extends AbstractLevel {
   }
 
   async _open (options) {
+    // A hook may have options of its own.
+    const refused = this.hooks.postopen.noop ? unknown(options) : undefined
+    if (refused !== undefined) throw refused
     const given = { multithreading: this.#shared, ...options }
     this.#handle = await watched(options, async watch => {
       if (options.createIfMissing && !options.readOnly) {
@@ -343,5 +351,9 @@ class Level extends AbstractLevel {
     return watched(options ?? {}, watch => repair(location, watch))
   }
 }
+
+guard(Snapshot.prototype, RESOURCE)
+guard(Level.prototype, STORE)
+guard(Level, { destroy: promise(1), repair: promise(1) })
 
 module.exports = { Level }
