@@ -3,7 +3,8 @@
 //
 //     check.mjs test    the part for `make test`: an unoptimised addon, small sizes
 //     check.mjs all     `make node`: types, packages for the old C library, their installation into
-//                       an empty project, the tests of classic-level and level, all sizes
+//                       an empty project, the tests of classic-level and level, packages that
+//                      use level, all sizes
 //     check.mjs speed   the comparison with other packages, after `all` or `build`
 //
 // Needs Node 18 or newer with npm; what else is needed is installed from npm, and for `all` from
@@ -16,19 +17,22 @@ import os from 'node:os'
 import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import {
+  HERE, OUT, ROOT, TARGET, VERSION, assembleMain, assemblePlatform, pack, platformName, run, say
+} from './packages.mjs'
 
-const HERE = path.dirname(fileURLToPath(import.meta.url))
-const ROOT = path.resolve(HERE, '../..')
-const TARGET = path.resolve(process.env.CARGO_TARGET_DIR || path.join(ROOT, 'target'))
-const OUT = path.join(TARGET, 'node')
 const DIST = path.join(OUT, 'dist')
-const VERSION = JSON.parse(fs.readFileSync(path.join(HERE, 'package.json'))).version
 
 /** Packages of npm for each purpose. */
 const TEST = ['abstract-level@3', 'tape@5', 'level-read-stream@2', 'classic-level@3']
 const CLASSIC = ['tempy@1', 'mkfiletree@2', 'readfiletree@1', 'du@1', 'glob@10']
 const TYPES = ['typescript@5', '@types/node@20']
 const SPEED = ['lmdb@3', 'better-sqlite3@12']
+/** Packages over `level`, which `tests/adopters.js` runs unmodified; its versions under other names. */
+const ADOPTERS = [
+  'dynalite@4', 'quadstore@15', 'rdf-data-factory@2', 'datastore-level@13', 'interface-datastore@10',
+  'y-leveldb@0.2', 'yjs@13', 'rave-level@1', 'level8@npm:level@8', 'level9@npm:level@9', 'level10@npm:level@10'
+]
 
 /** The newest symbol of glibc that the addon may need. */
 const GLIBC_MAX = [2, 17]
@@ -43,26 +47,10 @@ const FULL = {
 /** What a step needs is not here. */
 class Missing extends Error {}
 
-function say (text) {
-  process.stdout.write(`${text}\n`)
-}
-
 /** Notes a check that cannot run, as the other checks of the repository do. */
 function skip (reason) {
   process.stderr.write(`skipped: ${reason}\n`)
   if (process.env.CAIRN_SKIPS) fs.appendFileSync(process.env.CAIRN_SKIPS, `${reason}\n`)
-}
-
-/** Prints a command and runs it; its failure ends the program. */
-function run (command, args, options = {}) {
-  say(`+ ${[command, ...args].join(' ')}`)
-  const { env, ...rest } = options
-  const done = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env }, ...rest })
-  if (done.status !== 0) {
-    if (done.error) say(String(done.error))
-    process.stderr.write(`failed: ${[command, ...args].join(' ')}\n`)
-    process.exit(1)
-  }
 }
 
 function output (command, args) {
@@ -88,36 +76,6 @@ function install (folder, packages) {
   const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder, ...packages]
   if (spawnSync('npm', args, { stdio: 'inherit' }).status !== 0) {
     throw new Missing(`npm ${args.join(' ')} fails; it needs npm's registry once`)
-  }
-}
-
-/** The name of the package with the addon for this machine. */
-function platformName () {
-  return `@cairndb/level-${process.platform}-${process.arch}-gnu`
-}
-
-/** Puts the package with the addon together. */
-function assemblePlatform (folder, addon, arch = process.arch) {
-  fs.mkdirSync(folder, { recursive: true })
-  const manifest = fs.readFileSync(path.join(HERE, 'npm', 'package.json'), 'utf8')
-    .replaceAll('{version}', VERSION).replaceAll('{arch}', arch)
-  fs.writeFileSync(path.join(folder, 'package.json'), manifest)
-  fs.copyFileSync(addon, path.join(folder, 'cairndb.node'))
-  copyLicenses(folder)
-}
-
-/** Puts the package without the addon together. */
-function assembleMain (folder) {
-  fs.mkdirSync(folder, { recursive: true })
-  for (const name of ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib', 'package.json', 'README.md']) {
-    fs.cpSync(path.join(HERE, name), path.join(folder, name), { recursive: true })
-  }
-  copyLicenses(folder)
-}
-
-function copyLicenses (folder) {
-  for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) {
-    fs.copyFileSync(path.join(ROOT, name), path.join(folder, name))
   }
 }
 
@@ -190,7 +148,6 @@ function build () {
   fs.rmSync(DIST, { recursive: true, force: true })
   fs.mkdirSync(DIST, { recursive: true })
   const { program, env } = zig()
-  const pack = folder => run('npm', ['pack', '--silent', '--pack-destination', DIST], { cwd: folder })
   for (const [arch, target] of Object.entries(TARGETS)) {
     if (!hasTarget(target)) {
       if (arch === process.arch) throw new Missing(`rustup target add ${target}`)
@@ -207,13 +164,13 @@ function build () {
     const folder = path.join(OUT, 'packages', arch)
     fs.rmSync(folder, { recursive: true, force: true })
     assemblePlatform(folder, addon, arch)
-    pack(folder)
+    pack(folder, DIST)
     if (arch !== process.arch) say(`the package for ${arch} was built, not run`)
   }
   const folder = path.join(OUT, 'packages', 'main')
   fs.rmSync(folder, { recursive: true, force: true })
   assembleMain(folder)
-  pack(folder)
+  pack(folder, DIST)
 }
 
 function tarball (name) {
@@ -350,6 +307,15 @@ function level () {
   }
 }
 
+/** Runs packages that use `level`, with our package in place of `classic-level`. */
+function adopters () {
+  const folder = project('adopters', ADOPTERS, {}, { 'classic-level': tarball('cairndb-level') })
+  fs.copyFileSync(path.join(HERE, 'tests', 'adopters.js'), path.join(folder, 'adopters.js'))
+  const databases = scratch()
+  run(process.execPath, ['--test', 'adopters.js'], { cwd: folder, env: { TMPDIR: databases } })
+  fs.rmSync(databases, { recursive: true, force: true })
+}
+
 /** Makes a project for the measurements. */
 function measured (packages) {
   const main = { '@cairndb/level': tarball('cairndb-level') }
@@ -372,12 +338,13 @@ function gaps () {
 
 const STEPS = {
   test: [test],
-  all: [types, build, installed, classicLevel, level, gaps],
+  all: [types, build, installed, classicLevel, level, adopters, gaps],
   types: [types],
   build: [build],
   installed: [installed],
   classic: [classicLevel],
   level: [level],
+  adopters: [adopters],
   speed: [speed],
   gaps: [gaps]
 }

@@ -9,12 +9,15 @@
 
 const ModuleError = require('module-error')
 
-/** Of the constructor and `open`; those of `browser-level`, which `level` documents, are the last. */
+/**
+ * Of the constructor and `open`. The last line does nothing here: the options of `browser-level`, which
+ * `level` documents, and one that `classic-level` is given by its own tests.
+ */
 const DATABASE = new Set([
   'keyEncoding', 'valueEncoding', 'passive', 'createIfMissing', 'errorIfExists', 'multithreading',
   'readOnly', 'memory', 'upgrade', 'upgradeWithoutLog', 'signal', 'onProgress', 'cacheSize',
   'writeBufferSize', 'compression', 'blockSize', 'maxOpenFiles', 'blockRestartInterval', 'maxFileSize',
-  'prefix', 'version'
+  'prefix', 'version', 'location'
 ])
 
 /** Those, and the options of all other calls. */
