@@ -27,12 +27,13 @@ const AFTER_HELP: &str = "\
 Keys and values are printed with the escapes \\\\, \\t, \\n, \\r and \\xNN, and may be written with them.
 
 Exit codes:
-  0  done
-  1  the key was not found
-  2  the command line is wrong
-  3  the database is damaged
-  4  another process has the database open
-  5  any other error, such as a directory without a database";
+  0    done
+  1    the key was not found
+  2    the command line is wrong
+  3    the database is damaged
+  4    another process has the database open
+  5    any other error, such as a directory without a database
+  130  Ctrl-C; the message says whether the same command continues";
 
 /// Looks into a CairnDB database, changes it, and moves data in and out. Commands that only read
 /// also read LevelDB's databases.

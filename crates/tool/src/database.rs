@@ -14,6 +14,7 @@ use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 
 use crate::failure::Failure;
 use crate::orders;
+use crate::progress::{Progress, watched};
 use crate::range::{Cursor, Direction, Range, Walk};
 use crate::transfer::Contents;
 
@@ -34,14 +35,16 @@ pub(crate) fn options_for(path: &Path) -> Options {
 /// Opens a CairnDB database for reading.
 pub(crate) fn open_to_read(path: &Path) -> Result<Db, Failure> {
     refuse_other_stores(path)?;
-    let opened = options_for(path).read_only(true).open(path);
+    let options = options_for(path).read_only(true);
+    let opened = watched("opening", || options.open(path));
     opened.map_err(Failure::of(path))
 }
 
 /// Opens a CairnDB database for writing.
 pub(crate) fn open_to_write(path: &Path, options: &Options) -> Result<Db, Failure> {
     refuse_other_stores(path)?;
-    options.open(path).map_err(Failure::of(path))
+    let opened = watched("opening", || options.open(path));
+    opened.map_err(Failure::of(path))
 }
 
 /// Fails if the database at `path` is LevelDB's. RocksDB's are refused by the open itself.
@@ -156,13 +159,25 @@ impl Reader {
 }
 
 /// Counts entries.
-#[derive(Default)]
-struct Counter(Contents);
+struct Counter {
+    contents: Contents,
+    progress: Progress,
+}
+
+impl Counter {
+    fn begin() -> Counter {
+        Counter {
+            contents: Contents::default(),
+            progress: Progress::begin("checking"),
+        }
+    }
+}
 
 impl Visitor for Counter {
     #[inline]
     fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        self.0.add(key, value);
+        self.contents.add(key, value);
+        self.progress.entry(|| None)?;
         Ok(true)
     }
 }
@@ -170,18 +185,18 @@ impl Visitor for Counter {
 impl Reader {
     /// Reads a range, and returns what it holds.
     pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents, Failure> {
-        let mut counter = Counter::default();
+        let mut counter = Counter::begin();
         self.walk(path, range, Direction::Forward, &mut counter)?;
-        Ok(counter.0)
+        Ok(counter.contents)
     }
 }
 
 /// Reads a database, and returns what it holds.
 pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents, Failure> {
-    let (mut counter, range) = (Counter::default(), Range::default());
+    let (mut counter, range) = (Counter::begin(), Range::default());
     let walk = Walk::begin(db.cursor(), Order::Bytewise, &range, Direction::Forward);
     visit_all(walk, Failure::of(path), &mut counter)?;
-    Ok(counter.0)
+    Ok(counter.contents)
 }
 
 fn visit_all<C: Cursor>(

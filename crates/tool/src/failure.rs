@@ -23,6 +23,8 @@ pub(crate) enum Code {
     Damaged = 3,
     Locked = 4,
     Other = 5,
+    /// What a shell reports of a process that SIGINT ended.
+    Interrupted = 130,
 }
 
 impl From<Code> for ExitCode {
@@ -71,6 +73,8 @@ pub(crate) enum Failure {
     Reported(Code),
     /// Nobody reads the output any more, which is no error of the reader's.
     OutputClosed,
+    /// Ctrl-C has stopped the command, which has left this.
+    Interrupted(&'static str),
     /// Anything else, as a sentence that says what to do.
     Other(String),
 }
@@ -126,6 +130,7 @@ impl Failure {
             Failure::Line { failure, .. } => failure.code(),
             Failure::Reported(code) => *code,
             Failure::Damaged(_) | Failure::Incomplete { .. } => Code::Damaged,
+            Failure::Interrupted(_) => Code::Interrupted,
             Failure::Other(_) => Code::Other,
             Failure::Store { error, .. } => match error.kind() {
                 StoreErrorKind::InvalidArgument => Code::Usage,
@@ -136,6 +141,7 @@ impl Failure {
             Failure::Database { error, .. } => match error.kind() {
                 ErrorKind::Corruption => Code::Damaged,
                 ErrorKind::Locked => Code::Locked,
+                ErrorKind::Interrupted => Code::Interrupted,
                 _ => Code::Other,
             },
         }
@@ -151,6 +157,7 @@ impl Failure {
     fn message(&self) -> Option<String> {
         Some(match self {
             Failure::OutputClosed | Failure::Reported(_) => return None,
+            Failure::Interrupted(left) => format!("interrupted; {left}"),
             Failure::Line { line, failure } => format!("line {line}: {}", failure.message()?),
             Failure::Usage(message) | Failure::Damaged(message) | Failure::Other(message) => {
                 message.clone()

@@ -40,7 +40,7 @@ pub(crate) struct Copy {
     #[arg(long)]
     pub(crate) restart: bool,
     /// Save the position after this many bytes of entries.
-    #[arg(long, value_name = "BYTES", default_value_t = 8 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 8_000_000)]
     pub(crate) save_every: u64,
     /// Copy and compare at most this many bytes of entries a second.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]

@@ -33,7 +33,7 @@ pub(crate) struct ResumeArguments {
     #[arg(long)]
     pub(crate) restart: bool,
     /// Save the position after this many bytes of entries.
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 64_000_000)]
     pub(crate) save_every: u64,
 }
 

@@ -12,22 +12,17 @@ use crate::database::{Reader, open_leveldb};
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 use crate::progress::Meter;
+use crate::progress::interrupt;
 use crate::range::Range;
 
 /// Reads and checks everything: each table by itself, then all entries in order.
-pub(super) fn verify(path: &Path, json: bool) -> Result<(), Failure> {
-    let meter = Meter::over("verifying", path);
-    let opened = meter.env().open_dir(path, false);
-    let dir = opened.map_err(Failure::of_leveldb(path))?;
-    let verified = open_leveldb(&dir, path).and_then(|database| {
-        if database.order().name() == database.comparator() {
-            verify_ordered(path, database)
-        } else {
-            verify_unordered(path, database)
-        }
-    });
-    meter.finish();
-    let (as_json, text) = verified?;
+pub(super) fn verify(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), Failure> {
+    let database = open_leveldb(dir, path)?;
+    let (as_json, text) = if database.order().name() == database.comparator() {
+        verify_ordered(path, database)?
+    } else {
+        verify_unordered(path, database)?
+    };
     let mut output = Output::stdout()?;
     if json {
         output.json(&as_json.to_string())?;
@@ -44,11 +39,17 @@ type Verified = (Value, Vec<String>);
 fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> {
     let failed = Failure::of_leveldb(path);
     let (mut stored, mut deletes) = (0, 0);
+    let (meter, mut done) = (Meter::new("verifying"), 0);
+    let total = database.tables().iter().map(|info| info.size).sum();
     for info in database.tables() {
         let summary = database.verify_table(info).map_err(&failed)?;
         stored += summary.entries;
         deletes += summary.deletes;
+        done += info.size;
+        meter.set(done, total);
+        interrupt::check()?;
     }
+    drop(meter);
     let (tables, logs) = (database.tables().len(), database.report().logs.len());
     let is_torn = database.report().torn_log.is_some();
     let reader = Reader::LevelDb(Box::new(database));

@@ -14,11 +14,57 @@ mod upgrade;
 mod whole;
 mod write;
 
+use std::path::Path;
+
 use crate::arguments::Command;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
+use crate::progress::interrupt;
+use transfer::given;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    let Some(left) = left_by_interrupt(command) else {
+        return carry_out(command);
+    };
+    let _catch = interrupt::catch();
+    carry_out(command).map_err(|failure| match failure.code() {
+        Code::Interrupted => Failure::Interrupted(left),
+        _ => failure,
+    })
+}
+
+/// Returns what Ctrl-C leaves of a long command; `None` of one that it may end at any point.
+fn left_by_interrupt(command: &Command) -> Option<&'static str> {
+    let continues = |restart| {
+        if restart {
+            "run it again without --restart to continue"
+        } else {
+            "run it again to continue"
+        }
+    };
+    Some(match command {
+        Command::Verify(_) => "nothing was changed",
+        Command::Repair(_) => "there is no new database; run it again to begin again",
+        Command::Checkpoint(_) => "there is no copy; run it again to begin again",
+        Command::Compact(_) => "what is compacted stays so; run it again to continue",
+        Command::Upgrade(_) => "the database is whole; run it again to convert it",
+        Command::Load(load) => continues(load.resume.restart),
+        Command::Import(import) => continues(import.resume.restart),
+        Command::Copy(copy) => continues(copy.restart),
+        Command::Dump(dump) if is_made(dump.file.as_deref()) => continues(dump.resume.restart),
+        Command::Export(export) if is_made(export.target.as_deref()) => {
+            continues(export.resume.restart)
+        }
+        _ => return None,
+    })
+}
+
+/// Returns whether a target is a file or directory that a command makes, and can continue.
+fn is_made(target: Option<&Path>) -> bool {
+    given(target).is_some_and(|path| !path.exists() || path.is_file() || path.is_dir())
+}
+
+fn carry_out(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Get(arguments) => read::get(arguments),
         Command::Scan(arguments) => read::scan(arguments),

@@ -6,7 +6,7 @@ use crate::arguments::Repair;
 use crate::database::options_for;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::progress::Meter;
+use crate::progress::watched;
 use crate::terminal;
 
 /// Repairs a database into a new directory, or prints what a repair would do. Fails if something is
@@ -22,13 +22,10 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
             target.display()
         )));
     }
-    let meter = Meter::over("repairing", path);
-    let options = options_for(path).env(meter.env());
-    let settings = RepairOptions::new(&options)
+    let settings = RepairOptions::new(&options_for(path))
         .dry_run(arguments.dry_run)
         .include_unnamed(arguments.include_unnamed);
-    let repaired = cairndb::repair(path, target, &settings);
-    meter.finish();
+    let repaired = watched("repairing", || cairndb::repair(path, target, &settings));
     let report = repaired.map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::NoSpace => {

@@ -142,7 +142,7 @@ fn format(
 }
 
 /// Returns the path of a file; `-` is stdin.
-fn given(path: Option<&Path>) -> Option<&Path> {
+pub(super) fn given(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| *path != Path::new("-"))
 }
 

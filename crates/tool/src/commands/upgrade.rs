@@ -1,18 +1,15 @@
 //! `upgrade`: conversion of a LevelDB database in place.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use cairndb::leveldb::{
-    self, UpgradeOptions, UpgradeOutcome, UpgradePlan, UpgradeProgress, UpgradeReport, UpgradeStep,
-};
+use cairndb::leveldb::{self, UpgradeOptions, UpgradeOutcome, UpgradePlan, UpgradeReport};
 
 use super::originals;
 use crate::arguments::Upgrade;
 use crate::database::options_for;
 use crate::failure::Failure;
 use crate::output::{Output, counted, size};
-use crate::progress::Meter;
+use crate::progress::watched;
 
 /// Converts a LevelDB database, or prints the plan.
 pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
@@ -24,11 +21,8 @@ pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
         print_plan(&plan, &mut output)?;
         return output.finish();
     }
-    let meter = Meter::new("converting", 0);
-    let bar = Arc::clone(&meter);
-    let settings = UpgradeOptions::new(options).on_progress(move |at| show(&bar, at));
-    let report = leveldb::upgrade(path, settings);
-    meter.finish();
+    let settings = UpgradeOptions::new(options);
+    let report = watched("converting", || leveldb::upgrade(path, settings));
     let report = report.map_err(Failure::of_leveldb(path))?;
     print_report(path, &report, arguments.drop_original, &mut output)?;
     output.finish()?;
@@ -36,18 +30,6 @@ pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
         return originals::drop_original(path, arguments.yes);
     }
     Ok(())
-}
-
-/// Moves the bar.
-fn show(meter: &Meter, at: &UpgradeProgress) {
-    let verb = match at.step {
-        UpgradeStep::Linking => "linking",
-        UpgradeStep::Writing => "converting",
-        UpgradeStep::Verifying => "verifying",
-        _ => "finishing",
-    };
-    meter.step(verb, at.bytes_expected);
-    meter.set(at.bytes);
 }
 
 fn print_report(

@@ -8,18 +8,16 @@ use crate::database::{leveldb_at, open_to_write, options_for, refuse_other_store
 use crate::failure::Failure;
 use crate::orders;
 use crate::output::{Output, counted};
-use crate::progress::Meter;
+use crate::progress::watched;
 use crate::range::Range;
 
 /// Reads and checks everything.
 pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
     let path = &arguments.directory;
-    if leveldb_at(path).is_some() {
-        return leveldb::verify(path, arguments.json);
+    if let Some(dir) = leveldb_at(path) {
+        return leveldb::verify(path, &dir, arguments.json);
     }
-    let meter = Meter::over("verifying", path);
-    let report = cairndb::verify(path, &options_for(path).env(meter.env()));
-    meter.finish();
+    let report = watched("verifying", || cairndb::verify(path, &options_for(path)));
     let report = report.map_err(Failure::of(path))?;
     let mut output = Output::stdout()?;
     let (tables, bytes, values) = (report.tables, report.bytes, report.values);
@@ -46,18 +44,17 @@ pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.directory;
     let range = Range::read(&arguments.range, arguments.coding.into())?;
     range.check(&orders::order_of(path))?;
-    let meter = Meter::over("compacting", path);
-    let db = open_to_write(path, &options_for(path).env(meter.env()))?;
-    let compacted = db.compact_range(range.bounds()).and_then(|()| db.close());
-    meter.finish();
-    compacted.map_err(Failure::of(path))
+    let db = open_to_write(path, &options_for(path))?;
+    let compacted = watched("compacting", || db.compact_range(range.bounds()));
+    let closed = compacted.and_then(|()| db.close());
+    closed.map_err(Failure::of(path))
 }
 
 /// Copies the database.
 pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
     let path = &arguments.directory;
     let db = open_to_write(path, &options_for(path))?;
-    let copied = db.checkpoint(&arguments.target);
+    let copied = watched("copying", || db.checkpoint(&arguments.target));
     // An error of the target must not be reported as one of the database.
     copied.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Failure::Other(format!(

@@ -143,7 +143,7 @@ impl<'a> Copier<'a> {
                 key
             }
         };
-        self.progress.entry(|| None);
+        self.progress.entry(|| None)?;
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(&key);

@@ -54,7 +54,7 @@ pub(super) fn verify(
         if !is_same && first_difference.is_none() {
             first_difference = Some(escaped(&key));
         }
-        progress.entry(|| Some((from.bytes, total)));
+        progress.entry(|| Some((from.bytes, total)))?;
         unspent += bytes;
         if unspent >= STEP_BYTES {
             pace.spend(std::mem::take(&mut unspent));

@@ -1,6 +1,8 @@
 //! The progress of work on entries: their number and their rate.
 
+use super::interrupt;
 use super::meter::Meter;
+use crate::failure::Failure;
 
 /// Entries between two updates.
 const STEP_ENTRIES: u64 = 1 << 14;
@@ -23,13 +25,18 @@ impl Progress {
         }
     }
 
-    /// Counts an entry. `position` returns the bytes done and the bytes of the whole.
+    /// Counts an entry. `position` returns the bytes done and the bytes of the whole. Fails after
+    /// Ctrl-C.
     #[inline]
-    pub(crate) fn entry(&mut self, position: impl FnOnce() -> Option<(u64, u64)>) {
+    pub(crate) fn entry(
+        &mut self,
+        position: impl FnOnce() -> Option<(u64, u64)>,
+    ) -> Result<(), Failure> {
         self.entries += 1;
         if self.entries.is_multiple_of(STEP_ENTRIES) {
             self.show(position());
         }
+        interrupt::check()
     }
 
     /// Shows how far the work is, between two counted steps.
@@ -44,11 +51,5 @@ impl Progress {
         let (work, entries) = (self.work, self.entries);
         let message = format!("{work}: {entries} entries, {rate:.2} million/s");
         self.meter.tell(message, position);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.meter.finish();
     }
 }

@@ -1,72 +1,69 @@
 //! The meter: a bar on stderr.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::interrupt;
+
 /// Time after which the bar appears.
 const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Bytes have the units of everything else that is printed: powers of 1,000.
+const BYTES: &str = "{msg} {decimal_bytes} of about {decimal_total_bytes} [{bar:24}] \
+    {decimal_bytes_per_sec}";
 
 /// A bar, and when it was begun.
 #[derive(Debug)]
 pub(crate) struct Meter {
     bar: ProgressBar,
     started: Instant,
-    shown: AtomicBool,
+    is_shown: Cell<bool>,
+}
+
+/// Makes a call of the store, and shows how far it is if the call can be watched. Ctrl-C stops it.
+pub(crate) fn watched<T>(verb: &'static str, call: impl FnOnce() -> T) -> T {
+    let meter = Meter::new(verb);
+    let watcher = move |at: cairndb::Progress| {
+        meter.set(at.done, at.total);
+        if interrupt::is_asked() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    cairndb::watch(watcher, call)
 }
 
 impl Meter {
-    /// Returns the meter of some work, named by a verb, over about `bytes` bytes.
-    pub(crate) fn new(verb: &'static str, bytes: u64) -> Arc<Meter> {
-        let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
-        bar.set_style(style(
-            "{msg} {bytes} of about {total_bytes} [{bar:24}] {binary_bytes_per_sec}",
-        ));
-        bar.set_message(verb);
-        Arc::new(Meter::of(bar))
+    /// Returns the meter of some work on bytes, named by a verb.
+    pub(crate) fn new(verb: &'static str) -> Meter {
+        let meter = Meter::of(Some(0), BYTES);
+        meter.bar.set_message(verb);
+        meter
     }
 
     /// Returns the meter of work whose length is not known.
     pub(super) fn without_length() -> Meter {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        bar.set_style(style("{spinner} {msg}"));
-        Meter::of(bar)
+        Meter::of(None, "{spinner} {msg}")
     }
 
-    fn of(bar: ProgressBar) -> Meter {
+    fn of(length: Option<u64>, template: &str) -> Meter {
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        bar.set_style(style(template));
         Meter {
             bar,
             started: Instant::now(),
-            shown: AtomicBool::new(false),
+            is_shown: Cell::new(false),
         }
     }
 
-    /// Returns the meter of some work that reads the database in `directory`.
-    pub(crate) fn over(verb: &'static str, directory: &Path) -> Arc<Meter> {
-        Meter::new(verb, bytes_of(directory))
-    }
-
-    /// Counts bytes.
-    pub(crate) fn add(&self, bytes: u64) {
-        self.set(self.bar.position().saturating_add(bytes));
-    }
-
-    /// Sets the number of bytes that are done.
-    pub(crate) fn set(&self, bytes: u64) {
+    /// Sets the bytes done, and the estimate of all of them.
+    pub(crate) fn set(&self, done: u64, total: u64) {
         self.show();
-        if self.bar.length().is_some_and(|length| length < bytes) {
-            self.bar.set_length(bytes);
-        }
-        self.bar.set_position(bytes);
-    }
-
-    /// Sets verb and bytes of the next step.
-    pub(crate) fn step(&self, verb: &'static str, bytes: u64) {
-        self.bar.set_length(bytes);
-        self.bar.set_message(verb);
+        self.bar.set_length(total.max(done));
+        self.bar.set_position(done);
     }
 
     /// Shows a message, and the position if it is known: the bytes done, and those of the whole.
@@ -90,13 +87,15 @@ impl Meter {
     }
 
     fn show(&self) {
-        if self.started.elapsed() >= PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
+        if self.started.elapsed() >= PATIENCE && !self.is_shown.replace(true) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
+}
 
+impl Drop for Meter {
     /// Removes the bar.
-    pub(crate) fn finish(&self) {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
@@ -108,15 +107,70 @@ fn style(template: &str) -> ProgressStyle {
     style.progress_chars("=> ")
 }
 
-/// Returns the bytes of the files that hold the data of a database.
-fn bytes_of(directory: &Path) -> u64 {
-    let endings = ["tbl", "val", "ldb", "sst", "log"];
-    let entries = std::fs::read_dir(directory).into_iter().flatten();
-    let sizes = entries.filter_map(|entry| {
-        let entry = entry.ok()?;
-        let path = entry.path();
-        let ending = path.extension()?.to_str()?;
-        endings.contains(&ending).then(|| entry.metadata().ok())?
-    });
-    sizes.map(|metadata| metadata.len()).sum()
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal that keeps what is written to it.
+    #[derive(Clone, Debug, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().expect("no panic").push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_has_the_units_of_all_output() {
+        let (meter, screen) = (Meter::new("verifying"), Screen::default());
+        meter.is_shown.set(true);
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        meter.bar.set_draw_target(target);
+        meter.set(2_500_000, 10_000_000);
+        meter.bar.force_draw();
+        let shown = screen.0.lock().expect("no panic").clone();
+        let expected = "verifying 2.50 MB of about 10.00 MB [======";
+        assert!(shown.contains(expected), "{shown:?}");
+        meter.set(20_000_000, 10_000_000);
+        assert_eq!(meter.bar.length(), Some(20_000_000));
+    }
 }

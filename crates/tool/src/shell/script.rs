@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::grammar::Next;
 use super::words::{Reader, Words};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::transfer::encoding::{HEAD_BYTES, utf8_mark_bytes};
 
 /// Longest command, in bytes: as long as the longest value, in hexadecimal digits.
@@ -45,7 +45,7 @@ impl<R: BufRead> Script<R> {
                 Ok(Next::End) => return first,
                 Err(failure) => {
                     let failure = failure.at_line(started);
-                    if !keep_going {
+                    if !keep_going || failure.code() == Code::Interrupted {
                         return Err(failure);
                     }
                     failure.report();

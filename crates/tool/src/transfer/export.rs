@@ -92,7 +92,7 @@ fn survey(request: &Export, format: &FileFormat, reader: &Reader) -> Result<u64,
                 )));
             }
             self.room = self.room.saturating_add(lmdb_bytes(key, value));
-            self.progress.entry(|| None);
+            self.progress.entry(|| None)?;
             Ok(true)
         }
     }
@@ -226,7 +226,7 @@ fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<()
             }
             Step::End => break,
         }
-        progress.entry(|| source.progress());
+        progress.entry(|| source.progress())?;
     }
     if found == *expected {
         return Ok(());
@@ -307,7 +307,7 @@ impl Visitor for Exporter<'_> {
         self.encoder.entry(key, value, self.sink.buffer());
         self.contents.add(key, value);
         self.sink.flush_full()?;
-        self.progress.entry(|| None);
+        self.progress.entry(|| None)?;
         if let Some((_, state)) = &self.saved
             && self.contents.bytes - state.contents.bytes >= self.save_bytes
         {

@@ -230,7 +230,7 @@ impl<'a> Importer<'a> {
                 }
                 Step::Entry => self.put(source.key(), source.value())?,
             }
-            progress.entry(|| source.progress());
+            progress.entry(|| source.progress())?;
         }
         if read.entries < self.known.entries {
             return Err(self.other_source());

@@ -6,18 +6,27 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use memchr::memchr;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::encoding::{HEAD_BYTES, utf8_mark_bytes};
 use crate::failure::Failure;
+use crate::progress::interrupt;
 
 /// Length of the buffer while lines are short.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Length of the longest line: a value of 1 GiB takes twice as much in hexadecimal digits.
 const LINE_BYTES_MAX: usize = (2 << 30) + (256 << 20);
+
+/// Time after which a reader looks for Ctrl-C.
+const WAIT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// Longest part of a first line that is looked at to recognise the encoding.
 const FIRST_LINE_BYTES_MAX: usize = 1 << 10;
@@ -37,6 +46,20 @@ struct Taken {
     bytes: usize,
     lines: u64,
     first_line_bytes: usize,
+}
+
+/// A pipe or a terminal, whose reader may wait for long.
+struct Stream(File);
+
+impl Read for Stream {
+    /// Reads, or ends with `Interrupted` after a while without anything to read: after a signal
+    /// that is caught, the system's own read goes on.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&WAIT))? {
+            0 => Err(io::ErrorKind::Interrupted.into()),
+            _ => self.0.read(out),
+        }
+    }
 }
 
 /// An input and the position in it.
@@ -65,7 +88,12 @@ impl Input {
     /// Opens a file; `None` is stdin. `head` is where another encoding shows, if lines are taken.
     pub(crate) fn open(path: Option<&Path>, head: Head) -> Result<Input, Failure> {
         let (file, name, total): (Box<dyn Read>, _, _) = match path {
-            None => (Box::new(io::stdin().lock()), "stdin".to_owned(), None),
+            None => {
+                let name = "stdin".to_owned();
+                let own = io::stdin().as_fd().try_clone_to_owned();
+                let file = File::from(own.map_err(|error| unreadable(&name, &error))?);
+                (Box::new(Stream(file)), name, None)
+            }
             Some(path) => {
                 let name = path.display().to_string();
                 let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
@@ -74,8 +102,11 @@ impl Input {
                     let message = format!("{name} is a directory; the format needs a file");
                     return Err(Failure::Other(message));
                 }
-                let total = metadata.is_file().then_some(metadata.len());
-                (Box::new(file), name, total)
+                if metadata.is_file() {
+                    (Box::new(file), name, Some(metadata.len()))
+                } else {
+                    (Box::new(Stream(file)), name, None)
+                }
             }
         };
         Ok(Input::new(file, name, head, total))
@@ -152,6 +183,7 @@ impl Input {
             self.buffer.shrink_to_fit();
         }
         loop {
+            interrupt::check()?;
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();
             match self.file.read(room) {
                 Ok(0) => self.is_complete = true,

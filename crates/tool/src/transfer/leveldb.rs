@@ -99,7 +99,7 @@ impl Visitor for Writer<'_> {
         self.contents.add(key, value);
         let put = self.new.put(key, value);
         put.map_err(Failure::of_leveldb(&self.made.partial))?;
-        self.progress.entry(|| None);
+        self.progress.entry(|| None)?;
         Ok(true)
     }
 }

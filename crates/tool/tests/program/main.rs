@@ -6,6 +6,7 @@ mod coding;
 mod failures;
 mod generate;
 mod inspect;
+mod interrupt;
 mod output;
 mod reading;
 mod repair;

@@ -14,12 +14,13 @@ fn numbers(count: u32) -> impl Iterator<Item = (String, Vec<u8>)> {
 fn help_documents_the_exit_codes() {
     let help = cairn("--help", "".as_ref(), NONE).done();
     for line in [
-        "0  done",
-        "1  the key",
-        "2  the command",
-        "3  the database",
-        "4  another",
-        "5  any",
+        "0    done",
+        "1    the key",
+        "2    the command",
+        "3    the database",
+        "4    another",
+        "5    any",
+        "130  Ctrl-C",
     ] {
         assert!(help.contains(line), "{help}");
     }
