@@ -38,7 +38,7 @@ impl Coding {
         let mut decoded = Vec::new();
         let result = self.decode_into(text, &mut decoded);
         result.map_err(|reason| {
-            let shown = escape::escaped(text);
+            let shown = escape::typed(text);
             Failure::Usage(format!("the {name} `{shown}` cannot be read: {reason}"))
         })?;
         Ok(decoded)
@@ -62,6 +62,13 @@ impl Coding {
             Coding::Hex => append_hex(bytes, out),
             Coding::Base64 => json::append_base64(bytes, out),
         }
+    }
+
+    /// Returns `bytes` for a message.
+    pub(crate) fn shown(self, bytes: &[u8]) -> String {
+        let mut out = Vec::new();
+        self.append(bytes, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
     }
 
     /// Appends `bytes` as a JSON value.

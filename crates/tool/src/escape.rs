@@ -99,6 +99,16 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// Returns what was typed as it was typed, for a message: backslashes, which begin escapes already,
+/// are left alone.
+pub(crate) fn typed(text: &[u8]) -> String {
+    let parts = text.utf8_chunks().map(|part| {
+        let valid = visible(part.valid());
+        format!("{valid}{}", escaped(part.invalid()))
+    });
+    parts.collect()
+}
+
 /// Appends the bytes that `text` stands for, or returns what is wrong with it.
 pub(crate) fn unescape_into(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let mut rest = text;
@@ -172,6 +182,11 @@ mod tests {
         assert_eq!(escaped("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
         assert_eq!(escaped("\u{9b}".as_bytes()), "\\xc2\\x9b");
         assert_eq!(escaped(b"\xe7\x9f"), "\\xe7\\x9f");
+    }
+
+    #[test]
+    fn what_was_typed_is_shown_as_typed() {
+        assert_eq!(typed(b"C:\\new\\x\xff\\t\x07"), "C:\\new\\x\\xff\\t\\x07");
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use cairndb::{Error, ErrorKind};
 use cairndb_store::ErrorKind as StoreErrorKind;
 
-use crate::escape::escaped;
 use crate::holder::holder;
 use crate::message::notify;
 
@@ -44,7 +43,11 @@ pub(crate) enum Store {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The database has no such key.
-    KeyNotFound { key: Vec<u8>, place: String },
+    KeyNotFound {
+        /// The key as it was typed.
+        key: String,
+        place: String,
+    },
     /// An argument cannot be used.
     Usage(String),
     /// The database in the directory reported an error.
@@ -170,7 +173,7 @@ impl Failure {
                 format!("something in {path} is lost or in doubt, as the report says{kept}")
             }
             Failure::KeyNotFound { key, place } => {
-                format!("the key \"{}\" is not in {place}", escaped(key))
+                format!("the key \"{key}\" is not in {place}")
             }
             Failure::Store { error, store } => match store_advice(error.kind()) {
                 Some(advice) => format!("{store}: {error}\ncairn: {advice}"),

@@ -65,7 +65,7 @@ pub(super) fn drop_original(path: &Path, confirmed: bool) -> Result<(), Failure>
     db.close().map_err(Failure::of(path))?;
     output.line(&format!("removed {what}"))?;
     if let Some(found) = left.first() {
-        let found = crate::escape::escaped(found.as_bytes());
+        let found = crate::escape::typed(found.as_bytes());
         output.line(&format!("kept what is not LevelDB's, such as {found}"))?;
     }
     output.finish()

@@ -25,6 +25,7 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
         }
     };
     let Some(value) = value else {
+        let key = coding.shown(&key);
         return Err(Failure::KeyNotFound { key, place });
     };
     let mut output = Output::stdout()?;

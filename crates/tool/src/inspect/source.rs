@@ -15,7 +15,7 @@ use cairndb::{Error, ErrorKind};
 use cairndb_format::evidence::{Evidence, OtherStore, evidence, other_store_in};
 use cairndb_format::name::{self, FileKind};
 
-use crate::escape::escaped;
+use crate::escape::typed;
 use crate::failure::{Failure, Store};
 use crate::holder::holder;
 use crate::message::notify;
@@ -104,7 +104,7 @@ impl Source {
 
 /// Refuses a file of another kind than the command prints.
 pub(super) fn not_a(found: &str, noun: &str) -> Failure {
-    let found = escaped(found.as_bytes());
+    let found = typed(found.as_bytes());
     Failure::Usage(format!("`{found}` is not the name of a {noun}"))
 }
 

@@ -16,7 +16,7 @@ use rustyline::{ColorMode, CompletionType, Context, Editor, Helper};
 
 use super::grammar::{Grammar, Next};
 use super::words::{Words, words};
-use crate::escape::{escaped, is_active};
+use crate::escape::{is_active, typed};
 use crate::failure::Failure;
 use crate::pager;
 use crate::terminal;
@@ -74,7 +74,7 @@ fn println(text: &str) -> Result<(), Failure> {
 fn name(grammar: &Grammar) -> String {
     let path = &grammar.directory;
     let last = path.file_name().unwrap_or(path.as_os_str());
-    terminal::shortened(&escaped(last.as_encoded_bytes()), 20)
+    terminal::shortened(&typed(last.as_encoded_bytes()), 20)
 }
 
 fn editor(grammar: &Grammar) -> rustyline::Result<Editor<Assistant<'_>, FileHistory>> {

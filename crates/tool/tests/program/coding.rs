@@ -136,3 +136,29 @@ fn json_lines_are_json() {
     assert_eq!(hex, "{\"key\":\"706c61696e\",\"value\":\"fffe\"}\n");
     assert_eq!(cairn("count", &path, &["--json"]).done(), "{\"count\":2}\n");
 }
+
+#[test]
+fn messages_show_keys_and_names_as_they_were_typed() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("bytes");
+    write_cairn(&path, [("key", b"value".to_vec())]);
+    for arguments in [
+        &["C:\\dir"][..],
+        &["a\\\\b\\x00"],
+        &["--hex", "00ff"],
+        &["--hex", "0\\"],
+        &["--base64", "AP8="],
+    ] {
+        let typed = arguments.last().unwrap();
+        let ran = cairn("get", &path, arguments);
+        assert!([1, 2].contains(&ran.code), "{ran:?}");
+        assert!(
+            ran.stderr.contains(&format!("{typed}\" is"))
+                || ran.stderr.contains(&format!("`{typed}`")),
+            "{ran:?}"
+        );
+    }
+    cairn("tables", &path, &["a\\b"]).failed(2, &["`a\\b` is not"]);
+    let script = cairn_with("shell", &path, &[], b"get 'C:\\dir'\n");
+    script.failed(2, &["`C:\\dir`"]);
+}

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::coding::Coding;
-use crate::escape::escaped;
+use crate::escape::typed;
 use crate::failure::Failure;
 
 /// The families that were chosen; none if there was no choice.
@@ -49,7 +49,7 @@ impl Families {
                 }
             };
             if chosen.iter().any(|other| other.name == family.name) {
-                let name = String::from_utf8_lossy(&family.name);
+                let name = typed(&family.name);
                 let message = format!("--family names {name} twice");
                 return Err(Failure::Usage(message));
             }
@@ -78,12 +78,12 @@ impl Families {
         };
         let known = names.iter().map(|name| match &**name {
             [] => "one without a name".to_owned(),
-            name => escaped(name),
+            name => typed(name),
         });
         let known: Vec<String> = known.collect();
         Err(Failure::Usage(format!(
             "{source} has no {noun} `{}`; it has {}",
-            escaped(&missing.name),
+            typed(&missing.name),
             known.join(", ")
         )))
     }
