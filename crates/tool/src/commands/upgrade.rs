@@ -63,7 +63,7 @@ fn print_report(
 fn print_plan(plan: &UpgradePlan, output: &mut Output) -> Result<(), Failure> {
     output.line(&format!("LevelDB's files  {}", size(plan.source_bytes)))?;
     output.line(&format!(
-        "new files        about {}",
+        "new files        at most about {}; deleted and overwritten entries are counted, too",
         size(plan.target_bytes)
     ))?;
     if let Some(free) = plan.free_bytes {

@@ -129,6 +129,9 @@ struct Importer<'a> {
     saved_bytes: u64,
     /// Entries of the source that an earlier command has imported.
     known: Contents,
+    /// Whether an earlier command has begun the import.
+    continues: bool,
+    /// Whether entries after the saved position may be in the database, uncounted.
     is_resumed: bool,
     /// Whether the database may hold entries of this import.
     has_written: bool,
@@ -148,6 +151,7 @@ impl<'a> Importer<'a> {
             saved_bytes: state.read.bytes,
             known: state.read,
             state,
+            continues: false,
             is_resumed: false,
             has_written: false,
             old_value: Vec::new(),
@@ -192,6 +196,7 @@ impl<'a> Importer<'a> {
         state: State,
     ) -> Result<Importer<'a>, Failure> {
         let mut importer = Importer::new(request, saved, db, state);
+        importer.continues = true;
         (importer.is_resumed, importer.has_written) = (true, true);
         if !importer.state.ascends {
             importer.count_again()?;
@@ -323,9 +328,15 @@ impl<'a> Importer<'a> {
         let held = contents_of(&self.db, directory)?;
         let expected = self.state.expected;
         if held != expected {
+            let cause = if self.continues {
+                "most likely, something else has written to it since the import was interrupted; \
+                 begin again with --restart, or import into a new directory"
+            } else {
+                "check the disk, and import into a new directory"
+            };
             return Err(Failure::Other(format!(
                 "{} holds {}, hash {:016x}, but it must hold {}, hash {:016x}, after this import; \
-                 check the disk, and import into a new directory",
+                 {cause}",
                 directory.display(),
                 held.entries,
                 held.hash,

@@ -143,6 +143,7 @@ fn upgrade_plans_then_converts_once() {
     for row in ["LevelDB's files", "new files", "free space", "duration"] {
         assert!(plan.contains(row), "{plan}");
     }
+    assert!(plan.contains("at most about"), "{plan}");
     assert_eq!(files(path), before);
     let text = cairn("upgrade", path, NONE).done();
     assert!(
