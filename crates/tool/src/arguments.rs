@@ -164,6 +164,10 @@ pub(crate) struct Delete {
     pub(crate) coding: CodingArguments,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line are independent of each other"
+)]
 #[derive(Args, Debug)]
 #[command(override_usage = "cairn scan [OPTIONS] <DIRECTORY>\n       \
                             cairn scan [OPTIONS] --store <URL>")]
@@ -184,6 +188,9 @@ pub(crate) struct Scan {
     /// Print no values.
     #[arg(long)]
     pub(crate) keys_only: bool,
+    /// Print no keys.
+    #[arg(long, conflicts_with = "keys_only")]
+    pub(crate) values_only: bool,
     /// Print a JSON object a line.
     #[arg(long)]
     pub(crate) json: bool,

@@ -82,17 +82,23 @@ impl Coding {
     }
 }
 
-/// Appends an entry, or a key alone, as a JSON object.
+/// Appends an entry, or its key or value alone, as a JSON object.
 pub(crate) fn append_json_entry(
     coding: Coding,
-    key: &[u8],
+    key: Option<&[u8]>,
     value: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) {
-    out.extend_from_slice(b"{\"key\":");
-    coding.append_json(key, out);
+    out.push(b'{');
+    if let Some(key) = key {
+        out.extend_from_slice(b"\"key\":");
+        coding.append_json(key, out);
+    }
+    if key.is_some() && value.is_some() {
+        out.push(b',');
+    }
     if let Some(value) = value {
-        out.extend_from_slice(b",\"value\":");
+        out.extend_from_slice(b"\"value\":");
         coding.append_json(value, out);
     }
     out.push(b'}');

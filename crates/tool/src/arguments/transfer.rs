@@ -1,6 +1,7 @@
 //! The arguments of `dump`, `load`, `export` and `import`.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -18,12 +19,23 @@ pub(crate) enum FormatName {
     Jsonl,
     /// Two fields, key and value, after RFC 4180.
     Csv,
+    /// The same with tabs between fields.
+    Tsv,
+    /// The stream of `dump`, which `load` reads.
+    Dump,
     /// The text of LMDB's `mdb_dump`, which `mdb_load` reads.
     #[value(name = "mdb_dump")]
     MdbDump,
     /// The text of Berkeley DB's `db_dump`, which `db_load` reads.
     #[value(name = "db_dump")]
     DbDump,
+}
+
+impl fmt::Display for FormatName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
 }
 
 /// How much is saved, and when.
@@ -42,9 +54,28 @@ pub(crate) struct ResumeArguments {
 pub(crate) struct TextArguments {
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
-    /// For `csv`: fields are the bytes as they are, without escapes.
+    /// For `csv` and `tsv`: fields are the bytes as they are, without escapes.
     #[arg(long, conflicts_with_all = ["hex", "base64"])]
     pub(crate) literal: bool,
+    /// For `csv`: the character between fields, instead of a comma.
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+    /// For `csv` and `tsv`: name of the column with the keys. The first line names the columns;
+    /// others are passed over.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key_column: Option<String>,
+    /// For `csv` and `tsv`: name of the column with the values.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) value_column: Option<String>,
+}
+
+/// Reads a delimiter: a character of ASCII that no field and no line begins or ends with.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !b"\"\\\r\n".contains(byte) => Ok(*byte),
+        _ => Err("a delimiter is one character of ASCII, such as `;`, or `\\t`".to_owned()),
+    }
 }
 
 #[derive(Args, Debug)]
@@ -80,9 +111,10 @@ pub(crate) struct Export {
     pub(crate) directory: PathBuf,
     /// File or, for `leveldb`, directory to make; stdout without it.
     pub(crate) target: Option<PathBuf>,
-    /// The format.
+    /// The format. By default, the name of the target implies it: .csv, .tsv, .jsonl, .ndjson,
+    /// .dump, or a directory for `leveldb`.
     #[arg(long, value_enum)]
-    pub(crate) format: FormatName,
+    pub(crate) format: Option<FormatName>,
     #[command(flatten)]
     pub(crate) range: RangeArguments,
     #[command(flatten)]
@@ -100,11 +132,16 @@ pub(crate) struct Import {
     pub(crate) directory: PathBuf,
     /// File or, for `leveldb` and `rocksdb`, directory to read; stdin without it.
     pub(crate) source: Option<PathBuf>,
-    /// The format.
+    /// The format. By default, the name of the source implies it: .csv, .tsv, .jsonl, .ndjson or
+    /// .dump; a directory is LevelDB's or RocksDB's.
     #[arg(long, value_enum)]
-    pub(crate) format: FormatName,
+    pub(crate) format: Option<FormatName>,
     #[command(flatten)]
     pub(crate) text: TextArguments,
+    /// For `jsonl`: numbers, objects, arrays, `true`, `false` and `null` are taken as their JSON
+    /// text.
+    #[arg(long, conflicts_with_all = ["hex", "base64"])]
+    pub(crate) json_values: bool,
     /// Add to the entries of the database, and replace those with the same keys.
     #[arg(long)]
     pub(crate) add: bool,

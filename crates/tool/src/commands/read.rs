@@ -32,7 +32,7 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     if arguments.raw {
         output.buffer().extend_from_slice(&value);
     } else if arguments.json {
-        append_json_entry(coding, &key, Some(&value), output.buffer());
+        append_json_entry(coding, Some(&key), Some(&value), output.buffer());
         output.end_line()?;
     } else {
         coding.append(&value, output.buffer());
@@ -46,7 +46,8 @@ struct Printer {
     output: Output,
     coding: Coding,
     json: bool,
-    keys_only: bool,
+    has_keys: bool,
+    has_values: bool,
     left: u64,
 }
 
@@ -58,13 +59,18 @@ impl Visitor for Printer {
         }
         self.left -= 1;
         let out = self.output.buffer();
-        let value = (!self.keys_only).then_some(value);
         if self.json {
+            let key = self.has_keys.then_some(key);
+            let value = self.has_values.then_some(value);
             append_json_entry(self.coding, key, value, out);
         } else {
-            self.coding.append(key, out);
-            if let Some(value) = value {
+            if self.has_keys {
+                self.coding.append(key, out);
+            }
+            if self.has_keys && self.has_values {
                 out.push(b'\t');
+            }
+            if self.has_values {
                 self.coding.append(value, out);
             }
         }
@@ -86,7 +92,8 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
         output: Output::stdout()?,
         coding,
         json: arguments.json,
-        keys_only: arguments.keys_only,
+        has_keys: !arguments.values_only,
+        has_values: !arguments.keys_only,
         left: arguments.limit.unwrap_or(u64::MAX),
     };
     let walked = match arguments.place()? {

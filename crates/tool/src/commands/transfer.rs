@@ -7,9 +7,12 @@ use crate::coding::Coding;
 use crate::failure::Failure;
 use crate::range::Range;
 use crate::transfer;
+use crate::transfer::formats::csv::CsvForm;
 use crate::transfer::formats::families::Families;
+use crate::transfer::formats::json_lines::JsonForm;
 use crate::transfer::formats::text_dump::{Form, Store};
 use crate::transfer::formats::{FileFormat, Format};
+use crate::transfer::inferred;
 use crate::transfer::leveldb::LevelDbSource;
 use crate::transfer::rocksdb::RocksDatabase;
 use crate::transfer::source::EntrySource;
@@ -21,6 +24,7 @@ pub(super) fn dump(arguments: &Dump) -> Result<(), Failure> {
         directory: arguments.directory.clone(),
         range: Range::read(&arguments.range, arguments.coding.into())?,
         format_name: "dump".to_owned(),
+        inferred: String::new(),
         target: arguments.file.clone(),
         restart: arguments.resume.restart,
         save_bytes: arguments.resume.save_every,
@@ -36,6 +40,7 @@ pub(super) fn load(arguments: &Load) -> Result<(), Failure> {
         directory: arguments.directory.clone(),
         what: format!("dump {}", source_key(path)),
         source_name: source_name(path),
+        inferred: String::new(),
         add: arguments.add,
         restart: arguments.resume.restart,
         skip_bad: false,
@@ -51,14 +56,23 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
     } else {
         Form::ByteValue
     };
-    if arguments.print && !is_dump(arguments.format) {
-        return Err(not_for("--print", arguments.format));
-    }
-    let format = format(arguments.format, &arguments.text, form, Families::default())?;
+    let target = given(arguments.target.as_deref());
+    let choice = Choice {
+        name: match arguments.format {
+            Some(name) => name,
+            None => inferred::of_export(target)?,
+        },
+        text: &arguments.text,
+        json_values: false,
+        print: arguments.print,
+        families: Families::default(),
+    };
+    let (name, format) = (choice.name, choice.format(form)?);
     let request = transfer::export::Export {
         directory: arguments.directory.clone(),
         range: Range::read(&arguments.range, arguments.text.coding.into())?,
         format_name: format!("{format:?}"),
+        inferred: said(name, arguments.format),
         target: arguments.target.clone(),
         restart: arguments.resume.restart,
         save_bytes: arguments.resume.save_every,
@@ -66,25 +80,31 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
     match &format {
         Format::File(format) => transfer::export(&request, format),
         Format::LevelDb => transfer::leveldb::export(&request),
+        Format::RocksDb(_) => Err(Failure::Usage(
+            "the format rocksdb can be imported, but not exported".to_owned(),
+        )),
     }
 }
 
 /// Imports from another format.
 pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
-    let families = Families::read(&arguments.family)?;
-    let has_families = is_dump(arguments.format) || arguments.format == FormatName::Rocksdb;
-    if !families.is_empty() && !has_families {
-        return Err(not_for("--family", arguments.format));
-    }
-    if arguments.text.literal && arguments.format != FormatName::Csv {
-        return Err(not_for("--literal", arguments.format));
-    }
     let path = given(arguments.source.as_deref());
-    let what = format!("{:?} {:?} {families:?}", arguments.format, arguments.text);
+    let choice = Choice {
+        name: match arguments.format {
+            Some(name) => name,
+            None => inferred::of_import(path)?,
+        },
+        text: &arguments.text,
+        json_values: arguments.json_values,
+        print: false,
+        families: Families::read(&arguments.family)?,
+    };
+    let (name, format) = (choice.name, choice.format(Form::ByteValue)?);
     let request = transfer::import::Import {
         directory: arguments.directory.clone(),
-        what: format!("{what} {}", source_key(path)),
+        what: format!("{format:?} {}", source_key(path)),
         source_name: source_name(path),
+        inferred: said(name, arguments.format),
         add: arguments.add,
         restart: arguments.resume.restart,
         skip_bad: arguments.skip_bad,
@@ -96,49 +116,92 @@ pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
             Failure::Usage(message.to_owned())
         })
     };
-    if arguments.format == FormatName::Rocksdb {
-        let database = RocksDatabase::open(directory()?, &families)?;
-        return transfer::import(&request, &mut database.source());
-    }
-    let format = format(arguments.format, &arguments.text, Form::ByteValue, families)?;
     let mut source: Box<dyn EntrySource> = match format {
         Format::File(format) => format.source(path)?,
         Format::LevelDb => Box::new(LevelDbSource::open(directory()?)?),
+        Format::RocksDb(families) => {
+            let database = RocksDatabase::open(directory()?, &families)?;
+            return transfer::import(&request, &mut database.source());
+        }
     };
     transfer::import(&request, &mut *source)
 }
 
-fn is_dump(format: FormatName) -> bool {
-    matches!(format, FormatName::MdbDump | FormatName::DbDump)
-}
-
-fn not_for(option: &str, format: FormatName) -> Failure {
-    Failure::Usage(format!(
-        "{option} is not an option of the format {format:?}"
-    ))
-}
-
-fn format(
-    name: FormatName,
-    text: &TextArguments,
-    form: Form,
-    families: Families,
-) -> Result<Format, Failure> {
-    let coding = Coding::from(text.coding);
-    if text.literal && name != FormatName::Csv {
-        return Err(not_for("--literal", name));
+/// Returns what a report adds about a format that was not named.
+fn said(name: FormatName, given: Option<FormatName>) -> String {
+    match given {
+        Some(_) => String::new(),
+        None => format!(" as {name}"),
     }
-    Ok(Format::File(match name {
-        FormatName::Leveldb => return Ok(Format::LevelDb),
-        FormatName::Rocksdb => {
-            let message = "the format rocksdb can be imported, but not exported";
-            return Err(Failure::Usage(message.to_owned()));
+}
+
+/// A format, and the options that only some formats have.
+struct Choice<'a> {
+    name: FormatName,
+    text: &'a TextArguments,
+    json_values: bool,
+    print: bool,
+    families: Families,
+}
+
+impl Choice<'_> {
+    /// Returns the format, if it has the options that were given.
+    fn format(self, form: Form) -> Result<Format, Failure> {
+        let (name, text) = (self.name, self.text);
+        let is_csv = matches!(name, FormatName::Csv | FormatName::Tsv);
+        let is_dump = matches!(name, FormatName::MdbDump | FormatName::DbDump);
+        let has_families = is_dump || name == FormatName::Rocksdb;
+        let options = [
+            ("--print", self.print, is_dump),
+            ("--family", !self.families.is_empty(), has_families),
+            ("--json-values", self.json_values, name == FormatName::Jsonl),
+            ("--literal", text.literal, is_csv),
+            (
+                "--delimiter",
+                text.delimiter.is_some(),
+                name == FormatName::Csv,
+            ),
+            ("--key-column", text.key_column.is_some(), is_csv),
+            ("--value-column", text.value_column.is_some(), is_csv),
+        ];
+        if let Some((option, ..)) = options.iter().find(|(_, given, fits)| *given && !fits) {
+            return Err(Failure::Usage(format!(
+                "{option} is not an option of the format {name}"
+            )));
         }
-        FormatName::Jsonl => FileFormat::JsonLines(coding),
-        FormatName::Csv => FileFormat::Csv((!text.literal).then_some(coding)),
-        FormatName::MdbDump => FileFormat::Dump(Store::Lmdb, form, families),
-        FormatName::DbDump => FileFormat::Dump(Store::BerkeleyDb, form, families),
-    }))
+        let coding = Coding::from(text.coding);
+        Ok(Format::File(match name {
+            FormatName::Leveldb => return Ok(Format::LevelDb),
+            FormatName::Rocksdb => return Ok(Format::RocksDb(self.families)),
+            FormatName::Dump => FileFormat::Native,
+            FormatName::Jsonl => FileFormat::JsonLines(JsonForm {
+                coding,
+                takes_json: self.json_values,
+            }),
+            FormatName::Csv => FileFormat::Csv(csv(text, b',')?),
+            FormatName::Tsv => FileFormat::Csv(csv(text, b'\t')?),
+            FormatName::MdbDump => FileFormat::Dump(Store::Lmdb, form, self.families),
+            FormatName::DbDump => FileFormat::Dump(Store::BerkeleyDb, form, self.families),
+        }))
+    }
+}
+
+fn csv(text: &TextArguments, delimiter: u8) -> Result<CsvForm, Failure> {
+    let name = |given: &Option<String>, usual: &str| given.as_deref().unwrap_or(usual).to_owned();
+    let columns = [
+        name(&text.key_column, "key"),
+        name(&text.value_column, "value"),
+    ];
+    if columns[0] == columns[1] {
+        let message = "the column of the keys is also that of the values; name two columns";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let are_named = text.key_column.is_some() || text.value_column.is_some();
+    Ok(CsvForm {
+        coding: (!text.literal).then(|| text.coding.into()),
+        delimiter: text.delimiter.unwrap_or(delimiter),
+        columns: are_named.then_some(columns),
+    })
 }
 
 /// Returns the path of a file; `-` is stdin.

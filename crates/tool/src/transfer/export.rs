@@ -29,6 +29,8 @@ pub(crate) struct Export {
     pub(crate) range: Range,
     /// What the user calls the format, with its options.
     pub(crate) format_name: String,
+    /// What the report adds about a format that the name of the target implies.
+    pub(crate) inferred: String,
     /// `None` is stdout.
     pub(crate) target: Option<PathBuf>,
     pub(crate) restart: bool,
@@ -181,9 +183,10 @@ pub(super) fn report(request: &Export, contents: &Contents) -> Result<(), Failur
     let target = request.target.as_deref().unwrap_or("stdout".as_ref());
     let mut output = Output::stdout()?;
     output.line(&format!(
-        "exported {} to {}, hash {:016x}",
+        "exported {} to {}{}, hash {:016x}",
         counted(contents.entries, "entry", "entries"),
         target.display(),
+        request.inferred,
         contents.hash
     ))?;
     output.finish()

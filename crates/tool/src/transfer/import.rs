@@ -33,6 +33,8 @@ pub(crate) struct Import {
     pub(crate) what: String,
     /// What messages call the source.
     pub(crate) source_name: String,
+    /// What the report adds about a format that the name of the source implies.
+    pub(crate) inferred: String,
     /// Whether the database may hold entries already.
     pub(crate) add: bool,
     pub(crate) restart: bool,
@@ -95,9 +97,10 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
 fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<(), Failure> {
     let mut output = Output::stdout()?;
     output.line(&format!(
-        "imported {} from {}, hash {:016x}",
+        "imported {} from {}{}, hash {:016x}",
         counted(contents.read.entries, "entry", "entries"),
         request.source_name,
+        request.inferred,
         contents.read.hash
     ))?;
     if contents.held.entries != contents.read.entries {

@@ -14,6 +14,7 @@ pub(crate) mod encoding;
 pub(crate) mod export;
 pub(crate) mod formats;
 pub(crate) mod import;
+pub(crate) mod inferred;
 mod input;
 pub(crate) mod leveldb;
 pub(crate) mod rocksdb;

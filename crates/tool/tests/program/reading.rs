@@ -127,3 +127,24 @@ fn a_full_disk_under_the_output_is_an_error() {
         assert!(message.contains("incomplete"), "{message}");
     });
 }
+
+#[test]
+fn keys_or_values_are_printed_alone() {
+    on_both(|path| {
+        let scan = |arguments: &[&str]| cairn("scan", path, arguments).done();
+        let whole = scan(&[]);
+        let column = |at: usize| {
+            let fields = whole.lines().filter_map(|line| line.split('\t').nth(at));
+            fields.flat_map(|field| [field, "\n"]).collect::<String>()
+        };
+        assert!(!whole.is_empty());
+        assert_eq!(scan(&["--keys-only"]), column(0));
+        assert_eq!(scan(&["--values-only"]), column(1));
+        let json = scan(&["--values-only", "--json", "--limit=1"]);
+        assert!(
+            json.starts_with("{\"value\":\"") && !json.contains("key"),
+            "{json}"
+        );
+        cairn("scan", path, &["--values-only", "--keys-only"]).failed(2, &["--values-only"]);
+    });
+}

@@ -16,6 +16,7 @@ mod foreign_text;
 mod full_disk;
 mod kills;
 mod leveldb;
+mod options;
 mod programs;
 mod random;
 mod rocksdb;

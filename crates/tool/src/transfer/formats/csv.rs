@@ -1,8 +1,10 @@
-//! CSV of two fields, key and value, after RFC 4180, with a header line `key,value`.
+//! CSV of two fields, key and value, after RFC 4180, with a header line `key,value`; or of any
+//! columns, two of which the caller names.
 //!
 //! A field holds text with the tool's escapes, hexadecimal digits or Base64, or the bytes as they
-//! are. A field with a comma, a quote or the end of a line in it is put in quotes, which are
-//! doubled within. A file whose first line is not the header is read too.
+//! are. A field with a delimiter, a quote or the end of a line in it is put in quotes, which are
+//! doubled within. A file whose first line is not the header is read too,
+//! unless columns are named.
 //!
 //! A stray quote may swallow any number of lines. A record whose quotes or columns are wrong is
 //! therefore taken for its first line alone, and reading goes on with the second. Every line is
@@ -14,40 +16,60 @@ use memchr::{memchr, memchr2, memchr3};
 
 use super::encoder::{Encoder, too_long};
 use crate::coding::Coding;
+use crate::escape::typed;
 use crate::failure::Failure;
 use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
 use crate::transfer::source::{BadEntry, EntrySource, Step};
 
-/// The first line.
-const HEADER: [&[u8]; 2] = [b"key", b"value"];
+/// The first line, if no columns are named.
+const HEADER: [&str; 2] = ["key", "value"];
+
+/// What the fields of a file are.
+#[derive(Clone, Debug)]
+pub(crate) struct CsvForm {
+    /// How fields are written; `None` takes them as they are.
+    pub(crate) coding: Option<Coding>,
+    pub(crate) delimiter: u8,
+    /// The names of the columns of keys and values.
+    pub(crate) columns: Option<[String; 2]>,
+}
+
+impl CsvForm {
+    fn header(&self) -> [&[u8]; 2] {
+        match &self.columns {
+            Some(names) => names.each_ref().map(String::as_bytes),
+            None => HEADER.map(str::as_bytes),
+        }
+    }
+}
 
 /// Writes CSV.
 pub(crate) struct CsvEncoder {
-    coding: Option<Coding>,
+    form: CsvForm,
     field: Vec<u8>,
 }
 
 impl CsvEncoder {
-    pub(crate) fn new(coding: Option<Coding>) -> CsvEncoder {
+    pub(crate) fn new(form: CsvForm) -> CsvEncoder {
         CsvEncoder {
-            coding,
+            form,
             field: Vec::new(),
         }
     }
 
     fn append(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let Some(coding) = self.coding else {
-            return append_field(bytes, out);
+        let Some(coding) = self.form.coding else {
+            return append_field(bytes, self.form.delimiter, out);
         };
         self.field.clear();
         coding.append(bytes, &mut self.field);
-        append_field(&self.field, out);
+        append_field(&self.field, self.form.delimiter, out);
     }
 }
 
-fn append_field(field: &[u8], out: &mut Vec<u8>) {
-    if memchr3(b',', b'"', b'\n', field).is_none() && memchr(b'\r', field).is_none() {
+fn append_field(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    if memchr3(delimiter, b'"', b'\n', field).is_none() && memchr(b'\r', field).is_none() {
         return out.extend_from_slice(field);
     }
     out.push(b'"');
@@ -64,13 +86,16 @@ fn append_field(field: &[u8], out: &mut Vec<u8>) {
 
 impl Encoder for CsvEncoder {
     fn begin(&mut self, _: u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&HEADER.join(&b","[..]));
+        let ([key, value], delimiter) = (self.form.header(), self.form.delimiter);
+        append_field(key, delimiter, out);
+        out.push(delimiter);
+        append_field(value, delimiter, out);
         out.push(b'\n');
     }
 
     fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
         self.append(key, out);
-        out.push(b',');
+        out.push(self.form.delimiter);
         self.append(value, out);
         out.push(b'\n');
     }
@@ -81,8 +106,9 @@ impl Encoder for CsvEncoder {
 /// Reads CSV.
 pub(crate) struct CsvSource {
     input: Input,
-    coding: Option<Coding>,
+    form: CsvForm,
     is_first: bool,
+    layout: Layout,
     fields: Fields,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -91,19 +117,35 @@ pub(crate) struct CsvSource {
     examined: u64,
 }
 
+/// Where the two fields are in a record.
+#[derive(Clone, Copy)]
+struct Layout {
+    key: usize,
+    value: usize,
+    /// Number of all fields.
+    width: usize,
+}
+
 /// The two fields of a record, without quotes.
 #[derive(Default)]
 struct Fields {
     key: Vec<u8>,
     value: Vec<u8>,
+    /// A field of another column.
+    other: Vec<u8>,
 }
 
 impl CsvSource {
-    pub(crate) fn new(input: Input, coding: Option<Coding>) -> CsvSource {
+    pub(crate) fn new(input: Input, form: CsvForm) -> CsvSource {
         CsvSource {
             input,
-            coding,
+            form,
             is_first: true,
+            layout: Layout {
+                key: 0,
+                value: 1,
+                width: 2,
+            },
             fields: Fields::default(),
             key: Vec::new(),
             value: Vec::new(),
@@ -114,8 +156,9 @@ impl CsvSource {
 
     /// Decodes the fields.
     fn decode(&mut self) -> Result<(), String> {
-        decode(self.coding, "key", &self.fields.key, &mut self.key)?;
-        decode(self.coding, "value", &self.fields.value, &mut self.value)?;
+        let coding = self.form.coding;
+        decode(coding, "key", &self.fields.key, &mut self.key)?;
+        decode(coding, "value", &self.fields.value, &mut self.value)?;
         too_long(&self.key, &self.value).map_or(Ok(()), Err)
     }
 }
@@ -124,13 +167,13 @@ impl EntrySource for CsvSource {
     fn advance(&mut self) -> Result<Step, Failure> {
         loop {
             let first = self.input.line_number() + 1;
-            let mut is_open = false;
+            let (mut is_open, delimiter) = (false, self.form.delimiter);
             let record = self.input.record(|line| {
                 #[cfg(test)]
                 {
                     self.examined += line.len() as u64;
                 }
-                is_open = goes_on(line, is_open);
+                is_open = goes_on(line, delimiter, is_open);
                 is_open
             })?;
             let Some(record) = record else {
@@ -140,9 +183,18 @@ impl EntrySource for CsvSource {
             if record.is_empty() {
                 continue;
             }
-            let split = self.fields.split(record);
-            let is_header = split.is_ok() && [&*self.fields.key, &self.fields.value] == HEADER;
-            if std::mem::take(&mut self.is_first) && is_header {
+            let is_first = std::mem::take(&mut self.is_first);
+            if is_first && self.form.columns.is_some() {
+                let layout = Layout::of_header(record, &self.form);
+                let name = self.input.name();
+                self.layout = layout.map_err(|reason| {
+                    Failure::Other(format!("line {first} of {name}: {reason}"))
+                })?;
+                continue;
+            }
+            let split = self.fields.split(record, delimiter, self.layout);
+            let found = [&*self.fields.key, &self.fields.value];
+            if is_first && split.is_ok() && found == self.form.header() {
                 continue;
             }
             let parsed = match split {
@@ -177,14 +229,14 @@ impl EntrySource for CsvSource {
 
 /// Returns whether a record goes on after a line, which may leave a field in quotes open.
 /// `is_open` is what the line before it has returned. A quote where none can be ends the record.
-fn goes_on(line: &[u8], mut is_open: bool) -> bool {
+fn goes_on(line: &[u8], delimiter: u8, mut is_open: bool) -> bool {
     let mut rest = line;
     loop {
         if !is_open {
             let (is_quoted, after) = match rest.strip_prefix(b"\"") {
                 Some(after) => (true, after),
-                None => match memchr2(b',', b'"', rest).map(|at| rest.split_at(at)) {
-                    Some((_, [b',', after @ ..])) => (false, after),
+                None => match memchr2(delimiter, b'"', rest).map(|at| rest.split_at(at)) {
+                    Some((_, [found, after @ ..])) if *found == delimiter => (false, after),
                     _ => return false,
                 },
             };
@@ -196,7 +248,7 @@ fn goes_on(line: &[u8], mut is_open: bool) -> bool {
         };
         match rest.split_at(at).1 {
             [_, b'"', after @ ..] => rest = after,
-            [_, b',', after @ ..] => (is_open, rest) = (false, after),
+            [_, found, after @ ..] if *found == delimiter => (is_open, rest) = (false, after),
             _ => return false,
         }
     }
@@ -218,27 +270,79 @@ fn decode(
     Ok(())
 }
 
-impl Fields {
-    /// Takes the fields of a record.
-    fn split(&mut self, record: &[u8]) -> Result<(), String> {
-        let expected = "a line must have two fields, key and value; put a field with a comma in it \
-            in quotes";
-        let rest = take_field(record, &mut self.key)?;
-        let rest = rest.strip_prefix(b",").ok_or(expected)?;
-        let rest = take_field(rest, &mut self.value)?;
-        if rest.is_empty() {
-            Ok(())
-        } else {
-            Err(expected.to_owned())
+impl Layout {
+    /// Finds the named columns in the header.
+    fn of_header(header: &[u8], form: &CsvForm) -> Result<Layout, String> {
+        let (mut names, mut rest) = (Vec::new(), Some(header));
+        while let Some(text) = rest {
+            let mut name = Vec::new();
+            let after = take_field(text, form.delimiter, &mut name)?;
+            rest = after.strip_prefix(&[form.delimiter]);
+            names.push(name);
         }
+        let find = |wanted: &[u8]| {
+            let at = names.iter().position(|name| name == wanted);
+            at.ok_or_else(|| {
+                let found: Vec<String> = names.iter().map(|name| typed(name)).collect();
+                format!(
+                    "there is no column `{}`; the columns are `{}`",
+                    typed(wanted),
+                    found.join("`, `")
+                )
+            })
+        };
+        let [key, value] = form.header();
+        Ok(Layout {
+            key: find(key)?,
+            value: find(value)?,
+            width: names.len(),
+        })
     }
 }
 
-/// Takes a field up to the comma after it. Returns what follows the field.
-fn take_field<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], String> {
+impl Fields {
+    /// Takes the fields of a record.
+    fn split(&mut self, record: &[u8], delimiter: u8, layout: Layout) -> Result<(), String> {
+        let (mut count, mut rest) = (0, Some(record));
+        while let Some(text) = rest.filter(|_| count < layout.width) {
+            let out = match count {
+                at if at == layout.key => &mut self.key,
+                at if at == layout.value => &mut self.value,
+                _ => &mut self.other,
+            };
+            rest = take_field(text, delimiter, out)?.strip_prefix(&[delimiter]);
+            count += 1;
+        }
+        if count == layout.width && rest.is_none() {
+            return Ok(());
+        }
+        let fields = match layout.width {
+            2 => "two fields, key and value".to_owned(),
+            width => format!("{width} fields, as the header has"),
+        };
+        let delimiter = match delimiter {
+            b',' => "a comma",
+            _ => "the delimiter",
+        };
+        Err(if rest.is_none() {
+            format!(
+                "a line must have {fields}, and {delimiter} between them; --delimiter says if it \
+                 is another character"
+            )
+        } else {
+            format!(
+                "a line must have {fields}; put a field with {delimiter} in it in quotes, or name \
+                 the columns of a header with --key-column and --value-column"
+            )
+        })
+    }
+}
+
+/// Takes a field up to the delimiter after it. Returns what follows the field.
+fn take_field<'a>(text: &'a [u8], delimiter: u8, out: &mut Vec<u8>) -> Result<&'a [u8], String> {
     out.clear();
     let Some(mut rest) = text.strip_prefix(b"\"") else {
-        let (field, rest) = text.split_at(memchr(b',', text).unwrap_or(text.len()));
+        let (field, rest) = text.split_at(memchr(delimiter, text).unwrap_or(text.len()));
         if memchr(b'"', field).is_some() {
             let message = "a quote in a field that does not begin with one; put the field in \
                 quotes and double those within";
@@ -257,8 +361,9 @@ fn take_field<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], String>
                 out.push(b'"');
                 rest = rest.get(1..).unwrap_or(&[]);
             }
-            Some(b',') | None => return Ok(rest),
-            Some(_) => return Err("text between a closing quote and the comma".to_owned()),
+            None => return Ok(rest),
+            Some(found) if *found == delimiter => return Ok(rest),
+            Some(_) => return Err("text between a closing quote and the delimiter".to_owned()),
         }
     }
 }
@@ -275,7 +380,14 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text).unwrap();
         let input = Input::open(Some(file.path()), Head::Line).unwrap();
-        let mut source = CsvSource::new(input, None);
+        let mut source = CsvSource::new(
+            input,
+            CsvForm {
+                coding: None,
+                delimiter: b',',
+                columns: None,
+            },
+        );
         let (mut entries, mut bad) = (0, Vec::new());
         loop {
             match source.advance().unwrap() {

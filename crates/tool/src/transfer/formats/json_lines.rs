@@ -1,13 +1,15 @@
 //! JSON lines: an object for each entry, as `cairn scan --json` prints them.
 //!
 //! A key or value is a string or, if it is not UTF-8, an object with its Base64. With `--hex` or
-//! `--base64` it is always a string in that form.
+//! `--base64` it is always a string in that form. On request, anything else is taken as its JSON
+//! text.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use data_encoding::BASE64;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::encoder::{Encoder, too_long};
 use crate::coding::{Coding, append_json_entry};
@@ -16,13 +18,22 @@ use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
 use crate::transfer::source::{BadEntry, EntrySource, Step};
 
+/// What the fields of a line are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonForm {
+    pub(crate) coding: Coding,
+    /// Whether a field that is no string stands for its JSON text.
+    pub(crate) takes_json: bool,
+}
+
 /// Writes JSON lines.
 pub(crate) struct JsonEncoder {
     coding: Coding,
 }
 
 impl JsonEncoder {
-    pub(crate) fn new(coding: Coding) -> JsonEncoder {
+    pub(crate) fn new(form: JsonForm) -> JsonEncoder {
+        let coding = form.coding;
         JsonEncoder { coding }
     }
 }
@@ -31,7 +42,7 @@ impl Encoder for JsonEncoder {
     fn begin(&mut self, _: u64, _: &mut Vec<u8>) {}
 
     fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
-        append_json_entry(self.coding, key, Some(value), out);
+        append_json_entry(self.coding, Some(key), Some(value), out);
         out.push(b'\n');
     }
 
@@ -83,26 +94,43 @@ impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
-    #[serde(borrow)]
-    key: Field<'a>,
-    #[serde(borrow)]
-    value: Field<'a>,
+#[serde(bound(deserialize = "F: Deserialize<'de>"))]
+struct Line<F> {
+    key: F,
+    value: F,
+}
+
+/// A field of any kind.
+enum AnyField<'a> {
+    Field(Field<'a>),
+    /// The text of a number, a word, an array or an object.
+    Json(&'a str),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for AnyField<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AnyField<'a>, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        match serde_json::from_str(json) {
+            Ok(field) => Ok(AnyField::Field(field)),
+            Err(error) if json.starts_with('"') => Err(serde::de::Error::custom(error)),
+            Err(_) => Ok(AnyField::Json(json)),
+        }
+    }
 }
 
 /// Reads JSON lines.
 pub(crate) struct JsonSource {
     input: Input,
-    coding: Coding,
+    form: JsonForm,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 impl JsonSource {
-    pub(crate) fn new(input: Input, coding: Coding) -> JsonSource {
+    pub(crate) fn new(input: Input, form: JsonForm) -> JsonSource {
         JsonSource {
             input,
-            coding,
+            form,
             key: Vec::new(),
             value: Vec::new(),
         }
@@ -118,7 +146,7 @@ impl EntrySource for JsonSource {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let parsed = parse(line, self.coding, &mut self.key, &mut self.value);
+            let parsed = parse(line, self.form, &mut self.key, &mut self.value);
             return Ok(match parsed {
                 Ok(()) => Step::Entry,
                 Err(reason) => {
@@ -145,7 +173,7 @@ impl EntrySource for JsonSource {
 
 fn parse(
     line: &[u8],
-    coding: Coding,
+    form: JsonForm,
     key: &mut Vec<u8>,
     value: &mut Vec<u8>,
 ) -> Result<(), String> {
@@ -155,11 +183,19 @@ fn parse(
             "{found}, but a line must be an object with `key` and `value`"
         ));
     }
-    let parsed: Line<'_> =
-        serde_json::from_slice(line).map_err(|error| explanation(line, &error))?;
-    decode(&parsed.key, coding, key)
+    let explained = |error: serde_json::Error| explanation(line, &error);
+    let line: Line<AnyField<'_>> = if form.takes_json {
+        serde_json::from_slice(line).map_err(explained)?
+    } else {
+        let line: Line<Field<'_>> = serde_json::from_slice(line).map_err(explained)?;
+        Line {
+            key: AnyField::Field(line.key),
+            value: AnyField::Field(line.value),
+        }
+    };
+    decode(&line.key, form.coding, key)
         .map_err(|reason| format!("the key cannot be read: {reason}"))?;
-    decode(&parsed.value, coding, value)
+    decode(&line.value, form.coding, value)
         .map_err(|reason| format!("the value cannot be read: {reason}"))?;
     too_long(key, value).map_or(Ok(()), Err)
 }
@@ -199,12 +235,23 @@ fn explanation(line: &[u8], error: &serde_json::Error) -> String {
         _ if error.is_eof() => {
             "the line ends within the object; `jq -c .` writes each object on one line".to_owned()
         }
+        reason if reason.starts_with("invalid type") => format!(
+            "{reason} at column {column}; --json-values takes numbers, objects and arrays as their \
+             JSON text"
+        ),
         reason => format!("{reason} at column {column}"),
     }
 }
 
-fn decode(field: &Field<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(), String> {
+fn decode(field: &AnyField<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(), String> {
     out.clear();
+    let field = match field {
+        AnyField::Field(field) => field,
+        AnyField::Json(json) => {
+            out.extend_from_slice(json.as_bytes());
+            return Ok(());
+        }
+    };
     match (field, coding) {
         (Field::Text(text), Coding::Text) => out.extend_from_slice(text.as_bytes()),
         (Field::Text(text), coding) => coding.decode_into(text.as_bytes(), out)?,

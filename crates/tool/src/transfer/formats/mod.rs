@@ -11,15 +11,14 @@ pub(crate) mod text_dump;
 
 use std::path::Path;
 
-use crate::coding::Coding;
 use crate::failure::Failure;
 use crate::transfer::input::{Head, Input};
 use crate::transfer::source::EntrySource;
 
-use csv::{CsvEncoder, CsvSource};
+use csv::{CsvEncoder, CsvForm, CsvSource};
 use encoder::Encoder;
 use families::Families;
-use json_lines::{JsonEncoder, JsonSource};
+use json_lines::{JsonEncoder, JsonForm, JsonSource};
 use native::{NativeEncoder, NativeSource};
 use text_dump::{DumpEncoder, DumpSource, Form, Store};
 
@@ -29,6 +28,8 @@ pub(crate) enum Format {
     File(FileFormat),
     /// The directory of a LevelDB database.
     LevelDb,
+    /// The directory of a RocksDB database, which is only read.
+    RocksDb(Families),
 }
 
 /// A format that is one file.
@@ -36,9 +37,8 @@ pub(crate) enum Format {
 pub(crate) enum FileFormat {
     /// The format of `cairn dump`.
     Native,
-    JsonLines(Coding),
-    /// `None` takes fields as they are.
-    Csv(Option<Coding>),
+    JsonLines(JsonForm),
+    Csv(CsvForm),
     Dump(Store, Form, Families),
 }
 
@@ -46,8 +46,8 @@ impl FileFormat {
     pub(crate) fn encoder(&self) -> Box<dyn Encoder> {
         match self {
             FileFormat::Native => Box::new(NativeEncoder::default()),
-            FileFormat::JsonLines(coding) => Box::new(JsonEncoder::new(*coding)),
-            FileFormat::Csv(coding) => Box::new(CsvEncoder::new(*coding)),
+            FileFormat::JsonLines(form) => Box::new(JsonEncoder::new(*form)),
+            FileFormat::Csv(form) => Box::new(CsvEncoder::new(form.clone())),
             FileFormat::Dump(store, form, _) => Box::new(DumpEncoder::new(*store, *form)),
         }
     }
@@ -61,8 +61,8 @@ impl FileFormat {
         let input = Input::open(path, head)?;
         Ok(match self {
             FileFormat::Native => Box::new(NativeSource::new(input)?),
-            FileFormat::JsonLines(coding) => Box::new(JsonSource::new(input, *coding)),
-            FileFormat::Csv(coding) => Box::new(CsvSource::new(input, *coding)),
+            FileFormat::JsonLines(form) => Box::new(JsonSource::new(input, *form)),
+            FileFormat::Csv(form) => Box::new(CsvSource::new(input, form.clone())),
             FileFormat::Dump(_, _, families) => Box::new(DumpSource::new(input, families.clone())),
         })
     }

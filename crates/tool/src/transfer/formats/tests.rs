@@ -1,6 +1,7 @@
 //! Tests of the formats without a database: golden bytes, and texts at the ends of the buffer.
 
 use super::*;
+use crate::coding::Coding;
 use crate::transfer::contents::Contents;
 use crate::transfer::source::Step;
 
@@ -15,6 +16,21 @@ fn encoded(format: &FileFormat, entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     }
     encoder.end(&contents, &mut out);
     out
+}
+
+fn json(coding: Coding) -> FileFormat {
+    FileFormat::JsonLines(JsonForm {
+        coding,
+        takes_json: false,
+    })
+}
+
+fn csv(coding: Option<Coding>, delimiter: u8) -> FileFormat {
+    FileFormat::Csv(CsvForm {
+        coding,
+        delimiter,
+        columns: None,
+    })
 }
 
 /// Decodes a file; bad lines are `None`.
@@ -61,9 +77,10 @@ fn a_dump_has_the_golden_bytes() {
 fn every_length_around_the_buffer_comes_back() {
     let formats = [
         FileFormat::Native,
-        FileFormat::JsonLines(Coding::Text),
-        FileFormat::Csv(Some(Coding::Text)),
-        FileFormat::Csv(None),
+        json(Coding::Text),
+        csv(Some(Coding::Text), b','),
+        csv(None, b','),
+        csv(None, b'\t'),
         FileFormat::Dump(Store::Lmdb, Form::ByteValue, Families::default()),
         FileFormat::Dump(Store::BerkeleyDb, Form::Print, Families::default()),
     ];
@@ -82,14 +99,14 @@ fn every_length_around_the_buffer_comes_back() {
 
 #[test]
 fn a_last_line_needs_no_newline() {
-    let csv = FileFormat::Csv(Some(Coding::Hex));
+    let csv = csv(Some(Coding::Hex), b',');
     let entry = |key: &[u8], value: &[u8]| Some((key.to_vec(), value.to_vec()));
     assert_eq!(
         decoded(&csv, b"61,62\n63,"),
         [entry(b"a", b"b"), entry(b"c", b"")]
     );
     assert_eq!(decoded(&csv, b"6,62\n\n,\n"), [None, entry(b"", b"")]);
-    let json = FileFormat::JsonLines(Coding::Base64);
+    let json = json(Coding::Base64);
     let line = b"{\"key\":\"YQ==\",\"value\":\"\"}";
     assert_eq!(decoded(&json, line), [entry(b"a", b"")]);
 }
