@@ -3,6 +3,7 @@
 //! The comments of the fields are the help texts.
 
 mod common;
+mod elsewhere;
 mod generate;
 mod inspect;
 mod repair;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use common::{CodingArguments, RangeArguments};
+pub(crate) use elsewhere::elsewhere;
 pub(crate) use generate::{CompletingShell, Completions, Man};
 pub(crate) use inspect::{Log, Manifest, Tables};
 pub(crate) use repair::Repair;

@@ -41,8 +41,9 @@ mod transfer;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, elsewhere};
 use failure::{Code, Failure};
 
 fn main() -> ExitCode {
@@ -68,6 +69,12 @@ fn main() -> ExitCode {
 
 /// Prints the help that was asked for, or why the command line is wrong.
 fn explain(refusal: &clap::Error) -> Code {
+    if let Some(ContextValue::String(name)) = refusal.get(ContextKind::InvalidSubcommand)
+        && let Some(answer) = elsewhere(name)
+    {
+        let message = format!("there is no command `{name}`; {answer}");
+        return report(&Failure::Usage(message));
+    }
     if refusal.use_stderr() {
         message::notify(&refusal.to_string());
         return Code::Usage;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches};
 
 use super::words::{Word, Words};
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, elsewhere};
 use crate::failure::Failure;
 
 /// Commands of `cairn` that have no use inside the shell.
@@ -147,9 +147,8 @@ impl Grammar {
     /// Returns the command with this name.
     fn command(&self, name: &str) -> Result<&clap::Command, Failure> {
         let unknown = || {
-            Failure::Usage(format!(
-                "there is no command `{name}`; `help` lists the commands"
-            ))
+            let answer = elsewhere(name).unwrap_or("`help` lists the commands");
+            Failure::Usage(format!("there is no command `{name}`; {answer}"))
         };
         self.definition.find_subcommand(name).ok_or_else(unknown)
     }

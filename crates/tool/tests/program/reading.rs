@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::{cairn, command, files, write_cairn, write_leveldb};
+use crate::{cairn, cairn_with, command, files, write_cairn, write_leveldb};
 
 fn fruit() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     ["apple", "apricot", "b", "ba", "cherry"]
@@ -147,4 +147,25 @@ fn keys_or_values_are_printed_alone() {
         );
         cairn("scan", path, &["--values-only", "--keys-only"]).failed(2, &["--values-only"]);
     });
+}
+
+#[test]
+fn the_name_of_another_program_is_answered_with_the_command() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("db");
+    write_cairn(&path, [("key", b"value".to_vec())]);
+    for (name, command) in [
+        ("ls", "`scan --keys-only`"),
+        ("list", "`scan --keys-only`"),
+        ("keys", "`scan --keys-only`"),
+        ("info", "`stats`"),
+        ("fsck", "`verify`"),
+    ] {
+        let expected = format!("there is no command `{name}`; {command}");
+        cairn(name, &path, &[] as &[&str]).failed(2, &[&expected]);
+        let shell = cairn_with("shell", &path, &[], name.as_bytes());
+        shell.failed(2, &[&expected]);
+    }
+    cairn("stat", &path, &[] as &[&str]).failed(2, &["`stats`"]);
+    cairn("statz", &path, &[] as &[&str]).failed(2, &["'stats'"]);
 }
