@@ -4,6 +4,7 @@
 
 mod common;
 mod elsewhere;
+pub(crate) mod examples;
 mod generate;
 mod inspect;
 mod repair;
@@ -40,7 +41,13 @@ Exit codes:
 /// Looks into a CairnDB database, changes it, and moves data in and out. Commands that only read
 /// also read LevelDB's databases.
 #[derive(Debug, Parser)]
-#[command(name = "cairn", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(
+    name = "cairn",
+    version,
+    after_help = AFTER_HELP,
+    max_term_width = 100,
+    mut_subcommands = examples::added
+)]
 pub(crate) struct Arguments {
     /// Order of the keys, if the database names a comparator that `cairn` does not know. With
     /// `bytewise`, all entries of a LevelDB database are sorted in memory.

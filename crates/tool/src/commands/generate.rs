@@ -1,9 +1,14 @@
 //! `completions` and `man`, from the definition of the command line. `make install` calls them.
 
-use clap::CommandFactory;
+use std::path::Path;
+use std::{fs, io};
+
+use clap::{Command, CommandFactory};
 use clap_complete::generate;
 use clap_complete::shells::{Bash, Fish, Zsh};
+use roff::{Roff, roman};
 
+use crate::arguments::examples::HEADING;
 use crate::arguments::{Arguments, CompletingShell, Completions, Man};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -24,8 +29,41 @@ pub(super) fn completions(arguments: &Completions) -> Result<(), Failure> {
 /// Writes the manual pages.
 pub(super) fn man(arguments: &Man) -> Result<(), Failure> {
     let target = &arguments.target;
-    clap_mangen::generate_to(Arguments::command(), target).map_err(|error| {
+    let mut cairn = Arguments::command().disable_help_subcommand(true);
+    cairn.build();
+    let commands = cairn.get_subcommands().chain([&cairn]);
+    let written = commands
+        .cloned()
+        .try_for_each(|command| write_page(command, target));
+    written.map_err(|error| {
         let target = target.display();
         Failure::Other(format!("the pages cannot be written to {target}: {error}"))
     })
+}
+
+/// Writes the page of a command, in which the lines of what follows its help stay apart.
+fn write_page(command: Command, target: &Path) -> io::Result<()> {
+    let long = command.get_after_long_help().map(ToString::to_string);
+    let short = command.get_after_help().map(ToString::to_string);
+    let examples = long.as_ref().and_then(|text| text.strip_prefix(HEADING));
+    let last = match (examples, &short) {
+        (Some(text), _) => Some(("EXAMPLES", text.trim_start_matches('\n'))),
+        (None, Some(text)) => Some(("NOTES", &**text)),
+        (None, None) => None,
+    };
+    let command = command
+        .after_help(None::<&str>)
+        .after_long_help(None::<&str>);
+    let man = clap_mangen::Man::new(command);
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    if let Some((heading, text)) = last {
+        let mut roff = Roff::new();
+        roff.control("SH", [heading]).control("nf", []);
+        for line in text.lines() {
+            roff.text([roman(line)]);
+        }
+        roff.control("fi", []).to_writer(&mut page)?;
+    }
+    fs::write(target.join(man.get_filename()), page)
 }
