@@ -6,8 +6,10 @@ use crate::compiler::{WARNINGS, compile, has_compiler, here};
 
 fn generated() -> String {
     let config = cbindgen::Config::from_file(here("cbindgen.toml")).expect("a configuration");
+    let root = here("src/face.rs");
     let mut builder = cbindgen::Builder::new().with_config(config);
-    let module = fs::read_to_string(here("src/face.rs")).expect("a module");
+    builder = builder.with_src(&root);
+    let module = fs::read_to_string(root).expect("a module");
     for line in module.lines() {
         if let Some(name) = line.strip_prefix("pub mod ") {
             let file = format!("src/face/{}.rs", name.trim_end_matches(';'));
