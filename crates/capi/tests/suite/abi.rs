@@ -9,21 +9,23 @@ use std::process::Command;
 use bench_core::host::test_skip::skip;
 
 use crate::compiler::{compile_alone, has_compiler, here};
+use crate::header::generated;
 
 /// What is recorded; x86-64 only, because sizes of types are part of it.
 const RECORDED: &str = "abi-x86_64.xml";
 
-/// Returns a definition for every prototype in a header. Only prototypes end with `);` at the end
-/// of a line, and all of their parameters have names.
-fn definitions(header: &str) -> String {
-    let text = std::fs::read_to_string(here(header)).expect("the header exists");
+/// Returns a definition for every prototype in a header's text. Only prototypes end with `);` at
+/// the end of a line, and all of their parameters have names.
+fn definitions(text: &str) -> String {
     let text = text.replace(");\n", ") { abort(); }\n");
     format!("#include <stdlib.h>\n{text}")
 }
 
 /// Builds the stand-in.
 fn stand_in(home: &Path) -> PathBuf {
-    let text = definitions("include/cairndb.h") + &definitions("include/leveldb/c.h");
+    let leveldb = std::fs::read_to_string(here("include/leveldb/c.h")).expect("the header exists");
+    // Generated, because `CAIRN_REWRITE=1` may be writing the header at this moment.
+    let text = definitions(&generated()) + &definitions(&leveldb);
     let source = home.join("stand_in.c");
     std::fs::write(&source, text).expect("a file");
     let library = home.join("libcairndb.so.0");

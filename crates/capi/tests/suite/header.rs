@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::compiler::{WARNINGS, compile, has_compiler, here};
 
-fn generated() -> String {
+pub(crate) fn generated() -> String {
     let config = cbindgen::Config::from_file(here("cbindgen.toml")).expect("a configuration");
     let root = here("src/face.rs");
     let mut builder = cbindgen::Builder::new().with_config(config);
