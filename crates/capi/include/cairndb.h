@@ -118,6 +118,11 @@
 #define CAIRNDB_ERROR_NOT_FOUND 13
 
 /**
+ * The watcher of `cairndb_watch` stopped the call; the database is consistent.
+ */
+#define CAIRNDB_ERROR_INTERRUPTED 14
+
+/**
  * A kind that this version of the header does not name.
  */
 #define CAIRNDB_ERROR_OTHER 99
@@ -1300,6 +1305,32 @@ char *cairndb_repair_report_text(const cairndb_repair_report *report);
  * NULL.
  */
 char *cairndb_repair_report_json(const cairndb_repair_report *report);
+
+/**
+ * Runs `call`, and returns what it returns. While `call` is in a long function of this library,
+ * `watcher` is called at least every few milliseconds of work, on the same thread. `done` is the
+ * number of bytes read or written so far, which never decreases; `total` is an estimate of all of
+ * them, 0 while it is not known.
+ *
+ * If `watcher` returns true, that function ends with `INTERRUPTED`, as does every later one in
+ * `call`. The database stays consistent and usable, and the function can be repeated. An
+ * incomplete result, such as half a checkpoint, is removed.
+ *
+ * Watched are `cairndb_open` (which may replay a log or convert a database of LevelDB),
+ * `..._flush`, `..._compact_range`, `..._wait_idle`, `..._checkpoint`, `..._verify`, `..._repair`
+ * and `..._leveldb_upgrade`, as well as `leveldb_open`, `leveldb_compact_range` and
+ * `leveldb_repair_db`. The text of their error begins with "IO error: interrupted"; without an
+ * `errptr` it is left to `cairndb_last_error`. Other functions, such as a close, are never
+ * stopped.
+ *
+ * `watcher` must be quick. It may read the database, but must not write to it or close it: that
+ * may wait for the function that it watches. A `cairndb_watch` in `call` replaces this one until
+ * it returns. `INVALID_ARGUMENT` if `watcher` or `call` is NULL.
+ */
+cairndb_error *cairndb_watch(void *watcher_state,
+                             bool (*watcher)(void *state, uint64_t done, uint64_t total),
+                             void *call_state,
+                             cairndb_error *(*call)(void *state));
 
 #ifdef __cplusplus
 }  // extern "C"

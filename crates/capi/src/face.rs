@@ -34,6 +34,8 @@ pub mod offline;
 
 pub mod repair;
 
+pub mod watch;
+
 use std::ffi::{c_char, c_int};
 
 /// First number of the version that this header belongs to.

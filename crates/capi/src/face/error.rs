@@ -40,6 +40,8 @@ pub const CAIRNDB_ERROR_FORMAT_TOO_NEW: u32 = 11;
 pub const CAIRNDB_ERROR_READ_ONLY: u32 = 12;
 /// The path holds no database.
 pub const CAIRNDB_ERROR_NOT_FOUND: u32 = 13;
+/// The watcher of `cairndb_watch` stopped the call; the database is consistent.
+pub const CAIRNDB_ERROR_INTERRUPTED: u32 = 14;
 /// A kind that this version of the header does not name.
 pub const CAIRNDB_ERROR_OTHER: u32 = 99;
 
@@ -71,6 +73,7 @@ fn number(kind: ErrorKind) -> u32 {
         ErrorKind::FormatTooNew => CAIRNDB_ERROR_FORMAT_TOO_NEW,
         ErrorKind::ReadOnly => CAIRNDB_ERROR_READ_ONLY,
         ErrorKind::NotFound => CAIRNDB_ERROR_NOT_FOUND,
+        ErrorKind::Interrupted => CAIRNDB_ERROR_INTERRUPTED,
         _ => CAIRNDB_ERROR_OTHER,
     }
 }

@@ -1,4 +1,5 @@
 /* One step with a directory of LevelDB that holds 1000 entries: `convert STEP DIRECTORY`. */
+#include "cairndb.h"
 #include "leveldb/c.h"
 
 #include <stdio.h>
@@ -30,6 +31,27 @@ static void count(const leveldb_options_t* options, const char* path) {
     leveldb_close(db);
 }
 
+static bool stops(void* state, uint64_t done, uint64_t total) {
+    (void)total;
+    return done > *(uint64_t*)state;
+}
+
+static cairndb_error* open_stopped(void* path) {
+    char* error = NULL;
+    if (leveldb_open(NULL, path, &error) != NULL) fail("it was opened");
+    if (strncmp(error, "IO error: interrupted", 21) != 0) fail(error);
+    leveldb_free(error);
+    return cairndb_last_error();
+}
+
+/* Stops the conversion after some of its bytes. */
+static void stop(char* path) {
+    uint64_t bytes = 5000;
+    cairndb_error* error = cairndb_watch(&bytes, stops, path, open_stopped);
+    if (cairndb_error_get_kind(error) != CAIRNDB_ERROR_INTERRUPTED) fail("another error");
+    cairndb_error_destroy(error);
+}
+
 int main(int argc, char** argv) {
     if (argc != 3) return 2;
     leveldb_options_t* options = leveldb_options_create();
@@ -42,6 +64,8 @@ int main(int argc, char** argv) {
         if (strncmp(error, "Invalid argument: ", 18) != 0) fail(error);
         leveldb_free(error);
         error = NULL;
+    } else if (strcmp(argv[1], "stop") == 0) {
+        stop(argv[2]);
     } else if (strcmp(argv[1], "destroy") == 0) {
         leveldb_destroy_db(options, argv[2], &error);
     } else if (strcmp(argv[1], "repair") == 0) {

@@ -45,6 +45,7 @@ fn a_directory_of_leveldb_is_converted_repaired_and_destroyed() {
         !converted.join("leveldb-original").exists(),
         "an error that changed something"
     );
+    step("stop", &converted);
     step("count", &converted);
     assert!(converted.join("leveldb-original/CURRENT").exists());
     step("count", &converted);

@@ -55,6 +55,11 @@ fn reports_name_files_and_keys() {
     passes("reports.c", SANITIZED);
 }
 
+#[test]
+fn long_calls_are_watched_and_stopped() {
+    passes("watch.c", SANITIZED);
+}
+
 /// Returns LevelDB's test of its C interface, from the package that contains it.
 fn leveldbs_own_test() -> Option<PathBuf> {
     let metadata = MetadataCommand::new()
