@@ -48,6 +48,7 @@ else
     skip "goleveldb and levigo: install Go"
 fi
 run "$scripts/rust_leveldb.sh"
+run "$scripts/cmake/run.sh"
 for program in plyvel litecoin minetest; do
     run "$scripts/debian/$program.sh"
 done

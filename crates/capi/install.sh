@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C library: headers, shared and static library, pkg-config and CMake files. Part of
-# `make install`, with the same variables.
+# Installs the C library: headers, shared and static library, pkg-config and CMake files.
+# `make install-c` runs it, with the same variables.
 #
 #   PREFIX=/usr/local   where it will be used
 #   DESTDIR=            what precedes that path now, for packages
@@ -13,7 +13,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-prefix=${PREFIX:-/usr/local}
+# Absolute, because pkg-config files contain it.
+prefix=$(realpath --canonicalize-missing --no-symlinks "${PREFIX:-/usr/local}")
 to=${DESTDIR:-}$prefix
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 major=${version%%.*}
@@ -35,15 +36,17 @@ install -m 755 "$libraries/libcairndb_capi.so" "$to/lib/libcairndb.so.$version"
 ln -sf "libcairndb.so.$version" "$to/lib/libcairndb.so.$major"
 ln -sf "libcairndb.so.$major" "$to/lib/libcairndb.so"
 rm -f "$to/lib/cairndb"/libleveldb.so*
-classes=0
-"$here/cpp/build.sh" "$to/lib/libcairndb.so.$version" "$to/lib/cairndb" || classes=$?
-case $classes in
+built=0
+"$here/cpp/build.sh" "$to/lib/libcairndb.so.$version" "$to/lib/cairndb" || built=$?
+case $built in
 0)
+    classes=ON
     ln -sf libleveldb.so.1d "$to/lib/cairndb/libleveldb.so.1"
     # For -lleveldb: the linker takes the C functions from one file and the classes from the other.
     echo 'GROUP ( AS_NEEDED ( libleveldb.so.1d ../libcairndb.so ) )' >"$to/lib/cairndb/libleveldb.so"
     ;;
 3)
+    classes=OFF
     for name in libleveldb.so libleveldb.so.1 libleveldb.so.1d; do
         ln -sf "../libcairndb.so.$version" "$to/lib/cairndb/$name"
     done
@@ -62,14 +65,17 @@ rm -f "$to/lib/libcairndb.a"
 ar rcs "$to/lib/libcairndb.a" "$work/cairndb.o"
 chmod 644 "$to/lib/libcairndb.a"
 
-for file in cairndb.pc cairndb-config.cmake cairndb-config-version.cmake leveldb-config.cmake; do
+for template in "$here/install"/*.in; do
+    file=$(basename "$template" .in)
     case $file in
     *.pc) folder=lib/pkgconfig ;;
     leveldb-*) folder=lib/cairndb/cmake/leveldb ;;
     *) folder=lib/cmake/cairndb ;;
     esac
     sed -e "s|@PREFIX@|$prefix|g" -e "s|@VERSION@|$version|g" -e "s|@MAJOR@|$major|g" \
-        "$here/install/$file.in" >"$to/$folder/$file"
+        -e "s|@CLASSES@|$classes|g" -e "s|@LEVELDB_INCLUDE@|${LEVELDB_INCLUDE:-}|g" \
+        "$template" >"$to/$folder/$file"
     chmod 644 "$to/$folder/$file"
 done
 echo "installed the C library $version in $to"
+echo "for the loader: ldconfig, if it searches $prefix/lib, or link with -Wl,-rpath,$prefix/lib"

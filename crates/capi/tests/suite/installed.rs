@@ -1,36 +1,55 @@
-//! The installed library: examples built with `pkg-config` and `CMake` against it, and run.
+//! The installed library: programs built with `pkg-config` and `CMake` against it, and run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+
+use bench_core::host::test_skip::skip;
 
 use crate::compiler::{WARNINGS, has_compiler, here, library_folder, run};
 use crate::symbols::declared;
 
-/// Installs the library of this test run; returns the prefix.
-fn install(home: &Path) -> PathBuf {
-    let prefix = home.join("prefix");
-    let mut command = Command::new(here("install.sh"));
-    command
-        .env("PREFIX", &prefix)
-        .env("DESTDIR", "")
-        .env("LIBRARIES", library_folder());
-    let output = command.output().expect("bash runs");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}");
-    prefix
+/// Returns the folder in which this test run has installed its library, as `.local`, once.
+pub(crate) fn home() -> &'static Path {
+    static HOME: OnceLock<PathBuf> = OnceLock::new();
+    HOME.get_or_init(|| {
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
+        // An earlier run may have left another version.
+        let _ = std::fs::remove_dir_all(&home);
+        let mut command = Command::new(here("install.sh"));
+        command
+            .env("PREFIX", home.join(".local"))
+            .env("DESTDIR", "")
+            .env("LIBRARIES", library_folder());
+        succeed(&mut command);
+        home
+    })
+}
+
+fn prefix() -> PathBuf {
+    home().join(".local")
 }
 
 /// Runs `command`, which must succeed, and returns what it prints.
-fn succeed(command: &mut Command) -> String {
+pub(crate) fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("the program runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{command:?}\n{text}");
     String::from_utf8(output.stdout).expect("text")
 }
 
-fn pkg_config(prefix: &Path, arguments: &[&str]) -> Vec<String> {
+/// Returns whether `pkg-config` is installed; notes the skip if not.
+pub(crate) fn has_pkg_config() -> bool {
+    let found = Command::new("pkg-config").arg("--version").output();
+    if found.is_err() {
+        skip("the installed C library: install pkg-config");
+    }
+    found.is_ok()
+}
+
+fn pkg_config(arguments: &[&str]) -> Vec<String> {
     let mut command = Command::new("pkg-config");
-    command.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    command.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));
     let flags = succeed(command.args(arguments).arg("cairndb"));
     flags.split_whitespace().map(str::to_owned).collect()
 }
@@ -57,38 +76,29 @@ const STONES: &str = "granite is grey\nslate is blue\n";
 
 #[test]
 fn examples_build_with_pkg_config_shared_and_static() {
-    if !has_compiler("c") {
-        return;
-    }
-    if Command::new("pkg-config")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        bench_core::host::test_skip::skip("the installed C library: install pkg-config");
+    if !has_compiler("c") || !has_pkg_config() {
         return;
     }
     let home = tempfile::tempdir().expect("a directory");
-    let prefix = install(home.path());
-    let mut shared = pkg_config(&prefix, &["--cflags", "--libs"]);
-    shared.push(format!("-Wl,-rpath,{}", prefix.join("lib").display()));
-    assert_eq!(print_of("cairndb.c", home.path(), &shared), VISITS);
-    assert_eq!(print_of("leveldb.c", home.path(), &shared), STONES);
-
-    let mut fixed = pkg_config(&prefix, &["--cflags"]);
-    fixed.push(prefix.join("lib/libcairndb.a").display().to_string());
-    let private = pkg_config(&prefix, &["--static", "--libs"]);
-    fixed.extend(private.into_iter().filter(|flag| flag != "-lcairndb"));
-    assert_eq!(print_of("cairndb.c", home.path(), &fixed), VISITS);
-    assert_eq!(print_of("leveldb.c", home.path(), &fixed), STONES);
-    static_library_exports_only_the_interface(&prefix);
-    leveldbs_names_reach_the_library(home.path(), &prefix);
+    let mut shared = pkg_config(&["--cflags", "--libs"]);
+    shared.push(format!("-Wl,-rpath,{}", prefix().join("lib").display()));
+    // No path for the loader: a program of the archive needs none.
+    let archive = pkg_config(&["--static", "--cflags", "--libs"]);
+    let alone = [archive.as_slice(), &["-static".to_owned()]].concat();
+    for (flags, needs) in [(shared, true), (archive, false), (alone, false)] {
+        assert_eq!(print_of("cairndb.c", home.path(), &flags), VISITS);
+        assert_eq!(print_of("leveldb.c", home.path(), &flags), STONES);
+        let mut command = Command::new("readelf");
+        let needed = succeed(command.arg("-d").arg(home.path().join("leveldb.program")));
+        assert_eq!(needed.contains("libcairndb"), needs, "{flags:?}\n{needed}");
+    }
 }
 
-fn static_library_exports_only_the_interface(prefix: &Path) {
+#[test]
+fn the_static_library_exports_only_the_interface() {
     let mut command = Command::new("nm");
     command.args(["--extern-only", "--defined-only", "--format=posix"]);
-    let names = succeed(command.arg(prefix.join("lib/libcairndb.a")));
+    let names = succeed(command.arg(prefix().join("lib/libcairndb.a")));
     let names = names.lines().filter(|line| line.contains(' '));
     for name in names.filter_map(|line| line.split(' ').next()) {
         assert!(
@@ -99,7 +109,13 @@ fn static_library_exports_only_the_interface(prefix: &Path) {
 }
 
 /// A program that needs `libleveldb.so.1d` runs on the library by the loader's path alone.
-fn leveldbs_names_reach_the_library(home: &Path, prefix: &Path) {
+#[test]
+fn leveldbs_names_reach_the_library() {
+    if !has_compiler("c") {
+        return;
+    }
+    let (home, prefix) = (tempfile::tempdir().expect("a directory"), prefix());
+    let home = home.path();
     let private = prefix.join("lib/cairndb");
     let stand_in = home.join("stand_in");
     std::fs::create_dir(&stand_in).expect("a directory");
@@ -128,40 +144,22 @@ fn leveldbs_names_reach_the_library(home: &Path, prefix: &Path) {
     assert_eq!(succeed(&mut command), STONES);
 }
 
+/// `tests/cmake` is also built by every version that `make compat` tries.
 #[test]
-fn examples_build_with_cmake() {
-    if !has_compiler("c") {
+fn programs_build_with_cmake() {
+    if !has_compiler("c") || !has_compiler("c++") {
         return;
     }
     if Command::new("cmake").arg("--version").output().is_err() {
-        bench_core::host::test_skip::skip("the CMake package of the C library: install cmake");
+        skip("the CMake package of the C library: install cmake");
         return;
     }
-    let home = tempfile::tempdir().expect("a directory");
-    let prefix = install(home.path());
-    let project = format!(
-        "cmake_minimum_required(VERSION 3.16)\nproject(examples C)\n\
-         find_package(cairndb {} REQUIRED)\nfind_package(leveldb REQUIRED)\n\
-         add_executable(visits {})\ntarget_link_libraries(visits cairndb::cairndb)\n\
-         add_executable(stones {})\ntarget_link_libraries(stones leveldb::leveldb)\n\
-         add_executable(fixed {})\ntarget_link_libraries(fixed cairndb::cairndb_static)\n",
-        env!("CARGO_PKG_VERSION"),
-        example("cairndb.c").display(),
-        example("leveldb.c").display(),
-        example("cairndb.c").display(),
-    );
-    std::fs::write(home.path().join("CMakeLists.txt"), project).expect("a file");
-    let build = home.path().join("build");
-    let mut command = Command::new("cmake");
-    command.arg("-S").arg(home.path()).arg("-B").arg(&build);
-    command.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
-    let leveldb = prefix.join("lib/cairndb/cmake/leveldb");
-    succeed(command.arg(format!("-Dleveldb_DIR={}", leveldb.display())));
-    succeed(Command::new("cmake").arg("--build").arg(&build));
-    for (name, printed) in [("visits", VISITS), ("stones", STONES), ("fixed", VISITS)] {
-        assert_eq!(
-            run(&build.join(name), &[home.path().join("database")]),
-            printed
-        );
-    }
+    let build = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(here("tests/cmake/run.sh"));
+    command
+        .env("PREFIX", prefix())
+        .arg("cmake")
+        .arg(build.path());
+    let printed = succeed(&mut command);
+    assert!(printed.ends_with("PASS\n"), "{printed}");
 }
