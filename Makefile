@@ -2,7 +2,7 @@
 #
 #   INSTALL=0   install no packages, even if something is missing
 #   CI=true     a skipped test is a failure
-#   FEATURES=remote  for `make install`: cairn with the clients of etcd and PostgreSQL
+#   FEATURES=remote  for `make install-cairn`: cairn with the clients of etcd and PostgreSQL
 #   ROUNDS=1    for `make bench-full`: number of rounds, instead of the suites' three and five
 #   VERBOSE=1   for `make bench` and `make bench-full`: print every command, row, bar and table
 
@@ -40,7 +40,7 @@ export INSTALL CI VERBOSE
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 .PHONY: toolchain
 toolchain:
@@ -196,13 +196,27 @@ man = $(share)/man/man1
 bash = $(share)/bash-completion/completions
 zsh = $(share)/zsh/site-functions
 fish = $(share)/fish/vendor_completions.d
+bin = $(DESTDIR)$(PREFIX)/bin
+
+# Fails before anything is built.
+.PHONY: prefix
+prefix:
+	@mkdir -p "$(bin)" && test -w "$(bin)" || \
+		{ echo "cannot write to $(bin): set PREFIX=$$HOME/.local, or DESTDIR and copy as root" >&2; exit 1; }
+
+.PHONY: install-cairn
+install-cairn: prefix build-cairn ## install cairn alone, with manual pages and completions (PREFIX=/usr/local, DESTDIR=)
+	install -d "$(man)" "$(bash)" "$(zsh)" "$(fish)"
+	install -m 755 "$(TARGET)/release/cairn" "$(bin)"
+	"$(TARGET)/release/cairn" man "$(man)"
+	"$(TARGET)/release/cairn" completions bash > "$(bash)/cairn"
+	"$(TARGET)/release/cairn" completions zsh > "$(zsh)/_cairn"
+	"$(TARGET)/release/cairn" completions fish > "$(fish)/cairn.fish"
+
+.PHONY: install-c
+install-c: prefix toolchain ## install the C library and LevelDB's C++ classes alone (PREFIX=/usr/local, DESTDIR=)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" crates/capi/install.sh
 
 .PHONY: install
-install: build build-cairn ## install cairn with manual pages and completions, db_bench, cache_bench and the C library (PREFIX=/usr/local, DESTDIR=)
-	install -d $(DESTDIR)$(PREFIX)/bin $(man) $(bash) $(zsh) $(fish)
-	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) crates/capi/install.sh
-	install -m 755 $(TARGET)/release/cairn $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin
-	$(TARGET)/release/cairn man $(man)
-	$(TARGET)/release/cairn completions bash > $(bash)/cairn
-	$(TARGET)/release/cairn completions zsh > $(zsh)/_cairn
-	$(TARGET)/release/cairn completions fish > $(fish)/cairn.fish
+install: install-cairn install-c build ## install both, db_bench and cache_bench (PREFIX=/usr/local, DESTDIR=)
+	install -m 755 "$(TARGET)/release/db_bench" "$(TARGET)/release/cache_bench" "$(bin)"

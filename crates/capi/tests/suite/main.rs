@@ -9,6 +9,7 @@ mod abi;
 mod compiler;
 mod conversion;
 mod cpp;
+mod doors;
 mod header;
 mod installed;
 mod programs;
