@@ -10,6 +10,7 @@ mod compiler;
 mod conversion;
 mod cpp;
 mod doors;
+mod guide;
 mod header;
 mod installed;
 mod programs;
