@@ -262,6 +262,7 @@ fn eight_threads_share_a_handle_until_it_is_closed() {
     let rounds: u64 = rounds.map_or(6, |text| text.parse().expect("a number"));
     let home = tempfile::tempdir().expect("a directory");
     for number in 0..rounds {
+        let closes = number % 2 == 0;
         let round = Round {
             db: open(&home.path().join("shared")),
             closing: AtomicBool::new(false),
@@ -275,17 +276,19 @@ fn eight_threads_share_a_handle_until_it_is_closed() {
                     round.work(thread);
                     halfway.wait();
                     round.work(thread);
+                    // On a busy machine the close may come later.
+                    while closes && round.refused.load(Ordering::Relaxed) == 0 {
+                        round.work(thread);
+                    }
                 });
             }
             halfway.wait();
-            if number % 2 == 0 {
+            if closes {
                 round.closing.store(true, Ordering::SeqCst);
                 leveldb_close(round.db.0);
             }
         });
-        if number % 2 == 0 {
-            assert!(round.refused.into_inner() > 0, "the close came too late");
-        } else {
+        if !closes {
             assert_eq!(round.refused.into_inner(), 0);
             leveldb_close(round.db.0);
         }
