@@ -66,9 +66,15 @@ impl DiskReserve {
         self.reserve.is_near()
     }
 
-    /// Returns whether the reserve must be taken or released, and clears this flag.
-    pub(crate) fn take_due(&self) -> bool {
-        self.reserve.take_due()
+    /// Returns whether the reserve must be taken or released.
+    pub(crate) fn is_due(&self) -> bool {
+        self.reserve.is_due()
+    }
+
+    /// Takes or returns the reserve, as was asked for.
+    pub(crate) fn tend_due(&self) {
+        self.reserve.take_due();
+        self.tend_reserve();
     }
 
     /// Returns the free space and the plan for it, or `None` if the file system does not report it.

@@ -34,7 +34,7 @@ pub(crate) struct Core {
     pub(crate) log: Arc<Log>,
     pub(super) group_sync: Arc<GroupSync>,
     pub(crate) writer: Arc<Writer>,
-    pub(super) scheduler: Arc<Scheduler>,
+    pub(crate) scheduler: Arc<Scheduler>,
     pub(super) steps: Arc<Steps>,
     pub(super) manual: Manual,
     pub(super) waiting: Waiting,

@@ -16,6 +16,7 @@ use crate::log::commit::Commit;
 use crate::log::segments::Segments;
 use crate::recovery::report::OpenReport;
 use crate::scheduler::idle_space::IdleSpace;
+use crate::scheduler::runner::Runner;
 use crate::scheduler::steps::Steps;
 use crate::scheduler::syncer::Syncer;
 use crate::scheduler::threads::Scheduler;
@@ -273,23 +274,12 @@ impl Background {
         space: &Space,
         writing: &Writing,
     ) -> Background {
-        let steps = Arc::new(Steps::new(
-            share(&base.shared),
-            share(&durable.sweeper),
-            share(&durable.persister),
-            share(&tables.flusher),
-            share(&tables.compactor),
-            share(&tables.dead_files),
-            share(&tables.value_gc),
-            share(&space.squeezer),
-            share(&space.space),
-            share(&writing.idle_space),
-        ));
-        let worker = Arc::new(Worker::new(
+        let runner = Arc::new(Runner::new(
             share(&base.shared),
             share(&base.versions),
             share(&durable.sweeper),
             share(&durable.log),
+            share(&durable.persister),
             share(&durable.reserve),
             share(&tables.flusher),
             share(&tables.schedule),
@@ -300,13 +290,21 @@ impl Background {
             share(&space.space),
             share(&writing.idle_space),
         ));
-        let syncer = Arc::new(Syncer::new(
+        let steps = Arc::new(Steps::new(
+            share(&base.shared),
+            share(&base.versions),
+            share(&runner),
+        ));
+        let worker = Arc::new(Worker::new(
             share(&base.shared),
             share(&base.versions),
             share(&durable.sweeper),
-            share(&durable.log),
-            share(&durable.persister),
-            share(&tables.dead_files),
+            share(&runner),
+        ));
+        let syncer = Arc::new(Syncer::new(
+            share(&base.shared),
+            share(&base.versions),
+            runner,
         ));
         let scheduler = Arc::new(Scheduler::new(
             share(&base.shared),

@@ -2,6 +2,8 @@
 
 pub(crate) mod idle_space;
 pub(crate) mod manual;
+pub(crate) mod policy;
+pub(crate) mod runner;
 pub(crate) mod steps;
 pub(crate) mod syncer;
 pub(crate) mod threads;

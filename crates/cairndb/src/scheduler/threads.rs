@@ -9,7 +9,7 @@ use cairndb_env::sync::Mutex;
 use cairndb_env::{Join, Priority};
 
 use crate::compaction::schedule::Schedule;
-use crate::scheduler::steps::{Job, Steps};
+use crate::scheduler::steps::Steps;
 use crate::scheduler::syncer::Syncer;
 use crate::scheduler::worker::Worker;
 use crate::state::guard::guarded;
@@ -164,7 +164,12 @@ impl Scheduler {
         }
         let end = self.shared.env.now_ns().saturating_add(nanos(CLOSING));
         if self.shared.stepped() {
-            let _ = self.step_for_space(end);
+            let wanted = || {
+                self.value_gc.space_wanted(&self.versions.lock()) && !self.shared.is_over(Some(end))
+            };
+            if wanted() {
+                let _ = self.steps.step_while(wanted);
+            }
             return;
         }
         if self.start_threads().is_err() {
@@ -188,19 +193,7 @@ impl Scheduler {
         }
         state.background.hurrying -= 1;
     }
-
-    fn step_for_space(&self, end: u64) -> Result<()> {
-        let jobs = [Job::IdleCompact, Job::Persist, Job::DropValues, Job::Reap];
-        let mut more = true;
-        while more
-            && self.value_gc.space_wanted(&self.versions.lock())
-            && self.shared.env.now_ns() < end
-        {
-            more = false;
-            for job in jobs {
-                more |= self.steps.step(job)?;
-            }
-        }
-        Ok(())
-    }
 }
+
+#[cfg(test)]
+mod tests;

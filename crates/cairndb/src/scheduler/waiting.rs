@@ -120,7 +120,7 @@ impl Waiting {
         }
         let end = limit.map(|limit| self.shared.env.now_ns().saturating_add(nanos(limit)));
         if self.shared.stepped() {
-            let done = self.steps.step_until_idle(end)?;
+            let done = self.steps.step_while(|| !self.shared.is_over(end))?;
             self.log.trim_spares();
             return self.versions.known_damage().map(|()| done);
         }

@@ -1,8 +1,7 @@
 //! `Worker`: the main loop of the thread that flushes and compacts.
 //!
-//! The order of work is: take or return the reserve, pause after a failure, flush, compact, rewrite
-//! tables on a nearly full disk, collect garbage in value files. Idle work, which is compacting to
-//! one run and compressing, starts 50 ms after the last write, or as soon as a caller waits for it.
+//! It runs what the [policy](crate::scheduler::policy) chooses, and waits when there is nothing.
+//! Idle work starts 50 ms after the last write, or as soon as a caller waits for it.
 //!
 //! The worker starts with the first write, or when reads have paid for a compaction
 //! ([`crate::read::hints::read_cost`]). In a stepped environment there is no worker: see
@@ -13,17 +12,9 @@ use std::time::Duration;
 
 use cairndb_env::sync::MutexGuard;
 
-use crate::compaction::compactor::Compactor;
-use crate::compaction::schedule::Schedule;
-use crate::durable::log::Log;
-use crate::durable::reserve::DiskReserve;
 use crate::durable::sweeper::Sweeper;
-use crate::flush::flusher::Flusher;
-use crate::scheduler::idle_space::IdleSpace;
-use crate::space::make_room::SpaceMaker;
-use crate::space::squeeze::Squeezer;
-use crate::value_gc::collect::{Moment, ValueGc};
-use crate::value_gc::dead_files::DeadFiles;
+use crate::scheduler::policy::WORKER;
+use crate::scheduler::runner::{Choice, Ended, Runner, Turn, Wait};
 use crate::versions::idle::LookedSince;
 use crate::versions::shared::Shared;
 use crate::versions::state::State;
@@ -35,258 +26,131 @@ const IDLE: Duration = Duration::from_millis(50);
 /// Time after which an idle database unlinks a file that readers have released.
 const REAP_AFTER: Duration = Duration::from_secs(1);
 
-/// The last write that the worker noticed, and when.
-#[derive(Debug, Default)]
-struct Seen {
+/// What the worker remembers from turn to turn.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) turn: Turn,
+    /// The last write that it noticed, and when.
     published: u64,
     since_ns: u64,
+}
+
+impl Memory {
+    pub(super) fn new() -> Memory {
+        Memory {
+            turn: Turn::new(WORKER),
+            published: 0,
+            since_ns: 0,
+        }
+    }
 }
 
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     versions: Arc<VersionSet>,
     sweeper: Arc<Sweeper>,
-    log: Arc<Log>,
-    reserve: Arc<DiskReserve>,
-    flusher: Arc<Flusher>,
-    schedule: Arc<Schedule>,
-    compactor: Arc<Compactor>,
-    dead_files: Arc<DeadFiles>,
-    value_gc: Arc<ValueGc>,
-    squeezer: Arc<Squeezer>,
-    space: Arc<SpaceMaker>,
-    idle_space: Arc<IdleSpace>,
+    pub(super) runner: Arc<Runner>,
 }
 
 impl Worker {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,
         sweeper: Arc<Sweeper>,
-        log: Arc<Log>,
-        reserve: Arc<DiskReserve>,
-        flusher: Arc<Flusher>,
-        schedule: Arc<Schedule>,
-        compactor: Arc<Compactor>,
-        dead_files: Arc<DeadFiles>,
-        value_gc: Arc<ValueGc>,
-        squeezer: Arc<Squeezer>,
-        space: Arc<SpaceMaker>,
-        idle_space: Arc<IdleSpace>,
+        runner: Arc<Runner>,
     ) -> Worker {
         Worker {
             shared,
             versions,
             sweeper,
-            log,
-            reserve,
-            flusher,
-            schedule,
-            compactor,
-            dead_files,
-            value_gc,
-            squeezer,
-            space,
-            idle_space,
+            runner,
         }
     }
 
     pub(crate) fn work_loop(&self) {
-        let mut seen = Seen::default();
-        let mut flushed = false;
-        loop {
-            let mut state = self.versions.lock();
-            if state.closing {
-                return;
-            }
-            if self.reserve.take_due() {
-                drop(state);
-                self.reserve.tend_reserve();
-                continue;
-            }
-            if self.held_off(&mut state) {
-                drop(state);
-                self.make_room_after_pause();
-                continue;
-            }
-            // If a caller waits for idle work, flush only every other time: with a fast writer some
-            // flush is always due, and a compaction flushes between its steps.
-            let hurrying = state.background.hurrying > 0;
-            let skip = hurrying && std::mem::take(&mut flushed);
-            if !skip
-                && self
-                    .flusher
-                    .flush_wanted(&state, self.shared.settings.budget.flush)
-            {
-                drop(state);
-                flushed = true;
-                let bytes_max = self.shared.settings.budget.flush_max;
-                let _ = self.space.with_room(|| self.flusher.flush_up_to(bytes_max));
-                continue;
-            }
-            if hurrying && !state.background.idle.is_quiet() {
-                drop(state);
-                self.flush_deletes_when_nearly_full();
-                state = self.versions.lock();
-            }
-            if self.schedule.compaction_wanted(&state, hurrying).is_some() {
-                drop(state);
-                let _ = if hurrying {
-                    self.compactor.compact_idle()
-                } else {
-                    self.compactor.compact_once()
-                };
-                continue;
-            }
+        let mut memory = Memory::new();
+        let wait = |mut state: MutexGuard<'_, State>, limit| {
+            self.versions.wait_work(&mut state, limit);
+        };
+        while self.turn(&mut memory, &wait) != Ended::Closing {}
+    }
+
+    /// Runs one task. If there is none, waits with `wait`: for at most the given time, or until
+    /// there is work.
+    pub(super) fn turn(&self, memory: &mut Memory, wait: Wait<'_>) -> Ended {
+        let mut state = self.versions.lock();
+        if state.closing {
+            return Ended::Closing;
+        }
+        let mut rested = Duration::ZERO;
+        let mut choice = self.runner.next(&mut memory.turn, &state);
+        if choice == Choice::Wait {
+            // What a busy database needs is done. Only now it matters whether this one is busy.
+            rested = self.rested(memory);
+            memory.turn.rest(rested >= IDLE);
+            choice = self.runner.next(&mut memory.turn, &state);
+        }
+        let turn = &mut memory.turn;
+        if let Choice::Run(task) = choice {
             drop(state);
             // A failure is recorded and followed by a pause.
-            if matches!(self.squeezer.squeeze_when_nearly_full(), Ok(true)) {
-                continue;
-            }
-            let relocated = !matches!(self.value_gc.relocate_values(Moment::Load), Ok(false));
-            // Also between relocations: a busy database may always have another.
-            if self.sweeper.reap() || relocated {
-                continue;
-            }
-            self.idle(&mut seen);
+            let _ = self.runner.run(turn, task);
+            return Ended::Ran(task);
         }
+        let since = turn.wait(choice == Choice::Pause);
+        let limit = if choice == Choice::Pause {
+            self.pause(&mut state)
+        } else if rested < IDLE && state.background.hurrying == 0 {
+            Some(IDLE.saturating_sub(rested))
+        } else if state.is_compacting() || state.flushing() {
+            // Another thread works.
+            Some(IDLE)
+        } else if self.settle(&mut state, since) {
+            // A reader that releases a file does not signal: it may hold any lock when it drops its
+            // view. Otherwise only new work ends this wait; sealing a memtable signals it.
+            self.sweeper.reaper().has_pending().then_some(REAP_AFTER)
+        } else {
+            return Ended::Waited;
+        };
+        wait(state, limit);
+        Ended::Waited
     }
 
-    /// Makes room on a full disk, where readers may have released files. This is done once the
-    /// pause is over, and not at every signal.
-    fn make_room_after_pause(&self) {
-        self.sweeper.reap();
-        let over = self.versions.lock().background.retry_at_ns <= self.shared.env.now_ns();
-        if over && self.shared.health.lacks_space() {
-            // The latest deletions may hide the only data that can be freed.
-            let _ = self.idle_space.seal_for_space() || self.space.make_room_on_disk();
-        }
-    }
-
-    /// Flushes deletions before a compaction on a nearly full disk, which may find no room until
-    /// deletions are in a table.
-    fn flush_deletes_when_nearly_full(&self) {
-        if self.reserve.is_near() && self.idle_space.seal_for_space() {
-            let _ = self.space.with_room(|| self.flusher.flush_once());
-        }
-    }
-
-    /// Pauses after a failure. Returns whether there was a pause.
-    fn held_off(&self, state: &mut MutexGuard<'_, State>) -> bool {
+    /// Returns for how long nothing was written. Measured by the clock rather than by signals,
+    /// because segments and syncs also signal.
+    fn rested(&self, memory: &mut Memory) -> Duration {
+        let published = self.versions.published();
         let now = self.shared.env.now_ns();
-        if state.background.retry_at_ns <= now && !self.shared.health.is_poisoned() {
-            return false;
+        if memory.published != published {
+            memory.published = published;
+            memory.since_ns = now;
         }
-        let pause = Duration::from_nanos(
-            state
-                .background
-                .retry_at_ns
-                .saturating_sub(now)
-                .max(1_000_000),
-        );
+        Duration::from_nanos(now.saturating_sub(memory.since_ns))
+    }
+
+    /// Returns the time to wait after a failure; `None` if nothing will work any more.
+    fn pause(&self, state: &mut State) -> Option<Duration> {
         // Nothing can be done during the pause, so callers may treat the database as idle.
         let since = state.background.idle.look();
         let _quiet = state.background.idle.settle(since);
         self.versions.notify_changed();
-        if self.shared.health.is_poisoned() {
-            self.versions.wait_work(state, None);
-        } else {
-            self.versions.wait_work(state, Some(pause));
-        }
-        true
+        let left = state
+            .background
+            .retry_at_ns
+            .saturating_sub(self.shared.env.now_ns());
+        let pause = Duration::from_nanos(left.max(1_000_000));
+        (!self.shared.health.is_poisoned()).then_some(pause)
     }
 
-    /// Does idle work, or waits for work.
-    fn idle(&self, seen: &mut Seen) {
-        let mut state = self.versions.lock();
-        let since = state.background.idle.look();
-        let published = self.versions.published();
-        let now = self.shared.env.now_ns();
-        if seen.published != published {
-            *seen = Seen {
-                published,
-                since_ns: now,
-            };
-        }
-        // Measured by the clock rather than by signals, because segments and syncs also signal.
-        let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
-        if rested >= IDLE || state.background.hurrying > 0 {
-            if !state.background.idle.is_quiet() {
-                drop(state);
-                self.idle_space.seal_for_space();
-                state = self.versions.lock();
-            }
-            if state.can_flush() {
-                drop(state);
-                let _ = self.space.with_room(|| self.flusher.flush_once());
-                return;
-            }
-            if self.schedule.compaction_wanted(&state, true).is_some()
-                || self.schedule.encoding_wanted(&state)
-            {
-                drop(state);
-                let _ = self.compactor.compact_idle();
-                return;
-            }
-            if !state.background.idle.is_quiet() {
-                drop(state);
-                if !matches!(self.value_gc.relocate_values(Moment::Idle), Ok(false)) {
-                    return;
-                }
-                // Dead files that were open for appending have just been closed.
-                let _ = self.dead_files.drop_dead_values();
-                if matches!(self.squeezer.squeeze_when_nearly_full(), Ok(true)) {
-                    return;
-                }
-                self.reserve.tend_reserve();
-                self.reserve.retake_reserve();
-                state = self.versions.lock();
-            }
-            self.become_idle(state, since);
-        } else if !state.closing {
-            self.versions
-                .wait_work(&mut state, Some(IDLE.saturating_sub(rested)));
-        }
-    }
-
-    /// Records that the database is idle unless something changed since `since`, and waits for
-    /// work.
-    fn become_idle<'s>(&'s self, mut state: MutexGuard<'s, State>, since: LookedSince) {
-        if !state.is_compacting() && !state.flushing() && !state.background.idle.is_quiet() {
-            drop(state);
-            self.log.trim_spares();
-            state = self.versions.lock();
-            if !state.background.idle.settle(since) {
-                return;
-            }
+    /// Records that the database is idle, unless work was announced since `since`. Returns whether
+    /// it is.
+    fn settle(&self, state: &mut State, since: LookedSince) -> bool {
+        let idle = &mut state.background.idle;
+        let was_quiet = idle.is_quiet();
+        let is_quiet = was_quiet || idle.settle(since);
+        if is_quiet && !was_quiet {
             self.versions.notify_changed();
         }
-        if state.closing {
-            return;
-        }
-        if !state.background.idle.is_quiet() {
-            // Another thread flushes or compacts.
-            self.versions.wait_work(&mut state, Some(IDLE));
-            return;
-        }
-        // A reader that releases a file does not signal: it may hold any lock when it drops its
-        // view.
-        while self.sweeper.reaper().has_pending() {
-            if !self.versions.wait_work(&mut state, Some(REAP_AFTER)) {
-                return;
-            }
-            drop(state);
-            self.sweeper.reap();
-            state = self.versions.lock();
-            if state.closing || !state.background.idle.is_quiet() {
-                return;
-            }
-        }
-        // Only new work ends this wait; sealing a memtable signals it.
-        self.versions.wait_work(&mut state, None);
+        is_quiet
     }
 }

@@ -90,10 +90,14 @@ impl Reserve {
         state.short || !state.files.is_empty()
     }
 
-    /// Returns whether the reserve must be taken or released, and clears this flag; the caller does
-    /// the work.
-    pub(crate) fn take_due(&self) -> bool {
-        std::mem::take(&mut self.state.lock().due)
+    /// Returns whether the reserve must be taken or released.
+    pub(crate) fn is_due(&self) -> bool {
+        self.state.lock().due
+    }
+
+    /// Clears the flag that the reserve must be taken or released; the caller does the work.
+    pub(crate) fn take_due(&self) {
+        self.state.lock().due = false;
     }
 
     /// Returns the length at which tables are cut, on a small file system.

@@ -1,0 +1,299 @@
+//! `Runner`: gathers the facts of background work, and runs its tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairndb_base::Result;
+use cairndb_env::sync::MutexGuard;
+
+use crate::compaction::compactor::Compactor;
+use crate::compaction::schedule::Schedule;
+use crate::durable::log::Log;
+use crate::durable::persist::Persister;
+use crate::durable::reserve::DiskReserve;
+use crate::durable::sweeper::Sweeper;
+use crate::flush::flusher::Flusher;
+use crate::scheduler::idle_space::IdleSpace;
+use crate::scheduler::policy::{Caller, Facts, Task, Tasks, next};
+use crate::space::make_room::SpaceMaker;
+use crate::space::squeeze::Squeezer;
+use crate::value_gc::collect::{Moment, ValueGc};
+use crate::value_gc::dead_files::DeadFiles;
+use crate::versions::idle::LookedSince;
+use crate::versions::shared::Shared;
+use crate::versions::state::{State, UNSYNCED_TABLES_MAX};
+use crate::versions::version_set::VersionSet;
+
+/// Maximum time before a flush is made durable, however little it wrote.
+pub(super) const PERSIST_AFTER: Duration = Duration::from_secs(1);
+
+/// What a caller does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    Run(Task),
+    /// Background work has failed and is not to be retried yet.
+    Pause,
+    /// There is nothing to do.
+    Wait,
+}
+
+/// How a thread waits under the state lock: for at most the given time, or until there is work. A
+/// simulated thread returns at once.
+pub(super) type Wait<'w> = &'w dyn Fn(MutexGuard<'_, State>, Option<Duration>);
+
+/// How a turn of a thread has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Ran(Task),
+    Waited,
+    /// The handle is closing, which ends the thread.
+    Closing,
+}
+
+/// What one caller of the policy has done since it last waited.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    caller: Caller,
+    /// The moment since which everything has been fruitless.
+    since: Option<LookedSince>,
+    /// A caller asks for the tasks now, and retries what has failed.
+    asked: bool,
+}
+
+impl Turn {
+    /// Returns the turn of a thread that runs the tasks `mine`.
+    pub(crate) fn new(mine: Tasks) -> Turn {
+        Turn {
+            caller: Caller {
+                mine,
+                ..Caller::default()
+            },
+            since: None,
+            asked: false,
+        }
+    }
+
+    /// Returns the turn of a caller that runs the tasks `mine` of an idle database.
+    pub(super) fn asked(mine: Tasks) -> Turn {
+        let mut turn = Turn::new(mine);
+        turn.caller.rested = true;
+        turn.asked = true;
+        turn
+    }
+
+    /// Records whether nothing was written for a while.
+    pub(super) fn rest(&mut self, rested: bool) {
+        self.caller.rested = rested;
+    }
+
+    /// Records that the caller waits now, and returns the moment since which it has found nothing.
+    pub(super) fn wait(&mut self, after_pause: bool) -> LookedSince {
+        let since = self.since.expect("the policy was asked in this turn");
+        *self = Turn::new(self.caller.mine);
+        self.caller.after_pause = after_pause;
+        since
+    }
+
+    /// Records the result of a task.
+    fn note(&mut self, task: Task, result: &Result<bool>) {
+        self.caller.last = Some(task);
+        self.caller.after_pause &= task != Task::MakeRoom;
+        if matches!(result, Ok(false)) {
+            self.caller.fruitless = self.caller.fruitless.with(task);
+            return;
+        }
+        // A failure is recorded and followed by a pause, after which there is more to do.
+        self.caller.persisted |= task == Task::Persist;
+        self.caller.fruitless = Tasks::NONE;
+        self.caller.rested = self.asked;
+        self.since = None;
+    }
+}
+
+pub(crate) struct Runner {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    sweeper: Arc<Sweeper>,
+    log: Arc<Log>,
+    persister: Arc<Persister>,
+    reserve: Arc<DiskReserve>,
+    flusher: Arc<Flusher>,
+    schedule: Arc<Schedule>,
+    compactor: Arc<Compactor>,
+    dead_files: Arc<DeadFiles>,
+    value_gc: Arc<ValueGc>,
+    squeezer: Arc<Squeezer>,
+    space: Arc<SpaceMaker>,
+    idle_space: Arc<IdleSpace>,
+}
+
+impl Runner {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each parameter is a separate component"
+    )]
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        sweeper: Arc<Sweeper>,
+        log: Arc<Log>,
+        persister: Arc<Persister>,
+        reserve: Arc<DiskReserve>,
+        flusher: Arc<Flusher>,
+        schedule: Arc<Schedule>,
+        compactor: Arc<Compactor>,
+        dead_files: Arc<DeadFiles>,
+        value_gc: Arc<ValueGc>,
+        squeezer: Arc<Squeezer>,
+        space: Arc<SpaceMaker>,
+        idle_space: Arc<IdleSpace>,
+    ) -> Runner {
+        Runner {
+            shared,
+            versions,
+            sweeper,
+            log,
+            persister,
+            reserve,
+            flusher,
+            schedule,
+            compactor,
+            dead_files,
+            value_gc,
+            squeezer,
+            space,
+            idle_space,
+        }
+    }
+
+    /// Asks the policy.
+    pub(super) fn next(&self, turn: &mut Turn, state: &State) -> Choice {
+        turn.since
+            .get_or_insert_with(|| state.background.idle.look());
+        let facts = self.facts(turn, state);
+        match next(&facts) {
+            Some(task) => Choice::Run(task),
+            None if facts.paused => Choice::Pause,
+            None => Choice::Wait,
+        }
+    }
+
+    /// Gathers the facts. Those that cost more than a look at the state are gathered only if the
+    /// policy may ask for them.
+    pub(super) fn facts(&self, turn: &Turn, state: &State) -> Facts {
+        let caller = turn.caller;
+        let hurrying = state.background.hurrying > 0;
+        let idle = caller.rested || hurrying;
+        let may = |task| caller.mine.contains(task) && !caller.fruitless.contains(task);
+        let wanted = |idle| self.schedule.compaction_wanted(state, idle).is_some();
+        Facts {
+            caller,
+            paused: !turn.asked && self.is_paused(state),
+            reserve_due: self.reserve.is_due(),
+            nearly_full: self.reserve.is_near(),
+            flush_due: self
+                .flusher
+                .flush_wanted(state, self.shared.settings.budget.flush),
+            can_flush: state.can_flush(),
+            compaction: may(Task::Compact) && wanted(false),
+            idle_compaction: may(Task::CompactIdle)
+                && idle
+                && (wanted(true) || self.schedule.encoding_wanted(state)),
+            others_work: state.is_compacting() || state.flushing(),
+            hurrying,
+            quiet: state.background.idle.is_quiet(),
+            persist_due: may(Task::Persist) && self.persist_due(turn, state),
+        }
+    }
+
+    fn is_paused(&self, state: &State) -> bool {
+        state.background.retry_at_ns > self.shared.env.now_ns() || self.shared.health.is_poisoned()
+    }
+
+    /// Returns whether installed versions should become durable. Each pass flushes the disk several
+    /// times, and a table that is compacted away before the pass is never synced, so a busy
+    /// database waits until it retains much of the log.
+    fn persist_due(&self, turn: &Turn, state: &State) -> bool {
+        let Some(pending) = state.durable.pending.as_ref() else {
+            return false;
+        };
+        let now = self.shared.env.now_ns();
+        let age = Duration::from_nanos(now.saturating_sub(pending.since_ns));
+        !state.durable.persisting
+            && (turn.asked
+                || state.background.idle.is_quiet()
+                || state.background.hurrying > 0
+                || age >= PERSIST_AFTER
+                || self.log.segments().retained_bytes() >= self.shared.settings.budget.persist
+                || pending.added.len() > UNSYNCED_TABLES_MAX)
+    }
+
+    /// Runs a task. Returns whether there was anything to do.
+    ///
+    /// # Errors
+    /// Those of the task. They are recorded for callers that wait, and followed by a pause.
+    pub(super) fn run(&self, turn: &mut Turn, task: Task) -> Result<bool> {
+        let flushes = matches!(task, Task::Flush | Task::FlushDeletes | Task::FlushAll);
+        let result = if flushes || turn.asked {
+            self.space.with_room(|| self.do_task(task))
+        } else {
+            // Room is made after the pause.
+            self.do_task(task)
+        };
+        turn.note(task, &result);
+        result
+    }
+
+    fn do_task(&self, task: Task) -> Result<bool> {
+        let flush_max = self.shared.settings.budget.flush_max;
+        match task {
+            Task::TendReserve => {
+                self.reserve.tend_due();
+                Ok(true)
+            }
+            Task::MakeRoom => {
+                self.make_room_after_pause();
+                Ok(true)
+            }
+            Task::Flush => self.flusher.flush_up_to(flush_max),
+            Task::FlushDeletes => {
+                Ok(self.idle_space.seal_for_space() && self.flusher.flush_once()?)
+            }
+            Task::Compact => self.compactor.compact_once(),
+            Task::CompactIdle => self.compactor.compact_idle(),
+            Task::Squeeze => self.squeezer.squeeze_when_nearly_full(),
+            Task::RelocateUnderLoad => self.value_gc.relocate_values(Moment::Load),
+            Task::Reap => Ok(self.sweeper.reap()),
+            Task::SealForSpace => Ok(self.idle_space.seal_for_space()),
+            Task::FlushAll => self.flusher.flush_once(),
+            Task::RelocateIdle => self.value_gc.relocate_values(Moment::Idle),
+            // Also those that were open for appending: `RelocateIdle` has closed them.
+            Task::DropValues => self.dead_files.drop_dead_values(),
+            Task::RetakeReserve => {
+                self.reserve.tend_reserve();
+                self.reserve.retake_reserve();
+                Ok(false)
+            }
+            Task::TrimSpares => {
+                self.log.trim_spares();
+                Ok(false)
+            }
+            Task::Persist => self.persister.persist(),
+            Task::PrepareSpare => {
+                self.log.prepare_spare();
+                Ok(false)
+            }
+        }
+    }
+
+    /// Makes room on a full disk, where readers may have released files. This is done once the
+    /// pause is over, and not at every signal.
+    fn make_room_after_pause(&self) {
+        self.sweeper.reap();
+        let over = self.versions.lock().background.retry_at_ns <= self.shared.env.now_ns();
+        if over && self.shared.health.lacks_space() {
+            // The latest deletions may hide the only data that can be freed.
+            let _ = self.idle_space.seal_for_space() || self.space.make_room_on_disk();
+        }
+    }
+}
