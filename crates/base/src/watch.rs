@@ -55,7 +55,9 @@ impl Drop for Restore {
 /// `Interrupted`.
 ///
 /// Watched are the calls whose documentation says so. Others, and those of other threads, go on. A
-/// watcher must be quick; what it calls itself is not watched. If it panics, so does the call.
+/// watcher must be quick; what it calls itself is not watched. It may read from the database but
+/// not write to it: a write may wait for the compaction that the watcher interrupts. If it panics,
+/// so does the call.
 ///
 /// ```
 /// # mod cairndb { pub use cairndb_base::watch::*; }
@@ -102,6 +104,20 @@ pub fn expect(bytes: u64) {
             watched.progress.total = watched.progress.total.saturating_add(bytes);
         }
     });
+}
+
+/// Returns the number of bytes done by the watched call; 0 without one.
+pub fn done() -> u64 {
+    WATCHED.with_borrow(|watched| watched.as_ref().map_or(0, |it| it.progress.done))
+}
+
+/// Advances to `bytes` done, unless more are done already. For the end of a file, of which some
+/// bytes were read without [`advance`].
+///
+/// # Errors
+/// `Interrupted` if the watcher stops the call.
+pub fn reach(bytes: u64) -> Result<()> {
+    advance(bytes.saturating_sub(done()))
 }
 
 /// Same as [`advance`] by nothing.
@@ -179,6 +195,8 @@ mod tests {
             expect(100);
             advance(10).unwrap();
             assert_eq!((seen.get().done, seen.get().total), (10, 100));
+            reach(5).unwrap();
+            assert_eq!(done(), 10, "a call does not go back");
             watch(|_| ControlFlow::Break(()), || advance(5).unwrap_err());
             assert_eq!(
                 seen.get().done,

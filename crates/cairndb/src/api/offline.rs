@@ -202,7 +202,9 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
         ..Default::default()
     };
     view.version.check(&core.shared.context.order)?;
-    watch::expect(view.version.bytes());
+    let mut done = watch::done();
+    // The entries are counted in a second pass.
+    watch::expect(view.version.bytes().saturating_mul(2));
     for handle in view.version.values.values() {
         watch::expect(handle.bytes.load(Ordering::Relaxed));
     }
@@ -227,17 +229,23 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
             report.values +=
                 verify_values(&core.shared.context.order, table, &view.version.values)?;
         }
+        done += handle.record.bytes;
+        watch::reach(done)?;
     }
     for handle in view.version.values.values() {
         verify_value_file(handle)?;
+        done += handle.bytes.load(Ordering::Relaxed);
+        watch::reach(done)?;
     }
-    report.entries = count_entries(&view)?;
+    let average = view.version.bytes() / report.versions.max(1);
+    report.entries = count_entries(&view, average)?;
+    watch::reach(done + view.version.bytes())?;
     Ok(report)
 }
 
 /// Counts the keys whose newest version is not a tombstone. Values are not decoded, and operands
-/// not folded.
-fn count_entries(view: &View) -> Result<u64> {
+/// not folded. A watched call advances by `average` bytes for each version.
+fn count_entries(view: &View, average: u64) -> Result<u64> {
     let context = view.context();
     let mut versions = MergingIter::new(sources(view, context), context.order.clone());
     // The current key, while it may have older versions.
@@ -245,7 +253,7 @@ fn count_entries(view: &View) -> Result<u64> {
     let mut entries = 0;
     versions.first()?;
     while versions.valid() {
-        watch::check()?;
+        watch::advance(average)?;
         let is_older = |key: &Vec<u8>| context.order.compare(key, versions.key()).is_eq();
         if !key.as_ref().is_some_and(is_older) {
             entries += u64::from(versions.kind() != Kind::Delete);
@@ -265,8 +273,9 @@ fn verify_value_file(handle: &ValueHandle) -> Result<()> {
     let file = handle.file(whole)?;
     let mut scan = ValueScan::new(&*file, FileNumber(handle.number))?.until(whole);
     let mut value = Vec::new();
-    while scan.advance(&mut value)?.is_some() {
-        watch::advance(value.len() as u64)?;
+    let begun = watch::done();
+    while let Some(found) = scan.advance(&mut value)? {
+        watch::reach(begun + found.pointer.end().unwrap_or(whole))?;
     }
     Ok(())
 }

@@ -96,6 +96,9 @@ fn a_stopped_call_changes_nothing_and_can_be_repeated() {
     db.close().unwrap();
     let verify = || cairndb::verify("/one", &options).map(drop);
     stop_everywhere("verify", verify, || {});
+    let (_, seen) = stopped_at(usize::MAX, verify);
+    let last = seen.last().unwrap();
+    assert_eq!(last.done, last.total, "verify ends at its estimate");
     let repair = || cairndb::repair("/one", "/two", &RepairOptions::new(&options)).map(drop);
     stop_everywhere("repair", repair, || {
         if let Ok(two) = missing.open("/two") {
