@@ -97,7 +97,7 @@ def test_the_package_runs_the_tool(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cairndb", "verify", "stones"]
     here = {**os.environ, "PATH": str(tmp_path)}
     missing = subprocess.run(command, env=here, capture_output=True, text=True, check=False)
-    assert missing.returncode == 1 and "cargo install" in missing.stderr
+    assert missing.returncode == 1 and "make install-cairn" in missing.stderr
     tool.write_text('#!/bin/sh\necho "cairn $*"\n')
     tool.chmod(0o755)
     found = subprocess.run(command, env=here, capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ def main() -> None:
     if tool is None:
         sys.exit(
             "python -m cairndb runs cairn, the command-line tool, which is not on PATH. Install it "
-            "from a clone of CairnDB: cargo install --locked --path crates/tool"
+            "from a clone of CairnDB: make install-cairn PREFIX=$HOME/.local"
         )
     os.execv(tool, ["cairn", *sys.argv[1:]])
 
