@@ -141,11 +141,13 @@ pub fn advance(bytes: u64) -> Result<()> {
 fn ask(bytes: u64) -> Result<()> {
     let asked = WATCHED.with_borrow_mut(|watched| {
         let watched = watched.as_mut()?;
-        watched.progress.done = watched.progress.done.saturating_add(bytes);
         if watched.stopped {
             return None;
         }
-        Some((watched.watcher.take()?, watched.progress))
+        // What the watcher itself reads is not progress of the call.
+        let watcher = watched.watcher.take()?;
+        watched.progress.done = watched.progress.done.saturating_add(bytes);
+        Some((watcher, watched.progress))
     });
     let answer = asked.map(|(mut watcher, progress)| (watcher(progress), watcher));
     WATCHED.with_borrow_mut(|watched| {
