@@ -249,7 +249,7 @@ def build() -> None:
     say(shown)
     if f'"{COMPATIBILITY}_' not in re.sub(r"\s+", " ", shown):
         sys.exit(f"auditwheel does not find {wheel.name} consistent with {COMPATIBILITY}")
-    # The package that has plyvel's name, and no code of its own.
+    # The package that has plyvel's name, and no code.
     wheel = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", DIST]
     run(environment.python, *wheel, HERE / "plyvel")
     cross(maturin, portable, settings)

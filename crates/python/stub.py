@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the docstrings of the extension module into its stub, where editors look for them.
 
-They are written in Rust, beside the functions. Run it with the installed package after a change
+They are written in Rust, next to the functions. Run it with the installed package after a change
 there; `tests/test_docs.py` finds a stub that is not up to date.
 """
 

@@ -122,7 +122,7 @@ class Level extends AbstractLevel {
   }
 
   async _open (options) {
-    // A hook may have options of its own.
+    // A hook may have other options.
     const refused = this.hooks.postopen.noop ? unknown(options) : undefined
     if (refused !== undefined) throw refused
     const given = { multithreading: this.#shared, ...options }

@@ -4,7 +4,7 @@
 //! callers that do it themselves ([`Steps`](crate::scheduler::steps::Steps)), such as `wait_idle`
 //! without threads and the crash campaigns. So what ships is what is tested.
 //!
-//! The facts do not say whether every task would find something to do, because that may take a look
+//! The facts do not say whether every task would find something to do, because that may need a look
 //! at files. Such a task is tried: if it finds nothing, it is *fruitless* until another task has
 //! worked or the caller has waited, and the next one in order is tried.
 //!
@@ -74,6 +74,10 @@ impl Tasks {
         set
     }
 
+    const fn all_but(tasks: &[Task]) -> Tasks {
+        Tasks(!Tasks::of(tasks).0)
+    }
+
     pub(crate) const fn with(self, task: Task) -> Tasks {
         Tasks(self.0 | 1 << task as u8)
     }
@@ -84,26 +88,10 @@ impl Tasks {
 }
 
 /// The tasks of a caller that does without threads.
-pub(crate) const ALL: Tasks = WORKER.with(Task::Persist);
+pub(crate) const ALL: Tasks = Tasks::all_but(&[Task::PrepareSpare]);
 
 /// The tasks of the worker, which flushes and compacts.
-pub(crate) const WORKER: Tasks = Tasks::of(&[
-    Task::TendReserve,
-    Task::MakeRoom,
-    Task::Flush,
-    Task::FlushDeletes,
-    Task::Compact,
-    Task::CompactIdle,
-    Task::Squeeze,
-    Task::RelocateUnderLoad,
-    Task::Reap,
-    Task::SealForSpace,
-    Task::FlushAll,
-    Task::RelocateIdle,
-    Task::DropValues,
-    Task::RetakeReserve,
-    Task::TrimSpares,
-]);
+pub(crate) const WORKER: Tasks = Tasks::all_but(&[Task::Persist, Task::PrepareSpare]);
 
 /// The tasks of the syncer, which makes installed versions durable.
 pub(crate) const SYNCER: Tasks = Tasks::of(&[

@@ -11,7 +11,8 @@ prefix=${PREFIX:?names the folder with the library}
 version=$(sed -n 's/^Version: //p' "$prefix/lib/pkgconfig/cairndb.pc")
 classes=OFF
 # Otherwise a link to the C library.
-if [ -e "$prefix/lib/cairndb/libleveldb.so.1d" ] && [ ! -L "$prefix/lib/cairndb/libleveldb.so.1d" ]; then
+shim=$prefix/lib/cairndb/libleveldb.so.1d
+if [ -e "$shim" ] && [ ! -L "$shim" ]; then
     classes=ON
 fi
 

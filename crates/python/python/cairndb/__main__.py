@@ -1,4 +1,4 @@
-"""`python -m cairndb`: runs `cairn`, the command-line tool, which is a program of its own."""
+"""`python -m cairndb`: runs `cairn`, the command-line tool, a separate program."""
 
 from __future__ import annotations
 

@@ -167,6 +167,5 @@ fn the_threads_run_what_the_policy_chooses() {
     for seed in 0..1_000 {
         ran.extend(run(seed));
     }
-    let rare = [Task::FlushDeletes, Task::MakeRoom];
-    assert!(ran.len() >= 12, "{ran:?} without {rare:?}");
+    assert!(ran.len() >= 12, "of 17 tasks, only {ran:?}");
 }

@@ -1,4 +1,4 @@
-"""plyvel 1.5, over CairnDB. A package of its own, in the folder `plyvel`, gives it plyvel's name.
+"""plyvel 1.5, over CairnDB. A separate package, in the folder `plyvel`, gives it plyvel's name.
 
 The classes do what plyvel's do with the same arguments, and raise what they raise. The two
 iterators are written in Rust.
