@@ -140,14 +140,14 @@ pub fn advance(bytes: u64) -> Result<()> {
 #[cold]
 fn ask(bytes: u64) -> Result<()> {
     let asked = WATCHED.with_borrow_mut(|watched| {
-        let watched = watched.as_mut()?;
-        if watched.stopped {
+        let call = watched.as_mut()?;
+        if call.stopped {
             return None;
         }
         // What the watcher itself reads is not progress of the call.
-        let watcher = watched.watcher.take()?;
-        watched.progress.done = watched.progress.done.saturating_add(bytes);
-        Some((watcher, watched.progress))
+        let watcher = call.watcher.take()?;
+        call.progress.done = call.progress.done.saturating_add(bytes);
+        Some((watcher, call.progress))
     });
     let answer = asked.map(|(mut watcher, progress)| (watcher(progress), watcher));
     WATCHED.with_borrow_mut(|watched| {
