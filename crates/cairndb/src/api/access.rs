@@ -31,9 +31,9 @@ pub(crate) fn get_into(
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    core.shared.health.check_read()?;
-    let (view, newest) = core.versions.read_point();
-    match get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out) {
+    core.base.health.check_read()?;
+    let (view, newest) = core.base.versions.read_point();
+    match get::get(&view, &core.base.context, key, at.unwrap_or(newest), out) {
         Ok(presence) => Ok(presence),
         Err(error) => retry_get(core, &view, error, key, at, out),
     }
@@ -50,8 +50,8 @@ fn retry_get(
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
     let (view, newest) = newer_read_point(core, view, error)?;
-    let got = get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out);
-    core.shared.context.with_directory(got)
+    let got = get::get(&view, &core.base.context, key, at.unwrap_or(newest), out);
+    core.base.context.with_directory(got)
 }
 
 /// Returns the view and sequence number for a retry of a read that failed in `view`. Returns the
@@ -64,9 +64,9 @@ fn newer_read_point(
 ) -> Result<(Guard<Arc<View>>, SeqNo)> {
     // A closed handle may fail to open a file that has been removed since. In that case `Closed` is
     // the correct error.
-    core.shared.health.check_read()?;
-    if Arc::ptr_eq(view, &core.versions.view()) {
-        return Err(core.shared.context.add_directory(error));
+    core.base.health.check_read()?;
+    if Arc::ptr_eq(view, &core.base.versions.view()) {
+        return Err(core.base.context.add_directory(error));
     }
     // A pointer written since then may refer to a value file that the older view does not know.
     // `read_point` returns a pair for which this cannot happen, however often the view changes in
@@ -76,12 +76,12 @@ fn newer_read_point(
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
     with_scratch(|scratch| {
-        core.shared.health.check_read()?;
-        let (view, newest) = core.versions.read_point();
+        core.base.health.check_read()?;
+        let (view, newest) = core.base.versions.read_point();
         value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
             let (view, newest) = newer_read_point(core, &view, error)?;
             let value = value_at(core, &view, key, at.unwrap_or(newest), scratch);
-            core.shared.context.with_directory(value)
+            core.base.context.with_directory(value)
         })
     })
 }
@@ -96,7 +96,7 @@ fn value_at(
     seq: SeqNo,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<Value>> {
-    let context = &core.shared.context;
+    let context = &core.base.context;
     Ok(
         match get::get_or_pointer(view, context, key, seq, scratch)? {
             Presence::MISSING => None,
@@ -153,19 +153,19 @@ fn for_each<K: AsRef<[u8]>>(
     at: Option<SeqNo>,
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
-    core.shared.health.check_read()?;
+    core.base.health.check_read()?;
     let (view, newest) = read_point(core);
     let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
     for keys in keys.chunks(KEYS_PREFETCHED) {
         if keys.len() > 1 {
-            get::prefetch(&view, &core.shared.context, keys);
+            get::prefetch(&view, &core.base.context, keys);
         }
         for key in keys {
-            core.shared.health.check_read()?;
+            core.base.health.check_read()?;
             let key = key.as_ref();
             let value = value_at(core, &view, key, seq, &mut scratch);
-            take(value.map_err(|error| core.shared.context.add_directory(error).key(key)))?;
+            take(value.map_err(|error| core.base.context.add_directory(error).key(key)))?;
         }
     }
     Ok(())
@@ -189,12 +189,12 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// two locked operations.
 pub(crate) fn read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
-        let view = core.versions.view();
-        let newest = core.versions.published();
-        let newest_view = core.versions.newest_view();
+        let view = core.base.versions.view();
+        let newest = core.base.versions.published();
+        let newest_view = core.base.versions.newest_view();
         // The second test holds if a newer view has been announced but not yet stored. The
         // publishing thread may have been descheduled, and a reader does not wait for it.
-        if newest_view == view.number || Arc::ptr_eq(&view, &core.versions.view()) {
+        if newest_view == view.number || Arc::ptr_eq(&view, &core.base.versions.view()) {
             let seq = view.newest_readable(newest);
             return (view, seq);
         }
@@ -207,10 +207,9 @@ pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
 }
 
 pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<bool> {
-    core.shared.health.check_read()?;
-    let (view, newest) = core.versions.read_point();
+    core.base.health.check_read()?;
+    let (view, newest) = core.base.versions.read_point();
     let seq = at.unwrap_or(newest);
-    let found =
-        with_scratch(|scratch| get::contains(&view, &core.shared.context, key, seq, scratch));
-    core.shared.context.with_directory(found)
+    let found = with_scratch(|scratch| get::contains(&view, &core.base.context, key, seq, scratch));
+    core.base.context.with_directory(found)
 }

@@ -105,14 +105,14 @@ impl Db {
 
     /// Returns the directory of the database, as given when it was opened.
     pub fn path(&self) -> &Path {
-        &self.core().shared.context.path
+        &self.core().base.context.path
     }
 
     /// Returns the report of the open: whether the database was created or had been closed cleanly,
     /// whether the log was replayed or cut, and the skipped files. The first call examines the
     /// files that no manifest names, of which there are normally few.
     pub fn open_report(&self) -> &OpenReport {
-        self.core().open_report()
+        self.core().disk.log.open_report()
     }
 
     /// Sets `key` (at most 64 MiB) to `value` (at most 1 GiB), with the durability of the database.
@@ -129,11 +129,11 @@ impl Db {
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.write_one(
+        core.base.context.with_directory(core.write_one(
             Kind::Put,
             key,
             value,
-            core.shared.settings.durability,
+            core.base.settings.durability,
         ))
     }
 
@@ -144,11 +144,11 @@ impl Db {
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.write_one(
+        core.base.context.with_directory(core.write_one(
             Kind::Delete,
             key,
             b"",
-            core.shared.settings.durability,
+            core.base.settings.durability,
         ))
     }
 
@@ -162,10 +162,10 @@ impl Db {
     /// the error of [`MergeOperator::check`](crate::MergeOperator::check).
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.write_operand(
+        core.base.context.with_directory(core.write_operand(
             key,
             operand,
-            core.shared.settings.durability,
+            core.base.settings.durability,
         ))
     }
 
@@ -185,8 +185,8 @@ impl Db {
     /// Same as [`Db::write`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.shared.settings.durability_of(*options);
-        core.shared
+        let durability = core.base.settings.durability_of(*options);
+        core.base
             .context
             .with_directory(core.write_batch(batch, durability))
     }
@@ -197,8 +197,8 @@ impl Db {
     /// Same as [`Db::put`].
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.shared.settings.durability_of(*options);
-        core.shared
+        let durability = core.base.settings.durability_of(*options);
+        core.base
             .context
             .with_directory(core.write_one(Kind::Put, key, value, durability))
     }
@@ -209,8 +209,8 @@ impl Db {
     /// Same as [`Db::put`].
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.shared.settings.durability_of(*options);
-        core.shared
+        let durability = core.base.settings.durability_of(*options);
+        core.base
             .context
             .with_directory(core.write_one(Kind::Delete, key, b"", durability))
     }
@@ -221,8 +221,8 @@ impl Db {
     /// Same as [`Db::merge`].
     pub fn merge_with(&self, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.shared.settings.durability_of(*options);
-        core.shared
+        let durability = core.base.settings.durability_of(*options);
+        core.base
             .context
             .with_directory(core.write_operand(key, operand, durability))
     }
@@ -310,7 +310,7 @@ impl Db {
 
     /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> Iter {
-        Iter::over_range(self.cursor(), &self.core().shared.context.order, &range)
+        Iter::over_range(self.cursor(), &self.core().base.context.order, &range)
     }
 
     /// Iterates over the entries whose keys start with `prefix`, in order, from either end.
@@ -319,7 +319,7 @@ impl Db {
     /// itself without a gap. If the order places such keys before the prefix, for example reverse
     /// order, it yields at most the prefix itself: use [`Db::range`] instead.
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
-        Iter::over_prefix(self.cursor(), &self.core().shared.context.order, prefix)
+        Iter::over_prefix(self.cursor(), &self.core().base.context.order, prefix)
     }
 
     /// Takes a snapshot of everything written so far. While it lives, flushes and compactions keep
@@ -336,7 +336,7 @@ impl Db {
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`, `Forked`.
     pub fn flush(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.flush_all())
+        core.base.context.with_directory(core.flush_all())
     }
 
     /// Makes every logged write so far durable, as a write at `Sync` would. Many writes at `Os`
@@ -359,7 +359,7 @@ impl Db {
     /// ```
     pub fn sync(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.sync_written())
+        core.base.context.with_directory(core.disk.sync_written())
     }
 
     /// Compacts everything that overlaps `range` into one sorted run, drops the versions that no
@@ -374,7 +374,7 @@ impl Db {
     /// kept.
     pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
         let core = self.core();
-        core.shared
+        core.base
             .context
             .with_directory(core.compact_range(range.key_bounds()))
     }
@@ -398,7 +398,7 @@ impl Db {
     /// it replaces what an interrupted one has left there.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let core = self.core();
-        core.shared
+        core.base
             .context
             .with_directory(core.checkpoint(path.as_ref()))
     }
@@ -419,7 +419,7 @@ impl Db {
     ///   still written and compacted.
     pub fn wait_idle(&self) -> Result<()> {
         let core = self.core();
-        core.shared
+        core.base
             .context
             .with_directory(core.wait_idle(None).map(drop))
     }
@@ -444,7 +444,7 @@ impl Db {
     /// ```
     pub fn wait_idle_for(&self, limit: Duration) -> Result<bool> {
         let core = self.core();
-        core.shared
+        core.base
             .context
             .with_directory(core.wait_idle(Some(limit)))
     }
@@ -456,7 +456,9 @@ impl Db {
     /// The errors of the job; `Forked`.
     pub fn step_background(&self, job: Job) -> Result<bool> {
         let core = self.core();
-        core.shared.context.with_directory(core.step(job))
+        core.base
+            .context
+            .with_directory(core.scheduler.runner.step(job))
     }
 
     /// Closes the database for every clone of this handle: flushes and makes everything durable, so
@@ -473,7 +475,7 @@ impl Db {
     /// Unlogged writes that were not yet in tables are lost.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.close())
+        core.base.context.with_directory(core.close())
     }
 }
 

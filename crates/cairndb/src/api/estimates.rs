@@ -26,7 +26,7 @@ impl Db {
     pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
         let (from, to) = ends(&range);
         let core = self.core();
-        core.shared
+        core.base
             .context
             .with_directory(core.approximate_size(from, to))
     }
@@ -58,6 +58,6 @@ impl Db {
         let (from, to) = ends(&range);
         let core = self.core();
         let estimate = core.estimate_count(from, to);
-        core.shared.context.with_directory(estimate)
+        core.base.context.with_directory(estimate)
     }
 }

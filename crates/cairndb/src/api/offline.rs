@@ -196,12 +196,12 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
 
 /// Reads every table and every value that a pointer refers to.
 fn verify_all(core: &Core) -> Result<VerifyReport> {
-    let (view, _) = core.versions.read_point();
+    let (view, _) = core.base.versions.read_point();
     let mut report = VerifyReport {
-        log_versions: core.open_report().replayed_entries,
+        log_versions: core.disk.log.open_report().replayed_entries,
         ..Default::default()
     };
-    view.version.check(&core.shared.context.order)?;
+    view.version.check(&core.base.context.order)?;
     let mut done = watch::done();
     // The entries are counted in a second pass.
     watch::expect(view.version.bytes().saturating_mul(2));
@@ -226,8 +226,7 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
         report.versions += handle.record.entries;
         report.bytes += handle.record.bytes;
         if !handle.record.value_refs.is_empty() {
-            report.values +=
-                verify_values(&core.shared.context.order, table, &view.version.values)?;
+            report.values += verify_values(&core.base.context.order, table, &view.version.values)?;
         }
         done += handle.record.bytes;
         watch::reach(done)?;

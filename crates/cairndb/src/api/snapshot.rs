@@ -41,7 +41,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn new(core: Arc<Core>) -> Snapshot {
-        let seq = core.versions.acquire_snapshot();
+        let seq = core.base.acquire_snapshot();
         Snapshot { core, seq }
     }
 
@@ -110,20 +110,20 @@ impl Snapshot {
 
     /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> Iter {
-        Iter::over_range(self.cursor(), &self.core.shared.context.order, &range)
+        Iter::over_range(self.cursor(), &self.core.base.context.order, &range)
     }
 
     /// Iterates over the entries whose keys start with `prefix`. For databases with a custom
     /// comparator see [`Db::prefix`](crate::Db::prefix).
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
-        Iter::over_prefix(self.cursor(), &self.core.shared.context.order, prefix)
+        Iter::over_prefix(self.cursor(), &self.core.base.context.order, prefix)
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        if self.core.shared.snapshots.release(self.seq) && self.core.shared.origin.is_here() {
-            self.core.versions.wake_idle_worker();
+        if self.core.base.snapshots.release(self.seq) && self.core.base.origin.is_here() {
+            self.core.base.versions.wake_idle_worker();
         }
     }
 }

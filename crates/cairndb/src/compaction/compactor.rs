@@ -11,24 +11,22 @@
 //! Rejected: compaction of those newer runs by the worker between the steps of the large
 //! compaction, because the large compaction starved and new data was rewritten repeatedly.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
 
 use crate::compaction::pick::Group;
 use crate::compaction::schedule::Schedule;
-use crate::durable::reserve::DiskReserve;
-use crate::durable::value_files::ValueFiles;
-use crate::flush::flusher::Flusher;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::jobs::plan::CompactionPlan;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Run;
-use crate::versions::install::Installer;
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::State;
-use crate::versions::version_set::{VersionSet, damaged_table};
+use crate::versions::version_set::damaged_table;
 
 mod deferred;
 mod execute;
@@ -57,69 +55,48 @@ fn note_damage(state: &mut State, plan: &CompactionPlan, error: &Error) -> bool 
     true
 }
 
+#[derive(Clone)]
 pub(crate) struct Compactor {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    installer: Arc<Installer>,
-    value_files: Arc<ValueFiles>,
-    reserve: Arc<DiskReserve>,
-    flusher: Arc<Flusher>,
-    schedule: Arc<Schedule>,
-    /// Reference for the second thread of a compaction.
-    myself: Weak<Compactor>,
+    pub(crate) base: Arc<Base>,
+    pub(crate) disk: Arc<Disk>,
+    pub(crate) tables: Arc<Tables>,
 }
 
 impl Compactor {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        installer: Arc<Installer>,
-        value_files: Arc<ValueFiles>,
-        reserve: Arc<DiskReserve>,
-        flusher: Arc<Flusher>,
-        schedule: Arc<Schedule>,
-    ) -> Arc<Compactor> {
-        Arc::new_cyclic(|myself| Compactor {
-            shared,
-            versions,
-            installer,
-            value_files,
-            reserve,
-            flusher,
-            schedule,
-            myself: myself.clone(),
-        })
+    pub(crate) fn new(base: &Arc<Base>, disk: &Arc<Disk>, tables: &Arc<Tables>) -> Compactor {
+        Compactor {
+            base: Arc::clone(base),
+            disk: Arc::clone(disk),
+            tables: Arc::clone(tables),
+        }
     }
 
     /// Returns the state once no compaction is running: a compaction that runs out of space
     /// occupies the disk until it fails and removes its output.
     pub(crate) fn wait_for_compactions(&self) -> MutexGuard<'_, State> {
         let over = |state: &State| state.closing || !state.is_compacting();
-        self.versions.wait(self.versions.lock(), over)
+        self.base.versions.wait(self.base.versions.lock(), over)
     }
 
     /// Runs one compaction chosen by the picker. Returns `false` if there is none.
     pub(crate) fn compact_once(&self) -> Result<bool> {
-        self.compact_picked(false, |state| self.schedule.compaction_wanted(state, false))
+        self.compact_picked(false, |state| {
+            self.tables.schedule.compaction_wanted(state, false)
+        })
     }
 
     /// Like [`Compactor::compact_once`], but includes idle compactions. If there is none,
     /// compresses values that flushes left uncompressed.
     pub(crate) fn compact_idle(&self) -> Result<bool> {
-        Ok(
-            self.compact_picked(true, |state| self.schedule.compaction_wanted(state, true))?
-                || self.encode_deferred()?,
-        )
+        Ok(self.compact_picked(true, |state| {
+            self.tables.schedule.compaction_wanted(state, true)
+        })? || self.encode_deferred()?)
     }
 
     /// Like [`Compactor::compact_once`], but for a stalled writer.
     pub(crate) fn compact_for_room(&self) -> Result<bool> {
         self.compact_picked(false, |state| {
-            self.schedule.compaction_for_room_wanted(state)
+            self.tables.schedule.compaction_for_room_wanted(state)
         })
     }
 
@@ -128,7 +105,7 @@ impl Compactor {
         when_idle: bool,
         pick: impl Fn(&State) -> Option<Group>,
     ) -> Result<bool> {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         let Some(group) = pick(&state) else {
             return Ok(false);
         };
@@ -144,15 +121,15 @@ impl Compactor {
     /// Runs the compaction `plan`, whose runs the caller has reserved. Due flushes run between its
     /// steps, so that writers never wait for a compaction.
     pub(crate) fn compact(&self, plan: &CompactionPlan) -> Result<()> {
-        let begun = self.shared.env.now_ns();
+        let begun = self.base.env.now_ns();
         let result = guarded(|| self.carry_out(plan));
         Stats::add(
-            &self.shared.stats.compaction_nanos,
-            self.shared.env.now_ns().saturating_sub(begun),
+            &self.base.stats.compaction_nanos,
+            self.base.env.now_ns().saturating_sub(begun),
         );
         let copied = plan.relocation.as_ref().map_or(0, |it| it.copied());
-        Stats::add(&self.shared.stats.moved_value_bytes, copied);
-        let mut state = self.versions.lock();
+        Stats::add(&self.base.stats.moved_value_bytes, copied);
+        let mut state = self.base.versions.lock();
         state.end_compaction(plan);
         if result.is_err() {
             // Otherwise a thread that found nothing to do during this compaction would become idle
@@ -160,31 +137,33 @@ impl Compactor {
             state.background.idle.disturb();
         }
         let result = result.and_then(|outcome| {
-            Stats::add(&self.shared.stats.compactions, 1);
+            Stats::add(&self.base.stats.compactions, 1);
             let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
-            Stats::add(&self.shared.stats.compaction_read_bytes, read);
+            Stats::add(&self.base.stats.compaction_read_bytes, read);
             let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
-            Stats::add(&self.shared.stats.compaction_bytes, bytes);
+            Stats::add(&self.base.stats.compaction_bytes, bytes);
             let install = || {
-                self.installer.install_compaction(&mut state, plan, outcome);
+                self.disk
+                    .installer
+                    .install_compaction(&mut state, plan, outcome);
                 for table in plan.inputs.iter().flat_map(Run::tables) {
                     state.compactions.unreadable.remove(&table.record.file);
                     state.compactions.damaged.remove(&table.record.file);
                 }
                 Ok(())
             };
-            guarded(install).map_err(|error| self.shared.health.poison(error))
+            guarded(install).map_err(|error| self.base.health.poison(error))
         });
         if let Err(error) = &result
             && (error.kind() == ErrorKind::Interrupted || note_damage(&mut state, plan, error))
         {
             // The caller wants no more of it, or it is not retried, so there is no pause.
         } else {
-            self.versions.note_background(&mut state, &result);
+            self.base.note_background(&mut state, &result);
         }
         drop(state);
-        self.versions.notify_changed();
-        self.versions.notify_work();
+        self.base.versions.notify_changed();
+        self.base.versions.notify_work();
         result
     }
 }

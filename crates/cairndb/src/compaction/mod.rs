@@ -3,3 +3,4 @@
 pub(crate) mod compactor;
 pub(crate) mod pick;
 pub(crate) mod schedule;
+pub(crate) mod tables;

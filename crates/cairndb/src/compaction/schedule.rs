@@ -12,9 +12,8 @@ use crate::compaction::pick::{
 };
 use crate::jobs::plan::CompactionPlan;
 use crate::state::version::{Run, TableHandle, Version};
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::State;
-use crate::versions::version_set::VersionSet;
 
 /// The bounds of a key range.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
@@ -96,13 +95,14 @@ fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHan
 }
 
 pub(crate) struct Schedule {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
+    base: Arc<Base>,
 }
 
 impl Schedule {
-    pub(crate) fn new(shared: Arc<Shared>, versions: Arc<VersionSet>) -> Schedule {
-        Schedule { shared, versions }
+    pub(crate) fn new(base: &Arc<Base>) -> Schedule {
+        Schedule {
+            base: Arc::clone(base),
+        }
     }
 
     pub(crate) fn group_plan(state: &mut State, group: Group) -> CompactionPlan {
@@ -128,7 +128,7 @@ impl Schedule {
     /// Returns the number of runs above which writers stall until a compaction ends. It is lower if
     /// there are readers.
     pub(crate) fn runs_max(&self) -> usize {
-        let view = self.versions.view();
+        let view = self.base.versions.view();
         let readers = view.runs_for_readers().unwrap_or(RUNS_STALL);
         // While there are no more runs than readers want, writers do not stall and nothing is
         // compacted earlier.
@@ -146,7 +146,7 @@ impl Schedule {
         }
         let sizes = sizes(&state.version, &state.compactions.damaged);
         pick(&sizes, self.flush_unit(), self.runs_max())
-            .or_else(|| pick_for_values(&sizes, self.shared.value_slack()))
+            .or_else(|| pick_for_values(&sizes, self.base.value_slack()))
             .or_else(|| {
                 idle.then(|| pick_idle(&self.idle_sizes(state, sizes)))
                     .flatten()
@@ -190,7 +190,7 @@ impl Schedule {
 
     /// Returns the approximate size of a run made by one flush.
     fn flush_unit(&self) -> u64 {
-        self.shared.settings.budget.run as u64 / 2
+        self.base.settings.budget.run as u64 / 2
     }
 
     /// Returns `sizes` for an idle compaction: without the tombstones and hidden versions of runs
@@ -207,8 +207,8 @@ impl Schedule {
             return sizes;
         };
         // Before the snapshots are listed: a release in between must wake the worker.
-        self.shared.snapshots.wake_on_release(awaited);
-        let readable = self.versions.readable_at();
+        self.base.snapshots.wake_on_release(awaited);
+        let readable = self.base.readable_at();
         for ((size, newest), run) in sizes.iter_mut().zip(newest).zip(&state.version.runs) {
             let left = readable.partition_point(|seq| *seq < newest);
             if left > 0 && 2 * left > run.snapshots() {
@@ -224,7 +224,7 @@ impl Schedule {
         state: &mut State,
         range: KeyRange<'_>,
     ) -> Option<CompactionPlan> {
-        let order = &self.shared.context.order;
+        let order = &self.base.context.order;
         let version = Arc::clone(&state.version);
         let (mut low, mut high) = bounds_of(&version, order, range)?;
         let mut chosen = Vec::new();
@@ -277,7 +277,7 @@ impl Schedule {
     /// Returns whether a compaction would change `chosen`. A single run without tombstones, old
     /// versions and uncompressed values stays unchanged.
     fn worth_compacting(&self, chosen: &[Run]) -> bool {
-        let encodes = self.shared.encodes();
+        let encodes = self.base.encodes();
         match chosen {
             [] => false,
             [one] => one.tables().iter().any(|table| {
@@ -290,7 +290,7 @@ impl Schedule {
 
     /// Returns the next tables to compress, from the oldest run.
     pub(crate) fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
-        if !self.shared.encodes() || state.is_compacting() || !state.may_compact() {
+        if !self.base.encodes() || state.is_compacting() || !state.may_compact() {
             return None;
         }
         let runs = state.version.runs.iter().enumerate().rev();

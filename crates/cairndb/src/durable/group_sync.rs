@@ -1,49 +1,19 @@
-//! `GroupSync`: log syncs shared by concurrent writers.
+//! Log syncs of [`Disk`], shared by concurrent writers.
 //!
 //! One writer runs a pass for everything appended so far. Writers that arrive in the meantime wait,
 //! and one of them runs the next pass for all of them.
 
-use std::sync::Arc;
-
 use cairndb_base::{Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::value_files::ValueFiles;
+use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::state::stats::Stats;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
 
-pub(crate) struct GroupSync {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    manifests: Arc<Manifests>,
-    log: Arc<Log>,
-    value_files: Arc<ValueFiles>,
-}
-
-impl GroupSync {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-        value_files: Arc<ValueFiles>,
-    ) -> GroupSync {
-        GroupSync {
-            shared,
-            versions,
-            manifests,
-            log,
-            value_files,
-        }
-    }
-
+impl Disk {
     /// Makes every logged write so far durable, as a `Sync` write does for earlier writes.
     pub(crate) fn sync_written(&self) -> Result<()> {
-        self.shared.check_writable()?;
+        self.base.check_writable()?;
         let commit = self.log.lock();
         let last = commit.last_seq;
         self.run_passes(commit, |commit| commit.synced_seq >= last)
@@ -56,7 +26,7 @@ impl GroupSync {
         commit: MutexGuard<'a, Commit>,
         last: SeqNo,
     ) -> Result<()> {
-        self.run_passes(commit, |_| self.versions.published() >= last)
+        self.run_passes(commit, |_| self.base.versions.published() >= last)
     }
 
     /// Waits for sync passes, or runs them, until `enough` returns true.
@@ -66,22 +36,22 @@ impl GroupSync {
         enough: impl Fn(&Commit) -> bool,
     ) -> Result<()> {
         while !enough(&commit) {
-            self.shared.health.check_write()?;
+            self.base.health.check_write()?;
             if commit.syncing {
                 self.log.wait(&mut commit);
                 continue;
             }
-            self.shared.origin.check()?;
+            self.base.origin.check()?;
             commit.syncing = true;
             let target = commit.last_seq;
             drop(commit);
             let result = self.sync_pass();
             commit = self.log.lock();
             commit.syncing = false;
-            let result = result.map_err(|error| self.versions.poison(error));
+            let result = result.map_err(|error| self.base.poison(error));
             // A comparator may have panicked in the meantime; the memtable may then hold half of a
             // batch.
-            if result.is_ok() && !self.shared.health.is_poisoned() {
+            if result.is_ok() && !self.base.health.is_poisoned() {
                 commit.synced_seq = commit.synced_seq.max(target);
                 while commit
                     .awaiting_sync
@@ -90,9 +60,9 @@ impl GroupSync {
                 {
                     commit.awaiting_sync.pop_front();
                 }
-                self.versions.publish_up_to(commit.publishable());
+                self.base.versions.publish_up_to(commit.publishable());
                 if std::mem::take(&mut commit.look_again) {
-                    self.versions.wake_idle_worker();
+                    self.base.versions.wake_idle_worker();
                 }
             }
             self.log.notify();
@@ -104,24 +74,24 @@ impl GroupSync {
     /// Makes everything appended before the call durable: value files, then names, then segments.
     pub(crate) fn sync_pass(&self) -> Result<()> {
         let plan = {
-            let _turn = self.manifests.take_sync_turn()?;
+            let _turn = self.log.manifests.take_sync_turn()?;
             // Planned first: a record in the plan has its value in a file that is synced next. If
             // the segments were planned later, a record appended in between would be durable
             // without its value.
             let plan = self.log.segments().plan_sync();
             // Within the turn: no other thread may treat claimed but lost data as clean.
-            let poison = |error| self.versions.poison(error);
+            let poison = |error| self.base.poison(error);
             let files = self.value_files.values().sync().map_err(poison)?;
-            Stats::add(&self.shared.stats.file_syncs, files);
-            if self.manifests.take_names() || plan.name_first {
-                self.shared.dir.sync().map_err(poison)?;
-                self.manifests.sync().map_err(poison)?;
+            Stats::add(&self.base.stats.file_syncs, files);
+            if self.log.manifests.take_names() || plan.name_first {
+                self.base.dir.sync().map_err(poison)?;
+                self.log.manifests.sync().map_err(poison)?;
                 plan.mark_named();
             }
             plan
         };
         let segments = plan.sync_segments()?;
-        Stats::add(&self.shared.stats.log_syncs, segments);
+        Stats::add(&self.base.stats.log_syncs, segments);
         Ok(())
     }
 }

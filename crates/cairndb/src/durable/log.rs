@@ -10,22 +10,18 @@ use cairndb_format::name;
 use cairndb_format::name::FileKind;
 
 use crate::durable::manifests::Manifests;
-use crate::durable::sweeper::Sweeper;
 use crate::log::commit::Commit;
 use crate::log::segments::Segments;
 use crate::recovery::leftovers::Leftovers;
 use crate::recovery::report::OpenReport;
 use crate::state::files::new_files::create_unused;
 use crate::state::stats::Stats;
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::ImmutableMemtable;
-use crate::versions::version_set::VersionSet;
 
 pub(crate) struct Log {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    manifests: Arc<Manifests>,
+    base: Arc<Base>,
+    pub(crate) manifests: Manifests,
     commit: Mutex<Commit>,
     committed: Condvar,
     segments: Segments,
@@ -37,24 +33,15 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
     pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        manifests: Arc<Manifests>,
+        base: &Arc<Base>,
         commit: Commit,
         segments: Segments,
         report: OpenReport,
     ) -> Log {
         Log {
-            shared,
-            versions,
-            sweeper,
-            manifests,
+            base: Arc::clone(base),
+            manifests: Manifests::new(base),
             commit: Mutex::new(commit),
             committed: Condvar::new(),
             segments,
@@ -109,8 +96,9 @@ impl Log {
         // The syncer may have appended an edit that is not in `durable` yet and that a manifest
         // started now would lack. No new pass can start, because that takes the commit lock.
         drop(
-            self.versions
-                .wait(self.versions.lock(), |state| !state.durable.persisting),
+            self.base
+                .versions
+                .wait(self.base.versions.lock(), |state| !state.durable.persisting),
         );
         self.roll_manifest(commit)?;
         if first {
@@ -136,13 +124,13 @@ impl Log {
     /// never be removed.
     pub(crate) fn create_log(&self, bytes: u64) -> Result<(FileNumber, Arc<dyn LogRegion>)> {
         let created = create_unused(
-            || self.shared.new_file(),
-            |number| self.shared.dir.create_log(&name::log(number), bytes),
+            || self.base.new_file(),
+            |number| self.base.dir.create_log(&name::log(number), bytes),
         );
         let (number, region) = created?;
         let marked = region.write(0, &[&SegmentHeader::UNUSED.encode()], false);
         if let Err(error) = marked {
-            self.sweeper.reaper().add(name::log(number));
+            self.base.sweeper.reaper().add(name::log(number));
             return Err(error);
         }
         Ok((number, region))
@@ -152,14 +140,14 @@ impl Log {
     /// unclean close no log is reused: an earlier sync may have failed, so it is unknown which
     /// bytes of a log reach the disk.
     fn adopt_leftovers(&self) -> Result<()> {
-        let regular = self.shared.settings.budget.segment;
-        for found in self.leftovers.take_ours(&*self.shared.dir) {
+        let regular = self.base.settings.budget.segment;
+        for found in self.leftovers.take_ours(&*self.base.dir) {
             let mut used = false;
             if let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(found)
                 && self.report.clean
-                && self.shared.dir.size_of(found)? == Some(regular)
+                && self.base.dir.size_of(found)? == Some(regular)
             {
-                match self.shared.dir.open_log(found) {
+                match self.base.dir.open_log(found) {
                     Ok(region) => used = self.segments.add_spare(file, region).is_none(),
                     // A cursor of an earlier handle still reads it.
                     Err(error) if error.kind() == ErrorKind::Locked => {}
@@ -167,7 +155,7 @@ impl Log {
                 }
             }
             if !used {
-                self.sweeper.reaper().add(found.clone());
+                self.base.sweeper.reaper().add(found.clone());
             }
         }
         Ok(())
@@ -175,7 +163,7 @@ impl Log {
 
     /// Unlinks spare log files that are needed only by a busy log.
     pub(crate) fn trim_spares(&self) {
-        self.sweeper.reap_with(|| {
+        self.base.sweeper.reap_with(|| {
             let spares = self.segments.trim_spares().into_iter();
             spares.map(|file| name::log(FileNumber(file))).collect()
         });
@@ -200,31 +188,30 @@ impl Log {
 
     /// Keeps one spare segment ready, so that no commit waits for zeros to be written.
     pub(crate) fn prepare_spare(&self) {
-        let bytes = self.shared.settings.budget.segment;
+        let bytes = self.base.settings.budget.segment;
         // A log at its limit would not keep a spare.
-        let full =
-            self.segments.retained_bytes() + bytes > self.shared.settings.budget.retained_log;
-        if full || self.segments.has_spare() || self.shared.health.check_write().is_err() {
+        let full = self.segments.retained_bytes() + bytes > self.base.settings.budget.retained_log;
+        if full || self.segments.has_spare() || self.base.health.check_write().is_err() {
             return;
         }
         let Ok((number, region)) = self.create_log(bytes) else {
             return;
         };
-        Stats::add(&self.shared.stats.prewritten_bytes, bytes);
+        Stats::add(&self.base.stats.prewritten_bytes, bytes);
         // Synced here, so that its metadata is durable before the first `Sync` write into it.
         if let Err(error) = region.sync() {
-            let _ = self.versions.poison(error);
+            let _ = self.base.poison(error);
             return;
         }
         region.warm();
         if self.segments.add_spare(number.0, region).is_some() {
-            self.sweeper.reaper().add(name::log(number));
+            self.base.sweeper.reaper().add(name::log(number));
         }
     }
 
     /// Returns whether a flush or a sync could free a segment.
     pub(crate) fn can_shrink(&self, commit: &Commit) -> bool {
-        let state = self.versions.lock();
+        let state = self.base.versions.lock();
         !commit.mutable.is_empty()
             || !state.immutables.is_empty()
             || state.durable.pending.is_some()
@@ -238,15 +225,15 @@ impl Log {
         // Held so that no other thread adopts them in the meantime.
         let commit = self.commit.lock();
         if self.report.clean && !self.manifests.is_open() {
-            let ours = self.leftovers.take_ours(&*self.shared.dir).iter();
-            ours.for_each(|name| self.sweeper.reaper().add(name.clone()));
+            let ours = self.leftovers.take_ours(&*self.base.dir).iter();
+            ours.for_each(|name| self.base.sweeper.reaper().add(name.clone()));
         }
         drop(commit);
     }
 
     /// Returns whether this handle holds data that the manifest does not describe.
     pub(crate) fn has_written(&self) -> bool {
-        let state = self.versions.lock();
+        let state = self.base.versions.lock();
         self.manifests.is_open()
             || !state.mutable.is_empty()
             || !state.immutables.is_empty()
@@ -255,7 +242,7 @@ impl Log {
 
     /// Returns the report of the open. The first call looks for skipped files.
     pub(crate) fn open_report(&self) -> &OpenReport {
-        let dir = (!self.shared.health.is_closed()).then_some(&*self.shared.dir);
+        let dir = (!self.base.health.is_closed()).then_some(&*self.base.dir);
         self.leftovers.report(&self.report, dir)
     }
 }

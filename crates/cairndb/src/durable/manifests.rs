@@ -8,16 +8,12 @@ use cairndb_env::sync::{Mutex, MutexGuard};
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name;
 
-use crate::durable::sweeper::Sweeper;
 use crate::log::manifest::Manifest;
 use crate::state::files::new_files::{create_unused, is_taken};
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 
 pub(crate) struct Manifests {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
+    base: Arc<Base>,
     manifest: Manifest,
     /// Whether the manifest names a log or value file whose directory entry may not be durable yet.
     names_dirty: AtomicBool,
@@ -27,15 +23,9 @@ pub(crate) struct Manifests {
 }
 
 impl Manifests {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-    ) -> Manifests {
+    pub(crate) fn new(base: &Arc<Base>) -> Manifests {
         Manifests {
-            shared,
-            versions,
-            sweeper,
+            base: Arc::clone(base),
             manifest: Manifest::default(),
             names_dirty: AtomicBool::new(false),
             sync_turn: Mutex::new(()),
@@ -72,7 +62,7 @@ impl Manifests {
     /// # Errors
     /// Errors of the file, after which the manifest is broken.
     pub(crate) fn append(&self, edit: &VersionEdit) -> Result<()> {
-        self.manifest.append(edit, &self.shared.stats)
+        self.manifest.append(edit, &self.base.stats)
     }
 
     /// Like [`Manifests::append`], but for an edit that names a file whose directory entry may not
@@ -101,18 +91,18 @@ impl Manifests {
     /// # Errors
     /// Errors of the sync, after which the caller poisons the handle.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.manifest.sync(&self.shared.stats)
+        self.manifest.sync(&self.base.stats)
     }
 
     /// Returns the edit that builds the durable version from an empty one, without a log.
     pub(crate) fn durable_edit(&self) -> VersionEdit {
-        let state = self.versions.lock();
+        let state = self.base.versions.lock();
         let dead = state.durable.dead.iter();
         let value_dead = dead.map(|(file, dead)| (*file, *dead)).collect();
         VersionEdit {
             value_dead,
             ..self
-                .shared
+                .base
                 .snapshot_edit(&state.durable.version, state.durable.seq)
         }
     }
@@ -121,21 +111,21 @@ impl Manifests {
     /// Only this first edit may be divided into several: an appended edit must be present
     /// completely or not at all.
     pub(crate) fn begin_manifest(&self, edit: VersionEdit) -> Result<()> {
-        let old = self.versions.lock().durable.manifest;
-        let salt = self.shared.env.random_u64();
-        let base = edit.divided(self.shared.settings.budget.edit);
+        let old = self.base.versions.lock().durable.manifest;
+        let salt = self.base.env.random_u64();
+        let base = edit.divided(self.base.settings.budget.edit);
         let mut begun_number = 0;
         let begun = create_unused(
             || {
-                begun_number = self.shared.new_file();
+                begun_number = self.base.new_file();
                 begun_number
             },
             |number| {
-                let writer = ManifestWriter::create(&*self.shared.dir, number, salt, &base)?;
-                let prepared = prepare_current(&*self.shared.dir, number);
+                let writer = ManifestWriter::create(&*self.base.dir, number, salt, &base)?;
+                let prepared = prepare_current(&*self.base.dir, number);
                 if prepared.as_ref().is_err_and(is_taken) {
                     // Both names must be free.
-                    self.sweeper.reaper().add(name::manifest(number));
+                    self.base.sweeper.reaper().add(name::manifest(number));
                 }
                 prepared.map(|()| writer)
             },
@@ -148,34 +138,34 @@ impl Manifests {
                 // record states that the number is taken, so the manifest stays as a mark for the
                 // next open until a later attempt succeeds or leaves another.
                 let number = FileNumber(begun_number);
-                self.sweeper.reaper().add(name::temp(number));
+                self.base.sweeper.reaper().add(name::temp(number));
                 // An attempt that could not create its manifest leaves no mark, so the earlier one
                 // is still needed.
-                if matches!(
-                    self.shared.dir.size_of(&name::manifest(number)),
-                    Ok(Some(_))
-                ) {
+                if matches!(self.base.dir.size_of(&name::manifest(number)), Ok(Some(_))) {
                     self.forget_failed_manifest(begun_number);
                 }
                 return Err(error);
             }
         };
         self.forget_failed_manifest(0);
-        let poison = |error| self.versions.poison(error);
-        self.shared.dir.sync().map_err(poison)?;
+        let poison = |error| self.base.poison(error);
+        self.base.dir.sync().map_err(poison)?;
         // Some file systems rename the file although they report a failure. Both manifests are
         // kept, and nothing that the new one lacks is appended to the old one.
-        self.shared
+        self.base
             .dir
             .rename(&name::temp(number), name::CURRENT)
             .inspect_err(|_| self.manifest.give_up())?;
-        self.shared.dir.sync().map_err(poison)?;
+        self.base.dir.sync().map_err(poison)?;
         self.manifest.replace(writer);
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         state.durable.manifest = number.0;
         drop(state);
         if old != 0 {
-            self.sweeper.reaper().add(name::manifest(FileNumber(old)));
+            self.base
+                .sweeper
+                .reaper()
+                .add(name::manifest(FileNumber(old)));
         }
         Ok(())
     }
@@ -183,9 +173,11 @@ impl Manifests {
     /// Removes the manifest left by an earlier attempt. `next` is the number of the one that this
     /// attempt leaves, or 0.
     fn forget_failed_manifest(&self, next: u64) {
-        let earlier = std::mem::replace(&mut self.versions.lock().durable.failed_manifest, next);
+        let earlier =
+            std::mem::replace(&mut self.base.versions.lock().durable.failed_manifest, next);
         if earlier != 0 {
-            self.sweeper
+            self.base
+                .sweeper
                 .reaper()
                 .add(name::manifest(FileNumber(earlier)));
         }
@@ -199,7 +191,7 @@ impl Manifests {
     /// `Poisoned`, `Closed`.
     pub(crate) fn take_sync_turn(&self) -> Result<MutexGuard<'_, ()>> {
         let turn = self.sync_turn.lock();
-        self.shared.health.check_write()?;
+        self.base.health.check_write()?;
         Ok(turn)
     }
 }

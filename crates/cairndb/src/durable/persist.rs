@@ -1,4 +1,5 @@
-//! `Persister`: makes installed versions durable, then frees the files that they replace.
+//! The persister of [`Disk`]: makes installed versions durable, then frees the files that they
+//! replace.
 //!
 //! A pass takes everything that was installed since the last pass and writes only the difference
 //! from the durable version: a table that was flushed and compacted away in between is never
@@ -17,16 +18,11 @@ use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::{TableRecord, VersionEdit};
 use cairndb_format::name;
 
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::sweeper::Sweeper;
-use crate::durable::value_files::ValueFiles;
+use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
-use crate::versions::shared::Shared;
 use crate::versions::state::Pending;
-use crate::versions::version_set::VersionSet;
 
 /// Number of segments that a pass faults in when it retires them: about as many as a writer uses
 /// before the next pass.
@@ -87,34 +83,7 @@ fn part_left() -> Error {
     )
 }
 
-pub(crate) struct Persister {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    manifests: Arc<Manifests>,
-    log: Arc<Log>,
-    value_files: Arc<ValueFiles>,
-}
-
-impl Persister {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-        value_files: Arc<ValueFiles>,
-    ) -> Persister {
-        Persister {
-            shared,
-            versions,
-            sweeper,
-            manifests,
-            log,
-            value_files,
-        }
-    }
-
+impl Disk {
     /// Makes pending versions durable. Returns `false` if there are none or another thread is doing
     /// so.
     ///
@@ -128,17 +97,17 @@ impl Persister {
             Ok(Some(batch)) => self.persist_taken(batch),
             Err(error) => Err(error),
         };
-        let mut state = self.versions.lock();
-        self.versions.note_background(&mut state, &result);
+        let mut state = self.base.versions.lock();
+        self.base.note_background(&mut state, &result);
         drop(state);
-        self.versions.notify_changed();
-        self.versions.notify_work();
+        self.base.versions.notify_changed();
+        self.base.versions.notify_work();
         result
     }
 
     fn persist_taken(&self, batch: Batch<'_>) -> Result<bool> {
         let result = self.persist_batch(&batch);
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         // The manifest names value files that were started in the meantime.
         let values = Arc::clone(&state.version.values);
         match result {
@@ -154,7 +123,7 @@ impl Persister {
                 // Before `persisting` is cleared, so that the segments are freed for a caller that
                 // waits until the database is idle.
                 self.release(batch);
-                let mut state = self.versions.lock();
+                let mut state = self.base.versions.lock();
                 state.durable.persisting = false;
                 state.durable.persisted = installed;
                 Ok(true)
@@ -176,21 +145,21 @@ impl Persister {
     }
 
     fn take_batch(&self) -> Result<Option<Batch<'_>>> {
-        self.shared.origin.check()?;
+        self.base.origin.check()?;
         let mut commit = self.log.lock();
-        self.shared.health.check_write()?;
+        self.base.health.check_write()?;
         {
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             if state.durable.persisting || state.durable.pending.is_none() {
                 return Ok(None);
             }
             // Under the commit lock, so a flush of a part has failed.
             if state.holds_part() {
-                return Err(self.shared.health.background().unwrap_or_else(part_left));
+                return Err(self.base.health.background().unwrap_or_else(part_left));
             }
         }
         self.log.ensure_manifest(&mut commit)?;
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         let floor = self.log.segment_floor(&commit, &state.immutables);
         let Some(pending) = state.durable.pending.take() else {
             return Ok(None);
@@ -205,7 +174,7 @@ impl Persister {
         let installed = state.durable.installed;
         drop(state);
         Ok(Some(Batch {
-            whole: (bytes > self.shared.settings.budget.edit).then_some(commit),
+            whole: (bytes > self.base.settings.budget.edit).then_some(commit),
             from,
             installed,
             last_seq,
@@ -217,7 +186,7 @@ impl Persister {
     fn persist_batch(&self, batch: &Batch<'_>) -> Result<VersionEdit> {
         let mut edit = difference(&batch.from, &batch.pending.version);
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
-        let poison = |error: Error| self.versions.poison(error);
+        let poison = |error: Error| self.base.poison(error);
         let new = batch.pending.added.iter();
         let new = new.filter(|new| added.contains(&new.table.record.file));
         let syncs: Vec<_> = new.filter_map(|new| new.sync.as_ref()).collect();
@@ -227,45 +196,46 @@ impl Persister {
         }
         for sync in syncs {
             sync.sync().map_err(poison)?;
-            Stats::add(&self.shared.stats.file_syncs, 1);
+            Stats::add(&self.base.stats.file_syncs, 1);
         }
         // Before the turn, because `Sync` writers wait for the turn.
         let files = self.value_files.moved().sync().map_err(poison)?;
-        Stats::add(&self.shared.stats.file_syncs, files);
-        let _turn = self.manifests.take_sync_turn()?;
+        Stats::add(&self.base.stats.file_syncs, files);
+        let _turn = self.log.manifests.take_sync_turn()?;
         self.value_files.values().sync().map_err(poison)?;
         // This also covers the names of logs and value files in earlier edits, because this sync of
         // the manifest makes those edits durable too.
-        if self.manifests.take_names() || !added.is_empty() {
-            self.shared.dir.sync().map_err(poison)?;
-            Stats::add(&self.shared.stats.file_syncs, 1);
+        if self.log.manifests.take_names() || !added.is_empty() {
+            self.base.dir.sync().map_err(poison)?;
+            Stats::add(&self.base.stats.file_syncs, 1);
         }
         edit.retired_segments = self.log.segments().numbers_before(batch.floor);
         edit.last_seq = Some(batch.last_seq);
-        edit.next_file = Some(self.shared.next_file.load(Ordering::Relaxed));
+        edit.next_file = Some(self.base.next_file.load(Ordering::Relaxed));
         edit.value_dead = self.newly_dead(&batch.pending.version);
         let written = if batch.whole.is_some() {
             let whole = self.whole_edit(batch, &edit.value_dead);
             // After a failure it is unknown which of the two manifests a crash would leave.
-            self.manifests
+            self.log
+                .manifests
                 .begin_manifest(whole)
-                .inspect_err(|_| self.manifests.give_up())
+                .inspect_err(|_| self.log.manifests.give_up())
         } else {
-            self.manifests.append(&edit)
+            self.log.manifests.append(&edit)
         };
         if let Err(error) = written {
             // Earlier edits are not durable yet, and later records need the files named by these
             // edits.
-            self.manifests.give_back_names();
+            self.log.manifests.give_back_names();
             return Err(error);
         }
-        self.manifests.sync().map_err(poison)?;
+        self.log.manifests.sync().map_err(poison)?;
         Ok(edit)
     }
 
     /// Returns the edit that builds the version of `batch` from an empty one.
     fn whole_edit(&self, batch: &Batch<'_>, newly_dead: &[(u64, u64)]) -> VersionEdit {
-        let mut dead = self.versions.lock().durable.dead.clone();
+        let mut dead = self.base.versions.lock().durable.dead.clone();
         for (file, bytes) in newly_dead {
             *dead.entry(*file).or_insert(0) += bytes;
         }
@@ -275,13 +245,13 @@ impl Persister {
             added_segments: kept.map(|segment| segment.record()).collect(),
             value_dead: dead.into_iter().collect(),
             ..self
-                .shared
+                .base
                 .snapshot_edit(&batch.pending.version, batch.last_seq)
         }
     }
 
     fn newly_dead(&self, version: &Version) -> Vec<(u64, u64)> {
-        let state = self.versions.lock();
+        let state = self.base.versions.lock();
         let known = |file: u64| state.durable.dead.get(&file).copied().unwrap_or(0);
         version
             .values
@@ -309,22 +279,23 @@ impl Persister {
                 table.mark_obsolete();
             }
         }
-        for file in self.log.segments().shed_spares(self.shared.env.now_ns()) {
-            self.sweeper.reaper().add(name::log(FileNumber(file)));
+        for file in self.log.segments().shed_spares(self.base.env.now_ns()) {
+            self.base.sweeper.reaper().add(name::log(FileNumber(file)));
         }
         let retired = self.log.segments().retire_before(batch.floor);
         // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
         // this pass.
         let cold = retired.len().saturating_sub(SPARES_WARMED);
         for (index, segment) in retired.into_iter().enumerate() {
-            let spare = segment.region.size() == self.shared.settings.budget.segment;
+            let spare = segment.region.size() == self.base.settings.budget.segment;
             let region = Arc::clone(&segment.region);
             if !spare {
-                self.sweeper
+                self.base
+                    .sweeper
                     .reaper()
                     .add(name::log(FileNumber(segment.file)));
             } else if let Some(file) = self.log.segments().add_spare(segment.file, region) {
-                self.sweeper.reaper().add(name::log(FileNumber(file)));
+                self.base.sweeper.reaper().add(name::log(FileNumber(file)));
             } else if index >= cold {
                 segment.region.warm();
             }
@@ -339,13 +310,16 @@ impl Persister {
             if self.persist()? {
                 return Ok(());
             }
-            let state = self.versions.lock();
-            let state = self.versions.wait(state, |state| !state.durable.persisting);
+            let state = self.base.versions.lock();
+            let state = self
+                .base
+                .versions
+                .wait(state, |state| !state.durable.persisting);
             if state.durable.pending.is_none() {
                 return Ok(());
             }
             drop(state);
-            self.shared.health.check_write()?;
+            self.base.health.check_write()?;
         }
     }
 }

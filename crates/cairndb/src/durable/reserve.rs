@@ -24,34 +24,23 @@ use cairndb_env::sync::MutexGuard;
 use cairndb_format::name;
 
 use crate::durable::log::Log;
-use crate::durable::sweeper::Sweeper;
 use crate::jobs::plan::{CompactionPlan, share};
 use crate::log::payload::Payload;
 use crate::state::reserve::{Plan, Reserve};
 use crate::state::version::Run;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 
 pub(crate) struct DiskReserve {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
+    base: Arc<Base>,
     log: Arc<Log>,
     reserve: Reserve,
 }
 
 impl DiskReserve {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        log: Arc<Log>,
-    ) -> DiskReserve {
+    pub(crate) fn new(base: &Arc<Base>, log: &Arc<Log>) -> DiskReserve {
         DiskReserve {
-            shared,
-            versions,
-            sweeper,
-            log,
+            base: Arc::clone(base),
+            log: Arc::clone(log),
             reserve: Reserve::default(),
         }
     }
@@ -79,8 +68,8 @@ impl DiskReserve {
 
     /// Returns the free space and the plan for it, or `None` if the file system does not report it.
     pub(crate) fn space(&self) -> Option<(Space, Plan)> {
-        let space = self.shared.dir.space().ok().flatten()?;
-        Some((space, Plan::new(&self.shared.settings.budget, space.total)))
+        let space = self.base.dir.space().ok().flatten()?;
+        Some((space, Plan::new(&self.base.settings.budget, space.total)))
     }
 
     /// Returns whether the file system is nearly full.
@@ -129,7 +118,7 @@ impl DiskReserve {
             // the meantime.
             self.tend(Some(self.reserve.turn.lock()));
         } else {
-            self.versions.notify_work();
+            self.base.versions.notify_work();
         }
     }
 
@@ -152,7 +141,7 @@ impl DiskReserve {
         };
         let missing = {
             let mut state = self.reserve.state.lock();
-            let small = plan.table_bytes < self.shared.settings.budget.table;
+            let small = plan.table_bytes < self.base.settings.budget.table;
             state.table_bytes = small.then_some(plan.table_bytes);
             if space.free >= plan.near {
                 state.short = false;
@@ -160,25 +149,21 @@ impl DiskReserve {
                 // between the two.
                 if space.free >= plan.near + plan.bytes {
                     for file in state.files.drain(..) {
-                        self.sweeper.reaper().add(name::log(FileNumber(file)));
+                        self.base.sweeper.reaper().add(name::log(FileNumber(file)));
                     }
                 }
                 return;
             }
             let missing = plan.files.saturating_sub(state.files.len());
             // A quarter more, for work that starts before the next check.
-            let room = missing as u64 * self.shared.settings.budget.segment / 4 * 5;
+            let room = missing as u64 * self.base.settings.budget.segment / 4 * 5;
             if state.short && space.free < room {
                 return;
             }
             missing
         };
         // Without the lock, because writers check whether there is a reserve.
-        let create = |_| {
-            self.log
-                .create_log(self.shared.settings.budget.segment)
-                .ok()
-        };
+        let create = |_| self.log.create_log(self.base.settings.budget.segment).ok();
         let made: Vec<u64> = (0..missing).map_while(create).map(|it| it.0.0).collect();
         let mut state = self.reserve.state.lock();
         state.short &= made.len() < missing;
@@ -192,15 +177,15 @@ impl DiskReserve {
         let files = std::mem::take(&mut state.files);
         drop(state);
         for file in &files {
-            self.sweeper.reaper().add(name::log(FileNumber(*file)));
+            self.base.sweeper.reaper().add(name::log(FileNumber(*file)));
         }
-        !files.is_empty() && self.sweeper.reap()
+        !files.is_empty() && self.base.sweeper.reap()
     }
 
     /// Returns the length at which tables are cut.
     pub(crate) fn table_bytes(&self) -> u64 {
         let small = self.reserve.table_bytes();
-        small.unwrap_or(self.shared.settings.budget.table)
+        small.unwrap_or(self.base.settings.budget.table)
     }
 
     /// Refuses a long batch for which there is no room until its end: it stays in the log until all
@@ -225,7 +210,7 @@ impl DiskReserve {
             "the disk has no room for the log record and the tables of the batch; divide it, \
              delete keys, or free space on the file system",
         )
-        .path(self.shared.dir.path()))
+        .path(self.base.dir.path()))
     }
 
     /// Refuses a compaction whose estimated output, without tombstones and the entries that they
@@ -249,7 +234,7 @@ impl DiskReserve {
                 ErrorKind::NoSpace,
                 "the disk has too little room to compact tables",
             )
-            .path(self.shared.dir.path())),
+            .path(self.base.dir.path())),
             _ => Ok(()),
         }
     }

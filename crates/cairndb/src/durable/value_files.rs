@@ -10,20 +10,14 @@ use cairndb_format::name;
 use cairndb_format::value_file::ValueWriter;
 
 use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::sweeper::Sweeper;
 use crate::log::commit::Commit;
 use crate::log::values::{Active, UNSYNCED_FILES_MAX, ValueLog};
 use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::files::value_handle::ValueHandle;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 
 pub(crate) struct ValueFiles {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    manifests: Arc<Manifests>,
+    base: Arc<Base>,
     log: Arc<Log>,
     values: ValueLog,
     /// Log for values copied out of mostly dead files.
@@ -31,19 +25,10 @@ pub(crate) struct ValueFiles {
 }
 
 impl ValueFiles {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-    ) -> ValueFiles {
+    pub(crate) fn new(base: &Arc<Base>, log: &Arc<Log>) -> ValueFiles {
         ValueFiles {
-            shared,
-            versions,
-            sweeper,
-            manifests,
-            log,
+            base: Arc::clone(base),
+            log: Arc::clone(log),
             values: ValueLog::default(),
             moved: Arc::default(),
         }
@@ -68,7 +53,7 @@ impl ValueFiles {
     pub(crate) fn close_value_files(&self, files: &BTreeSet<u64>) {
         if files.iter().any(|file| self.is_filled(*file)) {
             let commit = self.log.lock();
-            if self.versions.lock().may_relocate() {
+            if self.base.versions.lock().may_relocate() {
                 self.close_files(&commit, files);
             }
         }
@@ -93,17 +78,15 @@ impl ValueFiles {
         self.moved.begin_sync();
         if self.moved.unsynced_files() > UNSYNCED_FILES_MAX {
             // Each file holds a descriptor until it is synced.
-            self.moved
-                .sync()
-                .map_err(|error| self.versions.poison(error))?;
+            self.moved.sync().map_err(|error| self.base.poison(error))?;
         }
-        if !self.moved.needs_file(self.shared.settings.value_file) {
+        if !self.moved.needs_file(self.base.settings.value_file) {
             return Ok(());
         }
         let mut commit = self.log.lock();
-        self.shared.health.check_write()?;
-        let (begun, ()) = self.begin_value_file(&mut commit, self.shared.encodes(), |_| Ok(()))?;
-        let mut state = self.versions.lock();
+        self.base.health.check_write()?;
+        let (begun, ()) = self.begin_value_file(&mut commit, self.base.encodes(), |_| Ok(()))?;
+        let mut state = self.base.versions.lock();
         state.value_gc.first_copies.get_or_insert(begun.number());
         // Under the commit lock, so that a search for dead files finds the file open for appending.
         self.moved.begin(begun);
@@ -127,16 +110,19 @@ impl ValueFiles {
         // The file is useless after a failed step. If its edit reached the disk nevertheless, the
         // next open finds the file missing and treats it as a file whose name was not durable.
         let given_up = |number, error| {
-            self.sweeper.reaper().add(name::value(FileNumber(number)));
+            self.base
+                .sweeper
+                .reaper()
+                .add(name::value(FileNumber(number)));
             error
         };
         let mut number = 0;
         let created = create_unused(
             || {
-                number = self.shared.new_file();
+                number = self.base.new_file();
                 number
             },
-            |number| ValueWriter::create(&*self.shared.dir, number),
+            |number| ValueWriter::create(&*self.base.dir, number),
         );
         let (_, mut writer) = match created {
             Err(error) if !is_taken(&error) => return Err(given_up(number, error)),
@@ -147,13 +133,13 @@ impl ValueFiles {
         let edit = VersionEdit {
             added_values: vec![number],
             settled_values: settled.then_some(number).into_iter().collect(),
-            next_file: Some(self.shared.next_file.load(Ordering::Relaxed)),
+            next_file: Some(self.base.next_file.load(Ordering::Relaxed)),
             ..VersionEdit::default()
         };
-        self.manifests.append_naming(&edit).map_err(given_up)?;
-        let mut guard = self.versions.lock();
+        self.log.manifests.append_naming(&edit).map_err(given_up)?;
+        let mut guard = self.base.versions.lock();
         let state = &mut *guard;
-        let handle = ValueHandle::begun(number, &self.shared.opener);
+        let handle = ValueHandle::begun(number, &self.base.opener);
         handle.settled.store(settled, Ordering::Relaxed);
         let handle = Arc::new(handle);
         // The manifest already names the file, so it is added to both versions.
@@ -170,7 +156,7 @@ impl ValueFiles {
             next.values = Arc::new(values);
             *version = Arc::new(next);
         }
-        self.versions.publish_view(state);
+        self.base.versions.publish_view(state);
         Ok((Active::new(handle, writer), filled))
     }
 }

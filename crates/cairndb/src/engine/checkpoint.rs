@@ -13,42 +13,28 @@ use cairndb_format::name;
 
 use crate::recovery::staged_dir::make_directory;
 use crate::state::version::Version;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 use crate::write::writer::Writer;
 
-pub(crate) struct Checkpoints {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    writer: Arc<Writer>,
+pub(super) struct Checkpoints<'c> {
+    pub(super) base: &'c Base,
+    pub(super) writer: &'c Writer,
 }
 
-impl Checkpoints {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        writer: Arc<Writer>,
-    ) -> Checkpoints {
-        Checkpoints {
-            shared,
-            versions,
-            writer,
-        }
-    }
-
+impl Checkpoints<'_> {
     /// Creates a database with everything written so far at `path`, which must be missing or empty.
     ///
     /// # Errors
     /// Those of [`make_directory`], and of flushing, linking and syncing.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
-        if self.shared.settings.read_only {
+        if self.base.settings.read_only {
             return Err(Error::new(
                 cairndb_base::ErrorKind::ReadOnly,
                 "a checkpoint flushes first; open the database for writing",
             ));
         }
-        self.shared.check_writable()?;
-        make_directory(&*self.shared.env, path, |target| self.copy_into(&**target))
+        self.base.check_writable()?;
+        make_directory(&*self.base.env, path, |target| self.copy_into(&**target))
     }
 
     /// Links and writes all files.
@@ -56,7 +42,7 @@ impl Checkpoints {
         self.writer.flush_all()?;
         // The version's handles keep its files from being unlinked in the meantime.
         let (version, last_seq) = {
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             (Arc::clone(&state.durable.version), state.durable.seq)
         };
         let tables = version.tables().map(|table| table.record.file);
@@ -64,7 +50,7 @@ impl Checkpoints {
         let values = version.values.keys();
         let values = values.map(|number| name::value(FileNumber(*number)));
         for named in tables.chain(values) {
-            self.shared.health.check_read()?;
+            self.base.health.check_read()?;
             watch::check()?;
             self.link_into(target, &named)?;
         }
@@ -78,9 +64,9 @@ impl Checkpoints {
     /// # Errors
     /// `Corruption` if the file is missing here; errors of linking.
     fn link_into(&self, target: &dyn Dir, named: &str) -> Result<()> {
-        let linked = self.shared.dir.link(named, target, named);
+        let linked = self.base.dir.link(named, target, named);
         // The target directory may be the one that no longer exists.
-        if linked.is_ok() || self.shared.dir.size_of(named)?.is_some() {
+        if linked.is_ok() || self.base.dir.size_of(named)?.is_some() {
             return linked;
         }
         needed(named, linked)
@@ -89,16 +75,16 @@ impl Checkpoints {
     /// Writes the manifest and CURRENT that make the linked files a database.
     fn describe(&self, target: &dyn Dir, version: &Version, last_seq: SeqNo) -> Result<()> {
         target.sync()?;
-        let number = FileNumber(self.shared.new_file());
-        let mut edit = self.shared.snapshot_edit(version, last_seq);
-        edit.next_file = Some(self.shared.next_file.load(Ordering::Relaxed));
+        let number = FileNumber(self.base.new_file());
+        let mut edit = self.base.snapshot_edit(version, last_seq);
+        edit.next_file = Some(self.base.next_file.load(Ordering::Relaxed));
         edit.clean_close = Some(CleanClose {
             last_seq,
             log_ends: Vec::new(),
         });
-        let edits = edit.divided(self.shared.settings.budget.edit);
+        let edits = edit.divided(self.base.settings.budget.edit);
         let manifest = target.create(&name::manifest(number))?;
-        let salt = self.shared.env.random_u64();
+        let salt = self.base.env.random_u64();
         drop(ManifestWriter::new(manifest, number, salt, &edits)?);
         install_current(target, number)
     }

@@ -12,73 +12,26 @@ use cairndb_env::sync::{Mutex, MutexGuard};
 use cairndb_format::manifest::CleanClose;
 use cairndb_format::name;
 
-use crate::durable::group_sync::GroupSync;
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::persist::Persister;
-use crate::durable::sweeper::Sweeper;
-use crate::durable::value_files::ValueFiles;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::scheduler::threads::Scheduler;
 use crate::space::make_room::SpaceMaker;
-use crate::value_gc::dead_files::DeadFiles;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 use crate::write::writer::Writer;
 
-pub(crate) struct Closer {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    manifests: Arc<Manifests>,
-    log: Arc<Log>,
-    value_files: Arc<ValueFiles>,
-    group_sync: Arc<GroupSync>,
-    persister: Arc<Persister>,
-    dead_files: Arc<DeadFiles>,
-    space: Arc<SpaceMaker>,
-    writer: Arc<Writer>,
-    scheduler: Arc<Scheduler>,
+pub(super) struct Closer<'c> {
+    pub(super) base: &'c Base,
+    pub(super) disk: &'c Disk,
+    pub(super) tables: &'c Tables,
+    pub(super) space: &'c SpaceMaker,
+    pub(super) writer: &'c Writer,
+    pub(super) scheduler: &'c Scheduler,
     /// Held by the closing thread for the entire close. Contains the error of a failed close.
-    close_turn: Mutex<Option<Error>>,
+    pub(super) close_turn: &'c Mutex<Option<Error>>,
 }
 
-impl Closer {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-        value_files: Arc<ValueFiles>,
-        group_sync: Arc<GroupSync>,
-        persister: Arc<Persister>,
-        dead_files: Arc<DeadFiles>,
-        space: Arc<SpaceMaker>,
-        writer: Arc<Writer>,
-        scheduler: Arc<Scheduler>,
-    ) -> Closer {
-        Closer {
-            shared,
-            versions,
-            sweeper,
-            manifests,
-            log,
-            value_files,
-            group_sync,
-            persister,
-            dead_files,
-            space,
-            writer,
-            scheduler,
-            close_turn: Mutex::new(None),
-        }
-    }
-
+impl Closer<'_> {
     /// Closes the handle and returns the first failure. The lock is released in any case. A second
     /// call returns after the first, with the same failure; the directory is then unlocked.
     pub(crate) fn close(&self) -> Result<()> {
@@ -88,23 +41,23 @@ impl Closer {
 
     fn close_whole(&self) -> Result<()> {
         // In a forked child, the files and threads belong to the parent.
-        self.shared.origin.check()?;
+        self.base.origin.check()?;
         let mut failure = self.close_turn.lock();
-        if self.shared.health.is_closed() {
+        if self.base.health.is_closed() {
             return failure.clone().map_or(Ok(()), Err);
         }
         // Writes are refused from here on: otherwise fast writers would keep the handle open
         // forever.
-        self.log.lock().closing = true;
+        self.disk.log.lock().closing = true;
         let flushed = self.flush_before_close();
         self.stop_threads();
         let result = flushed.and_then(|()| self.close_manifest());
         self.stop_calls();
         if result.is_ok() {
             self.drop_old_view();
-            self.log.trim_spares();
+            self.disk.log.trim_spares();
         }
-        self.sweeper.release_lock();
+        self.base.sweeper.release_lock();
         *failure = result.as_ref().err().cloned();
         result
     }
@@ -112,28 +65,28 @@ impl Closer {
     /// Refuses new calls and waits for those in progress: no part of this handle may access the
     /// directory after the lock is released.
     fn stop_calls(&self) {
-        let mut commit = self.log.lock();
+        let mut commit = self.disk.log.lock();
         while commit.syncing {
-            self.log.wait(&mut commit);
+            self.disk.log.wait(&mut commit);
         }
-        self.shared.health.close();
+        self.base.health.close();
         drop(commit);
-        self.log.notify();
-        self.versions.view().readers.view_bound.end();
-        self.versions.notify_changed();
-        let state = self.versions.lock();
-        drop(self.versions.wait(state, |state| !state.at_work()));
+        self.disk.log.notify();
+        self.base.versions.view().readers.view_bound.end();
+        self.base.versions.notify_changed();
+        let state = self.base.versions.lock();
+        drop(self.base.versions.wait(state, |state| !state.at_work()));
     }
 
     fn flush_before_close(&self) -> Result<()> {
-        if self.shared.settings.read_only || !self.log.has_written() {
+        if self.base.settings.read_only || !self.disk.log.has_written() {
             return Ok(());
         }
-        self.shared.health.check_write()?;
+        self.base.health.check_write()?;
         self.space.with_room(|| {
             self.writer
                 .flush_memtables()
-                .and_then(|()| self.persister.persist_all())
+                .and_then(|()| self.disk.persist_all())
         })?;
         self.scheduler.give_back_before_close();
         Ok(())
@@ -141,60 +94,62 @@ impl Closer {
 
     fn stop_threads(&self) {
         {
-            let mut state = self.versions.lock();
+            let mut state = self.base.versions.lock();
             state.closing = true;
         }
-        self.versions.notify_work();
-        self.versions.notify_changed();
+        self.base.versions.notify_work();
+        self.base.versions.notify_changed();
         self.scheduler.join_threads();
     }
 
     fn close_manifest(&self) -> Result<()> {
-        if self.shared.settings.read_only || !self.log.has_written() {
+        if self.base.settings.read_only || !self.disk.log.has_written() {
             return Ok(());
         }
         let mut commit = self.lock_when_written_out()?;
-        self.log.ensure_manifest(&mut commit)?;
+        self.disk.log.ensure_manifest(&mut commit)?;
         let synced = self
-            .group_sync
+            .disk
             .sync_pass()
-            .and_then(|()| self.value_files.moved().sync());
-        synced.map_err(|error| self.versions.poison(error))?;
-        let floor = self.log.segments().next_number();
+            .and_then(|()| self.disk.value_files.moved().sync());
+        synced.map_err(|error| self.base.poison(error))?;
+        let floor = self.disk.log.segments().next_number();
         let mut edit = {
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             state
                 .version
                 .values
                 .values()
                 .for_each(|file| file.complete());
             drop(state);
-            self.manifests.durable_edit()
+            self.disk.log.manifests.durable_edit()
         };
         edit.last_seq = Some(commit.last_seq);
         edit.clean_close = Some(CleanClose {
             last_seq: commit.last_seq,
             log_ends: Vec::new(),
         });
-        self.manifests.begin_manifest(edit)?;
-        for segment in self.log.segments().retire_before(floor) {
-            let keep = segment.region.size() == self.shared.settings.budget.segment;
+        self.disk.log.manifests.begin_manifest(edit)?;
+        for segment in self.disk.log.segments().retire_before(floor) {
+            let keep = segment.region.size() == self.base.settings.budget.segment;
             let region = Arc::clone(&segment.region);
             if !keep
                 || self
+                    .disk
                     .log
                     .segments()
                     .add_spare(segment.file, region)
                     .is_some()
             {
-                self.sweeper
+                self.base
+                    .sweeper
                     .reaper()
                     .add(name::log(FileNumber(segment.file)));
             }
         }
         commit.leave_segment();
         // Under the commit lock: no write may follow the clean record.
-        self.shared.health.close();
+        self.base.health.close();
         Ok(())
     }
 
@@ -202,16 +157,16 @@ impl Closer {
     /// job is running.
     fn lock_when_written_out(&self) -> Result<MutexGuard<'_, Commit>> {
         loop {
-            self.persister.persist_all()?;
-            while self.dead_files.drop_dead_values()? {}
-            let mut commit = self.log.lock();
+            self.disk.persist_all()?;
+            while self.tables.dead_files.drop_dead_values()? {}
+            let mut commit = self.disk.log.lock();
             // A sync pass that fails must poison the handle first: a second sync might succeed
             // although the system has dropped the pages.
             while commit.syncing {
-                self.log.wait(&mut commit);
+                self.disk.log.wait(&mut commit);
             }
-            self.shared.health.check_write()?;
-            let state = self.versions.lock();
+            self.base.health.check_write()?;
+            let state = self.base.versions.lock();
             let done = commit.mutable.is_empty()
                 && commit.awaiting_sync.is_empty()
                 && state.immutables.is_empty()
@@ -223,16 +178,16 @@ impl Closer {
             }
             drop(commit);
             self.writer.flush_memtables()?;
-            let state = self.versions.lock();
-            drop(self.versions.wait(state, |state| !state.at_work()));
+            let state = self.base.versions.lock();
+            drop(self.base.versions.wait(state, |state| !state.at_work()));
         }
     }
 
     /// Drops versions that only this handle still holds, so that their files can be unlinked now.
     fn drop_old_view(&self) {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         state.durable.pending = None;
         state.durable.version = Arc::clone(&state.version);
-        self.versions.publish_view(&state);
+        self.base.versions.publish_view(&state);
     }
 }

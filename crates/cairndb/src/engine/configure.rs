@@ -14,7 +14,7 @@ use crate::state::files::open_files::OpenFiles;
 use crate::state::files::opener::{Mapping, TableOpener};
 use crate::state::files::reaper::Reaper;
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
-use crate::versions::shared::Settings;
+use crate::versions::settings::Settings;
 
 /// Checks the options by themselves.
 ///

@@ -1,6 +1,6 @@
-//! `Core`: one open database, its components and the operations on it.
+//! `Core`: one open database, its owners and the operations on it.
 //!
-//! Each component alone changes its own state and uses only components below it; see
+//! Each owner alone changes its own state and uses only owners below it; see
 //! `ARCHITECTURE.md`. [`crate::versions::state`] documents the lock order.
 
 use std::fmt;
@@ -8,53 +8,70 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb_base::{Kind, Result};
+use cairndb_base::{Error, Kind, PageCache, Result};
+use cairndb_env::sync::Mutex;
+use cairndb_mem::ChunkPool;
 
 use crate::compaction::schedule::KeyRange;
-use crate::durable::group_sync::GroupSync;
-use crate::durable::log::Log;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::engine::checkpoint::Checkpoints;
 use crate::engine::close::Closer;
+use crate::engine::first_state::{Opened, foundation};
+use crate::engine::manual::Manual;
 use crate::engine::properties::Properties;
-use crate::recovery::report::OpenReport;
-use crate::scheduler::manual::Manual;
-use crate::scheduler::steps::{Job, Steps};
+use crate::engine::waiting::Waiting;
+use crate::scheduler::runner::Runner;
 use crate::scheduler::threads::Scheduler;
-use crate::scheduler::waiting::Waiting;
+use crate::space::make_room::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 use crate::write::writer::{Precondition, Writer};
 
 /// One open database.
 pub(crate) struct Core {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) versions: Arc<VersionSet>,
-    pub(crate) log: Arc<Log>,
-    pub(super) group_sync: Arc<GroupSync>,
+    pub(crate) base: Arc<Base>,
+    pub(crate) disk: Arc<Disk>,
+    pub(super) tables: Arc<Tables>,
+    pub(crate) space: Arc<SpaceMaker>,
     pub(crate) writer: Arc<Writer>,
     pub(crate) scheduler: Arc<Scheduler>,
-    pub(super) steps: Arc<Steps>,
-    pub(super) manual: Manual,
-    pub(super) waiting: Waiting,
-    pub(super) checkpoints: Checkpoints,
-    pub(super) properties: Properties,
-    pub(super) closer: Closer,
-    /// For tests only.
-    #[cfg(test)]
-    pub(crate) parts: crate::engine::assemble::Parts,
+    pub(super) cache: Arc<dyn PageCache>,
+    /// Held by the closing thread for the entire close. Contains the error of a failed close.
+    pub(super) close_turn: Mutex<Option<Error>>,
 }
 
 impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Core")
-            .field("dir", &self.shared.dir.path())
+            .field("dir", &self.base.dir.path())
             .finish_non_exhaustive()
     }
 }
 
 impl Core {
+    /// Makes the owners of a database, each of those before it.
+    pub(super) fn new(opened: Opened) -> Core {
+        let cache = Arc::clone(&opened.opener.cache);
+        let pool = ChunkPool::new(opened.settings.budget.write_share);
+        let (base, disk) = foundation(opened);
+        let tables = Arc::new(Tables::new(&base, &disk));
+        let space = Arc::new(SpaceMaker::new(&base, &disk, &tables));
+        let writer = Arc::new(Writer::new(&base, &disk, &tables, &space, pool));
+        let runner = Runner::new(&base, &disk, &tables, &space, &writer);
+        Core {
+            scheduler: Arc::new(Scheduler::new(runner)),
+            base,
+            disk,
+            tables,
+            space,
+            writer,
+            cache,
+            close_turn: Mutex::new(None),
+        }
+    }
+
     /// Starts the threads with the first write.
     #[inline]
     fn begin_write(&self) -> Result<()> {
@@ -67,7 +84,7 @@ impl Core {
 
     #[cold]
     fn start_threads(&self) -> Result<()> {
-        self.shared.check_writable()?;
+        self.base.check_writable()?;
         self.scheduler.start_threads()
     }
 
@@ -152,19 +169,14 @@ impl Core {
         self.writer.delete_if(key, durability, precondition)
     }
 
-    /// Makes every logged write so far durable.
-    pub(crate) fn sync_written(&self) -> Result<()> {
-        self.group_sync.sync_written()
-    }
-
     /// Waits for the syncs without which writes so far cannot be published.
     pub(crate) fn wait_published(&self) -> Result<()> {
-        let commit = self.log.lock();
+        let commit = self.disk.log.lock();
         if commit.awaiting_sync.is_empty() {
             return Ok(());
         }
         let last = commit.last_seq;
-        self.group_sync.wait_published(commit, last)
+        self.disk.wait_published(commit, last)
     }
 
     /// Flushes and syncs everything written so far.
@@ -174,46 +186,87 @@ impl Core {
 
     /// Compacts everything that overlaps `range`.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
-        self.manual.compact_range(range)
+        self.manual().compact_range(range)
     }
 
     /// Waits for the background work that is currently pending, at most for `limit`.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
-        self.waiting.wait_idle(limit)
-    }
-
-    /// Runs one job.
-    pub(crate) fn step(&self, job: Job) -> Result<bool> {
-        self.steps.step(job)
+        self.waiting().wait_idle(limit)
     }
 
     /// Creates a database with everything written so far at `path`.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
-        self.checkpoints.checkpoint(path)
+        self.checkpoints().checkpoint(path)
     }
 
     /// Returns the property `name`.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
-        self.properties.property(name)
+        self.properties().property(name)
     }
 
     /// Returns the number of bytes on disk that hold keys in `[from, to)`.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
-        self.properties.approximate_size(from, to)
+        self.properties().approximate_size(from, to)
     }
 
     /// Returns about how many keys are in `[from, to)`.
     pub(crate) fn estimate_count(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
-        self.properties.estimate_count((from, to))
-    }
-
-    /// Returns the report of the open.
-    pub(crate) fn open_report(&self) -> &OpenReport {
-        self.log.open_report()
+        self.properties().estimate_count((from, to))
     }
 
     /// Closes the handle.
     pub(crate) fn close(&self) -> Result<()> {
-        self.closer.close()
+        self.closer().close()
+    }
+
+    fn manual(&self) -> Manual<'_> {
+        Manual {
+            base: &self.base,
+            disk: &self.disk,
+            tables: &self.tables,
+            space: &self.space,
+            writer: &self.writer,
+        }
+    }
+
+    fn waiting(&self) -> Waiting<'_> {
+        Waiting {
+            base: &self.base,
+            disk: &self.disk,
+            tables: &self.tables,
+            space: &self.space,
+            scheduler: &self.scheduler,
+        }
+    }
+
+    fn checkpoints(&self) -> Checkpoints<'_> {
+        Checkpoints {
+            base: &self.base,
+            writer: &self.writer,
+        }
+    }
+
+    fn properties(&self) -> Properties<'_> {
+        Properties {
+            base: &self.base,
+            disk: &self.disk,
+            cache: &*self.cache,
+            pool: &self.writer.sealer.pool,
+        }
+    }
+
+    fn closer(&self) -> Closer<'_> {
+        Closer {
+            base: &self.base,
+            disk: &self.disk,
+            tables: &self.tables,
+            space: &self.space,
+            writer: &self.writer,
+            scheduler: &self.scheduler,
+            close_turn: &self.close_turn,
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,13 @@
-//! One open database, assembled from its components.
+//! One open database: opening, closing, and what callers ask of it.
 
-pub(crate) mod assemble;
 pub(crate) mod checkpoint;
 pub(crate) mod close;
 mod configure;
 pub(crate) mod core;
 mod first_state;
+mod manual;
 pub(crate) mod open;
 pub(crate) mod properties;
-mod stages;
 #[cfg(feature = "leveldb")]
 pub(crate) mod upgrade;
+mod waiting;

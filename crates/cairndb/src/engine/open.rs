@@ -18,10 +18,9 @@ use cairndb_format::name;
 use cairndb_format::name::FileKind;
 use cairndb_mem::ClockCache;
 
-use crate::durable::sweeper::Sweeper;
-use crate::engine::assemble::{Opened, assemble};
 use crate::engine::configure::{context, opener, settings, validate};
 use crate::engine::core::Core;
+use crate::engine::first_state::Opened;
 use crate::recovery::leftovers::{Ownership, ownership, unlisted_files};
 use crate::recovery::other_stores::refusal;
 use crate::recovery::recover::{Recovery, remove_unused_logs, unused_file};
@@ -32,7 +31,6 @@ use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
 use crate::state::options::Options;
 use crate::state::version::Version;
-use crate::value_gc::collect::ValueGc;
 
 /// Number of attempts that copy the large values of the log before an attempt leaves them in place.
 /// There are two, because room may have been made in the meantime, and values left in place have a
@@ -247,7 +245,7 @@ impl Core {
             }
         };
         let (listed, logs) = (recovered.listed.take(), std::mem::take(&mut recovered.logs));
-        let (core, sweeper, value_gc) = assemble(Opened {
+        let core = Arc::new(Core::new(Opened {
             env,
             dir: Arc::clone(&dir),
             lock,
@@ -255,42 +253,41 @@ impl Core {
             settings,
             opener,
             recovered,
-        });
-        let ready = core.after_open(&sweeper, &value_gc, listed, &logs);
+        }));
+        let ready = core.after_open(listed, &logs);
         ready.map_err(|error| freed_if_full(error, &*dir))?;
         Ok(core)
     }
 
     /// Makes the result of recovery durable, and removes the files that it replaced.
-    fn after_open(
-        &self,
-        sweeper: &Sweeper,
-        value_gc: &ValueGc,
-        listed: Option<Vec<String>>,
-        logs: &BTreeSet<u64>,
-    ) -> Result<()> {
-        self.versions.note_first_view();
-        let listed = listed.map_or_else(|| self.shared.dir.list(), Ok)?;
+    fn after_open(&self, listed: Option<Vec<String>>, logs: &BTreeSet<u64>) -> Result<()> {
+        self.base.versions.note_first_view();
+        let listed = listed.map_or_else(|| self.base.dir.list(), Ok)?;
         let (version, manifest) = {
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             (Arc::clone(&state.version), state.durable.manifest)
         };
-        self.log
+        self.disk
+            .log
             .leftovers()
             .note(unlisted_files(listed, &version, manifest, logs));
-        if self.shared.settings.read_only {
+        if self.base.settings.read_only {
             return Ok(());
         }
         self.scheduler.start_when_reads_paid();
         // After a clean close, nothing is written or removed before the first write or compaction.
-        if !self.log.report().clean || self.log.report().created {
-            let mut commit = self.log.lock();
-            self.log.ensure_manifest(&mut commit)?;
+        if !self.disk.log.report().clean || self.disk.log.report().created {
+            let mut commit = self.disk.log.lock();
+            self.disk.log.ensure_manifest(&mut commit)?;
             drop(commit);
-            sweeper.reap();
+            self.base.sweeper.reap();
         }
         // Last, because threads keep the engine and its lock alive.
-        if value_gc.space_wanted(&self.versions.lock()) {
+        if self
+            .space
+            .value_gc()
+            .space_wanted(&self.base.versions.lock())
+        {
             // The previous close had no time to free this space. If no thread can be started, the
             // space stays until the first write.
             let _ = self.scheduler.start_threads();

@@ -8,13 +8,10 @@ use cairndb_base::{PageCache, Result};
 use cairndb_mem::ChunkPool;
 
 use self::space::{Beside, space_fields};
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::sweeper::Sweeper;
+use crate::durable::disk::Disk;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 
 mod estimate;
 mod space;
@@ -38,41 +35,14 @@ fn rounded(amount: u64, per: u64) -> u64 {
 const MIB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
-pub(crate) struct Properties {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    log: Arc<Log>,
-    manifests: Arc<Manifests>,
-    cache: Arc<dyn PageCache>,
-    pool: Arc<ChunkPool>,
+pub(super) struct Properties<'c> {
+    pub(super) base: &'c Base,
+    pub(super) disk: &'c Disk,
+    pub(super) cache: &'c dyn PageCache,
+    pub(super) pool: &'c ChunkPool,
 }
 
-impl Properties {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        log: Arc<Log>,
-        manifests: Arc<Manifests>,
-        cache: Arc<dyn PageCache>,
-        pool: Arc<ChunkPool>,
-    ) -> Properties {
-        Properties {
-            shared,
-            versions,
-            sweeper,
-            log,
-            manifests,
-            cache,
-            pool,
-        }
-    }
-
+impl Properties<'_> {
     /// Returns the property `name`, or `None` if there is none.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         if let Some(level) = name.strip_prefix("leveldb.num-files-at-level") {
@@ -94,7 +64,7 @@ impl Properties {
     /// Maps LevelDB's levels to runs: level 1 is the last run, level 0 is all others.
     fn files_at_level(&self, level: &str) -> Option<String> {
         let level: usize = level.parse().ok()?;
-        let version = Arc::clone(&self.versions.view().version);
+        let version = Arc::clone(&self.base.versions.view().version);
         let (last, upper) = match version.runs.split_last() {
             Some((last, upper)) => (last.tables().len(), upper),
             None => (0, &[][..]),
@@ -114,7 +84,7 @@ impl Properties {
     }
 
     fn level_stats(&self) -> String {
-        let version = Arc::clone(&self.versions.view().version);
+        let version = Arc::clone(&self.base.versions.view().version);
         let mut out = String::from("                               Compactions\n");
         out.push_str("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n");
         out.push_str("--------------------------------------------------\n");
@@ -128,14 +98,14 @@ impl Properties {
             let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
             let (time, read, written) = match label {
                 "upper" => (
-                    &self.shared.stats.flush_nanos,
+                    &self.base.stats.flush_nanos,
                     0,
-                    &self.shared.stats.flush_bytes,
+                    &self.base.stats.flush_bytes,
                 ),
                 _ => (
-                    &self.shared.stats.compaction_nanos,
-                    Stats::get(&self.shared.stats.compaction_read_bytes),
-                    &self.shared.stats.compaction_bytes,
+                    &self.base.stats.compaction_nanos,
+                    Stats::get(&self.base.stats.compaction_read_bytes),
+                    &self.base.stats.compaction_bytes,
                 ),
             };
             if files == 0 && Stats::get(written) == 0 {
@@ -154,7 +124,7 @@ impl Properties {
     }
 
     fn sstables(&self) -> String {
-        let version = Arc::clone(&self.versions.view().version);
+        let version = Arc::clone(&self.base.versions.view().version);
         let mut out = String::new();
         for (index, run) in version.runs.iter().enumerate() {
             let _ = writeln!(out, "--- run {} (age {index}) ---", run.id);
@@ -175,7 +145,7 @@ impl Properties {
 
     /// Returns an array with one object for each run, from the newest.
     fn runs_json(&self) -> String {
-        let version = Arc::clone(&self.versions.view().version);
+        let version = Arc::clone(&self.base.versions.view().version);
         let runs = version.runs.iter().map(|run| {
             let records = || run.tables().iter().map(|table| &table.record);
             json(&[
@@ -201,8 +171,8 @@ impl Properties {
 
     /// Returns the anonymous memory of each owner.
     fn memory_by_owner(&self) -> [(&'static str, u64); 6] {
-        let pinned = self.versions.pinned_bytes();
-        let state = self.versions.lock();
+        let pinned = self.base.versions.pinned_bytes();
+        let state = self.base.versions.lock();
         let tables: usize = state
             .version
             .tables()
@@ -226,25 +196,21 @@ impl Properties {
         let parts = self.memory_by_owner();
         let total: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         let index: u64 = {
-            let version = Arc::clone(&self.versions.view().version);
+            let version = Arc::clone(&self.base.versions.view().version);
             version.tables().map(|table| table.index_bytes()).sum()
         };
-        let mut out = format!("{{\"budget\":{}", self.shared.settings.budget.total);
+        let mut out = format!("{{\"budget\":{}", self.base.settings.budget.total);
         for (name, bytes) in parts {
             let _ = write!(out, ",\"{name}\":{bytes}");
         }
-        let mapped = if self.shared.opener.mapping.wanted() {
+        let mapped = if self.base.opener.mapping.wanted() {
             index
         } else {
             0
         };
-        let log = self.log.segments().retained_bytes() + self.log.segments().spare_bytes();
-        let values = self
-            .shared
-            .opener
-            .mapping
-            .value_bytes
-            .load(Ordering::Relaxed);
+        let log =
+            self.disk.log.segments().retained_bytes() + self.disk.log.segments().spare_bytes();
+        let values = self.base.opener.mapping.value_bytes.load(Ordering::Relaxed);
         let _ = write!(
             out,
             ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log},\"mapped_values\":{values}}}"
@@ -255,29 +221,29 @@ impl Properties {
     fn space_json(&self) -> String {
         let (version, unflushed_values) = {
             // Both locks are held, so that a pointer is in a memtable or in a table.
-            let commit = self.log.lock();
-            let state = self.versions.lock();
+            let commit = self.disk.log.lock();
+            let state = self.base.versions.lock();
             let sealed = state.immutables.iter().map(|part| part.values.bytes);
             let values = commit.value_bytes() + sealed.sum::<u64>();
             (Arc::clone(&state.version), values)
         };
-        let (reaper, segments) = (self.sweeper.reaper(), self.log.segments());
-        let oldest = self.versions.readable_at().first().copied();
+        let (reaper, segments) = (self.base.sweeper.reaper(), self.disk.log.segments());
+        let oldest = self.base.readable_at().first().copied();
         let beside = Beside {
             unflushed_values,
             held_tables: reaper.held_bytes(),
             held_values: reaper.held_value_bytes(),
             log: segments.retained_bytes(),
             spare_log: segments.spare_bytes(),
-            manifest: self.manifests.bytes(),
+            manifest: self.disk.log.manifests.bytes(),
             oldest: oldest.unwrap_or(0),
         };
-        json(&space_fields(&version, &self.shared.context.order, beside))
+        json(&space_fields(&version, &self.base.context.order, beside))
     }
 
     fn stalls_json(&self) -> String {
         let mut out = String::from("{");
-        for (index, (reason, count, nanos, longest)) in self.shared.stats.stalls().enumerate() {
+        for (index, (reason, count, nanos, longest)) in self.base.stats.stalls().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let _ = write!(
                 out,
@@ -292,7 +258,7 @@ impl Properties {
     /// Returns the newest version and the number of pending versions, immutable memtables, and
     /// damaged tables.
     fn counted(&self) -> (Arc<Version>, u64, usize, usize) {
-        let state = self.versions.lock();
+        let state = self.base.versions.lock();
         let pending = state.durable.pending.as_ref();
         (
             Arc::clone(&state.version),
@@ -303,14 +269,17 @@ impl Properties {
     }
 
     fn stats_json(&self) -> String {
-        let counters = &self.shared.stats;
-        let log = self.log.lock().logged_bytes;
+        let counters = &self.base.stats;
+        let log = self.disk.log.lock().logged_bytes;
         let (version, pending, sealed, damaged) = self.counted();
         let values = version.values.values();
         let dead = values.map(|file| file.dead.load(Ordering::Relaxed)).sum();
         let numbers = [
             ("log_bytes", log),
-            ("log_retained_bytes", self.log.segments().retained_bytes()),
+            (
+                "log_retained_bytes",
+                self.disk.log.segments().retained_bytes(),
+            ),
             ("log_syncs", Stats::get(&counters.log_syncs)),
             ("file_syncs", Stats::get(&counters.file_syncs)),
             ("flushes", Stats::get(&counters.flushes)),
@@ -333,7 +302,7 @@ impl Properties {
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),
             ("deferred_bytes", version.deferred_bytes()),
-            ("held_table_bytes", self.sweeper.reaper().held_bytes()),
+            ("held_table_bytes", self.base.sweeper.reaper().held_bytes()),
             (
                 "versions",
                 version.tables().map(|it| it.record.entries).sum(),
@@ -347,11 +316,11 @@ impl Properties {
             ("sealed_parts", sealed as u64),
             ("damaged_tables", damaged as u64),
             ("pending_versions", pending),
-            ("snapshots", self.shared.snapshots.count() as u64),
-            ("last_seq", self.versions.published()),
+            ("snapshots", self.base.snapshots.count() as u64),
+            ("last_seq", self.base.versions.published()),
             (
                 "dead_entries_passed",
-                self.versions.view().readers.spans.passed(),
+                self.base.versions.view().readers.spans.passed(),
             ),
         ];
         json(&numbers)
@@ -361,13 +330,13 @@ impl Properties {
     /// in tables. The large values of a table are counted in proportion to its pages that are in
     /// the range.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
-        self.shared.health.check_read()?;
-        let order = &self.shared.context.order;
-        let version = Arc::clone(&self.versions.view().version);
+        self.base.health.check_read()?;
+        let order = &self.base.context.order;
+        let version = Arc::clone(&self.base.versions.view().version);
         let mut total = 0u128;
         for table in version.tables() {
             // Tables are opened when first used, and the database may be closed in between.
-            self.shared.health.check_read()?;
+            self.base.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
             let behind_to = to.is_some_and(|to| order.compare(&table.record.smallest, to).is_ge());

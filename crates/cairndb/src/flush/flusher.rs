@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cairndb_base::{Order, Result};
 use cairndb_mem::Memtable;
 
-use crate::durable::reserve::DiskReserve;
+use crate::durable::disk::Disk;
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome};
 use crate::jobs::rules::Rules;
@@ -20,10 +20,8 @@ use crate::read::source::Source;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
-use crate::versions::install::Installer;
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::{Flush, ImmutableMemtable, State};
-use crate::versions::version_set::VersionSet;
 use cairndb_format::table::Compression;
 
 /// Memtables whose key ranges overlap, oldest first, and their common range.
@@ -110,24 +108,15 @@ struct Taken {
 }
 
 pub(crate) struct Flusher {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    installer: Arc<Installer>,
-    reserve: Arc<DiskReserve>,
+    base: Arc<Base>,
+    disk: Arc<Disk>,
 }
 
 impl Flusher {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        installer: Arc<Installer>,
-        reserve: Arc<DiskReserve>,
-    ) -> Flusher {
+    pub(crate) fn new(base: &Arc<Base>, disk: &Arc<Disk>) -> Flusher {
         Flusher {
-            shared,
-            versions,
-            installer,
-            reserve,
+            base: Arc::clone(base),
+            disk: Arc::clone(disk),
         }
     }
 
@@ -136,14 +125,14 @@ impl Flusher {
     /// too, because one whose values are in the log is sealed with few bytes: if only bytes
     /// counted, writers would do all flushes at their limit.
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
-        let readers = self.versions.view().memtables_for_readers();
-        state.flush_due(due, &self.shared.settings)
+        let readers = self.base.versions.view().memtables_for_readers();
+        state.flush_due(due, &self.base.settings)
             || readers.is_some_and(|max| state.can_flush() && state.waiting() >= max / 3 * 2)
     }
 
     /// Returns whether more memtables wait than readers should have to search.
     pub(crate) fn memtables_hold_up(&self, state: &State) -> bool {
-        let readers = self.versions.view().memtables_for_readers();
+        let readers = self.base.versions.view().memtables_for_readers();
         readers.is_some_and(|max| state.immutables.len() >= max)
     }
 
@@ -164,34 +153,34 @@ impl Flusher {
         let Some(mut taken) = self.take_memtables(bytes) else {
             return Ok(false);
         };
-        self.reserve.tend_reserve();
-        let begun = self.shared.env.now_ns();
+        self.disk.reserve.tend_reserve();
+        let begun = self.base.env.now_ns();
         let result = self
-            .shared
+            .base
             .health
             .check_write()
             .and_then(|()| guarded(|| self.write_memtables(&taken)));
         Stats::add(
-            &self.shared.stats.flush_nanos,
-            self.shared.env.now_ns().saturating_sub(begun),
+            &self.base.stats.flush_nanos,
+            self.base.env.now_ns().saturating_sub(begun),
         );
 
         // Released before the memtables leave the queue: a writer that finds room there then reuses
         // their memory instead of allocating more.
         taken.immutables.clear();
-        let mut state = self.versions.lock();
-        state.flushes.last = (begun, self.shared.env.now_ns().saturating_sub(begun));
+        let mut state = self.base.versions.lock();
+        state.flushes.last = (begun, self.base.env.now_ns().saturating_sub(begun));
         let result = match result {
             Ok(outcome) => {
-                Stats::add(&self.shared.stats.flushes, 1);
+                Stats::add(&self.base.stats.flushes, 1);
                 let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
-                Stats::add(&self.shared.stats.flush_bytes, bytes);
+                Stats::add(&self.base.stats.flush_bytes, bytes);
                 // This calls the comparator.
                 let install = || {
                     self.install_in_order(&mut state, taken.number, outcome);
                     Ok(true)
                 };
-                guarded(install).map_err(|error| self.shared.health.poison(error))
+                guarded(install).map_err(|error| self.base.health.poison(error))
             }
             Err(error) => {
                 state
@@ -206,16 +195,16 @@ impl Flusher {
                 Err(error)
             }
         };
-        self.versions.note_background(&mut state, &result);
+        self.base.note_background(&mut state, &result);
         drop(state);
-        self.versions.notify_changed();
-        self.versions.notify_work();
+        self.base.versions.notify_changed();
+        self.base.versions.notify_work();
         result
     }
 
     /// Extends the tombstone spans over the memtables that were flushed.
     fn extend_spans(&self, taken: &Taken) {
-        let (view, order) = (self.versions.view(), &self.shared.context.order);
+        let (view, order) = (self.base.versions.view(), &self.base.context.order);
         for immutable in &taken.immutables {
             view.readers.spans.absorb(&immutable.mem, order);
         }
@@ -223,7 +212,7 @@ impl Flusher {
 
     /// Takes the oldest waiting memtables that are adjacent.
     fn take_memtables(&self, bytes_max: usize) -> Option<Taken> {
-        let mut guard = self.versions.lock();
+        let mut guard = self.base.versions.lock();
         let state = &mut *guard;
         if !state.can_flush() {
             return None;
@@ -240,7 +229,7 @@ impl Flusher {
         for immutable in state.immutables.iter_mut().skip(first) {
             bytes += immutable.mem.allocated_bytes();
             logged += immutable.logged;
-            let enough = bytes > bytes_max || logged > self.shared.settings.budget.flush_logged;
+            let enough = bytes > bytes_max || logged > self.base.settings.budget.flush_logged;
             if immutable.flush.is_some() || enough && !immutables.is_empty() {
                 break;
             }
@@ -262,16 +251,16 @@ impl Flusher {
 
     fn write_memtables(&self, taken: &Taken) -> Result<Outcome> {
         let rules = Rules {
-            snapshots: self.versions.readable_at(),
+            snapshots: self.base.readable_at(),
             bottom: taken.bottom,
-            context: (*self.shared.context).clone(),
+            context: (*self.base.context).clone(),
             values: Arc::clone(&taken.version.values),
             end: None,
         };
-        let order = &self.shared.context.order;
+        let order = &self.base.context.order;
         let spans = spans(&taken.immutables, order);
-        let mut output = self.shared.settings.output.clone();
-        output.table_bytes = self.reserve.table_bytes();
+        let mut output = self.base.settings.output.clone();
+        output.table_bytes = self.disk.reserve.table_bytes();
         if taken.defers
             && spans
                 .iter()
@@ -282,8 +271,8 @@ impl Flusher {
         // The memtables of a sequential load do not overlap: each is written without a comparison.
         let inputs = spans.iter().map(|span| span.inputs(order)).collect();
         let mut outcome =
-            Job::chained(inputs, rules, output).run(&*self.shared.dir, &self.shared.next_file)?;
-        self.installer.open_for_readers(&mut outcome);
+            Job::chained(inputs, rules, output).run(&*self.base.dir, &self.base.next_file)?;
+        self.disk.installer.open_for_readers(&mut outcome);
         // Only a hint: if the comparator panics, the flush is complete nevertheless.
         let _ = guarded(|| {
             self.extend_spans(taken);
@@ -317,7 +306,9 @@ impl Flusher {
                 .take_while(|immutable| immutable.flush == Some(oldest))
                 .count();
             if let Some(outcome) = state.flushes.running.swap_remove(at).outcome {
-                self.installer.install_flush(state, immutables, outcome);
+                self.disk
+                    .installer
+                    .install_flush(state, immutables, outcome);
             }
         }
     }
@@ -327,8 +318,8 @@ impl Flusher {
     pub(crate) fn may_defer(&self, state: &State) -> bool {
         let version = &state.version;
         let bytes_max = DEFERRED_BYTES_MAX.max(version.bytes() / DEFERRED_SHARE);
-        self.shared.encodes()
-            && (state.is_crowded(&self.shared.settings.budget) || self.flushes_keep_busy(state))
+        self.base.encodes()
+            && (state.is_crowded(&self.base.settings.budget) || self.flushes_keep_busy(state))
             // After a failure the disk may be full, and only half as much may fit.
             && state.background.retry_ns == 0
             && version.deferred_bytes() < bytes_max
@@ -337,6 +328,6 @@ impl Flusher {
     /// Returns whether flushing took half of the time since the start of the last flush.
     fn flushes_keep_busy(&self, state: &State) -> bool {
         let (begun, took) = state.flushes.last;
-        took > 0 && self.shared.env.now_ns().saturating_sub(begun) <= 2 * took
+        took > 0 && self.base.env.now_ns().saturating_sub(begun) <= 2 * took
     }
 }

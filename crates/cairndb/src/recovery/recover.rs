@@ -44,7 +44,7 @@ use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::RecoveryMode;
 use crate::state::version::{Run, TableHandle, Values, Version};
-use crate::versions::shared::Settings;
+use crate::versions::settings::Settings;
 
 /// The edits of the manifest, folded into one state.
 #[derive(Debug, Default)]

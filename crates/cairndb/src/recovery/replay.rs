@@ -26,7 +26,7 @@ use crate::recovery::value_copier::{LargeValues, ValueCopier};
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::version::{Run, TableHandle};
-use crate::versions::shared::Settings;
+use crate::versions::settings::Settings;
 use crate::versions::state::ImmutableMemtable;
 
 /// A replay in progress.

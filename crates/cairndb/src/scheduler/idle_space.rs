@@ -1,4 +1,4 @@
-//! `IdleSpace`: flushes a memtable that prevents an idle database from freeing space.
+//! Flushes a memtable that prevents an idle database from freeing space.
 //!
 //! A tombstone, or a short value that overwrites a long one, makes nothing dead until it is in a
 //! table, because only tables record which parts of a value file are live. Under load the memtable
@@ -21,17 +21,13 @@ use cairndb_base::{Kind, SeqNo};
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
-use crate::durable::log::Log;
-use crate::durable::reserve::DiskReserve;
 use crate::jobs::relocation::Hidden;
 use crate::read::get;
 use crate::read::view::View;
+use crate::scheduler::runner::Runner;
 use crate::state::context::ReadContext;
-use crate::value_gc::collect::ValueGc;
-use crate::value_gc::pick::Census;
-use crate::versions::shared::{LOG_WHEN_IDLE, Shared};
-use crate::versions::version_set::VersionSet;
-use crate::write::seal::Sealer;
+use crate::state::version::census::Census;
+use crate::versions::base::LOG_WHEN_IDLE;
 
 /// Returns the number of bytes of large values that entries of `mem` up to `published` hide, in it
 /// and below. `before` is the result of the last call. Values that a snapshot still sees count as
@@ -104,48 +100,21 @@ fn stored(pointer: Pointer) -> u64 {
     u64::from(pointer.len)
 }
 
-pub(crate) struct IdleSpace {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    log: Arc<Log>,
-    reserve: Arc<DiskReserve>,
-    value_gc: Arc<ValueGc>,
-    sealer: Arc<Sealer>,
-}
-
-impl IdleSpace {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        log: Arc<Log>,
-        reserve: Arc<DiskReserve>,
-        value_gc: Arc<ValueGc>,
-        sealer: Arc<Sealer>,
-    ) -> IdleSpace {
-        IdleSpace {
-            shared,
-            versions,
-            log,
-            reserve,
-            value_gc,
-            sealer,
-        }
-    }
-
+impl Runner {
     /// Seals the mutable memtable of an idle database if it points to many large values, hides too
     /// many, or keeps too much of the log. Returns whether it did.
     pub(crate) fn seal_for_space(&self) -> bool {
-        if self.shared.health.check_write().is_err() || !self.keeps_space() {
+        if self.base.health.check_write().is_err() || !self.keeps_space() {
             return false;
         }
-        let mut commit = self.log.lock();
+        let mut commit = self.disk.log.lock();
         let may = !commit.closing && commit.awaiting_sync.is_empty();
         commit.look_again |= !commit.awaiting_sync.is_empty();
-        if !may || commit.mutable.is_empty() || self.sealer.seal(&mut commit).is_some() {
+        if !may || commit.mutable.is_empty() || self.writer.sealer.seal(&mut commit).is_some() {
             return false;
         }
         let segment = commit.segment.as_ref();
-        if segment.is_some_and(|it| it.region.size() > self.shared.settings.budget.segment) {
+        if segment.is_some_and(|it| it.region.size() > self.base.settings.budget.segment) {
             // The segment was created for one long record.
             commit.leave_segment();
         }
@@ -156,21 +125,24 @@ impl IdleSpace {
     /// keep.
     fn keeps_space(&self) -> bool {
         let (view, mem, written, in_memtables, hidden, unmovable) = {
-            let mut commit = self.log.lock();
+            let mut commit = self.disk.log.lock();
             // Entries that wait for a sync are not published yet, so they are not examined now.
             commit.look_again |= !commit.awaiting_sync.is_empty();
             if commit.mutable.is_empty() {
-                commit.wakes_worker = self.value_gc.may_hide_much(&self.versions.lock().version);
+                commit.wakes_worker = self
+                    .space
+                    .value_gc()
+                    .may_hide_much(&self.base.versions.lock().version);
                 return false;
             }
-            if commit.keeps_long_log(self.shared.settings.budget.segment, LOG_WHEN_IDLE)
-                || self.reserve.is_near() && has_tombstones(&commit.mutable)
+            if commit.keeps_long_log(self.base.settings.budget.segment, LOG_WHEN_IDLE)
+                || self.disk.reserve.is_near() && has_tombstones(&commit.mutable)
             {
                 return true;
             }
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             // Set first, so that a write from here on makes the worker look again.
-            commit.wakes_worker = self.value_gc.may_hide_much(&state.version);
+            commit.wakes_worker = self.space.value_gc().may_hide_much(&state.version);
             if !commit.wakes_worker {
                 return false;
             }
@@ -178,7 +150,7 @@ impl IdleSpace {
             let sealed: u64 = state.immutables.iter().map(|part| part.values.bytes).sum();
             let value_gc = &state.value_gc;
             (
-                arc_swap::Guard::into_inner(self.versions.view()),
+                arc_swap::Guard::into_inner(self.base.versions.view()),
                 Arc::clone(&commit.mutable),
                 written,
                 written + sealed,
@@ -186,23 +158,27 @@ impl IdleSpace {
                 value_gc.unmovable.clone(),
             )
         };
-        if written >= self.shared.values_when_idle_max() {
+        if written >= self.base.values_when_idle_max() {
             return true;
         }
         let hidden = hidden_by(
             &mem,
             hidden,
             &view,
-            &self.shared.context,
-            self.versions.read_point().1,
+            &self.base.context,
+            self.base.versions.read_point().1,
         );
-        self.versions.lock().value_gc.hidden = hidden;
+        self.base.versions.lock().value_gc.hidden = hidden;
         let mut census = Census::of(&view.version);
         census.files.retain(|file| !unmovable.contains(&file.file));
         // The counts of tables do not include values that memtables point to.
         let dead = census.dead().saturating_sub(in_memtables) + hidden.bytes;
         let all = census.bytes() + view.version.bytes();
-        let max = self.value_gc.allowance().dead_max(all.saturating_sub(dead));
+        let max = self
+            .space
+            .value_gc()
+            .allowance()
+            .dead_max(all.saturating_sub(dead));
         dead > max && (hidden.bytes >= max / 8 || written > 0)
     }
 }

@@ -1,7 +1,7 @@
 //! The policy of background work: which task is next, given the facts.
 //!
 //! One pure function decides for everybody who runs background work: the worker, the syncer, and
-//! callers that do it themselves ([`Steps`](crate::scheduler::steps::Steps)), such as `wait_idle`
+//! callers that do it themselves ([`steps`](crate::scheduler::steps)), such as `wait_idle`
 //! without threads and the crash campaigns. So what ships is what is tested.
 //!
 //! The facts do not say whether every task would find something to do, because that may need a look

@@ -6,23 +6,15 @@ use std::time::Duration;
 use cairndb_base::Result;
 use cairndb_env::sync::MutexGuard;
 
-use crate::compaction::compactor::Compactor;
-use crate::compaction::schedule::Schedule;
-use crate::durable::log::Log;
-use crate::durable::persist::Persister;
-use crate::durable::reserve::DiskReserve;
-use crate::durable::sweeper::Sweeper;
-use crate::flush::flusher::Flusher;
-use crate::scheduler::idle_space::IdleSpace;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::scheduler::policy::{Caller, Facts, Task, Tasks, next};
 use crate::space::make_room::SpaceMaker;
-use crate::space::squeeze::Squeezer;
-use crate::value_gc::collect::{Moment, ValueGc};
-use crate::value_gc::dead_files::DeadFiles;
+use crate::value_gc::collect::Moment;
+use crate::versions::base::Base;
 use crate::versions::idle::LookedSince;
-use crate::versions::shared::Shared;
 use crate::versions::state::{State, UNSYNCED_TABLES_MAX};
-use crate::versions::version_set::VersionSet;
+use crate::write::writer::Writer;
 
 /// Maximum time before a flush is made durable, however little it wrote.
 pub(super) const PERSIST_AFTER: Duration = Duration::from_secs(1);
@@ -111,58 +103,27 @@ impl Turn {
 }
 
 pub(crate) struct Runner {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    log: Arc<Log>,
-    persister: Arc<Persister>,
-    reserve: Arc<DiskReserve>,
-    flusher: Arc<Flusher>,
-    schedule: Arc<Schedule>,
-    compactor: Arc<Compactor>,
-    dead_files: Arc<DeadFiles>,
-    value_gc: Arc<ValueGc>,
-    squeezer: Arc<Squeezer>,
-    space: Arc<SpaceMaker>,
-    idle_space: Arc<IdleSpace>,
+    pub(super) base: Arc<Base>,
+    pub(super) disk: Arc<Disk>,
+    pub(super) tables: Arc<Tables>,
+    pub(super) space: Arc<SpaceMaker>,
+    pub(super) writer: Arc<Writer>,
 }
 
 impl Runner {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
     pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        log: Arc<Log>,
-        persister: Arc<Persister>,
-        reserve: Arc<DiskReserve>,
-        flusher: Arc<Flusher>,
-        schedule: Arc<Schedule>,
-        compactor: Arc<Compactor>,
-        dead_files: Arc<DeadFiles>,
-        value_gc: Arc<ValueGc>,
-        squeezer: Arc<Squeezer>,
-        space: Arc<SpaceMaker>,
-        idle_space: Arc<IdleSpace>,
+        base: &Arc<Base>,
+        disk: &Arc<Disk>,
+        tables: &Arc<Tables>,
+        space: &Arc<SpaceMaker>,
+        writer: &Arc<Writer>,
     ) -> Runner {
         Runner {
-            shared,
-            versions,
-            sweeper,
-            log,
-            persister,
-            reserve,
-            flusher,
-            schedule,
-            compactor,
-            dead_files,
-            value_gc,
-            squeezer,
-            space,
-            idle_space,
+            base: Arc::clone(base),
+            disk: Arc::clone(disk),
+            tables: Arc::clone(tables),
+            space: Arc::clone(space),
+            writer: Arc::clone(writer),
         }
     }
 
@@ -185,20 +146,26 @@ impl Runner {
         let hurrying = state.background.hurrying > 0;
         let idle = caller.rested || hurrying;
         let may = |task| caller.mine.contains(task) && !caller.fruitless.contains(task);
-        let wanted = |idle| self.schedule.compaction_wanted(state, idle).is_some();
+        let wanted = |idle| {
+            self.tables
+                .schedule
+                .compaction_wanted(state, idle)
+                .is_some()
+        };
         Facts {
             caller,
             paused: !turn.asked && self.is_paused(state),
-            reserve_due: self.reserve.is_due(),
-            nearly_full: self.reserve.is_near(),
+            reserve_due: self.disk.reserve.is_due(),
+            nearly_full: self.disk.reserve.is_near(),
             flush_due: self
+                .tables
                 .flusher
-                .flush_wanted(state, self.shared.settings.budget.flush),
+                .flush_wanted(state, self.base.settings.budget.flush),
             can_flush: state.can_flush(),
             compaction: may(Task::Compact) && wanted(false),
             idle_compaction: may(Task::CompactIdle)
                 && idle
-                && (wanted(true) || self.schedule.encoding_wanted(state)),
+                && (wanted(true) || self.tables.schedule.encoding_wanted(state)),
             others_work: state.is_compacting() || state.flushing(),
             hurrying,
             quiet: state.background.idle.is_quiet(),
@@ -207,7 +174,7 @@ impl Runner {
     }
 
     fn is_paused(&self, state: &State) -> bool {
-        state.background.retry_at_ns > self.shared.env.now_ns() || self.shared.health.is_poisoned()
+        state.background.retry_at_ns > self.base.env.now_ns() || self.base.health.is_poisoned()
     }
 
     /// Returns whether installed versions should become durable. Each pass flushes the disk several
@@ -217,14 +184,14 @@ impl Runner {
         let Some(pending) = state.durable.pending.as_ref() else {
             return false;
         };
-        let now = self.shared.env.now_ns();
+        let now = self.base.env.now_ns();
         let age = Duration::from_nanos(now.saturating_sub(pending.since_ns));
         !state.durable.persisting
             && (turn.asked
                 || state.background.idle.is_quiet()
                 || state.background.hurrying > 0
                 || age >= PERSIST_AFTER
-                || self.log.segments().retained_bytes() >= self.shared.settings.budget.persist
+                || self.disk.log.segments().retained_bytes() >= self.base.settings.budget.persist
                 || pending.added.len() > UNSYNCED_TABLES_MAX)
     }
 
@@ -245,42 +212,40 @@ impl Runner {
     }
 
     fn do_task(&self, task: Task) -> Result<bool> {
-        let flush_max = self.shared.settings.budget.flush_max;
+        let flush_max = self.base.settings.budget.flush_max;
         match task {
             Task::TendReserve => {
-                self.reserve.tend_due();
+                self.disk.reserve.tend_due();
                 Ok(true)
             }
             Task::MakeRoom => {
                 self.make_room_after_pause();
                 Ok(true)
             }
-            Task::Flush => self.flusher.flush_up_to(flush_max),
-            Task::FlushDeletes => {
-                Ok(self.idle_space.seal_for_space() && self.flusher.flush_once()?)
-            }
-            Task::Compact => self.compactor.compact_once(),
-            Task::CompactIdle => self.compactor.compact_idle(),
-            Task::Squeeze => self.squeezer.squeeze_when_nearly_full(),
-            Task::RelocateUnderLoad => self.value_gc.relocate_values(Moment::Load),
-            Task::Reap => Ok(self.sweeper.reap()),
-            Task::SealForSpace => Ok(self.idle_space.seal_for_space()),
-            Task::FlushAll => self.flusher.flush_once(),
-            Task::RelocateIdle => self.value_gc.relocate_values(Moment::Idle),
+            Task::Flush => self.tables.flusher.flush_up_to(flush_max),
+            Task::FlushDeletes => Ok(self.seal_for_space() && self.tables.flusher.flush_once()?),
+            Task::Compact => self.space.compactor.compact_once(),
+            Task::CompactIdle => self.space.compactor.compact_idle(),
+            Task::Squeeze => self.space.squeezer().squeeze_when_nearly_full(),
+            Task::RelocateUnderLoad => self.space.value_gc().relocate_values(Moment::Load),
+            Task::Reap => Ok(self.base.sweeper.reap()),
+            Task::SealForSpace => Ok(self.seal_for_space()),
+            Task::FlushAll => self.tables.flusher.flush_once(),
+            Task::RelocateIdle => self.space.value_gc().relocate_values(Moment::Idle),
             // Also those that were open for appending: `RelocateIdle` has closed them.
-            Task::DropValues => self.dead_files.drop_dead_values(),
+            Task::DropValues => self.tables.dead_files.drop_dead_values(),
             Task::RetakeReserve => {
-                self.reserve.tend_reserve();
-                self.reserve.retake_reserve();
+                self.disk.reserve.tend_reserve();
+                self.disk.reserve.retake_reserve();
                 Ok(false)
             }
             Task::TrimSpares => {
-                self.log.trim_spares();
+                self.disk.log.trim_spares();
                 Ok(false)
             }
-            Task::Persist => self.persister.persist(),
+            Task::Persist => self.disk.persist(),
             Task::PrepareSpare => {
-                self.log.prepare_spare();
+                self.disk.log.prepare_spare();
                 Ok(false)
             }
         }
@@ -289,11 +254,11 @@ impl Runner {
     /// Makes room on a full disk, where readers may have released files. This is done once the
     /// pause is over, and not at every signal.
     fn make_room_after_pause(&self) {
-        self.sweeper.reap();
-        let over = self.versions.lock().background.retry_at_ns <= self.shared.env.now_ns();
-        if over && self.shared.health.lacks_space() {
+        self.base.sweeper.reap();
+        let over = self.base.versions.lock().background.retry_at_ns <= self.base.env.now_ns();
+        if over && self.base.health.lacks_space() {
             // The latest deletions may hide the only data that can be freed.
-            let _ = self.idle_space.seal_for_space() || self.space.make_room_on_disk();
+            let _ = self.seal_for_space() || self.space.make_room_on_disk();
         }
     }
 }

@@ -1,13 +1,9 @@
-//! `Steps`: background work in the thread of a caller, a step at a time.
-
-use std::sync::Arc;
+//! Background work in the thread of a caller, a step at a time.
 
 use cairndb_base::Result;
 
 use crate::scheduler::policy::{ALL, Task, Tasks};
 use crate::scheduler::runner::{Choice, Runner, Turn};
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
 
 /// One kind of background work, for callers that run it themselves: programs without background
 /// threads, and tests. A handle with threads needs no such calls.
@@ -47,42 +43,24 @@ impl Job {
     }
 }
 
-pub(crate) struct Steps {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    runner: Arc<Runner>,
-}
-
-impl Steps {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        runner: Arc<Runner>,
-    ) -> Steps {
-        Steps {
-            shared,
-            versions,
-            runner,
-        }
-    }
-
+impl Runner {
     /// Runs one job. Returns whether there was anything to do.
     pub(crate) fn step(&self, job: Job) -> Result<bool> {
-        self.shared.origin.check()?;
+        self.base.origin.check()?;
         self.step_with(&mut Turn::asked(job.tasks()))
     }
 
     /// Runs the policy's tasks until one has worked. Returns whether one has.
     fn step_with(&self, turn: &mut Turn) -> Result<bool> {
-        if self.shared.settings.read_only {
+        if self.base.settings.read_only {
             return Ok(false);
         }
         loop {
-            let choice = self.runner.next(turn, &self.versions.lock());
+            let choice = self.next(turn, &self.base.versions.lock());
             let Choice::Run(task) = choice else {
                 return Ok(false);
             };
-            if self.runner.run(turn, task)? {
+            if self.run(turn, task)? {
                 return Ok(true);
             }
         }
@@ -91,7 +69,7 @@ impl Steps {
     /// Does the work of an idle database until none is left, or `wanted` no longer holds. Returns
     /// whether none is left.
     pub(crate) fn step_while(&self, wanted: impl Fn() -> bool) -> Result<bool> {
-        self.shared.origin.check()?;
+        self.base.origin.check()?;
         let mut turn = Turn::asked(ALL);
         while self.step_with(&mut turn)? {
             if !wanted() {

@@ -1,64 +1,43 @@
-//! `Syncer`: the main loop of the thread that makes installed versions durable.
+//! The main loop of the syncer, the thread that makes installed versions durable.
 //!
 //! It also unlinks files: the worker may compact for seconds, and compactions replace as much as
 //! they write.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb_env::sync::MutexGuard;
 
 use crate::scheduler::policy::SYNCER;
 use crate::scheduler::runner::{Choice, Ended, PERSIST_AFTER, Runner, Turn, Wait};
-use crate::versions::shared::Shared;
 use crate::versions::state::State;
-use crate::versions::version_set::VersionSet;
 
-pub(crate) struct Syncer {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    runner: Arc<Runner>,
-}
-
-impl Syncer {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        runner: Arc<Runner>,
-    ) -> Syncer {
-        Syncer {
-            shared,
-            versions,
-            runner,
-        }
-    }
-
+impl Runner {
     pub(crate) fn sync_loop(&self) {
         let mut turn = Turn::new(SYNCER);
         let wait = |mut state: MutexGuard<'_, State>, limit| {
-            self.versions.wait_work(&mut state, limit);
+            self.base.versions.wait_work(&mut state, limit);
         };
-        while self.turn(&mut turn, &wait) != Ended::Closing {}
+        while self.syncer_turn(&mut turn, &wait) != Ended::Closing {}
     }
 
     /// Runs one task. If there is none, waits with `wait`.
-    pub(super) fn turn(&self, turn: &mut Turn, wait: Wait<'_>) -> Ended {
-        let state = self.versions.lock();
+    pub(super) fn syncer_turn(&self, turn: &mut Turn, wait: Wait<'_>) -> Ended {
+        let state = self.base.versions.lock();
         if state.closing {
             return Ended::Closing;
         }
-        if let Choice::Run(task) = self.runner.next(turn, &state) {
+        if let Choice::Run(task) = self.next(turn, &state) {
             drop(state);
             // A failure is recorded, and returned to callers that need the result.
-            let _ = self.runner.run(turn, task);
+            let _ = self.run(turn, task);
             return Ended::Ran(task);
         }
         turn.wait(false);
-        let now = self.shared.env.now_ns();
-        let poisoned = self.shared.health.is_poisoned();
+        let now = self.base.env.now_ns();
+        let poisoned = self.base.health.is_poisoned();
         if poisoned {
             // Wakes callers that wait for durability.
-            self.versions.notify_changed();
+            self.base.versions.notify_changed();
         }
         let retry_at = state.background.retry_at_ns;
         let limit = if poisoned || state.durable.pending.is_none() || state.durable.persisting {

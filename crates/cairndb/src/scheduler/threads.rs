@@ -8,53 +8,24 @@ use cairndb_base::Result;
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Join, Priority};
 
-use crate::compaction::schedule::Schedule;
-use crate::scheduler::steps::Steps;
-use crate::scheduler::syncer::Syncer;
-use crate::scheduler::worker::Worker;
+use crate::scheduler::runner::Runner;
 use crate::state::guard::guarded;
-use crate::value_gc::collect::ValueGc;
-use crate::versions::shared::{Shared, nanos};
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::nanos;
 
 /// Maximum time for which closing frees space that an idle database would free. The rest is freed
 /// after the next open.
 const CLOSING: Duration = Duration::from_millis(200);
 
 pub(crate) struct Scheduler {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    schedule: Arc<Schedule>,
-    value_gc: Arc<ValueGc>,
-    steps: Arc<Steps>,
-    worker: Arc<Worker>,
-    syncer: Arc<Syncer>,
+    pub(crate) runner: Arc<Runner>,
     threads: Mutex<Vec<Join>>,
     started: AtomicBool,
 }
 
 impl Scheduler {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        schedule: Arc<Schedule>,
-        value_gc: Arc<ValueGc>,
-        steps: Arc<Steps>,
-        worker: Arc<Worker>,
-        syncer: Arc<Syncer>,
-    ) -> Scheduler {
+    pub(crate) fn new(runner: Runner) -> Scheduler {
         Scheduler {
-            shared,
-            versions,
-            schedule,
-            value_gc,
-            steps,
-            worker,
-            syncer,
+            runner: Arc::new(runner),
             threads: Mutex::new(Vec::new()),
             started: AtomicBool::new(false),
         }
@@ -76,7 +47,7 @@ impl Scheduler {
 
     /// Starts the worker and the syncer, unless they were already started.
     pub(crate) fn start_threads(&self) -> Result<()> {
-        if self.started.swap(true, Ordering::AcqRel) || self.shared.stepped() {
+        if self.started.swap(true, Ordering::AcqRel) || self.runner.base.stepped() {
             return Ok(());
         }
         let result = self.spawn_threads();
@@ -91,21 +62,21 @@ impl Scheduler {
         let mut threads = self.threads.lock();
         // Closing sets this before it joins the threads: a thread started later would never be
         // joined.
-        if self.versions.lock().closing {
+        if self.runner.base.versions.lock().closing {
             return Ok(());
         }
         // An earlier attempt may have started the worker.
         if threads.is_empty() {
-            let worker = Arc::clone(&self.worker);
+            let worker = Arc::clone(&self.runner);
             let body = self.guarded(move || worker.work_loop());
-            let (env, body) = (&self.shared.env, Box::new(body));
+            let (env, body) = (&self.runner.base.env, Box::new(body));
             threads.push(env.spawn("cairndb-worker", Priority::Low, body)?);
         }
-        let syncer = Arc::clone(&self.syncer);
+        let syncer = Arc::clone(&self.runner);
         let body = self.guarded(move || syncer.sync_loop());
         // The syncer sleeps at every sync. At a priority below that of writers, it waited for its
         // turn each time, and the log grew to eight times its length before a segment was freed.
-        let (env, body) = (&self.shared.env, Box::new(body));
+        let (env, body) = (&self.runner.base.env, Box::new(body));
         threads.push(env.spawn("cairndb-syncer", Priority::Normal, body)?);
         Ok(())
     }
@@ -119,20 +90,33 @@ impl Scheduler {
                 me.start_for_readers();
             }
         };
-        self.versions.view().readers.compaction_trigger.set(begin);
+        self.runner
+            .base
+            .versions
+            .view()
+            .readers
+            .compaction_trigger
+            .set(begin);
     }
 
     /// Starts the threads of a handle that has none, if there is something to compact.
     fn start_for_readers(&self) {
-        let may = self.shared.origin.check().is_ok() && self.shared.health.check_write().is_ok();
+        let may = self.runner.base.origin.check().is_ok()
+            && self.runner.base.health.check_write().is_ok();
         if !may || self.started.load(Ordering::Acquire) {
             return;
         }
         // A reader never waits; it calls this again later.
-        let Some(state) = self.versions.try_lock() else {
+        let Some(state) = self.runner.base.versions.try_lock() else {
             return;
         };
-        let wanted = !state.closing && self.schedule.compaction_wanted(&state, true).is_some();
+        let wanted = !state.closing
+            && self
+                .runner
+                .tables
+                .schedule
+                .compaction_wanted(&state, true)
+                .is_some();
         drop(state);
         if wanted {
             // If no thread can be started, reads cost as much as before.
@@ -144,14 +128,14 @@ impl Scheduler {
     /// comparator's panic outside a job: the thread's work is unfinished, so nothing more may be
     /// written.
     fn guarded(&self, body: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
-        let versions = Arc::clone(&self.versions);
+        let base = Arc::clone(&self.runner.base);
         move || {
             let run = || {
                 body();
                 Ok(())
             };
             if let Err(error) = guarded(run) {
-                let _ = versions.poison(error);
+                let _ = base.poison(error);
             }
         }
     }
@@ -159,35 +143,49 @@ impl Scheduler {
     /// Frees the space that an idle database would free, for at most 200 ms before closing. A
     /// failure does not make the close fail, because it changes nothing.
     pub(crate) fn give_back_before_close(&self) {
-        if !self.value_gc.space_wanted(&self.versions.lock()) {
+        if !self
+            .runner
+            .space
+            .value_gc()
+            .space_wanted(&self.runner.base.versions.lock())
+        {
             return;
         }
-        let end = self.shared.env.now_ns().saturating_add(nanos(CLOSING));
-        if self.shared.stepped() {
+        let end = self.runner.base.env.now_ns().saturating_add(nanos(CLOSING));
+        if self.runner.base.stepped() {
             let wanted = || {
-                self.value_gc.space_wanted(&self.versions.lock()) && !self.shared.is_over(Some(end))
+                self.runner
+                    .space
+                    .value_gc()
+                    .space_wanted(&self.runner.base.versions.lock())
+                    && !self.runner.base.is_over(Some(end))
             };
             if wanted() {
-                let _ = self.steps.step_while(wanted);
+                let _ = self.runner.step_while(wanted);
             }
             return;
         }
         if self.start_threads().is_err() {
             return;
         }
-        let mut state = self.versions.lock();
+        let mut state = self.runner.base.versions.lock();
         state.background.hurrying += 1;
         state.background.idle.disturb();
-        self.versions.notify_work();
-        while self.value_gc.space_wanted(&state)
+        self.runner.base.versions.notify_work();
+        while self.runner.space.value_gc().space_wanted(&state)
             && !state.background.idle.is_quiet()
-            && !self.shared.health.is_poisoned()
-            && self.shared.health.background().is_none()
+            && !self.runner.base.health.is_poisoned()
+            && self.runner.base.health.background().is_none()
         {
-            if self.shared.is_over(Some(end)) {
+            if self.runner.base.is_over(Some(end)) {
                 break;
             }
-            if self.versions.wait_changed(&mut state, Some(end)).is_err() {
+            if self
+                .runner
+                .base
+                .wait_changed(&mut state, Some(end))
+                .is_err()
+            {
                 break;
             }
         }

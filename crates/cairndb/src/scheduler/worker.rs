@@ -1,24 +1,20 @@
-//! `Worker`: the main loop of the thread that flushes and compacts.
+//! The main loop of the worker, the thread that flushes and compacts.
 //!
 //! It runs what the [policy](crate::scheduler::policy) chooses, and waits when there is nothing.
 //! Idle work starts 50 ms after the last write, or as soon as a caller waits for it.
 //!
 //! The worker starts with the first write, or when reads have paid for a compaction
 //! ([`crate::read::hints::read_cost`]). In a stepped environment there is no worker: see
-//! [`Steps`](crate::scheduler::steps::Steps).
+//! [`crate::scheduler::steps`].
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb_env::sync::MutexGuard;
 
-use crate::durable::sweeper::Sweeper;
 use crate::scheduler::policy::WORKER;
 use crate::scheduler::runner::{Choice, Ended, Runner, Turn, Wait};
 use crate::versions::idle::LookedSince;
-use crate::versions::shared::Shared;
 use crate::versions::state::State;
-use crate::versions::version_set::VersionSet;
 
 /// Time without a write after which a database is idle.
 const IDLE: Duration = Duration::from_millis(50);
@@ -45,56 +41,35 @@ impl Memory {
     }
 }
 
-pub(crate) struct Worker {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    pub(super) runner: Arc<Runner>,
-}
-
-impl Worker {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        runner: Arc<Runner>,
-    ) -> Worker {
-        Worker {
-            shared,
-            versions,
-            sweeper,
-            runner,
-        }
-    }
-
+impl Runner {
     pub(crate) fn work_loop(&self) {
         let mut memory = Memory::new();
         let wait = |mut state: MutexGuard<'_, State>, limit| {
-            self.versions.wait_work(&mut state, limit);
+            self.base.versions.wait_work(&mut state, limit);
         };
-        while self.turn(&mut memory, &wait) != Ended::Closing {}
+        while self.worker_turn(&mut memory, &wait) != Ended::Closing {}
     }
 
     /// Runs one task. If there is none, waits with `wait`: for at most the given time, or until
     /// there is work.
-    pub(super) fn turn(&self, memory: &mut Memory, wait: Wait<'_>) -> Ended {
-        let mut state = self.versions.lock();
+    pub(super) fn worker_turn(&self, memory: &mut Memory, wait: Wait<'_>) -> Ended {
+        let mut state = self.base.versions.lock();
         if state.closing {
             return Ended::Closing;
         }
         let mut rested = Duration::ZERO;
-        let mut choice = self.runner.next(&mut memory.turn, &state);
+        let mut choice = self.next(&mut memory.turn, &state);
         if choice == Choice::Wait {
             // What a busy database needs is done. Only now it matters whether this one is busy.
             rested = self.rested(memory);
             memory.turn.rest(rested >= IDLE);
-            choice = self.runner.next(&mut memory.turn, &state);
+            choice = self.next(&mut memory.turn, &state);
         }
         let turn = &mut memory.turn;
         if let Choice::Run(task) = choice {
             drop(state);
             // A failure is recorded and followed by a pause.
-            let _ = self.runner.run(turn, task);
+            let _ = self.run(turn, task);
             return Ended::Ran(task);
         }
         let since = turn.wait(choice == Choice::Pause);
@@ -108,7 +83,11 @@ impl Worker {
         } else if self.settle(&mut state, since) {
             // A reader that releases a file does not signal: it may hold any lock when it drops its
             // view. Otherwise only new work ends this wait; sealing a memtable signals it.
-            self.sweeper.reaper().has_pending().then_some(REAP_AFTER)
+            self.base
+                .sweeper
+                .reaper()
+                .has_pending()
+                .then_some(REAP_AFTER)
         } else {
             return Ended::Waited;
         };
@@ -119,8 +98,8 @@ impl Worker {
     /// Returns for how long nothing was written. Measured by the clock rather than by signals,
     /// because segments and syncs also signal.
     fn rested(&self, memory: &mut Memory) -> Duration {
-        let published = self.versions.published();
-        let now = self.shared.env.now_ns();
+        let published = self.base.versions.published();
+        let now = self.base.env.now_ns();
         if memory.published != published {
             memory.published = published;
             memory.since_ns = now;
@@ -133,13 +112,13 @@ impl Worker {
         // Nothing can be done during the pause, so callers may treat the database as idle.
         let since = state.background.idle.look();
         let _quiet = state.background.idle.settle(since);
-        self.versions.notify_changed();
+        self.base.versions.notify_changed();
         let left = state
             .background
             .retry_at_ns
-            .saturating_sub(self.shared.env.now_ns());
+            .saturating_sub(self.base.env.now_ns());
         let pause = Duration::from_nanos(left.max(1_000_000));
-        (!self.shared.health.is_poisoned()).then_some(pause)
+        (!self.base.health.is_poisoned()).then_some(pause)
     }
 
     /// Records that the database is idle, unless work was announced since `since`. Returns whether
@@ -149,7 +128,7 @@ impl Worker {
         let was_quiet = idle.is_quiet();
         let is_quiet = was_quiet || idle.settle(since);
         if is_quiet && !was_quiet {
-            self.versions.notify_changed();
+            self.base.versions.notify_changed();
         }
         is_quiet
     }

@@ -18,17 +18,13 @@ use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::Space;
 
 use crate::compaction::compactor::Compactor;
-use crate::durable::log::Log;
-use crate::durable::persist::Persister;
-use crate::durable::reserve::DiskReserve;
-use crate::durable::sweeper::Sweeper;
-use crate::flush::flusher::Flusher;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::log::payload::Payload;
 use crate::space::squeeze::Squeezer;
 use crate::state::reserve::Plan;
-use crate::value_gc::dead_files::DeadFiles;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::value_gc::collect::ValueGc;
+use crate::versions::base::Base;
 
 /// Maximum number of retries of one call. A retry happens only after space was freed.
 const TRIES_MAX: usize = 64;
@@ -37,47 +33,28 @@ const TRIES_MAX: usize = 64;
 mod tests;
 
 pub(crate) struct SpaceMaker {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    log: Arc<Log>,
-    persister: Arc<Persister>,
-    reserve: Arc<DiskReserve>,
-    flusher: Arc<Flusher>,
-    compactor: Arc<Compactor>,
-    dead_files: Arc<DeadFiles>,
-    squeezer: Arc<Squeezer>,
+    base: Arc<Base>,
+    disk: Arc<Disk>,
+    tables: Arc<Tables>,
+    pub(crate) compactor: Compactor,
 }
 
 impl SpaceMaker {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        log: Arc<Log>,
-        persister: Arc<Persister>,
-        reserve: Arc<DiskReserve>,
-        flusher: Arc<Flusher>,
-        compactor: Arc<Compactor>,
-        dead_files: Arc<DeadFiles>,
-        squeezer: Arc<Squeezer>,
-    ) -> SpaceMaker {
+    pub(crate) fn new(base: &Arc<Base>, disk: &Arc<Disk>, tables: &Arc<Tables>) -> SpaceMaker {
         SpaceMaker {
-            shared,
-            versions,
-            sweeper,
-            log,
-            persister,
-            reserve,
-            flusher,
-            compactor,
-            dead_files,
-            squeezer,
+            base: Arc::clone(base),
+            disk: Arc::clone(disk),
+            tables: Arc::clone(tables),
+            compactor: Compactor::new(base, disk, tables),
         }
+    }
+
+    pub(crate) fn squeezer(&self) -> Squeezer<'_> {
+        Squeezer::new(&self.compactor)
+    }
+
+    pub(crate) fn value_gc(&self) -> ValueGc<'_> {
+        ValueGc::new(&self.compactor)
     }
 
     /// Calls `call`. If it runs out of room, makes some and calls it again.
@@ -87,11 +64,13 @@ impl SpaceMaker {
     pub(crate) fn with_room<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tries = 1;
         loop {
-            let unlinked = self.sweeper.reaper().unlinked();
+            let unlinked = self.base.sweeper.reaper().unlinked();
             match call() {
                 Err(error) if error.kind() == ErrorKind::NoSpace && tries < TRIES_MAX => {
                     // Another thread may have made room in the meantime.
-                    if self.sweeper.reaper().unlinked() == unlinked && !self.make_room_on_disk() {
+                    if self.base.sweeper.reaper().unlinked() == unlinked
+                        && !self.make_room_on_disk()
+                    {
                         return Err(error);
                     }
                     tries += 1;
@@ -106,7 +85,10 @@ impl SpaceMaker {
     /// # Errors
     /// `NoSpace`, if there is no room for a new reserve.
     pub(crate) fn check_may_grow(&self, payload: &Payload<'_>) -> Result<()> {
-        if payload.only_deletes() || !self.reserve.is_short() || self.reserve.retake_reserve() {
+        if payload.only_deletes()
+            || !self.disk.reserve.is_short()
+            || self.disk.reserve.retake_reserve()
+        {
             return Ok(());
         }
         Err(Error::new(
@@ -114,21 +96,21 @@ impl SpaceMaker {
             "the disk is full and the remaining space is reserved for deletions; delete keys, or \
              free space on the file system",
         )
-        .path(self.shared.dir.path()))
+        .path(self.base.dir.path()))
     }
 
     /// Keeps room for deletions: frees space if less is left than half of the reserve, or than
     /// rewriting the largest table takes.
     pub(crate) fn keep_room_to_work(&self) {
         let largest = || {
-            let view = self.versions.view();
+            let view = self.base.versions.view();
             let tables = view.version.tables().map(|table| table.record.bytes);
             tables.max().unwrap_or(0)
         };
         let little = |(space, plan): (Space, Plan)| {
             space.free < (plan.bytes / 2).max(largest() / 2 * 3).min(plan.bytes)
         };
-        if self.reserve.is_short() && self.reserve.space().is_some_and(little) {
+        if self.disk.reserve.is_short() && self.disk.reserve.space().is_some_and(little) {
             // If nothing can be freed yet, the deletion itself hides entries that can be freed
             // later.
             self.make_room_on_disk();
@@ -138,48 +120,49 @@ impl SpaceMaker {
     /// Frees as much space as possible on a nearly full file system, up to two reserves. Returns
     /// whether there is more room than before.
     pub(crate) fn make_room_on_disk(&self) -> bool {
-        if self.shared.settings.read_only
-            || self.shared.health.check_write().is_err()
-            || !self.reserve.is_nearly_full()
+        if self.base.settings.read_only
+            || self.base.health.check_write().is_err()
+            || !self.disk.reserve.is_nearly_full()
         {
             // The file system has room, so there is another reason: a quota, or a fault.
             return false;
         }
-        let before = self.sweeper.reaper().unlinked();
-        self.log.give_up_leftovers();
-        self.log.trim_spares();
-        let mut freed = self.sweeper.reaper().unlinked() > before;
-        let given_up = self.reserve.give_up_reserve();
+        let before = self.base.sweeper.reaper().unlinked();
+        self.disk.log.give_up_leftovers();
+        self.disk.log.trim_spares();
+        let mut freed = self.base.sweeper.reaper().unlinked() > before;
+        let given_up = self.disk.reserve.give_up_reserve();
         // Done at once, while there is room to work in: the caller will take some of it.
         let mut plenty = false;
         while !plenty && self.squeeze() {
             freed = true;
-            let space = self.reserve.space();
+            let space = self.disk.reserve.space();
             plenty = space.is_none_or(|(space, plan)| space.free >= 2 * plan.bytes);
         }
         // Not done if the caller would run out of room again.
-        let kept = plenty && self.reserve.retake_reserve();
+        let kept = plenty && self.disk.reserve.retake_reserve();
         let made = freed || given_up && !kept;
         if made {
             // Background work need not wait for the end of its pause.
-            self.versions.lock().background.retry_at_ns = 0;
-            self.versions.notify_work();
+            self.base.versions.lock().background.retry_at_ns = 0;
+            self.base.versions.notify_work();
         }
         made
     }
 
     /// Frees log space that tables can replace, and spare log files. Returns whether there was any.
     pub(crate) fn free_log(&self) -> bool {
-        if !self.reserve.is_nearly_full() {
+        if !self.disk.reserve.is_nearly_full() {
             return false;
         }
         let (log, unlinked) = (
-            self.log.segments().retained_bytes(),
-            self.sweeper.reaper().unlinked(),
+            self.disk.log.segments().retained_bytes(),
+            self.base.sweeper.reaper().unlinked(),
         );
         let _ = self.flush_bit_by_bit();
-        self.log.trim_spares();
-        self.log.segments().retained_bytes() < log || self.sweeper.reaper().unlinked() > unlinked
+        self.disk.log.trim_spares();
+        self.disk.log.segments().retained_bytes() < log
+            || self.base.sweeper.reaper().unlinked() > unlinked
     }
 
     /// Frees space that tables, value files and the log no longer need. Returns whether there was
@@ -187,19 +170,20 @@ impl SpaceMaker {
     fn squeeze(&self) -> bool {
         drop(self.compactor.wait_for_compactions());
         let (log, unlinked) = (
-            self.log.segments().retained_bytes(),
-            self.sweeper.reaper().unlinked(),
+            self.disk.log.segments().retained_bytes(),
+            self.base.sweeper.reaper().unlinked(),
         );
         // A step that fails for lack of room is skipped: the next step may make some.
         let _ = self.flush_bit_by_bit();
-        let _ = self.dead_files.drop_dead_values();
-        self.log.trim_spares();
-        if self.log.segments().retained_bytes() == log
-            && self.sweeper.reaper().unlinked() == unlinked
+        let _ = self.tables.dead_files.drop_dead_values();
+        self.disk.log.trim_spares();
+        if self.disk.log.segments().retained_bytes() == log
+            && self.base.sweeper.reaper().unlinked() == unlinked
         {
-            let _ = self.squeezer.squeeze_tables();
+            let _ = self.squeezer().squeeze_tables();
         }
-        self.log.segments().retained_bytes() < log || self.sweeper.reaper().unlinked() > unlinked
+        self.disk.log.segments().retained_bytes() < log
+            || self.base.sweeper.reaper().unlinked() > unlinked
     }
 
     /// Flushes memtables a few at a time and makes each flush durable before the next. If there is
@@ -212,26 +196,28 @@ impl SpaceMaker {
         };
         loop {
             let mut flushed = self
+                .tables
                 .flusher
-                .flush_up_to(self.shared.settings.budget.flush_max);
+                .flush_up_to(self.base.settings.budget.flush_max);
             if full(&flushed) {
-                flushed = self.flusher.flush_up_to(1);
+                flushed = self.tables.flusher.flush_up_to(1);
             }
             if full(&flushed) {
-                flushed = self.flusher.flush_once();
+                flushed = self.tables.flusher.flush_once();
             }
             if !flushed? {
                 // Another thread's flush frees its log once it is durable.
                 drop(
-                    self.versions
-                        .wait(self.versions.lock(), |state| !state.flushing()),
+                    self.base
+                        .versions
+                        .wait(self.base.versions.lock(), |state| !state.flushing()),
                 );
-                return self.persister.persist_all();
+                return self.disk.persist_all();
             }
             // Nothing can be made durable before all parts of a long batch are in tables.
-            if !self.versions.lock().holds_part() {
-                self.persister.persist_all()?;
-                self.log.trim_spares();
+            if !self.base.versions.lock().holds_part() {
+                self.disk.persist_all()?;
+                self.disk.log.trim_spares();
             }
         }
     }

@@ -22,15 +22,9 @@ use std::sync::{Arc, Weak};
 use cairndb_base::{Order, Result, SeqNo};
 
 use crate::compaction::compactor::Compactor;
-use crate::durable::log::Log;
-use crate::durable::persist::Persister;
-use crate::durable::reserve::DiskReserve;
 use crate::jobs::plan::{CompactionPlan, share};
 use crate::state::version::{Run, TableHandle, Version};
-use crate::value_gc::dead_files::DeadFiles;
-use crate::versions::shared::Shared;
 use crate::versions::state::State;
-use crate::versions::version_set::VersionSet;
 
 /// Fraction of hidden entries at which a table is worth rewriting.
 const HIDDEN_SHARE_MIN: u64 = 16;
@@ -210,39 +204,13 @@ fn entries_between(table: &TableHandle, from: &[u8], to: &[u8]) -> Result<u64> {
     Ok(share(table.record.entries, bytes, table.record.bytes))
 }
 
-pub(crate) struct Squeezer {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    log: Arc<Log>,
-    persister: Arc<Persister>,
-    reserve: Arc<DiskReserve>,
-    compactor: Arc<Compactor>,
-    dead_files: Arc<DeadFiles>,
+pub(crate) struct Squeezer<'c> {
+    compactor: &'c Compactor,
 }
 
-impl Squeezer {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        log: Arc<Log>,
-        persister: Arc<Persister>,
-        reserve: Arc<DiskReserve>,
-        compactor: Arc<Compactor>,
-        dead_files: Arc<DeadFiles>,
-    ) -> Squeezer {
-        Squeezer {
-            shared,
-            versions,
-            log,
-            persister,
-            reserve,
-            compactor,
-            dead_files,
-        }
+impl Squeezer<'_> {
+    pub(crate) fn new(compactor: &Compactor) -> Squeezer<'_> {
+        Squeezer { compactor }
     }
 
     /// Rewrites some tables without their hidden entries, or drops tombstones that hide nothing.
@@ -265,10 +233,10 @@ impl Squeezer {
     /// # Errors
     /// Same as [`Squeezer::squeeze_tables`].
     pub(crate) fn squeeze_when_nearly_full(&self) -> Result<bool> {
-        if !self.reserve.is_near() {
+        if !self.compactor.disk.reserve.is_near() {
             return Ok(false);
         }
-        let state = self.versions.lock();
+        let state = self.compactor.base.versions.lock();
         let version = Arc::downgrade(&state.version);
         let exhausted = Weak::ptr_eq(&version, &state.squeezes.exhausted);
         if exhausted || state.is_compacting() {
@@ -277,7 +245,7 @@ impl Squeezer {
         drop(state);
         let squeezed = self.squeeze_once(HIDDEN_SHARE_MIN)?;
         if !squeezed {
-            self.versions.lock().squeezes.exhausted = version;
+            self.compactor.base.versions.lock().squeezes.exhausted = version;
         }
         Ok(squeezed)
     }
@@ -288,9 +256,9 @@ impl Squeezer {
         };
         self.compactor.compact(&plan)?;
         self.note_squeezed(&plan, &applied);
-        self.persister.persist_all()?;
-        while self.dead_files.drop_dead_values()? {}
-        self.log.trim_spares();
+        self.compactor.disk.persist_all()?;
+        while self.compactor.tables.dead_files.drop_dead_values()? {}
+        self.compactor.disk.log.trim_spares();
         Ok(true)
     }
 
@@ -299,6 +267,8 @@ impl Squeezer {
         for _ in 0..SURVEYS_MAX {
             let survey = self.survey()?;
             let free = self
+                .compactor
+                .disk
                 .reserve
                 .space()
                 .map_or(u64::MAX, |(space, _)| space.free);
@@ -307,7 +277,7 @@ impl Squeezer {
             let plan = survey.plan(found);
             let hiders = plan.hiders.iter().flat_map(Run::tables);
             let applied = hiders.map(|table| table.record.file).collect();
-            let mut state = self.versions.lock();
+            let mut state = self.compactor.base.versions.lock();
             let newest = Arc::ptr_eq(&survey.version, &state.version);
             if state.is_compacting() || !state.may_compact() {
                 return None;
@@ -320,19 +290,20 @@ impl Squeezer {
     }
 
     fn survey(&self) -> Option<Survey<'_>> {
-        let state = self.versions.lock();
+        let state = self.compactor.base.versions.lock();
         let idle = !state.is_compacting() && state.may_compact();
         idle.then(|| Survey {
             version: Arc::clone(&state.version),
             applied: state.squeezes.applied.clone(),
             damaged: state.compactions.damaged.keys().copied().collect(),
             oldest: self
-                .versions
+                .compactor
+                .base
                 .readable_at()
                 .first()
                 .copied()
                 .unwrap_or(SeqNo::MAX),
-            order: &self.shared.context.order,
+            order: &self.compactor.base.context.order,
         })
     }
 
@@ -342,14 +313,14 @@ impl Squeezer {
         let (Some(first), Some(last)) = (tables.first(), tables.last()) else {
             return;
         };
-        let mut guard = self.versions.lock();
+        let mut guard = self.compactor.base.versions.lock();
         let State {
             version, squeezes, ..
         } = &mut *guard;
         let known = &mut squeezes.applied;
         if let Some(run) = version.runs.iter().find(|run| run.id == plan.target) {
             let (smallest, largest) = (&first.record.smallest, &last.record.largest);
-            for table in run.overlapping(&self.shared.context.order, smallest, largest) {
+            for table in run.overlapping(&self.compactor.base.context.order, smallest, largest) {
                 known.insert(table.record.file, Arc::clone(applied));
             }
         }

@@ -24,6 +24,8 @@ use cairndb_kernel::search;
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 
+pub(crate) mod census;
+
 /// One table of a version: its manifest record and its file.
 #[derive(Debug)]
 pub(crate) struct TableHandle {

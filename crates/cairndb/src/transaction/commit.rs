@@ -101,7 +101,7 @@ pub(crate) fn commit(
         if commit.last_seq == checked.get() {
             return Ok(());
         }
-        dependencies.check(&core.versions.view(), checked.get())?;
+        dependencies.check(&core.base.versions.view(), checked.get())?;
         checked.set(commit.last_seq);
         Ok(())
     })

@@ -91,7 +91,7 @@ impl Db {
 
 impl Transaction {
     fn begin(snapshot: Snapshot, isolation: Isolation) -> Transaction {
-        let order = snapshot.core().shared.context.order.clone();
+        let order = snapshot.core().base.context.order.clone();
         Transaction {
             snapshot,
             isolation,
@@ -111,7 +111,7 @@ impl Transaction {
     }
 
     pub(crate) fn order(&self) -> &Order {
-        &self.core().shared.context.order
+        &self.core().base.context.order
     }
 
     /// Returns the value of `key`: the own write, or else the value at the start of the
@@ -248,7 +248,7 @@ impl Transaction {
     /// # Ok(()) }
     /// ```
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.core().shared.context.check_operand(operand)?;
+        self.core().base.context.check_operand(operand)?;
         self.popped.borrow_mut().forget(key, self.order());
         self.own.borrow_mut().add(Kind::Merge, key, operand)
     }
@@ -313,7 +313,7 @@ impl Transaction {
             reads: &reads,
             written: (self.isolation == Isolation::Snapshot).then(|| own.batch()),
         };
-        let durability = core.shared.settings.durability_of(*options);
+        let durability = core.base.settings.durability_of(*options);
         let since = self.snapshot.seq();
         let committed = commit(core, own.batch(), durability, since, dependencies);
         let committed = committed.or_else(|error| {
@@ -324,7 +324,7 @@ impl Transaction {
             }
             Err(error)
         });
-        core.shared.context.with_directory(committed)
+        core.base.context.with_directory(committed)
     }
 
     #[inline]
@@ -405,7 +405,7 @@ impl Folder<'_> {
             Some(OwnWrite::Put(value)) => Some(value),
             Some(OwnWrite::Delete | OwnWrite::Merge(_)) => None,
         };
-        let context = &self.core.shared.context;
+        let context = &self.core.base.context;
         let lengths = operands.iter().map(|operand| operand.len());
         let bytes = lengths.map(|len| len + OPERAND_BYTES_EXTRA).sum();
         if bytes > context.fold_limits.read {

@@ -53,10 +53,10 @@ impl KeptCursor {
     /// Moves to the entry at the end of the keys. Returns `None` if there is none, or if it is not
     /// known to be the end.
     fn advance(mut self: Box<Self>, core: &Core, end: End) -> Result<Option<(Box<Self>, Entry)>> {
-        let published = core.versions.published();
+        let published = core.base.versions.published();
         if published != self.checked {
             // A newer view may have a memtable that this one lacks.
-            let newest = core.versions.newest_view() == self.cursor.view().number;
+            let newest = core.base.versions.newest_view() == self.cursor.view().number;
             if end == End::Last || !newest || !self.note_inserts(published) {
                 return Ok(None);
             }
@@ -134,10 +134,10 @@ impl KeptCursor {
             }
             Err(Error::new(ErrorKind::Conflict, "something was written"))
         };
-        core.delete_if(&entry.0, core.shared.settings.durability, &undisturbed)?;
+        core.delete_if(&entry.0, core.base.settings.durability, &undisturbed)?;
         self.checked += 1;
         let number = self.cursor.view().number;
-        let places = &core.versions.view().readers.view_bound;
+        let places = &core.base.versions.view().readers.view_bound;
         places.keep(end as usize, number, self);
         Ok(())
     }
@@ -145,7 +145,13 @@ impl KeptCursor {
 
 fn pop(db: &Db, end: End) -> Result<Option<Entry>> {
     let core = db.core();
-    let kept = core.versions.view().readers.view_bound.take(end as usize);
+    let kept = core
+        .base
+        .versions
+        .view()
+        .readers
+        .view_bound
+        .take(end as usize);
     if let Some(popped) = kept.map_or(Ok(None), |kept| pop_next(core, kept, end))? {
         return Ok(Some(popped));
     }
@@ -157,7 +163,7 @@ fn pop(db: &Db, end: End) -> Result<Option<Entry>> {
     match found.pop(core, &entry, end) {
         Ok(()) => Ok(Some(entry)),
         Err(error) if error.kind() == ErrorKind::Conflict => db.pop_beside_others(end),
-        Err(error) => core.shared.context.with_directory(Err(error)),
+        Err(error) => core.base.context.with_directory(Err(error)),
     }
 }
 
@@ -170,7 +176,7 @@ fn pop_next(core: &Core, kept: Box<KeptCursor>, end: End) -> Result<Option<Entry
     match kept.pop(core, &entry, end) {
         Ok(()) => Ok(Some(entry)),
         Err(error) if error.kind() == ErrorKind::Conflict => Ok(None),
-        Err(error) => core.shared.context.with_directory(Err(error)),
+        Err(error) => core.base.context.with_directory(Err(error)),
     }
 }
 
@@ -213,7 +219,7 @@ impl Db {
     #[cold]
     fn pop_beside_others(&self, end: End) -> Result<Option<Entry>> {
         let core = self.core();
-        let durability = core.shared.settings.durability;
+        let durability = core.base.settings.durability;
         for _ in 1..ATTEMPTS_MAX {
             let snapshot = self.snapshot();
             let Some(entry) = entry_at(&mut snapshot.cursor(), end)? else {
@@ -239,7 +245,7 @@ impl Db {
             match commit(core, &batch, durability, snapshot.seq(), dependencies) {
                 Ok(()) => return Ok(Some(entry)),
                 Err(error) if error.kind() == ErrorKind::Conflict => self.await_published()?,
-                Err(error) => return core.shared.context.with_directory(Err(error)),
+                Err(error) => return core.base.context.with_directory(Err(error)),
             }
         }
         Err(Error::new(

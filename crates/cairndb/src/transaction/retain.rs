@@ -111,7 +111,7 @@ impl Db {
             return Ok(0);
         }
         let core = self.core();
-        let durability = core.shared.settings.durability;
+        let durability = core.base.settings.durability;
         let dependencies = Dependencies {
             reads: &deletions.reads,
             written: None,
@@ -119,7 +119,7 @@ impl Db {
         match commit(core, &deletions.batch, durability, since, dependencies) {
             Ok(()) => return Ok(deletions.batch.len() as u64),
             Err(error) if error.kind() == ErrorKind::Conflict => {}
-            Err(error) => return core.shared.context.with_directory(Err(error)),
+            Err(error) => return core.base.context.with_directory(Err(error)),
         }
         let mut removed = 0;
         for key in deletions.reads.keys() {

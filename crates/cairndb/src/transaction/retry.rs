@@ -59,7 +59,7 @@ impl Db {
     /// with a transaction that cannot see it yet, and would do so again.
     pub(crate) fn await_published(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.with_directory(core.wait_published())
+        core.base.context.with_directory(core.wait_published())
     }
 
     /// Sets `key` to `new`, or removes it if that is `None`, if its value is `expected`, where
@@ -92,7 +92,7 @@ impl Db {
         }
         reads.add_key(key);
         let core = self.core();
-        let durability = core.shared.settings.durability;
+        let durability = core.base.settings.durability;
         let mut attempts = ATTEMPTS_MAX;
         loop {
             let snapshot = self.snapshot();
@@ -110,7 +110,7 @@ impl Db {
                 Err(error) if error.kind() == ErrorKind::Conflict && attempts > 0 => {
                     self.await_published()?;
                 }
-                Err(error) => return core.shared.context.with_directory(Err(error)),
+                Err(error) => return core.base.context.with_directory(Err(error)),
             }
         }
     }

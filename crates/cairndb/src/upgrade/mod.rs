@@ -31,7 +31,7 @@ use cairndb_leveldb::Recovery;
 
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
-use crate::versions::shared::Settings;
+use crate::versions::settings::Settings;
 
 /// The directory to convert, and how its tables are to be written.
 pub(crate) struct Target {

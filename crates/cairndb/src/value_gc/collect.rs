@@ -13,7 +13,7 @@
 //!   are chosen first. If little is dead, files of uncompressed values that would shrink become
 //!   victims, each once.
 //! * **Under load**, dead bytes may amount to three quarters of the live bytes and one
-//!   [`Shared::value_slack`]: a lower bound would cost bandwidth that writers need. A compaction is
+//!   [`Base::value_slack`]: a lower bound would cost bandwidth that writers need. A compaction is
 //!   due when newer runs may hide more than the fourth quarter and another slack
 //!   ([`pick_for_values`]). Writers wait once all value files take twice the live bytes and four
 //!   memory budgets, or those without a live value one budget ([`DeadFiles::hold_up`]).
@@ -30,7 +30,7 @@
 //!
 //! [`Allowance`]: crate::value_gc::pick::Allowance
 //! [`pick_for_values`]: crate::compaction::pick::pick_for_values
-//! [`Settings::memtable_values_max`]: crate::versions::shared::Settings::memtable_values_max
+//! [`Settings::memtable_values_max`]: crate::versions::base::Settings::memtable_values_max
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,21 +42,15 @@ use cairndb_format::manifest::VersionEdit;
 use cairndb_format::value_file::{CODEC_RAW, ValueEncoder, ValueScan, saves};
 
 use crate::compaction::compactor::Compactor;
-use crate::compaction::schedule::Schedule;
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::value_files::ValueFiles;
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocation;
 use crate::log::commit::Commit;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::stats::StallReason;
+use crate::state::version::census::{Census, FileUsage};
 use crate::state::version::{Run, TableHandle, Version};
-use crate::value_gc::dead_files::DeadFiles;
-use crate::value_gc::pick::{Census, FileUsage, choose, is_worth_it};
-use crate::versions::shared::Shared;
+use crate::value_gc::pick::{choose, is_worth_it};
 use crate::versions::state::State;
-use crate::versions::version_set::VersionSet;
 
 mod allowance;
 
@@ -167,42 +161,13 @@ fn end_round(state: &mut State) {
     value_gc.victims.clear();
 }
 
-pub(crate) struct ValueGc {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    manifests: Arc<Manifests>,
-    log: Arc<Log>,
-    value_files: Arc<ValueFiles>,
-    schedule: Arc<Schedule>,
-    compactor: Arc<Compactor>,
-    dead_files: Arc<DeadFiles>,
+pub(crate) struct ValueGc<'c> {
+    compactor: &'c Compactor,
 }
 
-impl ValueGc {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-        value_files: Arc<ValueFiles>,
-        schedule: Arc<Schedule>,
-        compactor: Arc<Compactor>,
-        dead_files: Arc<DeadFiles>,
-    ) -> ValueGc {
-        ValueGc {
-            shared,
-            versions,
-            manifests,
-            log,
-            value_files,
-            schedule,
-            compactor,
-            dead_files,
-        }
+impl ValueGc<'_> {
+    pub(crate) fn new(compactor: &Compactor) -> ValueGc<'_> {
+        ValueGc { compactor }
     }
 
     /// Copies some live values out of mostly dead files. Returns whether it did.
@@ -215,8 +180,15 @@ impl ValueGc {
 
     /// Like [`ValueGc::relocate_values`], but returns the reason if it did not.
     pub(crate) fn relocate(&self, moment: Moment) -> Result<Relocated> {
-        if self.versions.lock().version.values.is_empty()
-            || self.shared.health.check_write().is_err()
+        if self
+            .compactor
+            .base
+            .versions
+            .lock()
+            .version
+            .values
+            .is_empty()
+            || self.compactor.base.health.check_write().is_err()
         {
             return Ok(Relocated::Nothing);
         }
@@ -233,10 +205,13 @@ impl ValueGc {
         if let Err(error) = self.compactor.compact(&plan) {
             // The copies have no pointers. On a full disk they would take space that is needed to
             // make room.
-            if let Some(file) = self.value_files.moved().active() {
-                self.value_files.close_value_files(&BTreeSet::from([file]));
+            if let Some(file) = self.compactor.disk.value_files.moved().active() {
+                self.compactor
+                    .disk
+                    .value_files
+                    .close_value_files(&BTreeSet::from([file]));
             }
-            let _ = self.dead_files.drop_dead_values();
+            let _ = self.compactor.tables.dead_files.drop_dead_values();
             return Err(error);
         }
         Ok(Relocated::Some)
@@ -245,7 +220,7 @@ impl ValueGc {
     /// Returns the stall reason if a writer of large values should wait: see
     /// [`DeadFiles::hold_up`].
     pub(crate) fn hold_up(&self, commit: &Commit) -> Option<StallReason> {
-        self.dead_files.hold_up(commit)
+        self.compactor.tables.dead_files.hold_up(commit)
     }
 
     /// Frees value files for a writer that waits for space, once the tables that replaced their
@@ -256,8 +231,8 @@ impl ValueGc {
     /// Those of [`DeadFiles::drop_all_dead_values`], and of a compaction that does not find known
     /// damage.
     pub(crate) fn free_under_load(&self) -> Result<()> {
-        self.dead_files.drop_all_dead_values()?;
-        if self.hold_up(&self.log.lock()).is_none() {
+        self.compactor.tables.dead_files.drop_all_dead_values()?;
+        if self.hold_up(&self.compactor.disk.log.lock()).is_none() {
             return Ok(());
         }
         let freed = match self.compactor.compact_once() {
@@ -267,11 +242,11 @@ impl ValueGc {
         match freed {
             Ok(Relocated::Busy) => drop(self.compactor.wait_for_compactions()),
             Ok(_) => {}
-            Err(error) if self.versions.is_known_damage(&error) => {}
+            Err(error) if self.compactor.base.versions.is_known_damage(&error) => {}
             Err(error) => return Err(error),
         }
         // The job kept the files that it read.
-        self.dead_files.reap();
+        self.compactor.tables.dead_files.reap();
         Ok(())
     }
 
@@ -286,19 +261,19 @@ impl ValueGc {
         let run = &state.version.runs[at];
         let victims = state.version.values_among(&state.value_gc.victims);
         let plan = CompactionPlan {
-            inputs: vec![Run::new(run.id, tables, &self.shared.context.order)],
+            inputs: vec![Run::new(run.id, tables, &self.compactor.base.context.order)],
             target: run.id,
             bottom: at + 1 == state.version.runs.len(),
             waited_for: false,
             when_idle: false,
             relocation: Some(Arc::new(Relocation::new(
                 victims,
-                Arc::clone(self.value_files.moved()),
-                self.shared.encodes(),
+                Arc::clone(self.compactor.disk.value_files.moved()),
+                self.compactor.base.encodes(),
             ))),
             hiders: Vec::new(),
         };
-        state.value_gc.first_copies = self.value_files.moved().active();
+        state.value_gc.first_copies = self.compactor.disk.value_files.moved().active();
         Some(state.begin_compaction(plan))
     }
 
@@ -307,7 +282,7 @@ impl ValueGc {
     fn find_stretch(&self) -> Option<Found<'_>> {
         let mut tries = 0;
         loop {
-            let state = self.versions.lock();
+            let state = self.compactor.base.versions.lock();
             if state.value_gc.victims.is_empty() || !state.may_relocate() {
                 return None;
             }
@@ -318,7 +293,7 @@ impl ValueGc {
             let held = (tries == STRETCH_TRIES).then_some(state);
             let mut runs = version.runs.iter().enumerate().rev();
             let found = runs.find_map(|(at, run)| Some((at, stretch(run, &victims, &damaged)?)));
-            let state = held.unwrap_or_else(|| self.versions.lock());
+            let state = held.unwrap_or_else(|| self.compactor.base.versions.lock());
             if state.may_relocate() && Arc::ptr_eq(&version, &state.version) {
                 return Some((state, found));
             }
@@ -332,8 +307,8 @@ impl ValueGc {
         // Both locks are held briefly, for a consistent view: a pointer is in a memtable or in a
         // table of the version.
         let (version, moving, unmovable) = {
-            let commit = self.log.lock();
-            let mut state = self.versions.lock();
+            let commit = self.compactor.disk.log.lock();
+            let mut state = self.compactor.base.versions.lock();
             let bytes = state.version.values.values();
             let bytes = bytes.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
             if !state.may_relocate() {
@@ -364,7 +339,9 @@ impl ValueGc {
             // Files without a live value are dropped anyway, except those that are open for
             // appending.
             let dead: Vec<FileUsage> = dead;
-            self.value_files
+            self.compactor
+                .disk
+                .value_files
                 .close_value_files(&dead.iter().map(|file| file.file).collect());
         }
         let victims = self.worthy_victims(moment, &mut census, &version);
@@ -372,12 +349,15 @@ impl ValueGc {
             return Relocated::Nothing;
         }
         // Under both locks, so that no thread copies into a victim or starts to.
-        let commit = self.log.lock();
-        let mut state = self.versions.lock();
+        let commit = self.compactor.disk.log.lock();
+        let mut state = self.compactor.base.versions.lock();
         if !state.may_relocate() || !state.value_gc.victims.is_empty() {
             return Relocated::Busy;
         }
-        self.value_files.close_files(&commit, &victims);
+        self.compactor
+            .disk
+            .value_files
+            .close_files(&commit, &victims);
         state.value_gc.victims = victims;
         Relocated::Some
     }
@@ -389,7 +369,11 @@ impl ValueGc {
         census: &mut Census,
         version: &Version,
     ) -> BTreeSet<u64> {
-        let (bytes, dead, regular) = (census.bytes(), census.dead(), self.shared.regular_length());
+        let (bytes, dead, regular) = (
+            census.bytes(),
+            census.dead(),
+            self.compactor.base.regular_length(),
+        );
         let allowance = self.allowance();
         let worthy =
             |census: &Census, victims: &BTreeSet<u64>, min, gain: fn(&FileUsage) -> u64| {
@@ -399,7 +383,7 @@ impl ValueGc {
                 gain >= min && is_worth_it(version, victims, gain)
             };
         let much = match moment {
-            Moment::Load => dead > census.last_run / 4 * 3 + self.shared.value_slack(),
+            Moment::Load => dead > census.last_run / 4 * 3 + self.compactor.base.value_slack(),
             Moment::Idle | Moment::Asked { .. } => allowance.is_much(dead, bytes),
         };
         if much {
@@ -425,19 +409,19 @@ impl ValueGc {
     /// those that would not.
     fn choose_to_encode(&self, census: &Census, version: &Version) -> BTreeSet<u64> {
         let (mut chosen, mut settled) = (BTreeSet::new(), Vec::new());
-        let regular = self.shared.regular_length();
+        let regular = self.compactor.base.regular_length();
         let limit = regular.max(census.pointing);
         let mut copied = 0u64;
         for file in &census.files {
             let handle = version.values.get(&file.file);
             let fresh = handle.filter(|it| !it.settled.load(Ordering::Relaxed));
             // A newly started file is left until it is longer.
-            let short =
-                file.bytes < regular / ENCODED_MIN_SHARE && self.value_files.is_filled(file.file);
-            let Some(handle) = fresh.filter(|_| self.shared.encodes() && !short) else {
+            let short = file.bytes < regular / ENCODED_MIN_SHARE
+                && self.compactor.disk.value_files.is_filled(file.file);
+            let Some(handle) = fresh.filter(|_| self.compactor.base.encodes() && !short) else {
                 continue;
             };
-            if self.versions.lock().closing {
+            if self.compactor.base.versions.lock().closing {
                 break;
             }
             match shrinks(handle) {
@@ -463,22 +447,26 @@ impl ValueGc {
         if files.is_empty() {
             return;
         }
-        let commit = self.log.lock();
-        if commit.closing || self.shared.health.check_write().is_err() {
+        let commit = self.compactor.disk.log.lock();
+        if commit.closing || self.compactor.base.health.check_write().is_err() {
             return;
         }
         for file in files {
             file.settled.store(true, Ordering::Relaxed);
         }
-        self.value_files
+        self.compactor
+            .disk
+            .value_files
             .close_files(&commit, &files.iter().map(|file| file.number).collect());
         let edit = VersionEdit {
             settled_values: files.iter().map(|file| file.number).collect(),
             ..VersionEdit::default()
         };
-        if self.manifests.is_open() && !self.manifests.is_broken() {
+        if self.compactor.disk.log.manifests.is_open()
+            && !self.compactor.disk.log.manifests.is_broken()
+        {
             // If this edit is lost, the next handle samples the files again.
-            let _ = self.manifests.append(&edit);
+            let _ = self.compactor.disk.log.manifests.append(&edit);
         }
         drop(commit);
     }
@@ -486,7 +474,7 @@ impl ValueGc {
     /// Returns whether so much was written since the last check that too much may be dead under
     /// load. Checking all tables at every flush is too expensive.
     fn is_due(&self, state: &mut State, bytes: u64) -> bool {
-        let slack = self.shared.value_slack();
+        let slack = self.compactor.base.value_slack();
         let looked_at = state.value_gc.looked_at.min(bytes);
         let due = bytes > slack && bytes - looked_at > slack / 8;
         state.value_gc.looked_at = if due { bytes } else { looked_at };

@@ -14,9 +14,8 @@ use crate::jobs::output::Written;
 use crate::jobs::plan::CompactionPlan;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::{Added, Pending, State};
-use crate::versions::version_set::VersionSet;
 
 /// Number of tables up to which the newest run takes tables of a flush, which are smaller than
 /// those of a compaction.
@@ -59,17 +58,15 @@ fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
 }
 
 pub(crate) struct Installer {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
+    base: Arc<Base>,
     /// Number of calls of `compact_range` in progress.
     compacting: AtomicUsize,
 }
 
 impl Installer {
-    pub(crate) fn new(shared: Arc<Shared>, versions: Arc<VersionSet>) -> Installer {
+    pub(crate) fn new(base: &Arc<Base>) -> Installer {
         Installer {
-            shared,
-            versions,
+            base: Arc::clone(base),
             compacting: AtomicUsize::new(0),
         }
     }
@@ -131,7 +128,7 @@ impl Installer {
         tables: Vec<Written>,
         inputs: JobInputs,
     ) -> Vec<Added> {
-        let order = &self.shared.context.order;
+        let order = &self.base.context.order;
         let alone = tables.iter().all(|table| {
             let (smallest, largest) = (&table.record.smallest, &table.record.largest);
             version
@@ -155,7 +152,7 @@ impl Installer {
         {
             let added = self.handles(last.id, tables, inputs);
             *last = Arc::new(self.extended(last, &added));
-            Stats::add(&self.shared.stats.moves, 1);
+            Stats::add(&self.base.stats.moves, 1);
             return added;
         }
         if let Some(first) = version.runs.first_mut()
@@ -165,7 +162,7 @@ impl Installer {
             // above it.
             let added = self.handles(first.id, tables, inputs);
             *first = Arc::new(self.extended(first, &added));
-            Stats::add(&self.shared.stats.moves, 1);
+            Stats::add(&self.base.stats.moves, 1);
             return added;
         }
         let added = self.handles(state.next_run, tables, inputs);
@@ -183,7 +180,7 @@ impl Installer {
     fn may_continue(&self, state: &State, newest: &Run, tables: &[Written]) -> bool {
         let after = match (newest.tables().last(), tables.first()) {
             (Some(last), Some(first)) => {
-                let order = &self.shared.context.order;
+                let order = &self.base.context.order;
                 order
                     .compare(&last.record.largest, &first.record.smallest)
                     .is_lt()
@@ -192,7 +189,7 @@ impl Installer {
         };
         let count = newest.tables().len();
         let few = count < CONTINUED_TABLES_MAX
-            || newest.bytes() / count as u64 >= self.shared.settings.output.table_bytes / 2;
+            || newest.bytes() / count as u64 >= self.base.settings.output.table_bytes / 2;
         let damaged =
             |table: &Arc<TableHandle>| state.compactions.damaged.contains_key(&table.record.file);
         // Damaged tables are rare, and a run may have thousands of tables to check.
@@ -204,7 +201,7 @@ impl Installer {
     /// Otherwise their first reader would wait for a dozen system calls, for the check of filter
     /// and fence index, and for a page fault per page.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
-        if !self.versions.view().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
+        if !self.base.versions.view().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
         }
         for written in &mut outcome.tables {
@@ -220,7 +217,7 @@ impl Installer {
         record: &TableRecord,
         check: impl FnOnce(&Table) -> Result<()>,
     ) -> (TableHandle, Result<()>) {
-        let opened = TableHandle::new(record.clone(), &self.shared.opener);
+        let opened = TableHandle::new(record.clone(), &self.base.opener);
         let checked = opened.table().and_then(|table| {
             table.map_now();
             check(table)
@@ -237,7 +234,7 @@ impl Installer {
             };
             let table = match written.opened {
                 Some(opened) => opened.moved(record),
-                None => TableHandle::new(record, &self.shared.opener),
+                None => TableHandle::new(record, &self.base.opener),
             };
             Added {
                 table: Arc::new(table.written(inputs.newest, inputs.snapshots)),
@@ -250,7 +247,7 @@ impl Installer {
     /// Returns `run` with the tables `added`, which share no key with it.
     fn extended(&self, run: &Run, added: &[Added]) -> Run {
         let tables = added.iter().map(|added| Arc::clone(&added.table));
-        run.appended(tables, &self.shared.context.order)
+        run.appended(tables, &self.base.context.order)
             .unwrap_or_else(|| self.with_tables(run.id, run.tables().to_vec(), added))
     }
 
@@ -258,7 +255,7 @@ impl Installer {
     fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, added: &[Added]) -> Run {
         let mut tables = there;
         tables.extend(added.iter().map(|added| Arc::clone(&added.table)));
-        Run::new(id, tables, &self.shared.context.order)
+        Run::new(id, tables, &self.base.context.order)
     }
 
     /// Replaces the inputs of a compaction with its output. Tables that a flush has since added to
@@ -304,7 +301,7 @@ impl Installer {
                 }
                 self.with_tables(plan.target, left, &added)
             } else {
-                Run::new(run.id, left, &self.shared.context.order)
+                Run::new(run.id, left, &self.base.context.order)
             };
             if !next.tables().is_empty() {
                 version.runs.push(Arc::new(next));
@@ -332,18 +329,18 @@ impl Installer {
     /// Returns whether `version` may replace the newest version. If not, a job violated the order:
     /// none of its output may reach the manifest, and the handle is poisoned.
     fn is_in_order(&self, state: &State, version: &Version) -> bool {
-        let checked = version.check_since(&state.version, &self.shared.context.order);
+        let checked = version.check_since(&state.version, &self.base.context.order);
         let right = checked
-            .map_err(|error| self.shared.health.poison(error))
+            .map_err(|error| self.base.health.poison(error))
             .is_ok();
         if !right {
-            self.versions.notify_changed();
+            self.base.versions.notify_changed();
         }
         right
     }
 
     fn install(&self, state: &mut State, version: Version, added: Vec<Added>, flushed: Flushed) {
-        self.shared
+        self.base
             .opener
             .mapping
             .bytes
@@ -357,13 +354,13 @@ impl Installer {
             added,
             last_seq: flushed.last_seq,
             first_values: flushed.first_values,
-            since_ns: self.shared.env.now_ns(),
+            since_ns: self.base.env.now_ns(),
             installed: 1,
         };
         state.durable.pending = Some(match state.durable.pending.take() {
             Some(older) => older.then(newer),
             None => newer,
         });
-        self.versions.publish_view(state);
+        self.base.versions.publish_view(state);
     }
 }

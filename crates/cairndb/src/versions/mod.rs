@@ -1,8 +1,10 @@
-//! The state shared by all components of an open database, and its changes.
+//! What all owners of an open database use: its state, and the changes of that state.
 
+pub(crate) mod base;
 pub(crate) mod edits;
 pub(crate) mod idle;
 pub(crate) mod install;
-pub(crate) mod shared;
+pub(crate) mod settings;
 pub(crate) mod state;
+pub(crate) mod sweeper;
 pub(crate) mod version_set;

@@ -1,13 +1,13 @@
 //! The state guarded by the state lock, and the order of all locks.
 //!
-//! The methods of `State` only query it; its owners change it: `Installer`, `Persister`, `Flusher`,
+//! The methods of `State` only query it; its owners change it: `Installer`, `Disk`, `Flusher`,
 //! `Compactor`, `Sealer`, `DeadFiles`.
 //!
 //! Lock order, outermost first:
 //!
 //! | lock | guards | held across I/O |
 //! |---|---|---|
-//! | `Closer::close_turn` | the entire close | everything |
+//! | `Core::close_turn` | the entire close | everything |
 //! | `Sweeper::lock` | the directory lock | unlinking of obsolete files |
 //! | `Log::commit` | mutable memtable, log position, sequence numbers | log and manifest appends; a sync only (1) |
 //! | `Manifests::sync_turn` | the claim to unsynced data | syncs, and the manifest append between them |
@@ -40,7 +40,7 @@ use crate::state::budget::Budget;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::idle::Idle;
-use crate::versions::shared::Settings;
+use crate::versions::settings::Settings;
 
 /// A full memtable that waits for its flush.
 #[derive(Clone, Debug)]

@@ -8,38 +8,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_format::name::FileKind;
 
 use crate::read::view::{PublishedViews, View};
-use crate::versions::shared::Shared;
 use crate::versions::state::State;
 
 /// The newest view, the state it is built from, and the signals of their changes.
 pub(crate) struct VersionSet {
-    shared: Arc<Shared>,
     view: ArcSwap<View>,
     /// Number of the newest view, stored before the view.
     newest_view: AtomicU64,
     published_views: PublishedViews,
-    published: AtomicU64,
+    pub(super) published: AtomicU64,
     state: Mutex<State>,
     /// Signalled at every change of `state` that a caller may wait for.
-    changed: Condvar,
+    pub(super) changed: Condvar,
     /// Signalled when there is work for the worker or the syncer.
     work: Condvar,
 }
 
 impl VersionSet {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        view: View,
-        state: State,
-        published: SeqNo,
-    ) -> VersionSet {
+    pub(crate) fn new(view: View, state: State, published: SeqNo) -> VersionSet {
         VersionSet {
-            shared,
             newest_view: AtomicU64::new(view.number),
             view: ArcSwap::from_pointee(view),
             published_views: PublishedViews::default(),
@@ -90,11 +82,6 @@ impl VersionSet {
         self.published.fetch_max(last, Ordering::AcqRel);
     }
 
-    /// Takes a snapshot of everything published.
-    pub(crate) fn acquire_snapshot(&self) -> SeqNo {
-        self.shared.snapshots.acquire(&self.published)
-    }
-
     /// Returns the number of bytes of memory that older views keep because readers still use them.
     pub(crate) fn pinned_bytes(&self) -> usize {
         self.published_views.pinned_bytes(&self.view.load())
@@ -115,33 +102,6 @@ impl VersionSet {
         self.work.notify_all();
     }
 
-    /// Waits for a change of the state, at most until the time `end`.
-    ///
-    /// # Errors
-    /// `Interrupted` if the watcher of this thread stops the call.
-    pub(crate) fn wait_changed(
-        &self,
-        state: &mut MutexGuard<'_, State>,
-        end: Option<u64>,
-    ) -> Result<()> {
-        let left = end.map(|end| {
-            let left = end.saturating_sub(self.shared.env.now_ns());
-            Duration::from_nanos(left)
-        });
-        let watched = watch::is_watched().then_some(WATCHED_WAIT);
-        match left.into_iter().chain(watched).min() {
-            None => self.changed.wait(state),
-            Some(limit) => {
-                self.changed.wait_for(state, limit);
-            }
-        }
-        if watched.is_some() {
-            // A watcher may take long, or use the database.
-            MutexGuard::unlocked(state, watch::check)?;
-        }
-        Ok(())
-    }
-
     /// Waits for work, at most for `limit`, and returns whether the time limit has passed.
     pub(crate) fn wait_work(
         &self,
@@ -155,36 +115,6 @@ impl VersionSet {
             }
             Some(limit) => self.work.wait_for(state, limit).timed_out(),
         }
-    }
-
-    /// Records a failure of background work, or its recovery.
-    pub(crate) fn note_background<T>(&self, state: &mut State, result: &Result<T>) {
-        match result {
-            Ok(_) => {
-                if self.shared.health.background().is_some() {
-                    // While the worker waits for its next attempt, it counts as idle.
-                    state.background.idle.disturb();
-                }
-                self.shared.health.set_background(None);
-                state.background.retry_ns = 0;
-                state.background.retry_at_ns = 0;
-            }
-            Err(error) => self.back_off(state, error),
-        }
-    }
-
-    /// Postpones the next attempt. The pause is one second after the first failure and doubles up
-    /// to a minute. A writer that needs the room does not wait for it.
-    fn back_off(&self, state: &mut State, error: &Error) {
-        const FIRST_NS: u64 = 1_000_000_000;
-        const LAST_NS: u64 = 60 * FIRST_NS;
-        self.shared.health.set_background(Some(error.clone()));
-        state.background.retry_ns = (state.background.retry_ns * 2).clamp(FIRST_NS, LAST_NS);
-        state.background.retry_at_ns = self
-            .shared
-            .env
-            .now_ns()
-            .saturating_add(state.background.retry_ns);
     }
 
     /// Makes an idle worker look for work.
@@ -235,43 +165,6 @@ impl VersionSet {
         // view also sees that its own view is not the newest.
         self.newest_view.store(view.number, Ordering::Release);
         self.view.store(view);
-    }
-
-    /// Returns the sequence numbers that reads may use: those of snapshots and the published one.
-    pub(crate) fn readable_at(&self) -> Vec<SeqNo> {
-        let mut list = self.shared.snapshots.list();
-        let published = self.published.load(Ordering::Acquire);
-        if list.last().is_none_or(|last| *last < published) {
-            list.push(published);
-        }
-        list
-    }
-
-    /// Like [`VersionSet::wait`], for a call that may be watched.
-    ///
-    /// # Errors
-    /// `Interrupted` if the watcher of this thread stops the call.
-    pub(crate) fn wait_watched<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        mut done: impl FnMut(&State) -> bool,
-    ) -> Result<MutexGuard<'a, State>> {
-        while !done(&state) {
-            self.wait_changed(&mut state, None)?;
-        }
-        Ok(state)
-    }
-
-    /// Poisons the handle and wakes callers that would wait forever. Must not be called under the
-    /// state lock.
-    pub(crate) fn poison(&self, error: Error) -> Error {
-        let error = self.shared.health.poison(error);
-        // Locked in between, because otherwise a caller that has checked the health and does not
-        // wait yet would miss the signal.
-        drop(self.lock());
-        self.notify_changed();
-        self.notify_work();
-        error
     }
 
     /// Waits until `done` holds.

@@ -23,9 +23,8 @@ use cairndb_format::batch::BatchWriter;
 use crate::flush::flusher::Flusher;
 use crate::log::commit::{Appended, Commit, Parts};
 use crate::log::payload::Payload;
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::State;
-use crate::versions::version_set::VersionSet;
 use crate::write::seal::Sealer;
 
 /// Returns the batch of `payload` if it is to be inserted in parts: it is longer than `flush_max`,
@@ -48,8 +47,7 @@ pub(crate) fn long_batch<'b>(
 
 /// What inserting a long batch needs of its writer.
 pub(crate) struct LongBatches<'w> {
-    pub(crate) shared: &'w Shared,
-    pub(crate) versions: &'w VersionSet,
+    pub(crate) base: &'w Base,
     pub(crate) flusher: &'w Flusher,
     pub(crate) sealer: &'w Sealer,
 }
@@ -76,7 +74,7 @@ impl LongBatches<'_> {
         let last = commit.last_seq;
         if self.seal_part(commit) && self.flush_parts(last).is_ok() {
             let segment = commit.segment.as_ref();
-            if segment.is_some_and(|it| it.region.size() > self.shared.settings.budget.segment) {
+            if segment.is_some_and(|it| it.region.size() > self.base.settings.budget.segment) {
                 // It was created for this record, which only the persister still needs.
                 commit.leave_segment();
             }
@@ -102,7 +100,7 @@ impl LongBatches<'_> {
             let mut memtables = state.immutables.iter();
             memtables.any(|immutable| immutable.mem.seq_min() <= last)
         };
-        while left(&self.versions.lock()) {
+        while left(&self.base.versions.lock()) {
             self.help_flush()?;
         }
         Ok(())
@@ -113,15 +111,15 @@ impl LongBatches<'_> {
     fn help_flush(&self) -> Result<()> {
         if self
             .flusher
-            .flush_up_to(self.shared.settings.budget.flush_max)?
+            .flush_up_to(self.base.settings.budget.flush_max)?
         {
             return Ok(());
         }
-        let state = self.versions.lock();
+        let state = self.base.versions.lock();
         let before = state.immutables.len();
-        drop(self.versions.wait(state, |state| {
+        drop(self.base.versions.wait(state, |state| {
             !state.flushing() || state.immutables.len() < before
         }));
-        self.shared.health.check_write()
+        self.base.health.check_write()
     }
 }

@@ -4,36 +4,24 @@ use std::sync::Arc;
 
 use cairndb_mem::{ChunkPool, Memtable};
 
-use crate::compaction::schedule::Schedule;
-use crate::flush::flusher::Flusher;
+use crate::compaction::tables::Tables;
 use crate::log::commit::{Commit, SealedMemtable};
 use crate::state::stats::StallReason;
-use crate::versions::shared::Shared;
+use crate::versions::base::Base;
 use crate::versions::state::{BatchParts, ImmutableMemtable, State, UNSYNCED_TABLES_MAX};
-use crate::versions::version_set::VersionSet;
 
 pub(crate) struct Sealer {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    flusher: Arc<Flusher>,
-    schedule: Arc<Schedule>,
+    base: Arc<Base>,
+    tables: Arc<Tables>,
     /// Memory of flushed memtables, reused for new ones: fresh pages cost more than the inserts.
-    pool: Arc<ChunkPool>,
+    pub(crate) pool: Arc<ChunkPool>,
 }
 
 impl Sealer {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        flusher: Arc<Flusher>,
-        schedule: Arc<Schedule>,
-        pool: Arc<ChunkPool>,
-    ) -> Sealer {
+    pub(crate) fn new(base: &Arc<Base>, tables: &Arc<Tables>, pool: Arc<ChunkPool>) -> Sealer {
         Sealer {
-            shared,
-            versions,
-            flusher,
-            schedule,
+            base: Arc::clone(base),
+            tables: Arc::clone(tables),
             pool,
         }
     }
@@ -41,7 +29,7 @@ impl Sealer {
     /// Queues the mutable memtable for its flush and starts another. Returns the stall reason if
     /// there is no room for one.
     pub(crate) fn seal(&self, commit: &mut Commit) -> Option<StallReason> {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         if commit.mutable.is_empty() {
             return None;
         }
@@ -50,14 +38,14 @@ impl Sealer {
             "only published entries are sealed"
         );
         // Closing adds at most one run, and its flush must not fail or wait for a compaction.
-        if !commit.closing && self.schedule.runs_hold_up(&state) {
+        if !commit.closing && self.tables.schedule.runs_hold_up(&state) {
             return Some(StallReason::Runs);
         }
         let unsynced = state.durable.pending.as_ref().map_or(0, |p| p.added.len());
         if unsynced > 2 * UNSYNCED_TABLES_MAX && !state.closing {
             return Some(StallReason::Log);
         }
-        let budget = &self.shared.settings.budget;
+        let budget = &self.base.settings.budget;
         let filled_bytes = commit.mutable.allocated_bytes();
         let waiting = state.immutable_bytes();
         // A queue that keeps too much of the log is as full as one that takes too much memory:
@@ -65,7 +53,7 @@ impl Sealer {
         if waiting > 0
             && (waiting + filled_bytes > budget.immutable_max()
                 || state.immutable_logged() > budget.immutable_logged_max
-                || self.flusher.memtables_hold_up(&state))
+                || self.tables.flusher.memtables_hold_up(&state))
         {
             return Some(StallReason::Memtable);
         }
@@ -73,9 +61,9 @@ impl Sealer {
         state.immutables.push_back(ImmutableMemtable::from(filled));
         // Nothing else wakes an idle worker, which also flushes a small number of memtables.
         let rested = state.background.idle.disturb();
-        self.versions.publish_view(&state);
-        if rested || self.flusher.flush_wanted(&state, budget.flush) {
-            self.versions.notify_work();
+        self.base.versions.publish_view(&state);
+        if rested || self.tables.flusher.flush_wanted(&state, budget.flush) {
+            self.base.versions.notify_work();
         }
         None
     }
@@ -83,8 +71,8 @@ impl Sealer {
     /// Replaces the mutable memtable, and returns the old one.
     fn replace(&self, commit: &mut Commit, state: &mut State) -> SealedMemtable {
         let hint = commit.mutable.next_prefix().to_vec();
-        let order = self.shared.context.order.clone();
-        let capacity = self.shared.settings.budget.memtable;
+        let order = self.base.context.order.clone();
+        let capacity = self.base.settings.budget.memtable;
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, capacity);
         state.mutable = Arc::clone(&mutable);
         commit.replace_memtable(mutable, writer)
@@ -94,7 +82,7 @@ impl Sealer {
     /// are read as of before it. The mutable memtable, which is empty, is replaced too: a reader
     /// may hold a view that has it, and would see one part.
     pub(crate) fn begin_parts(&self, commit: &mut Commit, count: u64) {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         assert!(
             commit.mutable.is_empty() && commit.awaiting_sync.is_empty(),
             "everything before a batch in parts is sealed and published"
@@ -106,7 +94,7 @@ impl Sealer {
         });
         let empty = self.replace(commit, &mut state);
         assert!(empty.mem.is_empty(), "nothing is lost");
-        self.versions.publish_view(&state);
+        self.base.versions.publish_view(&state);
     }
 
     /// Queues the mutable memtable, which a part of a batch fills, for its flush, and starts
@@ -114,12 +102,12 @@ impl Sealer {
     /// stop for runs or the log: a compaction may wait for the commit lock, and the log grows by
     /// one record however long the batch is.
     pub(crate) fn seal_part(&self, commit: &mut Commit) -> bool {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         assert!(
             state.readable_max() < commit.last_seq,
             "no view shows a part"
         );
-        let budget = &self.shared.settings.budget;
+        let budget = &self.base.settings.budget;
         let waiting = state.immutable_bytes();
         let filled_bytes = commit.mutable.allocated_bytes();
         if waiting > 0
@@ -130,19 +118,19 @@ impl Sealer {
         }
         let filled = self.replace(commit, &mut state);
         state.immutables.push_back(ImmutableMemtable::from(filled));
-        self.versions.publish_view(&state);
-        if self.flusher.flush_wanted(&state, budget.flush) {
-            self.versions.notify_work();
+        self.base.versions.publish_view(&state);
+        if self.tables.flusher.flush_wanted(&state, budget.flush) {
+            self.base.versions.notify_work();
         }
         true
     }
 
     /// Ends a batch in parts, all of which are inserted: new views show it once it is published.
     pub(crate) fn end_parts(&self) {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         if let Some(parts) = &mut state.parts {
             parts.open = false;
         }
-        self.versions.publish_view(&state);
+        self.base.versions.publish_view(&state);
     }
 }

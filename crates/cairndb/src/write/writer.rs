@@ -16,26 +16,17 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::{log, name};
+use cairndb_mem::ChunkPool;
 
-use crate::compaction::compactor::Compactor;
-use crate::compaction::schedule::Schedule;
-use crate::durable::group_sync::GroupSync;
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::persist::Persister;
-use crate::durable::reserve::DiskReserve;
-use crate::durable::sweeper::Sweeper;
-use crate::durable::value_files::ValueFiles;
-use crate::flush::flusher::Flusher;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::log::commit::{Commit, closing};
 use crate::log::payload::Payload;
 use crate::space::make_room::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
-use crate::value_gc::collect::ValueGc;
-use crate::versions::shared::Shared;
-use crate::versions::version_set::VersionSet;
+use crate::versions::base::Base;
 use crate::write::long_batches::{LongBatches, long_batch};
 use crate::write::seal::Sealer;
 
@@ -69,14 +60,14 @@ fn needs_preparation(
 
 /// Poisons a handle whose comparator panicked during an insert: the log then holds a complete
 /// batch, the memtable holds a part of it, and some sequence numbers have no record.
-struct PoisonOnUnwind<'a>(Option<&'a VersionSet>);
+struct PoisonOnUnwind<'a>(Option<&'a Base>);
 
 impl Drop for PoisonOnUnwind<'_> {
     fn drop(&mut self) {
         // Also reached if the contents of a batch do not match its count, which is impossible for a
         // batch built here.
-        if let Some(versions) = self.0 {
-            let _ = versions.poison(Error::invalid(
+        if let Some(base) = self.0 {
+            let _ = base.poison(Error::invalid(
                 "the comparator panicked during a write; reopen the database",
             ));
         }
@@ -87,61 +78,27 @@ impl Drop for PoisonOnUnwind<'_> {
 mod tests;
 
 pub(crate) struct Writer {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    manifests: Arc<Manifests>,
-    log: Arc<Log>,
-    value_files: Arc<ValueFiles>,
-    group_sync: Arc<GroupSync>,
-    persister: Arc<Persister>,
-    reserve: Arc<DiskReserve>,
-    flusher: Arc<Flusher>,
-    schedule: Arc<Schedule>,
-    compactor: Arc<Compactor>,
+    base: Arc<Base>,
+    disk: Arc<Disk>,
+    tables: Arc<Tables>,
     space: Arc<SpaceMaker>,
-    sealer: Arc<Sealer>,
-    value_gc: Arc<ValueGc>,
+    pub(crate) sealer: Sealer,
 }
 
 impl Writer {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
     pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-        value_files: Arc<ValueFiles>,
-        group_sync: Arc<GroupSync>,
-        persister: Arc<Persister>,
-        reserve: Arc<DiskReserve>,
-        flusher: Arc<Flusher>,
-        schedule: Arc<Schedule>,
-        compactor: Arc<Compactor>,
-        space: Arc<SpaceMaker>,
-        sealer: Arc<Sealer>,
-        value_gc: Arc<ValueGc>,
+        base: &Arc<Base>,
+        disk: &Arc<Disk>,
+        tables: &Arc<Tables>,
+        space: &Arc<SpaceMaker>,
+        pool: Arc<ChunkPool>,
     ) -> Writer {
         Writer {
-            shared,
-            versions,
-            sweeper,
-            manifests,
-            log,
-            value_files,
-            group_sync,
-            persister,
-            reserve,
-            flusher,
-            schedule,
-            compactor,
-            space,
-            sealer,
-            value_gc,
+            base: Arc::clone(base),
+            disk: Arc::clone(disk),
+            tables: Arc::clone(tables),
+            space: Arc::clone(space),
+            sealer: Sealer::new(base, tables, pool),
         }
     }
 
@@ -185,7 +142,7 @@ impl Writer {
         operand: &[u8],
         durability: Durability,
     ) -> Result<()> {
-        self.shared.context.check_operand(operand)?;
+        self.base.context.check_operand(operand)?;
         self.write_one(Kind::Merge, key, operand, durability)
     }
 
@@ -198,17 +155,17 @@ impl Writer {
         precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
         batch.writer().check()?;
-        self.shared.check_writable()?;
+        self.base.check_writable()?;
         if batch.is_empty() {
             assert!(precondition.is_none(), "nothing to write under a condition");
             // LevelDB users write an empty batch to make earlier writes durable.
             return match durability {
-                Durability::Sync => self.group_sync.sync_written(),
+                Durability::Sync => self.disk.sync_written(),
                 _ => Ok(()),
             };
         }
         if batch.has_merges() {
-            self.shared.context.check_operands(batch)?;
+            self.base.context.check_operands(batch)?;
         }
         if !batch.has_large() {
             return self.write_payload(&Payload::Many(batch.writer()), durability, precondition);
@@ -223,10 +180,10 @@ impl Writer {
         durability: Durability,
         precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
-        self.shared.check_here()?;
-        let commit = self.log.lock();
-        self.shared.check_writable()?;
-        let flush_max = self.shared.settings.budget.flush_max;
+        self.base.check_here()?;
+        let commit = self.disk.log.lock();
+        self.base.check_writable()?;
+        let flush_max = self.base.settings.budget.flush_max;
         if needs_preparation(&commit, payload, durability, flush_max) {
             drop(commit);
             let commit = self.room_for(payload, durability)?;
@@ -252,11 +209,11 @@ impl Writer {
                 .space
                 .with_room(|| self.make_room_for(payload, durability));
         }
-        let unlinked = self.sweeper.reaper().unlinked();
+        let unlinked = self.base.sweeper.reaper().unlinked();
         match self.make_room_for(payload, durability) {
             Err(error) if error.kind() == ErrorKind::NoSpace => {
-                self.sweeper.reap();
-                if self.sweeper.reaper().unlinked() == unlinked && !self.space.free_log() {
+                self.base.sweeper.reap();
+                if self.base.sweeper.reaper().unlinked() == unlinked && !self.space.free_log() {
                     return Err(error);
                 }
                 self.make_room_for(payload, durability)
@@ -272,22 +229,22 @@ impl Writer {
     ) -> Result<MutexGuard<'_, Commit>> {
         let logged = durability != Durability::None;
         loop {
-            let mut commit = self.log.lock();
-            self.shared.check_writable()?;
+            let mut commit = self.disk.log.lock();
+            self.base.check_writable()?;
             if commit.closing {
                 return Err(closing());
             }
             if std::mem::take(&mut commit.wakes_worker) {
-                self.versions.wake_idle_worker();
+                self.base.versions.wake_idle_worker();
             }
-            let enough_values = commit.value_bytes() >= self.shared.settings.memtable_values_max();
+            let enough_values = commit.value_bytes() >= self.base.settings.memtable_values_max();
             let full = enough_values || !commit.memtable_has_room(payload, logged);
             let rotates = logged && !commit.segment_has_room(payload.record_bytes());
             if full || rotates {
                 self.space.check_may_grow(payload)?;
             }
             let is_long = |commit: &Commit| {
-                let flush_max = self.shared.settings.budget.flush_max;
+                let flush_max = self.base.settings.budget.flush_max;
                 long_batch(commit, payload, flush_max).is_some()
             };
             if (full || is_long(&commit)) && !commit.awaiting_sync.is_empty() {
@@ -295,7 +252,7 @@ impl Writer {
                 // current or future snapshot can see. They may be in tables already: the parts of a
                 // long batch are before its sync ends.
                 let last = commit.last_seq;
-                self.group_sync.wait_published(commit, last)?;
+                self.disk.wait_published(commit, last)?;
                 continue;
             }
             if full && let Some(reason) = self.sealer.seal(&mut commit) {
@@ -304,13 +261,13 @@ impl Writer {
                 continue;
             }
             if is_long(&commit) {
-                self.reserve.check_room_for_batch(payload, logged)?;
+                self.disk.reserve.check_room_for_batch(payload, logged)?;
             }
             if rotates {
                 if self.log_holds_up(&commit) {
                     if !commit.awaiting_sync.is_empty() {
                         let last = commit.last_seq;
-                        self.group_sync.wait_published(commit, last)?;
+                        self.disk.wait_published(commit, last)?;
                         continue;
                     }
                     let full = self.sealer.seal(&mut commit);
@@ -327,10 +284,10 @@ impl Writer {
     /// Returns whether another segment would exceed the limit of the log, and flushing the oldest
     /// entries makes room.
     fn log_holds_up(&self, commit: &Commit) -> bool {
-        let (segments, budget) = (self.log.segments(), &self.shared.settings.budget);
+        let (segments, budget) = (self.disk.log.segments(), &self.base.settings.budget);
         segments.limited_bytes(budget.segment) + budget.segment > budget.retained_log
             && segments.live().len() > 1
-            && self.log.can_shrink(commit)
+            && self.disk.log.can_shrink(commit)
     }
 
     /// Appends `payload`, for which there is room, to the log and applies it, if `precondition`
@@ -362,13 +319,12 @@ impl Writer {
             commit.logged_bytes += record.bytes;
             appended = Some(record);
         }
-        let mut unwound = PoisonOnUnwind(Some(&self.versions));
-        let last = match long_batch(&commit, payload, self.shared.settings.budget.flush_max) {
+        let mut unwound = PoisonOnUnwind(Some(&self.base));
+        let last = match long_batch(&commit, payload, self.base.settings.budget.flush_max) {
             Some(batch) => {
                 let inserter = LongBatches {
-                    shared: &self.shared,
-                    versions: &self.versions,
-                    flusher: &self.flusher,
+                    base: &self.base,
+                    flusher: &self.tables.flusher,
                     sealer: &self.sealer,
                 };
                 inserter.apply(&mut commit, batch, appended)
@@ -388,62 +344,63 @@ impl Writer {
         durability: Durability,
     ) -> Result<()> {
         if durability != Durability::Sync && commit.awaiting_sync.is_empty() {
-            self.versions.publish(last);
+            self.base.versions.publish(last);
             return Ok(());
         }
         if durability == Durability::Sync {
             commit.awaiting_sync.push_back(last);
         }
-        self.group_sync.wait_published(commit, last)
+        self.disk.wait_published(commit, last)
     }
 
     /// Starts a new segment that has room for a record of `bytes`.
     fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
-        self.shared.origin.check()?;
-        self.log.ensure_manifest(commit)?;
-        self.reserve.ask_for_reserve();
-        let regular = self.shared.settings.budget.segment;
+        self.base.origin.check()?;
+        self.disk.log.ensure_manifest(commit)?;
+        self.disk.reserve.ask_for_reserve();
+        let regular = self.base.settings.budget.segment;
         let size = if bytes + log::HEADER_BYTES as u64 <= regular {
             regular
         } else {
             (bytes + log::HEADER_BYTES as u64).next_multiple_of(4096)
         };
-        let (file, region) = if let Some(spare) = self.log.segments().take_spare(size) {
+        let (file, region) = if let Some(spare) = self.disk.log.segments().take_spare(size) {
             spare
         } else {
-            let (FileNumber(file), region) = self.log.create_log(size)?;
-            Stats::add(&self.shared.stats.prewritten_bytes, size);
+            let (FileNumber(file), region) = self.disk.log.create_log(size)?;
+            Stats::add(&self.base.stats.prewritten_bytes, size);
             if bytes < SMALL_RECORD_BYTES {
                 // One call for all pages is cheaper than a page fault for each.
                 region.warm();
             }
             (file, region)
         };
-        let salt = self.shared.env.random_u64();
+        let salt = self.base.env.random_u64();
         let start_seq = commit.last_seq + 1;
         let begun = self
+            .disk
             .log
             .segments()
             .begin(file, Arc::clone(&region), salt, start_seq);
         let segment =
-            begun.inspect_err(|_| self.sweeper.reaper().add(name::log(FileNumber(file))))?;
+            begun.inspect_err(|_| self.base.sweeper.reaper().add(name::log(FileNumber(file))))?;
         let edit = VersionEdit {
             added_segments: vec![segment.record()],
-            next_file: Some(self.shared.next_file.load(Ordering::Relaxed)),
+            next_file: Some(self.base.next_file.load(Ordering::Relaxed)),
             ..VersionEdit::default()
         };
-        if let Err(error) = self.manifests.append_naming(&edit) {
-            self.log.segments().abandon(&segment);
+        if let Err(error) = self.disk.log.manifests.append_naming(&edit) {
+            self.disk.log.segments().abandon(&segment);
             // Reused only once a new manifest no longer names it.
-            if let Some(file) = self.log.segments().add_spare(file, region) {
-                self.sweeper.reaper().add(name::log(FileNumber(file)));
+            if let Some(file) = self.disk.log.segments().add_spare(file, region) {
+                self.base.sweeper.reaper().add(name::log(FileNumber(file)));
             }
             return Err(error);
         }
         segment.mark_appended();
         commit.enter_segment(segment);
         // An idle database keeps one segment, and from here on the memtable may extend over two.
-        self.versions.wake_idle_worker();
+        self.base.versions.wake_idle_worker();
         Ok(())
     }
 }

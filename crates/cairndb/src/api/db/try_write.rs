@@ -51,9 +51,9 @@ impl Db {
     /// Same as [`Db::write`].
     pub fn try_write(&self, batch: &WriteBatch) -> Result<bool> {
         let core = self.core();
-        let durability = core.shared.settings.durability;
+        let durability = core.base.settings.durability;
         let written = core.try_write_batch(batch, durability);
-        core.shared.context.with_directory(written)
+        core.base.context.with_directory(written)
     }
 
     #[inline]
@@ -62,8 +62,8 @@ impl Db {
             return Err(Error::invalid("the key is longer than 64 MiB").found(key.len()));
         }
         let core = self.core();
-        let durability = core.shared.settings.durability;
+        let durability = core.base.settings.durability;
         let written = core.try_write_one(kind, key, value, durability);
-        core.shared.context.with_directory(written)
+        core.base.context.with_directory(written)
     }
 }

@@ -26,13 +26,13 @@ impl Compactor {
     /// Errors of the compaction that does so.
     pub(crate) fn encode_deferred(&self) -> Result<bool> {
         let plan = {
-            let mut state = self.versions.lock();
-            let Some((at, stretch)) = self.schedule.deferred_stretch(&state) else {
+            let mut state = self.base.versions.lock();
+            let Some((at, stretch)) = self.tables.schedule.deferred_stretch(&state) else {
                 return Ok(false);
             };
             let run = &state.version.runs[at];
             let plan = CompactionPlan {
-                inputs: vec![Run::new(run.id, stretch, &self.shared.context.order)],
+                inputs: vec![Run::new(run.id, stretch, &self.base.context.order)],
                 target: run.id,
                 bottom: at + 1 == state.version.runs.len(),
                 waited_for: false,

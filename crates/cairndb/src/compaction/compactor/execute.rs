@@ -90,8 +90,8 @@ impl Compactor {
     /// Errors of reading or writing; `Closed` if the database is closed in the meantime. After an
     /// error no file is left.
     pub(crate) fn carry_out(&self, plan: &CompactionPlan) -> Result<Outcome> {
-        self.shared.health.check_write()?;
-        self.reserve.check_room_to_compact(plan)?;
+        self.base.health.check_write()?;
+        self.disk.reserve.check_room_to_compact(plan)?;
         let mut outcome = match plan.middle().filter(|_| plan.waited_for) {
             Some(middle) => self.compact_halves(plan, middle)?,
             None => self.compact_keys(plan, Keys::default(), &Halves::default())?,
@@ -100,7 +100,7 @@ impl Compactor {
         if (plan.waited_for || plan.when_idle) && bytes <= CHECKED_BYTES_MAX {
             self.open_checked(&mut outcome)?;
         } else {
-            self.installer.open_for_readers(&mut outcome);
+            self.disk.installer.open_for_readers(&mut outcome);
         }
         Ok(outcome)
     }
@@ -132,7 +132,7 @@ impl Compactor {
         match (first, second) {
             (Ok(first), Some(Ok(second))) => Ok(first.and(second)),
             (Ok(done), Some(Err(error))) | (Err(error), Some(Ok(done))) => {
-                done.discard(&*self.shared.dir);
+                done.discard(&*self.base.dir);
                 // If this thread was stopped while it waited, the other only noticed.
                 watch::check()?;
                 Err(error)
@@ -141,7 +141,7 @@ impl Compactor {
             (Err(first), Some(Err(second))) if first.kind() == ErrorKind::Closed => Err(second),
             (Err(error), _) => Err(error),
             (Ok(done), None) => {
-                done.discard(&*self.shared.dir);
+                done.discard(&*self.base.dir);
                 Err(stopped())
             }
         }
@@ -154,19 +154,19 @@ impl Compactor {
         keys: Keys,
         halves: &Arc<Halves>,
     ) -> Option<Join> {
-        if self.shared.stepped() {
+        if self.base.stepped() {
             return None;
         }
-        let core = self.myself.upgrade()?;
+        let compactor = self.clone();
         let (plan, halves) = (plan.clone(), Arc::clone(halves));
         let body = move || {
-            let result = core.compact_keys(&plan, keys, &halves);
+            let result = compactor.compact_keys(&plan, keys, &halves);
             *halves.second.lock() = Some(result);
             halves.done.notify_all();
         };
         // The thread has the priority of the caller, which waits for it.
         let thread = self
-            .shared
+            .base
             .env
             .spawn("cairndb-compact", Priority::Normal, Box::new(body));
         thread.ok()
@@ -186,34 +186,35 @@ impl Compactor {
         let mut job = self.job_of(plan, keys);
         loop {
             let room = match &plan.relocation {
-                Some(_) => self.value_files.room_for_copies(),
+                Some(_) => self.disk.value_files.room_for_copies(),
                 None => Ok(()),
             };
-            let stepped = room
-                .and_then(|()| job.step(&*self.shared.dir, &self.shared.next_file, STEP_ENTRIES));
+            let stepped =
+                room.and_then(|()| job.step(&*self.base.dir, &self.base.next_file, STEP_ENTRIES));
             match stepped {
-                Ok(false) => return job.finish(&*self.shared.dir, &self.shared.next_file),
+                Ok(false) => return job.finish(&*self.base.dir, &self.base.next_file),
                 Ok(true) => {}
                 Err(error) => {
-                    job.abandon(&*self.shared.dir, &self.shared.next_file);
+                    job.abandon(&*self.base.dir, &self.base.next_file);
                     return Err(error);
                 }
             }
             halves.steps.fetch_add(1, Ordering::Relaxed);
             if let Err(error) = halves.report(plan) {
-                job.abandon(&*self.shared.dir, &self.shared.next_file);
+                job.abandon(&*self.base.dir, &self.base.next_file);
                 return Err(error);
             }
             // Relaxed: a late observation only costs additional writes.
-            if self.versions.lock().closing || halves.failed.load(Ordering::Relaxed) {
-                job.abandon(&*self.shared.dir, &self.shared.next_file);
+            if self.base.versions.lock().closing || halves.failed.load(Ordering::Relaxed) {
+                job.abandon(&*self.base.dir, &self.base.next_file);
                 return Err(stopped());
             }
             if self.run_due() {
                 // A failure is recorded, and returned to the writer that needs the room.
                 let _ = self
+                    .tables
                     .flusher
-                    .flush_up_to(self.shared.settings.budget.flush_max);
+                    .flush_up_to(self.base.settings.budget.flush_max);
             }
         }
     }
@@ -229,15 +230,15 @@ impl Compactor {
     pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
         for at in 0..outcome.tables.len() {
             if let Err(error) = watch::check() {
-                outcome.discard(&*self.shared.dir);
+                outcome.discard(&*self.base.dir);
                 return Err(error);
             }
             let record = &outcome.tables[at].record;
-            let (opened, checked) = self.installer.open_mapped(record, Table::check_pages);
+            let (opened, checked) = self.disk.installer.open_mapped(record, Table::check_pages);
             match checked {
                 Ok(()) => outcome.tables[at].opened = Some(opened),
                 Err(error) if error.kind() == ErrorKind::Corruption => {
-                    outcome.discard(&*self.shared.dir);
+                    outcome.discard(&*self.base.dir);
                     let message = "a table was not written correctly and was removed; the old tables stay in use";
                     let named =
                         Error::corruption(message).file(error.file_name().unwrap_or_default());
@@ -247,21 +248,22 @@ impl Compactor {
                 // needs them.
                 Err(_) => {}
             }
-            if self.versions.lock().closing {
+            if self.base.versions.lock().closing {
                 break;
             }
             if self.run_due() {
                 // As above.
                 let _ = self
+                    .tables
                     .flusher
-                    .flush_up_to(self.shared.settings.budget.flush_max);
+                    .flush_up_to(self.base.settings.budget.flush_max);
             }
         }
         Ok(())
     }
 
     fn job_of(&self, plan: &CompactionPlan, keys: Keys) -> Job {
-        let order = &self.shared.context.order;
+        let order = &self.base.context.order;
         let source = |run: &Run| {
             let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
             Source::Run(Box::new(cursor.rechecking()))
@@ -273,11 +275,11 @@ impl Compactor {
             .flat_map(Run::tables)
             .flat_map(|table| &table.record.value_refs);
         let files = refs.map(|(file, _)| *file).collect();
-        let values = self.versions.view().version.values_among(&files);
+        let values = self.base.versions.view().version.values_among(&files);
         let rules = Rules {
-            snapshots: self.versions.readable_at(),
+            snapshots: self.base.readable_at(),
             bottom: plan.bottom,
-            context: (*self.shared.context).clone(),
+            context: (*self.base.context).clone(),
             values: Arc::new(values),
             end: keys.end.clone(),
         };
@@ -289,9 +291,9 @@ impl Compactor {
         if !plan.hiders.is_empty() {
             inputs = inputs.hidden_by(plan.hiders.len());
         }
-        let mut output = self.shared.settings.output.clone();
+        let mut output = self.base.settings.output.clone();
         output.begin_syncs = plan.waited_for;
-        output.table_bytes = self.reserve.table_bytes();
+        output.table_bytes = self.disk.reserve.table_bytes();
         output.relocation.clone_from(&plan.relocation);
         match keys.from {
             Some(key) => {
@@ -310,8 +312,9 @@ impl Compactor {
     /// runs cause more compactions. If there are readers, it pauses as early as the worker would
     /// flush.
     fn run_due(&self) -> bool {
-        let state = self.versions.lock();
-        self.flusher
-            .flush_wanted(&state, self.shared.settings.budget.run)
+        let state = self.base.versions.lock();
+        self.tables
+            .flusher
+            .flush_wanted(&state, self.base.settings.budget.run)
     }
 }

@@ -15,15 +15,15 @@ const ENTRIES_WALKED: u64 = 4096;
 /// A range of keys, from the first one inclusive to the second one exclusive.
 type Ends<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-impl Properties {
+impl Properties<'_> {
     /// Returns about how many keys are in `[from, to)`.
     pub(crate) fn estimate_count(&self, ends: Ends<'_>) -> Result<u64> {
-        self.shared.health.check_read()?;
-        let order = &self.shared.context.order;
-        let view = Arc::clone(&self.versions.view());
+        self.base.health.check_read()?;
+        let order = &self.base.context.order;
+        let view = Arc::clone(&self.base.versions.view());
         let mut total = 0;
         for table in view.version.tables() {
-            self.shared.health.check_read()?;
+            self.base.health.check_read()?;
             total += in_table(table, order, ends)?;
         }
         let parts = std::iter::once(&view.mutable).chain(&view.immutables);

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{Order, SeqNo};
 use cairndb_format::value_file::HEADER_BYTES;
 
+use crate::state::version::census::Census;
 use crate::state::version::{Run, TableHandle, Version};
-use crate::value_gc::pick::Census;
 
 /// Bytes of tables, and upper bounds of the dead ones by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -40,14 +40,14 @@ impl Threads<'_> {
         } = self;
         let wait = |state: MutexGuard<'_, State>, _| drop(state);
         let facts = {
-            let state = scheduler.versions.lock();
+            let state = scheduler.runner.base.versions.lock();
             let turn = if worker { &memory.turn } else { &*turn };
-            scheduler.worker.runner.facts(turn, &state)
+            scheduler.runner.facts(turn, &state)
         };
         let ended = if worker {
-            scheduler.worker.turn(memory, &wait)
+            scheduler.runner.worker_turn(memory, &wait)
         } else {
-            scheduler.syncer.turn(turn, &wait)
+            scheduler.runner.syncer_turn(turn, &wait)
         };
         // Without other work, the worker looks whether the database is idle.
         let mut idle = facts;
@@ -122,7 +122,7 @@ fn run(seed: u64) -> BTreeSet<String> {
             }
             9 => env.advance_clock(random.index(100_000_000) as u64),
             10 if waits == 0 => {
-                core.versions.lock().background.hurrying += 1;
+                core.base.versions.lock().background.hurrying += 1;
                 waits = 1;
             }
             _ if random.index(4) == 0 => {
@@ -131,19 +131,19 @@ fn run(seed: u64) -> BTreeSet<String> {
                 env.inject(Fault::on(OpKind::Create, ".tbl", full));
             }
             _ => {
-                core.versions.lock().background.hurrying -= waits;
+                core.base.versions.lock().background.hurrying -= waits;
                 waits = 0;
             }
         }
     }
     env.heal();
-    core.versions.lock().background.hurrying -= waits;
+    core.base.versions.lock().background.hurrying -= waits;
     // Left alone, it becomes idle: both wait, and there is nothing left.
     let mut turns = 0;
     loop {
         env.advance_clock(200_000_000);
         let ended = [threads.turn(true), threads.turn(false)];
-        let state = core.versions.lock();
+        let state = core.base.versions.lock();
         let left = state.can_flush() || state.durable.pending.is_some();
         if state.background.idle.is_quiet() && !left && ended == [Ended::Waited; 2] {
             break;

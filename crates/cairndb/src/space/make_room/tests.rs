@@ -47,12 +47,12 @@ fn apply(core: &Core, model: &mut Model, random: &mut Random) {
 
 #[track_caller]
 fn check(core: &Core, at: Option<SeqNo>, model: &Model, seed: u64) {
-    let (view, newest) = core.versions.read_point();
+    let (view, newest) = core.base.versions.read_point();
     let (mut found, mut out) = (Model::new(), Vec::new());
     for n in 0..300 {
         let key = format!("{n:04}").into_bytes();
         let seq = at.unwrap_or(newest);
-        let got = get::get(&view, &core.shared.context, &key, seq, &mut out).unwrap();
+        let got = get::get(&view, &core.base.context, &key, seq, &mut out).unwrap();
         if got != Presence::MISSING {
             found.insert(key, out.clone());
         }
@@ -81,17 +81,17 @@ fn squeezing_changes_nothing_that_anybody_reads() {
                 0..3 => core.writer.flush_memtables().unwrap(),
                 3..6 => {
                     let share = [1, 16, u64::MAX][random.index(3)];
-                    squeezed += u32::from(core.parts.squeezer.squeeze_once(share).unwrap());
+                    squeezed += u32::from(core.space.squeezer().squeeze_once(share).unwrap());
                 }
-                6 => drop(core.parts.compactor.compact_once().unwrap()),
+                6 => drop(core.space.compactor.compact_once().unwrap()),
                 7 if pinned.len() < 3 => {
-                    let seq = core.versions.acquire_snapshot();
+                    let seq = core.base.acquire_snapshot();
                     pinned.push((seq, model.clone()));
                 }
                 _ => {
                     if let Some((seq, seen)) = pinned.pop() {
                         check(&core, Some(seq), &seen, seed);
-                        let _ = core.shared.snapshots.release(seq);
+                        let _ = core.base.snapshots.release(seq);
                     }
                 }
             }
@@ -101,7 +101,7 @@ fn squeezing_changes_nothing_that_anybody_reads() {
             }
         }
         for (seq, _) in pinned.drain(..) {
-            let _ = core.shared.snapshots.release(seq);
+            let _ = core.base.snapshots.release(seq);
         }
         core.close().unwrap();
         let core = Core::open(&options, Path::new("/db")).unwrap();
@@ -128,23 +128,23 @@ fn rewriting_ends_while_a_snapshot_is_held() {
         write(Kind::Put, n);
     }
     core.writer.flush_memtables().unwrap();
-    let snapshot = core.versions.acquire_snapshot();
+    let snapshot = core.base.acquire_snapshot();
     for n in 0..2_000 {
         write(Kind::Delete, n);
     }
     core.writer.flush_memtables().unwrap();
     let mut rounds = 0;
-    while core.parts.squeezer.squeeze_tables().unwrap() {
+    while core.space.squeezer().squeeze_tables().unwrap() {
         rounds += 1;
         assert!(rounds < 100, "each round has to free something");
     }
-    let _ = core.shared.snapshots.release(snapshot);
+    let _ = core.base.snapshots.release(snapshot);
     let entries = |core: &Core| -> u64 {
-        let state = core.versions.lock();
+        let state = core.base.versions.lock();
         state.version.tables().map(|it| it.record.entries).sum()
     };
     assert_eq!(entries(&core), 4_000, "the snapshot sees every entry");
-    while core.parts.squeezer.squeeze_tables().unwrap() {
+    while core.space.squeezer().squeeze_tables().unwrap() {
         rounds += 1;
         assert!(rounds < 100, "each round has to free something");
     }

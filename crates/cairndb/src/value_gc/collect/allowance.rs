@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::state::context::ReadContext;
+use crate::state::version::census::Census;
 use crate::state::version::{Run, Version};
 use crate::value_gc::collect::ValueGc;
-use crate::value_gc::pick::{Allowance, Census};
-use crate::versions::shared::LOG_WHEN_IDLE;
+use crate::value_gc::pick::Allowance;
+use crate::versions::base::LOG_WHEN_IDLE;
 use crate::versions::state::State;
 
 /// Returns an upper bound on the number of bytes of large values that newer tables may hide.
@@ -30,17 +31,17 @@ fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
     hidden
 }
 
-impl ValueGc {
+impl ValueGc<'_> {
     /// Returns the limit on dead bytes in value files while the database is idle.
     pub(crate) fn allowance(&self) -> Allowance {
-        let segment = self.shared.settings.budget.segment;
+        let segment = self.compactor.base.settings.budget.segment;
         let earlier = if segment > LOG_WHEN_IDLE {
             0
         } else {
             LOG_WHEN_IDLE
         };
-        let beside = segment + earlier + self.manifests.bytes();
-        Allowance::new(self.shared.regular_length(), beside)
+        let beside = segment + earlier + self.compactor.disk.log.manifests.bytes();
+        Allowance::new(self.compactor.base.regular_length(), beside)
     }
 
     /// Returns whether there are enough bytes for too many of them to be dead.
@@ -63,8 +64,13 @@ impl ValueGc {
         if allowance.is_much(dead, bytes) {
             return true;
         }
-        let hidden = may_be_hidden(version, &self.shared.context);
+        let hidden = may_be_hidden(version, &self.compactor.base.context);
         dead + hidden > allowance.dead_max(bytes.saturating_sub(dead + hidden))
-            && self.schedule.compaction_wanted(state, true).is_some()
+            && self
+                .compactor
+                .tables
+                .schedule
+                .compaction_wanted(state, true)
+                .is_some()
     }
 }

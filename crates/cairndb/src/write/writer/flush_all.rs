@@ -8,9 +8,9 @@ use crate::write::writer::Writer;
 impl Writer {
     /// Seals and flushes everything written before the call, without making it durable.
     pub(crate) fn flush_memtables(&self) -> Result<()> {
-        let wanted = self.log.lock().last_seq;
+        let wanted = self.disk.log.lock().last_seq;
         loop {
-            let mut commit = self.log.lock();
+            let mut commit = self.disk.log.lock();
             if commit.mutable.seq_min() > wanted {
                 // Another writer has sealed it. With several concurrent `Sync` writers, the next
                 // memtable may never be sealable.
@@ -18,7 +18,7 @@ impl Writer {
             }
             if !commit.awaiting_sync.is_empty() {
                 let last = commit.last_seq;
-                self.group_sync.wait_published(commit, last)?;
+                self.disk.wait_published(commit, last)?;
                 continue;
             }
             if let Some(reason) = self.sealer.seal(&mut commit) {
@@ -36,27 +36,27 @@ impl Writer {
                 .iter()
                 .any(|part| part.mem.seq_min() <= wanted)
         };
-        while asked(&self.versions.lock()) {
+        while asked(&self.base.versions.lock()) {
             watch::check()?;
-            if self.flusher.flush_once()? {
+            if self.tables.flusher.flush_once()? {
                 continue;
             }
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             let flushed = |state: &State| !state.flushing() || !asked(state);
-            drop(self.versions.wait_watched(state, flushed)?);
+            drop(self.base.wait_watched(state, flushed)?);
             // Memtables whose tables could not be installed stay, and the handle stays poisoned.
-            self.shared.health.check_write()?;
+            self.base.health.check_write()?;
         }
         Ok(())
     }
 
     /// Seals, flushes and syncs everything written before the call.
     pub(crate) fn flush_all(&self) -> Result<()> {
-        self.shared.check_writable()?;
-        self.shared.origin.check()?;
+        self.base.check_writable()?;
+        self.base.origin.check()?;
         self.space.with_room(|| {
             self.flush_memtables()
-                .and_then(|()| self.persister.persist_all())
+                .and_then(|()| self.disk.persist_all())
         })
     }
 }

@@ -98,14 +98,14 @@ impl Writer {
         if let Err(error) = &written
             && error.kind() == ErrorKind::NoSpace
         {
-            self.sweeper.reap();
+            self.base.sweeper.reap();
         }
         written
     }
 
     fn write_value(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
-        self.shared.check_writable()?;
-        let mut in_flight = InFlight::new(&self.log);
+        self.base.check_writable()?;
+        let mut in_flight = InFlight::new(&self.disk.log);
         let entry = |pointer| Payload::One {
             kind: Kind::Pointer,
             key,
@@ -123,7 +123,7 @@ impl Writer {
         durability: Durability,
         precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
-        let mut in_flight = InFlight::new(&self.log);
+        let mut in_flight = InFlight::new(&self.disk.log);
         let mut large = Vec::new();
         let blank = with_pointers(batch, |value| {
             large.push(value);
@@ -149,16 +149,16 @@ impl Writer {
     /// so being full of pointers is not the condition. The write fails only if it has no room
     /// itself.
     fn wait_for_space(&self) {
-        if self.shared.check_writable().is_err() {
+        if self.base.check_writable().is_err() {
             return;
         }
-        let mut commit = self.log.lock();
-        let max = self.shared.settings.memtable_values_max();
+        let mut commit = self.disk.log.lock();
+        let max = self.base.settings.memtable_values_max();
         if commit.closing || commit.appended_values.unchecked_bytes < max {
             return;
         }
         commit.appended_values.unchecked_bytes = 0;
-        let mut reason = self.value_gc.hold_up(&commit);
+        let mut reason = self.space.value_gc().hold_up(&commit);
         drop(commit);
         for _ in 0..SPACE_ROUNDS_MAX {
             let Some(stalled) = reason else {
@@ -167,7 +167,7 @@ impl Writer {
             if self.make_room(stalled).is_err() {
                 break;
             }
-            reason = self.value_gc.hold_up(&self.log.lock());
+            reason = self.space.value_gc().hold_up(&self.disk.log.lock());
         }
     }
 
@@ -175,10 +175,10 @@ impl Writer {
     /// files, but at least 64 MiB and at most the length that was set. A file is dropped only as a
     /// whole, so longer files would keep more dead bytes in a small database.
     fn value_file_bytes(&self) -> u64 {
-        let view = self.versions.view();
+        let view = self.base.versions.view();
         let files = view.version.values.values();
         let bytes: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
-        let most = self.shared.settings.value_file;
+        let most = self.base.settings.value_file;
         most.min((bytes / 4).max(SHORT_FILE_BYTES))
     }
 
@@ -191,22 +191,23 @@ impl Writer {
         in_flight: &mut InFlight<'_>,
         values: &[LargeValue<'_>],
     ) -> Result<Vec<Pointer>> {
-        self.shared.health.check_write()?;
+        self.base.health.check_write()?;
         if commit.closing {
             return Err(closing());
         }
+        let files = self.disk.value_files.values();
         let mut pointers: Vec<Pointer> = Vec::with_capacity(values.len());
         while pointers.len() < values.len() {
             let before = pointers.len();
-            let mut bytes_max = self.value_files.values().bytes_max();
-            let starts = self.value_files.values().needs_file(bytes_max);
+            let mut bytes_max = files.bytes_max();
+            let starts = files.needs_file(bytes_max);
             if starts {
                 bytes_max = self.value_file_bytes();
-                self.value_files.values().set_bytes_max(bytes_max);
+                files.set_bytes_max(bytes_max);
             }
             let fill = |file: &mut ValueWriter| {
                 for (key, value) in &values[before..] {
-                    let hash = self.shared.context.order.hash(key);
+                    let hash = self.base.context.order.hash(key);
                     pointers.push(file.append(hash, &[value])?);
                     if file.bytes() >= bytes_max {
                         break;
@@ -215,34 +216,31 @@ impl Writer {
                 Ok(())
             };
             if starts {
-                let (begun, ()) = self.value_files.begin_value_file(commit, false, fill)?;
-                self.value_files.values().begin(begun);
+                let begun = self.disk.value_files.begin_value_file(commit, false, fill);
+                files.begin(begun?.0);
             } else {
-                self.value_files.values().append(fill)?;
+                files.append(fill)?;
             }
             for pointer in &pointers[before..] {
                 commit.note_value_appended(pointer.file.0);
                 in_flight.files.push(pointer.file.0);
             }
-            if self.value_files.values().unsynced_files() > UNSYNCED_FILES_MAX {
+            if files.unsynced_files() > UNSYNCED_FILES_MAX {
                 // Each unsynced file holds a descriptor.
-                let _turn = self.manifests.take_sync_turn()?;
-                self.value_files
-                    .values()
-                    .sync()
-                    .map_err(|error| self.versions.poison(error))?;
+                let _turn = self.disk.log.manifests.take_sync_turn()?;
+                files.sync().map_err(|error| self.base.poison(error))?;
             }
         }
         let bytes: u64 = pointers.iter().map(|pointer| u64::from(pointer.len)).sum();
-        let (before, due) = (commit.value_bytes(), self.shared.values_when_idle_max());
+        let (before, due) = (commit.value_bytes(), self.base.values_when_idle_max());
         if before < due && before + bytes >= due {
             // Wakes an idle worker: nothing else notifies it of the work at the next pause.
-            self.versions.lock().background.idle.disturb();
-            self.versions.notify_work();
+            self.base.versions.lock().background.idle.disturb();
+            self.base.versions.notify_work();
         }
         commit.appended_values.unchecked_bytes += bytes;
-        Stats::add(&self.shared.stats.value_bytes, bytes);
-        self.reserve.ask_for_reserve_after(bytes);
+        Stats::add(&self.base.stats.value_bytes, bytes);
+        self.disk.reserve.ask_for_reserve_after(bytes);
         Ok(pointers)
     }
 }

@@ -50,11 +50,12 @@ fn within(work: impl FnOnce() -> Result<()> + Send + 'static) -> Arc<dyn FileSyn
 
 /// Makes the next sync pass run `work` between its syncs.
 fn in_next_pass(core: &Core, work: impl FnOnce() -> Result<()> + Send + 'static) {
-    core.parts.value_files.values().sync_also(within(work));
+    core.disk.value_files.values().sync_also(within(work));
 }
 
 fn log_written(core: &Core) -> u64 {
-    core.log
+    core.disk
+        .log
         .segments()
         .live()
         .iter()
@@ -103,10 +104,10 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     let mut lost = 0;
     for state in env.crash_states(Profile::Weak, 1, 300) {
         let reopened = open(state.image).expect("a crash leaves no damage");
-        let (view, seq) = reopened.versions.read_point();
+        let (view, seq) = reopened.base.versions.read_point();
         let mut out = Vec::new();
         let mut has = |key: &[u8]| {
-            crate::read::get::get(&view, &reopened.shared.context, key, seq, &mut out)
+            crate::read::get::get(&view, &reopened.base.context, key, seq, &mut out)
                 .expect("the keys can be read")
                 .is_there()
         };
@@ -133,8 +134,8 @@ fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
         let threads = [Durability::Sync, Durability::Os].map(|level| put_late(&within, level));
         let second = Arc::clone(&within);
         in_next_pass(&within, move || {
-            let published = second.versions.published();
-            *seen_by.lock() = Some((published, second.log.lock().last_seq));
+            let published = second.base.versions.published();
+            *seen_by.lock() = Some((published, second.disk.log.lock().last_seq));
             Ok(())
         });
         *slot.lock() = Some(threads);
@@ -153,7 +154,7 @@ fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
         published < last - 1,
         "it must not be visible before its own pass"
     );
-    assert_eq!(core.versions.published(), last);
+    assert_eq!(core.base.versions.published(), last);
 }
 
 /// Regression: the pass that makes tables durable found nothing left to sync, because a failed pass
@@ -169,13 +170,13 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     let (within, slot) = (Arc::clone(&core), Arc::clone(&persisting));
     in_next_pass(&core, move || {
         let other = Arc::clone(&within);
-        *slot.lock() = Some(thread::spawn(move || other.parts.persister.persist()));
-        while !within.versions.lock().durable.persisting {
+        *slot.lock() = Some(thread::spawn(move || other.disk.persist()));
+        while !within.base.versions.lock().durable.persisting {
             thread::yield_now();
         }
         Err(Error::new(ErrorKind::Io, "the disk lost it"))
     });
-    let failed = core.sync_written().expect_err("the sync failed");
+    let failed = core.disk.sync_written().expect_err("the sync failed");
     assert_eq!(failed.kind(), ErrorKind::Poisoned);
     let persisting = persisting
         .lock()
@@ -184,7 +185,7 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     let persisted = persisting.join().expect("the thread does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
-    assert_eq!(core.versions.lock().durable.seq, 0);
+    assert_eq!(core.base.versions.lock().durable.seq, 0);
 }
 
 /// Regression: with too many unsynced files, a relocation claimed its copies and synced them
@@ -199,23 +200,23 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     core.writer.flush_memtables().expect("and can flush them");
     let persisting = Arc::new(Mutex::new(None));
     let (inside, slot) = (Arc::clone(&core), Arc::clone(&persisting));
-    core.parts.value_files.moved().sync_also(within(move || {
+    core.disk.value_files.moved().sync_also(within(move || {
         let other = Arc::clone(&inside);
-        let thread = thread::spawn(move || other.parts.persister.persist());
+        let thread = thread::spawn(move || other.disk.persist());
         // Enough time for a pass that does not wait.
         let mut looks = 0;
         while looks < 20_000 && !thread.is_finished() {
-            looks += u32::from(inside.versions.lock().durable.persisting);
+            looks += u32::from(inside.base.versions.lock().durable.persisting);
             thread::yield_now();
         }
         *slot.lock() = Some(thread);
         Err(Error::new(ErrorKind::Io, "the disk lost it"))
     }));
     for _ in 0..UNSYNCED_FILES_MAX {
-        core.parts.value_files.moved().sync_also(within(|| Ok(())));
+        core.disk.value_files.moved().sync_also(within(|| Ok(())));
     }
     let failed = core
-        .parts
+        .disk
         .value_files
         .room_for_copies()
         .expect_err("the sync failed");
@@ -224,7 +225,7 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let persisted = persisting.join().expect("the thread does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
-    assert_eq!(core.versions.lock().durable.seq, 0);
+    assert_eq!(core.base.versions.lock().durable.seq, 0);
 }
 
 /// Regression: closing did not wait for a pass of `sync` that was past its turn. It synced again
@@ -235,22 +236,22 @@ fn closing_waits_for_a_sync_pass_and_fails_with_it() {
     let core = open(SimEnv::new(1)).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.log.lock().syncing = true;
+    core.disk.log.lock().syncing = true;
     let other = Arc::clone(&core);
     let closing = thread::spawn(move || other.close());
     // Enough time for a close that does not wait.
     let mut looks = 0;
     while looks < 20_000 {
-        looks += u32::from(core.versions.lock().closing);
+        looks += u32::from(core.base.versions.lock().closing);
         thread::yield_now();
     }
-    let mut commit = core.log.lock();
+    let mut commit = core.disk.log.lock();
     let error = core
-        .versions
+        .base
         .poison(Error::new(ErrorKind::Io, "the disk lost it"));
     assert_eq!(error.kind(), ErrorKind::Poisoned);
     commit.syncing = false;
-    core.log.notify();
+    core.disk.log.notify();
     drop(commit);
     let closed = closing.join().expect("the thread does not panic");
     let kind = closed.expect_err("the sync failed").kind();
@@ -273,7 +274,7 @@ fn a_failure_wakes_those_who_wait() {
 
 /// Positions a cursor on the first key at or after `key`, and returns that key.
 fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
-    let (view, seq) = core.versions.read_point();
+    let (view, seq) = core.base.versions.read_point();
     let mut cursor = ViewCursor::new(ViewRef::new(view), seq);
     cursor.seek(key).expect("the keys can be read");
     cursor.key().to_vec()
@@ -284,7 +285,7 @@ fn seeks_between_writes_find_their_place_in_every_part() {
     let core = open(SimEnv::new(1)).expect("a new database can be opened");
     let key = |number: u32| [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
     let mut number = 0_u32;
-    while core.versions.view().memtables() < 3 {
+    while core.base.versions.view().memtables() < 3 {
         core.write_one(Kind::Put, &key(number), b"", Durability::Os)
             .expect("a healthy database takes writes");
         number += 1;
@@ -301,11 +302,11 @@ fn what_is_done_with_a_view_limits_runs_and_parts() {
     let core = open(SimEnv::new(1)).expect("a new database can be opened");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    let view = core.versions.view();
+    let view = core.base.versions.view();
     let limits = || (view.runs_for_readers(), view.memtables_for_readers());
     assert_eq!(limits(), (None, None), "no reader");
     let mut out = Vec::new();
-    let found = crate::read::get::get(&view, &core.shared.context, b"k", 1, &mut out);
+    let found = crate::read::get::get(&view, &core.base.context, b"k", 1, &mut out);
     assert!(found.expect("the keys can be read").is_there());
     assert_eq!(limits(), (Some(10), Some(6)));
     assert_eq!(seek(&core, b"j"), b"k");

@@ -40,28 +40,28 @@ impl Writer {
             return Ok(false);
         }
         if batch.is_empty() {
-            self.shared.check_writable()?;
+            self.base.check_writable()?;
             return Ok(durability != Durability::Sync);
         }
         if batch.has_merges() {
-            self.shared.context.check_operands(batch)?;
+            self.base.context.check_operands(batch)?;
         }
         self.try_write_payload(&Payload::Many(batch.writer()), durability)
     }
 
     #[inline]
     fn try_write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<bool> {
-        self.shared.check_here()?;
+        self.base.check_here()?;
         // A write at `None` may have to make room for the record that states how much was not
         // logged.
         if durability != Durability::Os {
             return Ok(false);
         }
-        let Some(commit) = self.log.try_lock() else {
+        let Some(commit) = self.disk.log.try_lock() else {
             return Ok(false);
         };
-        self.shared.check_writable()?;
-        let flush_max = self.shared.settings.budget.flush_max;
+        self.base.check_writable()?;
+        let flush_max = self.base.settings.budget.flush_max;
         if !commit.awaiting_sync.is_empty()
             || needs_preparation(&commit, payload, durability, flush_max)
         {

@@ -29,7 +29,7 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
         core.flush_all().expect("the disk has room");
     }
     let plan = {
-        let mut state = core.versions.lock();
+        let mut state = core.base.versions.lock();
         let inputs: Vec<_> = state
             .version
             .runs
@@ -48,18 +48,18 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
         })
     };
     let mut whole = core
-        .parts
+        .space
         .compactor
         .carry_out(&plan)
         .expect("the inputs can be read");
-    core.parts
+    core.space
         .compactor
         .open_checked(&mut whole)
         .expect("the output is intact");
-    whole.discard(&*core.shared.dir);
+    whole.discard(&*core.base.dir);
 
     let mut outcome = core
-        .parts
+        .space
         .compactor
         .carry_out(&plan)
         .expect("the inputs can be read");
@@ -68,7 +68,7 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
     // In the first data page, which is not read when the table is opened.
     assert!(env.corrupt(&path, 2_000, 1));
     let error = core
-        .parts
+        .space
         .compactor
         .open_checked(&mut outcome)
         .expect_err("the output is damaged");
@@ -116,7 +116,7 @@ fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo>
             core.write_one(kind, &key, value, os)
                 .expect("there is room");
             if draw(20) == 0 {
-                pinned.push(core.versions.acquire_snapshot());
+                pinned.push(core.base.acquire_snapshot());
             }
         }
         core.flush_all().expect("the disk has room");
@@ -145,7 +145,7 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
         let core = Core::open(&options, Path::new("/db")).expect("the database can be opened");
         let shape = seed % 6;
         let pinned = fill(&core, shape, &mut draw);
-        let version = Arc::clone(&core.versions.view().version);
+        let version = Arc::clone(&core.base.versions.view().version);
         tables = tables.max(
             version
                 .runs
@@ -203,7 +203,7 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
             assert!(!inputs.valid(), "seed {seed}");
         }
         for seq in pinned {
-            let _ = core.shared.snapshots.release(seq);
+            let _ = core.base.snapshots.release(seq);
         }
     }
     println!("{sure} sure, {same} same, {tables} tables");

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use cairndb_base::{Kind, SEQ_MAX};
-use cairndb_env::{Background as Mode, MemEnv};
+use cairndb_base::{Kind, PageCache, SEQ_MAX};
+use cairndb_env::{Background as Mode, Env, MemEnv};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_mem::ClockCache;
 
 use super::*;
+use crate::compaction::compactor::Compactor;
 use crate::engine::configure::{context, opener, settings};
+use crate::engine::first_state::{Opened, foundation};
 use crate::log::payload::Payload;
 use crate::read::get;
+use crate::recovery::recovered::Recovered;
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
 use crate::state::options::{Durability as Level, Options};
@@ -18,8 +21,8 @@ use crate::write::seal::Sealer;
 
 const PATH: &str = "/db";
 
-/// Returns the first stages over an empty directory.
-fn empty() -> (Base, Durable, Arc<MemEnv>) {
+/// Returns the first owners over an empty directory.
+fn empty() -> (Arc<Base>, Arc<Disk>, Arc<MemEnv>) {
     let env = MemEnv::new(Mode::Stepped);
     let options = Options::new()
         .create_if_missing(true)
@@ -39,13 +42,13 @@ fn empty() -> (Base, Durable, Arc<MemEnv>) {
         opener: tables,
         recovered: Recovered::created(1),
     };
-    let (base, durable) = foundation(opened);
-    (base, durable, env)
+    let (base, disk) = foundation(opened);
+    (base, disk, env)
 }
 
 /// Applies one entry to the mutable memtable without logging it, and publishes it.
-fn apply(base: &Base, durable: &Durable, key: &[u8], value: &[u8]) {
-    let mut commit = durable.log.lock();
+fn apply(base: &Base, disk: &Disk, key: &[u8], value: &[u8]) {
+    let mut commit = disk.log.lock();
     let payload = Payload::One {
         kind: Kind::Put,
         key,
@@ -59,54 +62,47 @@ fn apply(base: &Base, durable: &Durable, key: &[u8], value: &[u8]) {
 fn read(base: &Base, key: &[u8]) -> Option<Vec<u8>> {
     let (view, seq) = base.versions.read_point();
     let mut out = Vec::new();
-    let found = get::get(&view, &base.shared.context, key, seq, &mut out).expect("readable");
+    let found = get::get(&view, &base.context, key, seq, &mut out).expect("readable");
     found.is_there().then_some(out)
 }
 
-fn sealer(base: &Base, tables: &Tables) -> Sealer {
-    Sealer::new(
-        share(&base.shared),
-        share(&base.versions),
-        share(&tables.flusher),
-        share(&tables.schedule),
-        ChunkPool::new(1 << 20),
-    )
+fn sealer(base: &Arc<Base>, tables: &Arc<Tables>) -> Sealer {
+    Sealer::new(base, tables, ChunkPool::new(1 << 20))
 }
 
 /// Applies an entry and flushes it.
-fn flush_one(base: &Base, durable: &Durable, tables: &Tables, key: &[u8], value: &[u8]) {
-    apply(base, durable, key, value);
-    let sealed = sealer(base, tables).seal(&mut durable.log.lock());
+fn flush_one(base: &Arc<Base>, disk: &Disk, tables: &Arc<Tables>, key: &[u8], value: &[u8]) {
+    apply(base, disk, key, value);
+    let sealed = sealer(base, tables).seal(&mut disk.log.lock());
     assert_eq!(sealed, None, "there is room");
     assert!(tables.flusher.flush_once().expect("the disk has room"));
 }
 
 #[test]
 fn a_version_set_publishes_and_poisons() {
-    let (base, durable, _env) = empty();
+    let (base, disk, _env) = empty();
     assert_eq!(base.versions.published(), 0);
-    let snapshot = base.versions.acquire_snapshot();
-    apply(&base, &durable, b"k", b"v");
+    let snapshot = base.acquire_snapshot();
+    apply(&base, &disk, b"k", b"v");
     assert_eq!(base.versions.published(), 1);
-    assert_eq!(base.versions.readable_at(), [snapshot, 1]);
+    assert_eq!(base.readable_at(), [snapshot, 1]);
     base.versions.publish_up_to(0);
     assert_eq!(base.versions.published(), 1, "it never decreases");
     let number = base.versions.newest_view();
     base.versions.publish_view(&base.versions.lock());
     assert_eq!(base.versions.newest_view(), number + 1);
-    let _ = base.versions.poison(cairndb_base::Error::invalid("a test"));
-    assert!(base.shared.health.check_write().is_err());
+    let _ = base.poison(Error::invalid("a test"));
+    assert!(base.health.check_write().is_err());
 }
 
 #[test]
 fn manifests_begin_with_the_first_edit_and_claim_names_once() {
-    let (base, durable, env) = empty();
-    let manifests = &durable.manifests;
+    let (base, disk, env) = empty();
+    let manifests = &disk.log.manifests;
     assert!(!manifests.is_open());
     assert!(manifests.append(&VersionEdit::default()).is_err());
-    durable
-        .log
-        .ensure_manifest(&mut durable.log.lock())
+    disk.log
+        .ensure_manifest(&mut disk.log.lock())
         .expect("the manifest is started");
     assert!(manifests.is_open() && manifests.bytes() > 0);
     assert_eq!(base.versions.lock().durable.manifest, 1);
@@ -129,60 +125,57 @@ fn manifests_begin_with_the_first_edit_and_claim_names_once() {
 
 #[test]
 fn a_log_creates_marked_files_and_a_sweeper_unlinks_them() {
-    let (_base, durable, env) = empty();
-    let (number, region) = durable.log.create_log(4096).expect("the disk has room");
-    assert!(region.size() == 4096 && !durable.log.has_written());
+    let (base, disk, env) = empty();
+    let (number, region) = disk.log.create_log(4096).expect("the disk has room");
+    assert!(region.size() == 4096 && !disk.log.has_written());
     let name = cairndb_format::name::log(number);
     let dir = env.open_dir(Path::new(PATH), false).expect("there");
     assert_eq!(dir.size_of(&name).expect("looked up"), Some(4096));
-    durable.sweeper.reaper().add(name.clone());
-    assert!(durable.sweeper.reap());
+    base.sweeper.reaper().add(name.clone());
+    assert!(base.sweeper.reap());
     assert_eq!(dir.size_of(&name).expect("looked up"), None);
-    durable.sweeper.release_lock();
-    durable.sweeper.reaper().add(name);
-    assert!(
-        !durable.sweeper.reap(),
-        "nothing is unlinked without the lock"
-    );
+    base.sweeper.release_lock();
+    base.sweeper.reaper().add(name);
+    assert!(!base.sweeper.reap(), "nothing is unlinked without the lock");
 }
 
 #[test]
 fn one_sync_pass_covers_all_writes_before_it() {
-    let (base, durable, _env) = empty();
+    let (base, disk, _env) = empty();
     for key in [b"a", b"b"] {
-        apply(&base, &durable, key, b"v");
+        apply(&base, &disk, key, b"v");
     }
-    assert_eq!(durable.log.lock().synced_seq, 0);
-    durable.group_sync.sync_written().expect("synced");
-    assert_eq!(durable.log.lock().synced_seq, 2);
+    assert_eq!(disk.log.lock().synced_seq, 0);
+    disk.sync_written().expect("synced");
+    assert_eq!(disk.log.lock().synced_seq, 2);
 }
 
 #[test]
 fn a_flusher_installs_a_run_and_a_persister_makes_it_durable() {
-    let (base, durable, _env) = empty();
-    let tables = Tables::new(&base, &durable);
+    let (base, disk, _env) = empty();
+    let tables = Arc::new(Tables::new(&base, &disk));
     assert!(
         !tables.flusher.flush_once().expect("nothing fails"),
         "nothing waits"
     );
-    flush_one(&base, &durable, &tables, b"k", b"v");
+    flush_one(&base, &disk, &tables, b"k", b"v");
     assert_eq!(base.versions.lock().version.runs.len(), 1);
     assert_eq!(read(&base, b"k").as_deref(), Some(&b"v"[..]));
     assert_eq!(base.versions.lock().durable.seq, 0);
-    assert!(durable.persister.persist().expect("synced"));
+    assert!(disk.persist().expect("synced"));
     assert_eq!(base.versions.lock().durable.seq, 1);
     assert!(
-        !durable.persister.persist().expect("nothing fails"),
+        !disk.persist().expect("nothing fails"),
         "nothing is pending"
     );
 }
 
 #[test]
 fn a_schedule_chooses_and_a_compactor_compacts() {
-    let (base, durable, _env) = empty();
-    let tables = Tables::new(&base, &durable);
+    let (base, disk, _env) = empty();
+    let tables = Arc::new(Tables::new(&base, &disk));
     for value in [b"1", b"2"] {
-        flush_one(&base, &durable, &tables, b"k", value);
+        flush_one(&base, &disk, &tables, b"k", value);
     }
     let wanted = |idle| {
         tables
@@ -191,7 +184,11 @@ fn a_schedule_chooses_and_a_compactor_compacts() {
     };
     assert_eq!(wanted(false), None, "two runs are few");
     assert!(wanted(true).is_some());
-    assert!(tables.compactor.compact_idle().expect("the disk has room"));
+    assert!(
+        Compactor::new(&base, &disk, &tables)
+            .compact_idle()
+            .expect("the disk has room")
+    );
     let state = base.versions.lock();
     assert_eq!(state.version.runs.len(), 1);
     assert_eq!(
@@ -209,33 +206,31 @@ fn a_schedule_chooses_and_a_compactor_compacts() {
 
 #[test]
 fn value_files_without_a_value_are_dropped() {
-    let (base, durable, _env) = empty();
-    let tables = Tables::new(&base, &durable);
-    let begun = durable
+    let (base, disk, _env) = empty();
+    let tables = Arc::new(Tables::new(&base, &disk));
+    let begun = disk
         .value_files
-        .begin_value_file(&mut durable.log.lock(), true, |_| Ok(()));
+        .begin_value_file(&mut disk.log.lock(), true, |_| Ok(()));
     let (active, ()) = begun.expect("the disk has room");
     assert_eq!(base.versions.lock().version.values.len(), 1);
     drop(active);
     assert!(tables.dead_files.drop_dead_values().expect("synced"));
     assert!(base.versions.lock().version.values.is_empty());
     assert!(!tables.dead_files.drop_dead_values().expect("nothing fails"));
-    assert!(!tables.value_gc.space_wanted(&base.versions.lock()));
+    let space = SpaceMaker::new(&base, &disk, &tables);
+    assert!(!space.value_gc().space_wanted(&base.versions.lock()));
 }
 
 #[test]
 fn space_is_made_only_on_a_full_disk() {
-    let (base, durable, _env) = empty();
-    let tables = Tables::new(&base, &durable);
-    let space = Space::new(&base, &durable, &tables);
-    assert!(!durable.reserve.is_nearly_full() && !durable.reserve.is_short());
+    let (base, disk, _env) = empty();
+    let tables = Arc::new(Tables::new(&base, &disk));
+    let space = Arc::new(SpaceMaker::new(&base, &disk, &tables));
+    assert!(!disk.reserve.is_nearly_full() && !disk.reserve.is_short());
     let mut calls = 0;
-    let failed = space.space.with_room(|| {
+    let failed = space.with_room(|| {
         calls += 1;
-        Err::<(), _>(cairndb_base::Error::new(
-            cairndb_base::ErrorKind::NoSpace,
-            "a quota",
-        ))
+        Err::<(), _>(Error::new(cairndb_base::ErrorKind::NoSpace, "a quota"))
     });
     assert!(failed.is_err());
     assert_eq!(
@@ -246,20 +241,19 @@ fn space_is_made_only_on_a_full_disk() {
 
 #[test]
 fn a_writer_needs_no_core() {
-    let (base, durable, _env) = empty();
-    let tables = Tables::new(&base, &durable);
-    let space = Space::new(&base, &durable, &tables);
+    let (base, disk, _env) = empty();
+    let tables = Arc::new(Tables::new(&base, &disk));
+    let space = Arc::new(SpaceMaker::new(&base, &disk, &tables));
     let pool = ChunkPool::new(1 << 20);
-    let writing = Writing::new(&base, &durable, &tables, &space, &pool);
-    writing
-        .writer
+    let writer = Arc::new(Writer::new(&base, &disk, &tables, &space, pool));
+    writer
         .write_one(Kind::Put, b"k", b"v", Level::Sync)
         .expect("the disk has room");
     assert_eq!(read(&base, b"k").as_deref(), Some(&b"v"[..]));
-    writing.writer.flush_all().expect("the disk has room");
+    writer.flush_all().expect("the disk has room");
     assert_eq!(base.versions.lock().durable.seq, 1);
-    let background = Background::new(&base, &durable, &tables, &space, &writing);
-    assert!(background.steps.step_while(|| true).expect("nothing fails"));
-    assert!(!background.scheduler.is_started());
+    let runner = Runner::new(&base, &disk, &tables, &space, &writer);
+    assert!(runner.step_while(|| true).expect("nothing fails"));
+    assert!(!Scheduler::new(runner).is_started());
     assert!(base.versions.published() < SEQ_MAX);
 }

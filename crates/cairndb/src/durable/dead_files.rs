@@ -7,44 +7,25 @@ use std::sync::atomic::Ordering;
 use cairndb_base::Result;
 use cairndb_format::manifest::VersionEdit;
 
-use crate::durable::log::Log;
-use crate::durable::manifests::Manifests;
-use crate::durable::sweeper::Sweeper;
-use crate::durable::value_files::ValueFiles;
+use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::stats::StallReason;
 use crate::state::version::Version;
-use crate::value_gc::pick::Census;
-use crate::versions::shared::Shared;
+use crate::state::version::census::Census;
+use crate::versions::base::Base;
 use crate::versions::state::{ImmutableMemtable, State};
-use crate::versions::version_set::VersionSet;
 
 pub(crate) struct DeadFiles {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    sweeper: Arc<Sweeper>,
-    manifests: Arc<Manifests>,
-    log: Arc<Log>,
-    value_files: Arc<ValueFiles>,
+    base: Arc<Base>,
+    disk: Arc<Disk>,
 }
 
 impl DeadFiles {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        sweeper: Arc<Sweeper>,
-        manifests: Arc<Manifests>,
-        log: Arc<Log>,
-        value_files: Arc<ValueFiles>,
-    ) -> DeadFiles {
+    pub(crate) fn new(base: &Arc<Base>, disk: &Arc<Disk>) -> DeadFiles {
         DeadFiles {
-            shared,
-            versions,
-            sweeper,
-            manifests,
-            log,
-            value_files,
+            base: Arc::clone(base),
+            disk: Arc::clone(disk),
         }
     }
 
@@ -54,14 +35,17 @@ impl DeadFiles {
     /// Errors of the manifest, after which the files stay.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
         // Held so that no value file or manifest is started in the meantime.
-        let mut commit = self.log.lock();
-        if self.shared.health.check_write().is_err() {
+        let mut commit = self.disk.log.lock();
+        if self.base.health.check_write().is_err() {
             return Ok(false);
         }
-        if !self.manifests.is_open() && !self.dead_values(&commit, &self.versions.lock()).is_empty()
+        if !self.disk.log.manifests.is_open()
+            && !self
+                .dead_values(&commit, &self.base.versions.lock())
+                .is_empty()
         {
             // This handle has not written yet; an earlier one left the files.
-            self.log.ensure_manifest(&mut commit)?;
+            self.disk.log.ensure_manifest(&mut commit)?;
         }
         let Some(gone) = self.claim_dead_values(&commit) else {
             return Ok(false);
@@ -70,31 +54,31 @@ impl DeadFiles {
             removed_values: gone.clone(),
             ..VersionEdit::default()
         };
-        let appended = self.manifests.append(&edit);
-        let mut state = self.versions.lock();
+        let appended = self.disk.log.manifests.append(&edit);
+        let mut state = self.base.versions.lock();
         state.durable.persisting = false;
         let removed = appended.map(|()| self.forget_values(&mut state, &gone));
         drop(state);
         drop(commit);
-        self.versions.notify_changed();
-        self.versions.notify_work();
+        self.base.versions.notify_changed();
+        self.base.versions.notify_work();
         let removed = removed?;
         // Within the turn: another thread must not treat this edit as durable before it is synced.
-        let _turn = self.manifests.take_sync_turn()?;
-        let poison = |error| self.versions.poison(error);
+        let _turn = self.disk.log.manifests.take_sync_turn()?;
+        let poison = |error| self.base.poison(error);
         // Earlier edits become durable with this one, so the names in them must be durable too.
-        if self.manifests.take_names() {
-            self.shared.dir.sync().map_err(poison)?;
+        if self.disk.log.manifests.take_names() {
+            self.base.dir.sync().map_err(poison)?;
         }
-        self.manifests.sync().map_err(poison)?;
+        self.disk.log.manifests.sync().map_err(poison)?;
         for handle in removed {
             handle.mark_obsolete();
         }
         // Readers may still use the files. The worker, which may have slept since the signal above,
         // has to check for them. The lock ensures that it either has not looked yet or is already
         // waiting.
-        drop(self.versions.lock());
-        self.versions.notify_work();
+        drop(self.base.versions.lock());
+        self.base.versions.notify_work();
         Ok(true)
     }
 
@@ -105,31 +89,35 @@ impl DeadFiles {
     pub(crate) fn drop_all_dead_values(&self) -> Result<()> {
         loop {
             while self.drop_dead_values()? {}
-            let state = self.versions.lock();
+            let state = self.base.versions.lock();
             if state.version.values.is_empty() || !state.durable.persisting {
                 break;
             }
-            drop(self.versions.wait(state, |state| !state.durable.persisting));
+            drop(
+                self.base
+                    .versions
+                    .wait(state, |state| !state.durable.persisting),
+            );
         }
         // Another thread may have claimed some files, and its edit is durable only after this turn.
-        drop(self.manifests.take_sync_turn()?);
-        self.sweeper.reap();
+        drop(self.disk.log.manifests.take_sync_turn()?);
+        self.base.sweeper.reap();
         Ok(())
     }
 
     /// Unlinks obsolete files.
     pub(crate) fn reap(&self) {
-        self.sweeper.reap();
+        self.base.sweeper.reap();
     }
 
     /// Claims the files that nothing refers to, and with them the manifest.
     fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
-        let mut state = self.versions.lock();
+        let mut state = self.base.versions.lock();
         // A persister pass may name tables that neither version has.
-        if state.durable.persisting || !self.manifests.is_open() {
+        if state.durable.persisting || !self.disk.log.manifests.is_open() {
             return None;
         }
-        if self.manifests.is_broken() {
+        if self.disk.log.manifests.is_broken() {
             // The files are dropped after the next manifest is started. Dropping them now would
             // make closing fail.
             return None;
@@ -145,8 +133,8 @@ impl DeadFiles {
     /// pointers are synced, and a writer that overwrites one value can fill files several times as
     /// fast.
     pub(crate) fn hold_up(&self, commit: &Commit) -> Option<StallReason> {
-        let unit = self.shared.settings.waste_unit();
-        let state = self.versions.lock();
+        let unit = self.base.settings.waste_unit();
+        let state = self.base.versions.lock();
         let files = state.version.values.values();
         let all: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
         if state.closing || all <= unit {
@@ -168,7 +156,8 @@ impl DeadFiles {
         let written = immutables.chain(commit.first_values());
         let moving = written.chain(state.value_gc.first_copies).min();
         census.files.retain(|file| {
-            moving.is_none_or(|first| file.file < first) && !self.value_files.is_filled(file.file)
+            moving.is_none_or(|first| file.file < first)
+                && !self.disk.value_files.is_filled(file.file)
         });
         let dead = census.files.iter().filter(|file| file.live == 0);
         let dead: u64 = dead.map(|file| file.bytes).sum();
@@ -197,8 +186,8 @@ impl DeadFiles {
         let written = commit.first_values().into_iter().chain(copies);
         let moving = immutables.chain(flushed).chain(written).min();
         let filled = [
-            self.value_files.values().active(),
-            self.value_files.moved().active(),
+            self.disk.value_files.values().active(),
+            self.disk.value_files.moved().active(),
         ];
         let kept = |file: &u64| {
             moving.is_some_and(|first| first <= *file) || filled.contains(&Some(*file))
@@ -238,7 +227,7 @@ impl DeadFiles {
         for file in gone {
             state.durable.dead.remove(file);
         }
-        self.versions.publish_view(state);
+        self.base.versions.publish_view(state);
         removed
     }
 }

@@ -6,7 +6,6 @@
 //!
 //! Locks: commit, then state, one after the other. Only the state lock is released while waiting.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,13 +13,13 @@ use cairndb_base::{ErrorKind, Result, SeqNo, watch};
 use cairndb_env::sync::MutexGuard;
 
 use crate::compaction::schedule::Schedule;
-use crate::durable::log::Log;
-use crate::durable::persist::Persister;
-use crate::scheduler::steps::Steps;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::scheduler::threads::Scheduler;
-use crate::value_gc::collect::{Moment, Relocated, ValueGc};
-use crate::value_gc::dead_files::DeadFiles;
-use crate::versions::shared::{Shared, nanos};
+use crate::space::make_room::SpaceMaker;
+use crate::value_gc::collect::{Moment, Relocated};
+use crate::versions::base::Base;
+use crate::versions::base::nanos;
 use crate::versions::state::State;
 use crate::versions::version_set::VersionSet;
 
@@ -70,88 +69,59 @@ impl Asked {
     }
 }
 
-pub(crate) struct Waiting {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    log: Arc<Log>,
-    persister: Arc<Persister>,
-    dead_files: Arc<DeadFiles>,
-    value_gc: Arc<ValueGc>,
-    steps: Arc<Steps>,
-    schedule: Arc<Schedule>,
-    scheduler: Arc<Scheduler>,
+pub(super) struct Waiting<'c> {
+    pub(super) base: &'c Base,
+    pub(super) disk: &'c Disk,
+    pub(super) tables: &'c Tables,
+    pub(super) space: &'c SpaceMaker,
+    pub(super) scheduler: &'c Scheduler,
 }
 
-impl Waiting {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        log: Arc<Log>,
-        persister: Arc<Persister>,
-        dead_files: Arc<DeadFiles>,
-        value_gc: Arc<ValueGc>,
-        steps: Arc<Steps>,
-        schedule: Arc<Schedule>,
-        scheduler: Arc<Scheduler>,
-    ) -> Waiting {
-        Waiting {
-            shared,
-            versions,
-            log,
-            persister,
-            dead_files,
-            value_gc,
-            steps,
-            schedule,
-            scheduler,
-        }
-    }
-
+impl Waiting<'_> {
     /// Waits for the background work that is currently pending, at most for `limit`. Returns
     /// whether all of it was done.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
-        self.shared.origin.check()?;
-        if self.shared.settings.read_only {
+        self.base.origin.check()?;
+        if self.base.settings.read_only {
             return Ok(true);
         }
-        let end = limit.map(|limit| self.shared.env.now_ns().saturating_add(nanos(limit)));
-        if self.shared.stepped() {
-            let done = self.steps.step_while(|| !self.shared.is_over(end))?;
-            self.log.trim_spares();
-            return self.versions.known_damage().map(|()| done);
+        let end = limit.map(|limit| self.base.env.now_ns().saturating_add(nanos(limit)));
+        if self.base.stepped() {
+            let done = self
+                .scheduler
+                .runner
+                .step_while(|| !self.base.is_over(end))?;
+            self.disk.log.trim_spares();
+            return self.base.versions.known_damage().map(|()| done);
         }
-        self.shared.health.check_write()?;
+        self.base.health.check_write()?;
         self.scheduler.start_threads()?;
         // Relaxed: this does not wait for value files started in the meantime.
-        let below = self.shared.next_file.load(Ordering::Relaxed);
-        let mut state = self.versions.lock();
+        let below = self.base.next_file.load(Ordering::Relaxed);
+        let mut state = self.base.versions.lock();
         state.background.hurrying += 1;
-        if self.shared.health.lacks_space() {
+        if self.base.health.lacks_space() {
             // Room may have been made by now.
             state.background.retry_at_ns = 0;
         }
         state.background.idle.disturb();
-        self.versions.notify_work();
+        self.base.versions.notify_work();
         let waited = self.wait_for_work(state, end);
-        self.versions.lock().background.hurrying -= 1;
+        self.base.versions.lock().background.hurrying -= 1;
         let (quiet, done) = waited?;
         // The syncer may have made the versions durable without reaching this step.
         let mut all = done;
-        if self.shared.health.check_write().is_ok() && done {
+        if self.base.health.check_write().is_ok() && done {
             // An idle worker has already emptied the value files.
             all = quiet || self.empty_files(below, end)?;
-            self.dead_files.drop_all_dead_values()?;
+            self.tables.dead_files.drop_all_dead_values()?;
         }
-        self.log.trim_spares();
-        match self.shared.health.background() {
+        self.disk.log.trim_spares();
+        match self.base.health.background() {
             Some(error) if error.kind() != ErrorKind::Closed => return Err(error),
-            _ => self.shared.health.check_write()?,
+            _ => self.base.health.check_write()?,
         }
-        self.versions.known_damage().map(|()| all)
+        self.base.versions.known_damage().map(|()| all)
     }
 
     /// Waits until there is no work, or until the pending work is done; the two results state
@@ -164,7 +134,7 @@ impl Waiting {
         mut state: MutexGuard<'_, State>,
         end: Option<u64>,
     ) -> Result<(bool, bool)> {
-        let mut asked = Asked::of(&self.versions, &state);
+        let mut asked = Asked::of(&self.base.versions, &state);
         loop {
             if state.background.idle.is_quiet()
                 && state.durable.pending.is_none()
@@ -172,18 +142,18 @@ impl Waiting {
             {
                 return Ok((true, true));
             }
-            if asked.is_done(&self.versions, &self.schedule, &state) {
+            if asked.is_done(&self.base.versions, &self.tables.schedule, &state) {
                 return Ok((false, true));
             }
-            if let Some(error) = self.shared.health.background()
+            if let Some(error) = self.base.health.background()
                 && error.kind() != ErrorKind::Closed
             {
                 return Err(error);
             }
-            if state.closing || self.shared.health.is_poisoned() || self.shared.is_over(end) {
+            if state.closing || self.base.health.is_poisoned() || self.base.is_over(end) {
                 return Ok((false, false));
             }
-            self.versions.wait_changed(&mut state, end)?;
+            self.base.wait_changed(&mut state, end)?;
         }
     }
 
@@ -191,20 +161,20 @@ impl Waiting {
     /// Returns whether there was time for all of them.
     fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
         loop {
-            match self.value_gc.relocate(Moment::Asked { below })? {
+            match self.space.value_gc().relocate(Moment::Asked { below })? {
                 Relocated::Nothing => return Ok(true),
-                Relocated::Some => self.persister.persist_all()?,
+                Relocated::Some => self.disk.persist_all()?,
                 Relocated::Busy => {
-                    let mut state = self.versions.lock();
+                    let mut state = self.base.versions.lock();
                     if state.closing {
                         return Ok(false);
                     }
                     if state.is_compacting() || !state.may_compact() {
-                        self.versions.wait_changed(&mut state, end)?;
+                        self.base.wait_changed(&mut state, end)?;
                     }
                 }
             }
-            if self.shared.is_over(end) {
+            if self.base.is_over(end) {
                 return Ok(false);
             }
             watch::check()?;

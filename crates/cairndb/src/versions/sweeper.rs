@@ -2,27 +2,35 @@
 
 use std::sync::Arc;
 
-use cairndb_env::DirLock;
 use cairndb_env::sync::Mutex;
+use cairndb_env::{Dir, DirLock, Origin};
 
 use crate::state::files::reaper::Reaper;
-use crate::versions::shared::Shared;
+use crate::state::health::Health;
 
 pub(crate) struct Sweeper {
-    shared: Arc<Shared>,
+    origin: Origin,
+    dir: Arc<dyn Dir>,
+    health: Arc<Health>,
     /// Directory lock, released on close. The mutex is held while files are unlinked.
     lock: Mutex<Option<Box<dyn DirLock>>>,
     reaper: Arc<Reaper>,
 }
 
 impl Sweeper {
-    pub(crate) fn new(shared: Arc<Shared>, lock: Option<Box<dyn DirLock>>) -> Sweeper {
-        let reaper = Arc::clone(&shared.opener.reaper);
-        let lock = Mutex::new(lock);
+    pub(crate) fn new(
+        origin: Origin,
+        dir: &Arc<dyn Dir>,
+        health: &Arc<Health>,
+        reaper: &Arc<Reaper>,
+        lock: Option<Box<dyn DirLock>>,
+    ) -> Sweeper {
         Sweeper {
-            shared,
-            lock,
-            reaper,
+            origin,
+            dir: Arc::clone(dir),
+            health: Arc::clone(health),
+            lock: Mutex::new(lock),
+            reaper: Arc::clone(reaper),
         }
     }
 
@@ -44,16 +52,16 @@ impl Sweeper {
 
     /// Like [`Sweeper::reap`], but also unlinks the files that `more` names.
     pub(crate) fn reap_with(&self, more: impl FnOnce() -> Vec<String>) -> bool {
-        if self.shared.origin.check().is_err() {
+        if self.origin.check().is_err() {
             return false;
         }
         // Held throughout: once it is released, the names may belong to another handle.
         let lock = self.lock.lock();
-        if lock.is_none() || self.shared.health.is_poisoned() {
+        if lock.is_none() || self.health.is_poisoned() {
             return false;
         }
         // A file that cannot be unlinked now is removed at the next open.
         self.reaper
-            .reap(more, |obsolete| self.shared.dir.unlink(obsolete).is_ok())
+            .reap(more, |obsolete| self.dir.unlink(obsolete).is_ok())
     }
 }

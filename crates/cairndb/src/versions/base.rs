@@ -1,29 +1,31 @@
-//! `Shared`: state that every component of an open database uses and none replaces: environment,
-//! directory, settings, counters.
+//! `Base`: what every owner of an open database uses: environment, directory, settings, counters,
+//! and the newest version.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
+use cairndb_env::sync::MutexGuard;
 use cairndb_env::{Background, Dir, Env, Origin, forked};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::table::Compression;
 use std::fmt;
 use std::time::Duration;
 
-use crate::jobs::output::OutputSettings;
-use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::health::Health;
-use crate::state::options::{Durability, WriteOptions};
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::edits::edit_of;
+use crate::versions::settings::Settings;
+use crate::versions::state::State;
+use crate::versions::sweeper::Sweeper;
+use crate::versions::version_set::{VersionSet, WATCHED_WAIT};
 
-/// State that every component of an open database uses and none replaces.
-pub(crate) struct Shared {
+/// What every owner of an open database uses.
+pub(crate) struct Base {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
     /// Process that opened the database.
@@ -38,9 +40,11 @@ pub(crate) struct Shared {
     pub(crate) stored_operator: Option<String>,
     /// Next file number. A number is never used twice.
     pub(crate) next_file: AtomicU64,
+    pub(crate) versions: VersionSet,
+    pub(crate) sweeper: Sweeper,
 }
 
-impl Shared {
+impl Base {
     /// Returns the edit that builds `version` from an empty one.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
         let stored_operator = self.stored_operator.as_deref();
@@ -106,6 +110,101 @@ impl Shared {
         self.settings.output.compression == Compression::Adaptive
     }
 
+    /// Takes a snapshot of everything published.
+    pub(crate) fn acquire_snapshot(&self) -> SeqNo {
+        self.snapshots.acquire(&self.versions.published)
+    }
+
+    /// Waits for a change of the state, at most until the time `end`.
+    ///
+    /// # Errors
+    /// `Interrupted` if the watcher of this thread stops the call.
+    pub(crate) fn wait_changed(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        end: Option<u64>,
+    ) -> Result<()> {
+        let left = end.map(|end| {
+            let left = end.saturating_sub(self.env.now_ns());
+            Duration::from_nanos(left)
+        });
+        let watched = watch::is_watched().then_some(WATCHED_WAIT);
+        match left.into_iter().chain(watched).min() {
+            None => self.versions.changed.wait(state),
+            Some(limit) => {
+                self.versions.changed.wait_for(state, limit);
+            }
+        }
+        if watched.is_some() {
+            // A watcher may take long, or use the database.
+            MutexGuard::unlocked(state, watch::check)?;
+        }
+        Ok(())
+    }
+
+    /// Records a failure of background work, or its recovery.
+    pub(crate) fn note_background<T>(&self, state: &mut State, result: &Result<T>) {
+        match result {
+            Ok(_) => {
+                if self.health.background().is_some() {
+                    // While the worker waits for its next attempt, it counts as idle.
+                    state.background.idle.disturb();
+                }
+                self.health.set_background(None);
+                state.background.retry_ns = 0;
+                state.background.retry_at_ns = 0;
+            }
+            Err(error) => self.back_off(state, error),
+        }
+    }
+
+    /// Postpones the next attempt. The pause is one second after the first failure and doubles up
+    /// to a minute. A writer that needs the room does not wait for it.
+    fn back_off(&self, state: &mut State, error: &Error) {
+        const FIRST_NS: u64 = 1_000_000_000;
+        const LAST_NS: u64 = 60 * FIRST_NS;
+        self.health.set_background(Some(error.clone()));
+        state.background.retry_ns = (state.background.retry_ns * 2).clamp(FIRST_NS, LAST_NS);
+        state.background.retry_at_ns = self.env.now_ns().saturating_add(state.background.retry_ns);
+    }
+
+    /// Returns the sequence numbers that reads may use: those of snapshots and the published one.
+    pub(crate) fn readable_at(&self) -> Vec<SeqNo> {
+        let mut list = self.snapshots.list();
+        let published = self.versions.published.load(Ordering::Acquire);
+        if list.last().is_none_or(|last| *last < published) {
+            list.push(published);
+        }
+        list
+    }
+
+    /// Like [`VersionSet::wait`], for a call that may be watched.
+    ///
+    /// # Errors
+    /// `Interrupted` if the watcher of this thread stops the call.
+    pub(crate) fn wait_watched<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        mut done: impl FnMut(&State) -> bool,
+    ) -> Result<MutexGuard<'a, State>> {
+        while !done(&state) {
+            self.wait_changed(&mut state, None)?;
+        }
+        Ok(state)
+    }
+
+    /// Poisons the handle and wakes callers that would wait forever. Must not be called under the
+    /// state lock.
+    pub(crate) fn poison(&self, error: Error) -> Error {
+        let error = self.health.poison(error);
+        // Locked in between, because otherwise a caller that has checked the health and does not
+        // wait yet would miss the signal.
+        drop(self.versions.lock());
+        self.versions.notify_changed();
+        self.versions.notify_work();
+        error
+    }
+
     /// Returns the number of bytes of large values that the mutable memtable of an idle database
     /// may point to.
     pub(crate) fn values_when_idle_max(&self) -> u64 {
@@ -113,9 +212,9 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for Base {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
+        f.debug_struct("Base")
             .field("dir", &self.dir.path())
             .finish_non_exhaustive()
     }
@@ -136,40 +235,3 @@ pub(crate) const LOG_WHEN_IDLE: u64 = 2 << 20;
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
-
-/// Settings that are fixed when the database is opened.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) budget: Budget,
-    pub(crate) durability: Durability,
-    pub(crate) output: OutputSettings,
-    pub(crate) read_only: bool,
-    /// Length at which a value file is closed.
-    pub(crate) value_file: u64,
-}
-
-impl Settings {
-    /// Returns the durability of a write with `options`.
-    pub(crate) fn durability_of(&self, options: WriteOptions) -> Durability {
-        options.durability.unwrap_or(self.durability)
-    }
-
-    /// Returns the unit in which the limits on disk space under load are stated: the memory budget,
-    /// or 64 MiB if that is more.
-    pub(crate) fn waste_unit(&self) -> u64 {
-        (self.budget.total as u64).max(WASTE_UNIT_MIN)
-    }
-
-    /// Returns the number of bytes of large values that a memtable may point to. Only after its
-    /// flush is it known which of them are dead.
-    pub(crate) fn memtable_values_max(&self) -> u64 {
-        (self.value_file / 4).clamp(MEMTABLE_VALUES_MIN, MEMTABLE_VALUES_MAX)
-    }
-}
-
-/// Unit of the limits on disk space, if the memory budget is smaller.
-const WASTE_UNIT_MIN: u64 = 64 << 20;
-
-/// Bounds of [`Settings::memtable_values_max`], for short and for long value files.
-const MEMTABLE_VALUES_MIN: u64 = 1 << 20;
-const MEMTABLE_VALUES_MAX: u64 = 32 << 20;

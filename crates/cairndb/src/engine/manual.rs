@@ -1,22 +1,17 @@
 //! `Manual`: compactions requested by a caller.
 
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{ErrorKind, Result, watch};
 
-use crate::compaction::compactor::Compactor;
-use crate::compaction::schedule::{KeyRange, Schedule};
-use crate::durable::log::Log;
-use crate::durable::persist::Persister;
-use crate::durable::reserve::DiskReserve;
+use crate::compaction::schedule::KeyRange;
+use crate::compaction::tables::Tables;
+use crate::durable::disk::Disk;
 use crate::space::make_room::SpaceMaker;
 use crate::state::version::Run;
-use crate::value_gc::collect::{Moment, Relocated, ValueGc};
-use crate::value_gc::dead_files::DeadFiles;
-use crate::versions::install::Installer;
-use crate::versions::shared::Shared;
+use crate::value_gc::collect::{Moment, Relocated};
+use crate::versions::base::Base;
 use crate::versions::state::{State, stopped};
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
@@ -59,86 +54,45 @@ impl Drop for Turn<'_> {
     }
 }
 
-pub(crate) struct Manual {
-    shared: Arc<Shared>,
-    versions: Arc<VersionSet>,
-    installer: Arc<Installer>,
-    log: Arc<Log>,
-    persister: Arc<Persister>,
-    reserve: Arc<DiskReserve>,
-    schedule: Arc<Schedule>,
-    compactor: Arc<Compactor>,
-    dead_files: Arc<DeadFiles>,
-    value_gc: Arc<ValueGc>,
-    space: Arc<SpaceMaker>,
-    writer: Arc<Writer>,
+pub(super) struct Manual<'c> {
+    pub(super) base: &'c Base,
+    pub(super) disk: &'c Disk,
+    pub(super) tables: &'c Tables,
+    pub(super) space: &'c SpaceMaker,
+    pub(super) writer: &'c Writer,
 }
 
-impl Manual {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each parameter is a separate component"
-    )]
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        versions: Arc<VersionSet>,
-        installer: Arc<Installer>,
-        log: Arc<Log>,
-        persister: Arc<Persister>,
-        reserve: Arc<DiskReserve>,
-        schedule: Arc<Schedule>,
-        compactor: Arc<Compactor>,
-        dead_files: Arc<DeadFiles>,
-        value_gc: Arc<ValueGc>,
-        space: Arc<SpaceMaker>,
-        writer: Arc<Writer>,
-    ) -> Manual {
-        Manual {
-            shared,
-            versions,
-            installer,
-            log,
-            persister,
-            reserve,
-            schedule,
-            compactor,
-            dead_files,
-            value_gc,
-            space,
-            writer,
-        }
-    }
-
+impl Manual<'_> {
     /// Frees dead space in value files: everything that an idle database would free if the range is
     /// all keys, otherwise the files without a live value.
     fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
         let whole = range == ALL_KEYS;
         // Relaxed: this does not wait for value files started in the meantime.
-        let below = self.shared.next_file.load(Ordering::Relaxed);
+        let below = self.base.next_file.load(Ordering::Relaxed);
         loop {
             watch::check()?;
             let relocated = if whole {
-                self.value_gc.relocate(Moment::Asked { below })?
+                self.space.value_gc().relocate(Moment::Asked { below })?
             } else {
                 Relocated::Nothing
             };
             match relocated {
-                Relocated::Some => self.persister.persist_all()?,
+                Relocated::Some => self.disk.persist_all()?,
                 Relocated::Nothing => {
                     // The worker may have made the last copies, which may not be durable yet.
-                    self.persister.persist_all()?;
-                    return self.dead_files.drop_all_dead_values();
+                    self.disk.persist_all()?;
+                    return self.tables.dead_files.drop_all_dead_values();
                 }
                 Relocated::Busy => {
                     // The worker or another caller may be copying.
                     let over = |it: &State| it.closing || it.may_compact() && !it.is_compacting();
-                    drop(self.versions.wait_watched(self.versions.lock(), over)?);
-                    if self.versions.lock().closing {
+                    drop(self.base.wait_watched(self.base.versions.lock(), over)?);
+                    if self.base.versions.lock().closing {
                         return Ok(());
                     }
                 }
             }
-            self.dead_files.drop_all_dead_values()?;
+            self.tables.dead_files.drop_all_dead_values()?;
         }
     }
 
@@ -147,9 +101,9 @@ impl Manual {
     /// # Errors
     /// Errors of the flush, the compaction or the syncs.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
-        self.shared.check_writable()?;
-        self.installer.begin_compacting();
-        let nearly_full = self.reserve.is_nearly_full();
+        self.base.check_writable()?;
+        self.disk.installer.begin_compacting();
+        let nearly_full = self.disk.reserve.is_nearly_full();
         let mut result = self.compact_now(range);
         if result
             .as_ref()
@@ -166,39 +120,39 @@ impl Manual {
         if nearly_full || range == ALL_KEYS {
             // The caller asks for little space, and a load may have left as many spares as the log
             // may have segments.
-            self.log.trim_spares();
+            self.disk.log.trim_spares();
         }
-        self.installer.end_compacting();
+        self.disk.installer.end_compacting();
         result
     }
 
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
         // Taken here, because otherwise the worker would start an idle compaction of the flushed
         // runs and do alone the work that two threads do here.
-        let turn = Turn::wait_for(&self.versions);
+        let turn = Turn::wait_for(&self.base.versions);
         self.writer.flush_memtables()?;
         let plan = {
             let mut state = self
-                .versions
-                .wait_watched(self.versions.lock(), |state| !state.is_compacting())?;
+                .base
+                .wait_watched(self.base.versions.lock(), |state| !state.is_compacting())?;
             turn.take(&mut state);
             if state.closing {
                 return Err(stopped());
             }
-            let Some(plan) = self.schedule.range_plan(&mut state, range) else {
+            let Some(plan) = self.tables.schedule.range_plan(&mut state, range) else {
                 // The worker may have found nothing to do because this call was waiting.
                 state.background.idle.disturb();
                 drop(state);
-                self.versions.notify_changed();
-                self.versions.notify_work();
-                self.persister.persist_all()?;
+                self.base.versions.notify_changed();
+                self.base.versions.notify_work();
+                self.disk.persist_all()?;
                 return self.clear_out(range);
             };
             state.begin_compaction(plan)
         };
         watch::expect(plan.inputs.iter().map(Run::bytes).sum());
-        self.compactor.compact(&plan)?;
-        self.persister.persist_all()?;
+        self.space.compactor.compact(&plan)?;
+        self.disk.persist_all()?;
         self.clear_out(range)
     }
 }
