@@ -62,14 +62,12 @@ impl House {
             })?;
             sources.insert(path.to_owned(), Rc::new(source));
         }
-        let traits = sources.values().flat_map(|source| &source.outline.traits);
-        let traits: BTreeSet<String> = traits.cloned().collect();
         let mut targets = Vec::new();
         for package in &packages {
             for (roots, product) in [(&package.product, true), (&package.development, false)] {
                 targets.extend(roots.iter().map(|root| {
                     let modules = Modules::read(&sources, root);
-                    let types = product.then(|| types::read(&modules, &traits));
+                    let types = product.then(|| types::read(&modules));
                     Target {
                         package: package.name.clone(),
                         product,

@@ -83,17 +83,6 @@ pub(crate) struct LargeFolder {
     why: Why,
 }
 
-/// Owners that may depend on one another in a cycle.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OwnerCycle {
-    #[serde(rename = "crate")]
-    pub(crate) package: String,
-    pub(crate) types: Vec<String>,
-    #[expect(dead_code, reason = "read by people, and required")]
-    why: Why,
-}
-
 /// Words that must not be reintroduced.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -138,8 +127,6 @@ pub(crate) struct Settings {
     pub(crate) types: Vec<LargeType>,
     #[serde(rename = "folder")]
     pub(crate) folders: Vec<LargeFolder>,
-    #[serde(rename = "owner-cycle")]
-    pub(crate) owner_cycles: Vec<OwnerCycle>,
     #[serde(rename = "word")]
     pub(crate) words: Vec<Word>,
 }

@@ -45,8 +45,6 @@ pub(crate) struct Outline {
     pub(crate) functions: Vec<Function>,
     /// Names defined at module level: (inline scope, name).
     pub(crate) defined: BTreeSet<(Vec<String>, String)>,
-    /// Names of the traits among them.
-    pub(crate) traits: BTreeSet<String>,
 }
 
 /// Configurations under which only tests are built.

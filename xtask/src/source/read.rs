@@ -134,9 +134,6 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         if self.at_module_level
             && let Some(name) = defined_name(item)
         {
-            if matches!(item, Item::Trait(_)) {
-                self.outline.traits.insert(name.to_string());
-            }
             let defined = (self.scope.clone(), name.to_string());
             self.outline.defined.insert(defined);
         }

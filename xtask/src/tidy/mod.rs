@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `floors` | a crate imports only lower floors; every member has a floor and the shared lints |
 //! | `cycles` | no import cycle between the modules of a crate; bands are not imported upwards |
-//! | `owners` | types that hold state do not depend on one another in a cycle |
 //! | `sizes` | files of at most 500 lines, functions of at most 60 |
 //! | `limits` | types of at most 30 methods and 15 fields, folders of at most 15 source files |
 //! | `code` | `unsafe` only where listed; files, clocks and threads only through the environment; a head comment in every file |
@@ -28,7 +27,6 @@ mod floors;
 mod formats;
 mod limits;
 mod open;
-mod owners;
 mod sizes;
 mod subjects;
 mod width;
@@ -63,7 +61,6 @@ pub(crate) fn check(root: &Path) -> Result<(Vec<Finding>, Vec<String>), String> 
     let rules = [
         floors::check,
         cycles::check,
-        owners::check,
         sizes::check,
         limits::check,
         code::check,

@@ -1,6 +1,4 @@
-//! The types of a target with their sizes, dependencies and names.
-
-use std::collections::BTreeMap;
+//! The types of a target with their sizes and names.
 
 /// A struct, enum or union.
 #[derive(Debug)]
@@ -14,37 +12,12 @@ pub(crate) struct Type {
     pub(crate) fields: usize,
     /// Number of functions in inherent implementations.
     pub(crate) methods: usize,
-    /// Whether the type is a struct that is not `Copy`.
-    pub(super) has_state: bool,
-    /// Whether the type is such a struct with a method that takes `self`, inherent or of a
-    /// workspace trait: an object, not a value.
-    pub(crate) owner: bool,
-    /// The types that this one depends on, by index.
-    pub(crate) links: BTreeMap<usize, Link>,
-}
-
-/// The reason why a type depends on another: the first place that names it.
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    pub(crate) file: usize,
-    pub(crate) line: usize,
-    /// The trait through which the type depends; empty if it names the other type.
-    pub(crate) by_trait: String,
 }
 
 /// The types of one target.
 #[derive(Debug, Default)]
 pub(crate) struct Types {
     pub(crate) types: Vec<Type>,
-}
-
-/// A trait of this target or of another crate of the workspace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Trait {
-    /// Path from the crate's root.
-    Local(Vec<String>),
-    /// Name only.
-    Foreign(String),
 }
 
 impl Types {
