@@ -12,8 +12,7 @@ use cairndb_base::head::head_behind;
 use cairndb_base::{FileNumber, Kind, Order, SEQ_MAX, hash64};
 use cairndb_env::{Dir, Env, RealEnv};
 use cairndb_format::table::{
-    BoundLimits, Compression, GetHints, PageAccess, Table, TableBuilder, TableCursor, TableOptions,
-    ValueIn,
+    BoundLimits, Compression, PageAccess, Table, TableBuilder, TableCursor, TableOptions, ValueIn,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -122,10 +121,9 @@ fn table_of(dir: &dyn Dir, file: u64, compression: Compression) -> Arc<Table> {
 }
 
 /// Performs one get and returns a number that depends on the value found.
-fn get(table: &Table, key: &[u8], skip_filter: bool, scratch: &mut Vec<u8>) -> u64 {
-    let hints = GetHints { skip_filter };
+fn get(table: &Table, key: &[u8], scratch: &mut Vec<u8>) -> u64 {
     let found = table
-        .get(key, hash64(key), SEQ_MAX, hints, scratch)
+        .get(key, hash64(key), SEQ_MAX, scratch)
         .expect("an intact table");
     found.map_or(0, |_| {
         u64::from(scratch[0]) + u64::from(scratch[scratch.len() - 1])
@@ -137,26 +135,24 @@ fn gets(c: &mut Criterion, name: &str, table: &Table) {
     group.throughput(Throughput::Elements(BATCH));
     let mut scratch = Vec::new();
     let mut key = [0u8; 16];
-    for (row, skip_filter) in [("independent", false), ("no filter", true)] {
-        let mut rng = Rng(1);
-        group.bench_function(row, |b| {
-            b.iter(|| {
-                let mut sum = 0;
-                for _ in 0..BATCH {
-                    write_key(rng.next() % ENTRIES, &mut key);
-                    sum += get(table, &key, skip_filter, &mut scratch);
-                }
-                black_box(sum)
-            });
+    let mut rng = Rng(1);
+    group.bench_function("independent", |b| {
+        b.iter(|| {
+            let mut sum = 0;
+            for _ in 0..BATCH {
+                write_key(rng.next() % ENTRIES, &mut key);
+                sum += get(table, &key, &mut scratch);
+            }
+            black_box(sum)
         });
-    }
+    });
     let mut rng = Rng(2);
     group.bench_function("dependent", |b| {
         b.iter(|| {
             let mut last = 0;
             for _ in 0..BATCH {
                 write_key((rng.next() + last) % ENTRIES, &mut key);
-                last = get(table, &key, false, &mut scratch);
+                last = get(table, &key, &mut scratch);
             }
             black_box(last)
         });
@@ -166,7 +162,7 @@ fn gets(c: &mut Criterion, name: &str, table: &Table) {
             let mut sum = 0;
             for _ in 0..BATCH {
                 write_key(rng.next() % ENTRIES, &mut key);
-                sum += get(table, &key[..15], false, &mut scratch);
+                sum += get(table, &key[..15], &mut scratch);
             }
             black_box(sum)
         });

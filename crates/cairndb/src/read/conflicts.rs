@@ -12,7 +12,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use cairndb_base::{Order, Result, SEQ_MAX, SeqNo};
-use cairndb_format::table::GetHints;
 use cairndb_mem::Memtable;
 
 use crate::read::view::View;
@@ -143,8 +142,7 @@ impl<'a> WrittenSince<'a> {
                 continue;
             }
             scratch.clear();
-            let hints = GetHints::default();
-            if let Some(found) = table.table()?.get(key, hash, SEQ_MAX, hints, scratch)? {
+            if let Some(found) = table.table()?.get(key, hash, SEQ_MAX, scratch)? {
                 return Ok(found.seq() > self.since);
             }
         }

@@ -8,7 +8,6 @@
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
-use cairndb_format::table::GetHints;
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
@@ -277,8 +276,7 @@ fn newest_in_table(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let hints = GetHints::default();
-    let found = table.table()?.get(key, hash, seq, hints, out)?;
+    let found = table.table()?.get(key, hash, seq, out)?;
     Ok(found.map(|found| {
         let operand = Operand {
             source,

@@ -6,7 +6,6 @@
 //! written.
 
 use cairndb_base::{Kind, Result, SeqNo};
-use cairndb_format::table::GetHints;
 
 use crate::read::fold::Fold;
 use crate::read::presence::Presence;
@@ -178,8 +177,7 @@ impl<'a> KeyVersions<'a> {
         let Some(table) = run.tables().get(run.find(&self.context.order, key)) else {
             return Ok(None);
         };
-        let hints = GetHints::default();
-        let found = table.table()?.get(key, hash, seq, hints, out)?;
+        let found = table.table()?.get(key, hash, seq, out)?;
         Ok(found.map(|found| VersionIn {
             kind: found.kind(),
             seq: found.seq(),

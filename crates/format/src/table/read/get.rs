@@ -32,7 +32,7 @@ use crate::table::page::layout::{Layout, ValueMode};
 use crate::table::page::plain::{PageBytes, PlainColumns};
 use crate::table::read::filter_predictor;
 use crate::table::read::lookup::{Lookup, version_at};
-use crate::table::read::open::{FoundVersion, GetHints, Table};
+use crate::table::read::open::{FoundVersion, Table};
 use crate::table::read::reader::PageReader;
 
 /// Length from which values are prefetched whole, once their position is known.
@@ -73,12 +73,10 @@ impl Table {
         key: &[u8],
         hash: u64,
         snapshot: SeqNo,
-        hints: GetHints,
         value: &mut Vec<u8>,
     ) -> Result<Option<FoundVersion>> {
         if let Some(fast) = FastPath::of(self) {
-            let filter_hash = (!hints.skip_filter).then_some(hash);
-            match fast.get(key, filter_hash, snapshot, value)? {
+            match fast.get(key, hash, snapshot, value)? {
                 FastGet::Answer(found) => return Ok(found),
                 FastGet::Page(candidate) => {
                     let outcome = candidate.search(self, key, snapshot, value)?;
@@ -89,7 +87,7 @@ impl Table {
                 FastGet::Fallback => {}
             }
         }
-        self.get_general(key, hash, snapshot, hints, value)
+        self.get_general(key, hash, snapshot, value)
     }
 
     /// Implements [`Table::get`] where the fast path has no answer.
@@ -99,11 +97,10 @@ impl Table {
         key: &[u8],
         hash: u64,
         snapshot: SeqNo,
-        hints: GetHints,
         value: &mut Vec<u8>,
     ) -> Result<Option<FoundVersion>> {
         let lookup = Lookup::new(self);
-        if !hints.skip_filter && !lookup.may_hold(hash)? {
+        if !lookup.may_hold(hash)? {
             return Ok(None);
         }
         lookup.get(key, snapshot, value)
@@ -160,18 +157,15 @@ impl<'t> FastPath<'t> {
         }
     }
 
-    /// Runs the fast path of [`Table::get`]. Asks the filter unless `hash` is `None`.
+    /// Runs the fast path of [`Table::get`].
     #[inline]
     pub(crate) fn get(
         self,
         key: &[u8],
-        hash: Option<u64>,
+        hash: u64,
         snapshot: SeqNo,
         value: &mut Vec<u8>,
     ) -> Result<FastGet<'t>> {
-        let Some(hash) = hash else {
-            return self.get_in(self.candidate_page(key), key, snapshot, value);
-        };
         // If the key is likely to be present, wait for filter line and page together. Otherwise the
         // page's lines would be fetched in vain.
         let first = filter_predictor::likely().then(|| {

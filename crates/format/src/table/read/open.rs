@@ -12,13 +12,6 @@ use crate::table::meta::Meta;
 use crate::table::read::source::{PageAccess, Pages, name_of};
 use crate::table::{Dictionary, TableSummary};
 
-/// Hints that a caller gives for a get.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct GetHints {
-    /// The key is likely present: look without asking the filter.
-    pub skip_filter: bool,
-}
-
 /// The newest visible version of a key in a table: its sequence number, its kind, and whether older
 /// versions may follow. It is one word, returned in a register; separate fields were stored and
 /// loaded again in each layer.

@@ -11,9 +11,7 @@ use super::support::*;
 use crate::table::page::Page;
 use crate::table::page::layout::Layout;
 use crate::table::read::source::{file_seed, seal};
-use crate::table::{
-    Compression, Dictionary, GetHints, PageAccess, PageWindow, Table, TableOptions,
-};
+use crate::table::{Compression, Dictionary, PageAccess, PageWindow, Table, TableOptions};
 
 /// Reads every entry and compares it with `entries`; returns the first error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
@@ -32,8 +30,8 @@ fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
     assert!(read == entries, "a scan of a damaged table was wrong");
     let mut scratch = Vec::new();
     for entry in entries {
-        let (hash, hints) = (hash64(&entry.key), GetHints::default());
-        let found = table.get(&entry.key, hash, entry.seq, hints, &mut scratch)?;
+        let hash = hash64(&entry.key);
+        let found = table.get(&entry.key, hash, entry.seq, &mut scratch)?;
         assert!(found.is_some(), "a get in a damaged table missed");
         assert_eq!(scratch, entry.value);
     }
@@ -313,8 +311,7 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
     }
     for entry in entries.iter().step_by(7) {
         let hash = hash64(&entry.key);
-        let hints = GetHints { skip_filter: true };
-        let _ = table.get(&entry.key, hash, SEQ_MAX, hints, &mut scratch);
+        let _ = table.get(&entry.key, hash, SEQ_MAX, &mut scratch);
         let _ = cursor.seek(&entry.key, entry.seq);
         let _ = cursor.seek_for_prev(&entry.key, 0);
         let mut key = Vec::new();

@@ -3,27 +3,26 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
+use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo, hash64};
 
 use super::support::*;
 use crate::table::read::get::{FastGet, FastPath};
 use crate::table::read::lookup::Lookup;
-use crate::table::{Compression, GetHints, Table, TableOptions};
+use crate::table::{Compression, Table, TableOptions};
 
 /// Returns the number of keys that the fast path answers, once their pages have been checked.
 fn answered(entries: &[Entry]) -> usize {
     let (bytes, summary) = build(entries, TableOptions::new(FILE));
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
     let fast = FastPath::of(&table).expect("mapped");
-    let hints = GetHints { skip_filter: true };
     let mut value = Vec::new();
     for entry in entries {
-        let found = table.get(&entry.key, 0, SEQ_MAX, hints, &mut value);
+        let found = table.get(&entry.key, hash64(&entry.key), SEQ_MAX, &mut value);
         assert!(found.unwrap().is_some() && value == entry.value);
     }
     let mut answered = 0;
     for entry in entries {
-        let found = fast.get(&entry.key, None, SEQ_MAX, &mut value);
+        let found = fast.get(&entry.key, hash64(&entry.key), SEQ_MAX, &mut value);
         if let FastGet::Answer(found) = found.unwrap() {
             let found = found.expect("the key exists");
             assert_eq!((found.seq(), found.kind()), (entry.seq, entry.kind));
@@ -97,8 +96,13 @@ fn what_is_not_usual_is_left_to_the_general_way() {
     }
 }
 
-/// Returns a table whose pages have all been checked.
+/// Returns a table whose pages have all been checked. It has no filter, so that a get of an absent
+/// key looks for it.
 fn checked(entries: &[Entry], options: TableOptions) -> Arc<Table> {
+    let options = TableOptions {
+        filter_bits_per_key: 0,
+        ..options
+    };
     let (bytes, summary) = build(entries, options);
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
     table.check_pages().unwrap();
@@ -108,8 +112,7 @@ fn checked(entries: &[Entry], options: TableOptions) -> Arc<Table> {
 /// Compares the results of both paths for one key.
 fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     let (mut value, mut expected) = (b"rubbish".to_vec(), b"other".to_vec());
-    let hints = GetHints { skip_filter: true };
-    let found = table.get(key, 0, snapshot, hints, &mut value).unwrap();
+    let found = table.get(key, hash64(key), snapshot, &mut value).unwrap();
     let lookup = Lookup::new(table);
     let general = lookup.get(key, snapshot, &mut expected).unwrap();
     assert_eq!(found, general, "{}", key.escape_ascii());

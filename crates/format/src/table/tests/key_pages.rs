@@ -8,7 +8,7 @@ use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
 use super::model::{check_probe, options};
 use super::support::*;
 use crate::table::read::source::{file_seed, seal};
-use crate::table::{Compression, GetHints, Table};
+use crate::table::{Compression, Table};
 
 fn reverse() -> Order {
     Order::Custom(Arc::new(Reverse))
@@ -92,9 +92,8 @@ fn keyed_table() -> (Vec<Entry>, Vec<u8>, u32, std::ops::Range<usize>) {
 fn get_all(table: &Table, entries: &[Entry]) -> cairndb_base::Result<()> {
     let mut value = Vec::new();
     for entry in entries {
-        let hints = GetHints { skip_filter: true };
         let hash = hash64(&entry.key);
-        let found = table.get(&entry.key, hash, entry.seq, hints, &mut value)?;
+        let found = table.get(&entry.key, hash, entry.seq, &mut value)?;
         assert!(found.is_some() && value == entry.value);
     }
     Ok(())
@@ -149,8 +148,7 @@ fn forged_key_pages_never_panic_and_verify_notices_them() {
         let mut value = Vec::new();
         let mut cursor = table.cursor();
         for entry in entries.iter().step_by(11) {
-            let hints = GetHints { skip_filter: true };
-            let _ = table.get(&entry.key, 0, SEQ_MAX, hints, &mut value);
+            let _ = table.get(&entry.key, hash64(&entry.key), SEQ_MAX, &mut value);
             let _ = cursor.seek(&entry.key, entry.seq);
             let _ = cursor.seek_for_prev(&entry.key, 0);
             let _ = table.approximate_offset(&entry.key);

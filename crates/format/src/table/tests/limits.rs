@@ -5,7 +5,7 @@ use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
 use super::model::options;
 use super::support::*;
-use crate::table::{BoundLimits, Compression, GetHints, TableBuilder, TableOptions, ValueIn};
+use crate::table::{BoundLimits, Compression, TableBuilder, TableOptions, ValueIn};
 
 fn builder() -> TableBuilder {
     TableBuilder::new(Box::new(Sink::default()), TableOptions::new(FILE))
@@ -64,9 +64,7 @@ fn the_longest_key_is_taken_and_one_byte_more_is_not() {
         let mut scratch = Vec::new();
         for entry in &entries {
             let hash = hash64(&entry.key);
-            let found = table
-                .get(&entry.key, hash, SEQ_MAX, GetHints::default(), &mut scratch)
-                .unwrap();
+            let found = table.get(&entry.key, hash, SEQ_MAX, &mut scratch).unwrap();
             assert!(found.is_some() && scratch == entry.value);
         }
         let mut cursor = table.cursor();

@@ -9,8 +9,7 @@ use super::support::*;
 use crate::value_file::{Pointer, record_bytes};
 
 use crate::table::{
-    BoundLimits, Compression, GetHints, Table, TableBuilder, TableCursor, TableOptions,
-    TableSummary, ValueIn,
+    BoundLimits, Compression, Table, TableBuilder, TableCursor, TableOptions, TableSummary, ValueIn,
 };
 
 pub(super) fn options(order: &Order, compression: Compression) -> TableOptions {
@@ -117,28 +116,23 @@ pub(super) fn check_probe(
         .get(from)
         .filter(|entry| order.compare(&entry.key, key).is_eq());
     let mut scratch = b"rubbish".to_vec();
-    for skip_filter in [false, true] {
-        let hints = GetHints { skip_filter };
-        table.prefetch_filter(hash64(key));
-        let found = table
-            .get(key, hash64(key), seq, hints, &mut scratch)
-            .unwrap();
-        match (expected, found) {
-            (None, None) => {}
-            (Some(entry), Some(found)) => {
-                assert_eq!(
-                    (found.seq(), found.kind()),
-                    (entry.seq, entry.kind),
-                    "{context}"
-                );
-                assert!(scratch == entry.value, "{context}: wrong value");
-            }
-            (expected, found) => panic!(
-                "{context}: {:?} against {:?}",
-                expected.map(|entry| entry.seq),
-                found.map(crate::table::FoundVersion::seq)
-            ),
+    table.prefetch_filter(hash64(key));
+    let found = table.get(key, hash64(key), seq, &mut scratch).unwrap();
+    match (expected, found) {
+        (None, None) => {}
+        (Some(entry), Some(found)) => {
+            assert_eq!(
+                (found.seq(), found.kind()),
+                (entry.seq, entry.kind),
+                "{context}"
+            );
+            assert!(scratch == entry.value, "{context}: wrong value");
         }
+        (expected, found) => panic!(
+            "{context}: {:?} against {:?}",
+            expected.map(|entry| entry.seq),
+            found.map(crate::table::FoundVersion::seq)
+        ),
     }
 }
 

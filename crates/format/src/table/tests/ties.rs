@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order, SEQ_MAX};
+use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
 
 use super::model::check_probe;
 use super::support::*;
@@ -195,7 +195,7 @@ fn most_gets_take_the_fast_path_to_a_page_of_a_tie() {
         let path = FastPath::of(&table).expect("mapped");
         let (mut value, mut fast) = (Vec::new(), 0);
         for entry in &entries {
-            let found = path.get(&entry.key, None, SEQ_MAX, &mut value);
+            let found = path.get(&entry.key, hash64(&entry.key), SEQ_MAX, &mut value);
             match found.unwrap() {
                 FastGet::Fallback => {}
                 FastGet::Page(_) | FastGet::Answer(Some(_)) => fast += 1,
