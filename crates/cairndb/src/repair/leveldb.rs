@@ -5,7 +5,7 @@
 //! whose tombstones have been dropped since. Tables that an intact manifest does not name are
 //! therefore set apart, as in our own directories.
 
-mod chain;
+pub(super) mod chain;
 mod log;
 mod survey;
 mod table;
@@ -25,8 +25,6 @@ use crate::repair::findings::{Findings, include};
 use crate::repair::log::runs::Runs;
 use crate::repair::merge::source::Source;
 use crate::repair::report::{DoubtKind, KeySpan, Loss, Unnamed};
-
-pub(super) use self::chain::LevelChain as Chain;
 
 /// A LevelDB directory to be repaired.
 pub(super) struct LevelSource<'a> {

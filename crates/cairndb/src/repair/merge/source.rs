@@ -6,6 +6,8 @@ use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::{Table, TableCursor};
 
 use crate::repair::findings::Findings;
+#[cfg(feature = "leveldb")]
+use crate::repair::leveldb::chain::LevelChain;
 use crate::repair::tables::chain::Chain;
 
 /// A source with a position.
@@ -13,7 +15,7 @@ pub(in crate::repair) enum Source {
     Tables(Box<Chain>),
     Log(Box<TableCursor>),
     #[cfg(feature = "leveldb")]
-    LevelTables(Box<crate::repair::leveldb::Chain>),
+    LevelTables(Box<LevelChain>),
 }
 
 impl Source {
