@@ -226,6 +226,7 @@ impl Core {
             tables: &self.tables,
             space: &self.space,
             writer: &self.writer,
+            runner: &self.scheduler.runner,
         }
     }
 
@@ -234,7 +235,6 @@ impl Core {
             base: &self.base,
             disk: &self.disk,
             tables: &self.tables,
-            space: &self.space,
             scheduler: &self.scheduler,
         }
     }

@@ -8,9 +8,9 @@ use cairndb_base::{ErrorKind, Result, watch};
 use crate::compaction::schedule::KeyRange;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
+use crate::scheduler::runner::Runner;
 use crate::space::make_room::SpaceMaker;
 use crate::state::version::Run;
-use crate::value_gc::collect::{Moment, Relocated};
 use crate::versions::base::Base;
 use crate::versions::state::{State, stopped};
 use crate::versions::version_set::VersionSet;
@@ -60,40 +60,20 @@ pub(super) struct Manual<'c> {
     pub(super) tables: &'c Tables,
     pub(super) space: &'c SpaceMaker,
     pub(super) writer: &'c Writer,
+    pub(super) runner: &'c Runner,
 }
 
 impl Manual<'_> {
-    /// Frees dead space in value files: everything that an idle database would free if the range is
-    /// all keys, otherwise the files without a live value.
+    /// Makes the compaction durable and frees dead space in value files: everything that an idle
+    /// database would free if the range is all keys, otherwise the files without a live value.
     fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
-        let whole = range == ALL_KEYS;
-        // Relaxed: this does not wait for value files started in the meantime.
-        let below = self.base.next_file.load(Ordering::Relaxed);
-        loop {
-            watch::check()?;
-            let relocated = if whole {
-                self.space.value_gc().relocate(Moment::Asked { below })?
-            } else {
-                Relocated::Nothing
-            };
-            match relocated {
-                Relocated::Some => self.disk.persist_all()?,
-                Relocated::Nothing => {
-                    // The worker may have made the last copies, which may not be durable yet.
-                    self.disk.persist_all()?;
-                    return self.tables.dead_files.drop_all_dead_values();
-                }
-                Relocated::Busy => {
-                    // The worker or another caller may be copying.
-                    let over = |it: &State| it.closing || it.may_compact() && !it.is_compacting();
-                    drop(self.base.wait_watched(self.base.versions.lock(), over)?);
-                    if self.base.versions.lock().closing {
-                        return Ok(());
-                    }
-                }
-            }
-            self.tables.dead_files.drop_all_dead_values()?;
+        self.disk.persist_all()?;
+        if range == ALL_KEYS {
+            // Relaxed: this does not wait for value files started in the meantime.
+            let below = self.base.next_file.load(Ordering::Relaxed);
+            return self.runner.empty_files(below, None).map(|_| ());
         }
+        self.tables.dead_files.drop_all_dead_values()
     }
 
     /// Compacts everything that overlaps `range` into the last run, and makes it durable.
@@ -145,14 +125,12 @@ impl Manual<'_> {
                 drop(state);
                 self.base.versions.notify_changed();
                 self.base.versions.notify_work();
-                self.disk.persist_all()?;
                 return self.clear_out(range);
             };
             state.begin_compaction(plan)
         };
         watch::expect(plan.inputs.iter().map(Run::bytes).sum());
         self.space.compactor.compact(&plan)?;
-        self.disk.persist_all()?;
         self.clear_out(range)
     }
 }

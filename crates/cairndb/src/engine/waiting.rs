@@ -9,15 +9,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use cairndb_base::{ErrorKind, Result, SeqNo, watch};
+use cairndb_base::{ErrorKind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 
 use crate::compaction::schedule::Schedule;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::scheduler::threads::Scheduler;
-use crate::space::make_room::SpaceMaker;
-use crate::value_gc::collect::{Moment, Relocated};
 use crate::versions::base::Base;
 use crate::versions::base::nanos;
 use crate::versions::state::State;
@@ -73,7 +71,6 @@ pub(super) struct Waiting<'c> {
     pub(super) base: &'c Base,
     pub(super) disk: &'c Disk,
     pub(super) tables: &'c Tables,
-    pub(super) space: &'c SpaceMaker,
     pub(super) scheduler: &'c Scheduler,
 }
 
@@ -113,7 +110,7 @@ impl Waiting<'_> {
         let mut all = done;
         if self.base.health.check_write().is_ok() && done {
             // An idle worker has already emptied the value files.
-            all = quiet || self.empty_files(below, end)?;
+            all = quiet || self.scheduler.runner.empty_files(below, end)?;
             self.tables.dead_files.drop_all_dead_values()?;
         }
         self.disk.log.trim_spares();
@@ -154,30 +151,6 @@ impl Waiting<'_> {
                 return Ok((false, false));
             }
             self.base.wait_changed(&mut state, end)?;
-        }
-    }
-
-    /// Copies live values out of value files numbered below `below`, as an idle worker does.
-    /// Returns whether there was time for all of them.
-    fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
-        loop {
-            match self.space.value_gc().relocate(Moment::Asked { below })? {
-                Relocated::Nothing => return Ok(true),
-                Relocated::Some => self.disk.persist_all()?,
-                Relocated::Busy => {
-                    let mut state = self.base.versions.lock();
-                    if state.closing {
-                        return Ok(false);
-                    }
-                    if state.is_compacting() || !state.may_compact() {
-                        self.base.wait_changed(&mut state, end)?;
-                    }
-                }
-            }
-            if self.base.is_over(end) {
-                return Ok(false);
-            }
-            watch::check()?;
         }
     }
 }

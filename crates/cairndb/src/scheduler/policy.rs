@@ -102,6 +102,10 @@ pub(crate) const SYNCER: Tasks = Tasks::of(&[
     Task::PrepareSpare,
 ]);
 
+/// The tasks of a call that frees dead values.
+pub(crate) const EMPTYING: Tasks =
+    Tasks::of(&[Task::RelocateIdle, Task::Persist, Task::DropValues]);
+
 /// What a caller of the policy knows of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Caller {

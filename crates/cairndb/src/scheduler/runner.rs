@@ -8,9 +8,9 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
-use crate::scheduler::policy::{Caller, Facts, Task, Tasks, next};
+use crate::scheduler::policy::{Caller, EMPTYING, Facts, Task, Tasks, next};
 use crate::space::make_room::SpaceMaker;
-use crate::value_gc::collect::Moment;
+use crate::value_gc::collect::{Moment, Relocated};
 use crate::versions::base::Base;
 use crate::versions::idle::LookedSince;
 use crate::versions::state::{State, UNSYNCED_TABLES_MAX};
@@ -50,6 +50,10 @@ pub(crate) struct Turn {
     since: Option<LookedSince>,
     /// A caller asks for the tasks now, and retries what has failed.
     asked: bool,
+    /// The caller waits until the value files numbered below this have been emptied.
+    below: Option<u64>,
+    /// The time at which it no longer waits.
+    end: Option<u64>,
 }
 
 impl Turn {
@@ -62,6 +66,8 @@ impl Turn {
             },
             since: None,
             asked: false,
+            below: None,
+            end: None,
         }
     }
 
@@ -71,6 +77,16 @@ impl Turn {
         turn.caller.rested = true;
         turn.asked = true;
         turn
+    }
+
+    /// Returns the turn of a caller that waits, until `end`, for the emptying of value files
+    /// numbered below `below`.
+    pub(super) fn emptying(below: u64, end: Option<u64>) -> Turn {
+        Turn {
+            below: Some(below),
+            end,
+            ..Turn::asked(EMPTYING)
+        }
     }
 
     /// Records whether nothing was written for a while.
@@ -168,7 +184,8 @@ impl Runner {
                 && (wanted(true) || self.tables.schedule.encoding_wanted(state)),
             others_work: state.is_compacting() || state.flushing(),
             hurrying,
-            quiet: state.background.idle.is_quiet(),
+            // A caller that asks looks for itself.
+            quiet: !turn.asked && state.background.idle.is_quiet(),
             persist_due: may(Task::Persist) && self.persist_due(turn, state),
         }
     }
@@ -201,17 +218,17 @@ impl Runner {
     /// Those of the task. They are recorded for callers that wait, and followed by a pause.
     pub(super) fn run(&self, turn: &mut Turn, task: Task) -> Result<bool> {
         let flushes = matches!(task, Task::Flush | Task::FlushDeletes | Task::FlushAll);
-        let result = if flushes || turn.asked {
-            self.space.with_room(|| self.do_task(task))
+        let result = if flushes || turn.asked && turn.below.is_none() {
+            self.space.with_room(|| self.do_task(turn, task))
         } else {
-            // Room is made after the pause.
-            self.do_task(task)
+            // Room is made after the pause, or by the caller.
+            self.do_task(turn, task)
         };
         turn.note(task, &result);
         result
     }
 
-    fn do_task(&self, task: Task) -> Result<bool> {
+    fn do_task(&self, turn: &Turn, task: Task) -> Result<bool> {
         let flush_max = self.base.settings.budget.flush_max;
         match task {
             Task::TendReserve => {
@@ -231,7 +248,10 @@ impl Runner {
             Task::Reap => Ok(self.base.sweeper.reap()),
             Task::SealForSpace => Ok(self.seal_for_space()),
             Task::FlushAll => self.tables.flusher.flush_once(),
-            Task::RelocateIdle => self.space.value_gc().relocate_values(Moment::Idle),
+            Task::RelocateIdle => match turn.below {
+                Some(below) => self.empty_some(below, turn.end),
+                None => self.space.value_gc().relocate_values(Moment::Idle),
+            },
             // Also those that were open for appending: `RelocateIdle` has closed them.
             Task::DropValues => self.tables.dead_files.drop_dead_values(),
             Task::RetakeReserve => {
@@ -247,6 +267,22 @@ impl Runner {
             Task::PrepareSpare => {
                 self.disk.log.prepare_spare();
                 Ok(false)
+            }
+        }
+    }
+
+    /// Copies some live values out of value files numbered below `below`, or waits for the
+    /// compaction that prevents it. Returns whether there may be more.
+    fn empty_some(&self, below: u64, end: Option<u64>) -> Result<bool> {
+        match self.space.value_gc().relocate(Moment::Asked { below })? {
+            Relocated::Some => Ok(true),
+            Relocated::Nothing => Ok(false),
+            Relocated::Busy => {
+                let mut state = self.base.versions.lock();
+                if !state.closing && (state.is_compacting() || !state.may_compact()) {
+                    self.base.wait_changed(&mut state, end)?;
+                }
+                Ok(!state.closing)
             }
         }
     }

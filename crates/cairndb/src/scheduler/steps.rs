@@ -1,6 +1,6 @@
 //! Background work in the thread of a caller, a step at a time.
 
-use cairndb_base::Result;
+use cairndb_base::{Result, watch};
 
 use crate::scheduler::policy::{ALL, Task, Tasks};
 use crate::scheduler::runner::{Choice, Runner, Turn};
@@ -76,6 +76,23 @@ impl Runner {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// Frees the dead values that an idle database would free, in value files numbered below
+    /// `below`: later files, which writers may fill forever, are not waited for. Returns whether
+    /// there was time for all of it.
+    pub(crate) fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
+        let mut turn = Turn::emptying(below, end);
+        while self.step_with(&mut turn)? {
+            watch::check()?;
+            if self.base.is_over(end) || self.base.versions.lock().closing {
+                return Ok(false);
+            }
+        }
+        // Another thread may have made the last copies, which may not be durable yet.
+        self.disk.persist_all()?;
+        self.tables.dead_files.drop_all_dead_values()?;
         Ok(true)
     }
 }

@@ -7,14 +7,14 @@
 //!     prints the tasks that it chooses one after the other if each finds nothing
 //! ```
 //!
-//! `WHO` is `worker`, `syncer` or `all`; a `FACT` is the name of a field of `Facts` or `Caller`,
+//! `WHO` is `worker`, `syncer`, `all` or `emptying`; a `FACT` is the name of a field of `Facts` or `Caller`,
 //! with hyphens.
 
 use std::path::Path;
 
 use cairndb_scripts::{Command, run_folder};
 
-use super::{ALL, Caller, Facts, SYNCER, Task, Tasks, WORKER, next};
+use super::{ALL, Caller, EMPTYING, Facts, SYNCER, Task, Tasks, WORKER, next};
 
 const TASKS: [Task; 17] = [
     Task::TendReserve,
@@ -46,7 +46,8 @@ fn facts(command: &mut Command) -> Result<Facts, String> {
         "worker" => WORKER,
         "syncer" => SYNCER,
         "all" => ALL,
-        other => return Err(format!("`{other}` is not worker, syncer or all")),
+        "emptying" => EMPTYING,
+        other => return Err(format!("`{other}` is not worker, syncer, all or emptying")),
     };
     let last = command.value::<String>("last")?;
     let fruitless = command.value::<String>("fruitless")?.unwrap_or_default();
