@@ -107,6 +107,18 @@ impl Schedule {
 
     pub(crate) fn group_plan(state: &mut State, group: Group) -> CompactionPlan {
         let runs = &state.version.runs;
+        assert!(
+            group.first <= group.last && group.last < runs.len(),
+            "the picker chooses among the runs that it was shown"
+        );
+        let damaged = &state.compactions.damaged;
+        let mut chosen = runs[group.first..=group.last]
+            .iter()
+            .flat_map(|run| run.tables());
+        assert!(
+            damaged.is_empty() || !chosen.any(|table| damaged.contains_key(&table.record.file)),
+            "the picker passes over damaged tables"
+        );
         let inputs = runs[group.first..=group.last]
             .iter()
             .map(|run| (**run).clone())

@@ -207,6 +207,19 @@ impl DeadFiles {
 
     /// Removes the files `gone` from all versions and returns their handles.
     fn forget_values(&self, state: &mut State, gone: &[u64]) -> Vec<Arc<ValueHandle>> {
+        let pending = state
+            .durable
+            .pending
+            .as_ref()
+            .map(|pending| &pending.version);
+        let durable = [&state.version, &state.durable.version];
+        for version in durable.into_iter().chain(pending) {
+            let mut refs = version.tables().flat_map(|table| &table.record.value_refs);
+            assert!(
+                !refs.any(|(file, _)| gone.contains(file)),
+                "no table points to a value file that is dropped"
+            );
+        }
         let mut removed = Vec::new();
         let pending = state
             .durable

@@ -42,11 +42,19 @@ impl Disk {
                 continue;
             }
             self.base.origin.check()?;
+            assert!(
+                commit.synced_seq <= commit.last_seq,
+                "only what was written is synced"
+            );
             commit.syncing = true;
             let target = commit.last_seq;
             drop(commit);
             let result = self.sync_pass();
             commit = self.log.lock();
+            assert!(
+                commit.syncing && commit.last_seq >= target,
+                "one pass runs at a time"
+            );
             commit.syncing = false;
             let result = result.map_err(|error| self.base.poison(error));
             // A comparator may have panicked in the meantime; the memtable may then hold half of a
@@ -60,7 +68,15 @@ impl Disk {
                 {
                     commit.awaiting_sync.pop_front();
                 }
-                self.base.versions.publish_up_to(commit.publishable());
+                let publishable = commit.publishable();
+                assert!(
+                    commit
+                        .awaiting_sync
+                        .front()
+                        .is_none_or(|seq| publishable < *seq),
+                    "a write that waits for its sync is not published"
+                );
+                self.base.versions.publish_up_to(publishable);
                 if std::mem::take(&mut commit.look_again) {
                     self.base.versions.wake_idle_worker();
                 }

@@ -147,6 +147,7 @@ impl Manifests {
                 return Err(error);
             }
         };
+        assert!(old < number.0, "CURRENT moves on to a newer manifest");
         self.forget_failed_manifest(0);
         let poison = |error| self.base.poison(error);
         self.base.dir.sync().map_err(poison)?;

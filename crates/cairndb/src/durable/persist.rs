@@ -75,6 +75,29 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
     edit
 }
 
+/// Returns whether `edit` leads from `from` to a version with as many tables as `to`.
+fn leads(edit: &VersionEdit, from: &Version, to: &Version) -> bool {
+    let count = from.tables().count() + edit.added_tables.len();
+    count.checked_sub(edit.removed_tables.len()) == Some(to.tables().count())
+}
+
+/// Checks what the next open relies on.
+fn check(edit: &VersionEdit, batch: &Batch<'_>, next_file: u64) {
+    let (from, to) = (&batch.from, &batch.pending.version);
+    assert!(
+        edit.added_tables.iter().all(|table| table.file < next_file),
+        "the manifest names no file whose number it would give out again"
+    );
+    assert!(
+        leads(edit, from, to),
+        "the edit leads from the durable version to the installed one"
+    );
+    assert!(
+        to.names_values_of(&edit.added_tables),
+        "the manifest names every value file to which its tables point"
+    );
+}
+
 #[cold]
 fn part_left() -> Error {
     Error::new(
@@ -110,9 +133,15 @@ impl Disk {
         let mut state = self.base.versions.lock();
         // The manifest names value files that were started in the meantime.
         let values = Arc::clone(&state.version.values);
+        assert!(state.durable.persisting, "one pass runs at a time");
         match result {
             Ok(edit) => {
                 let runs = batch.pending.version.runs.clone();
+                assert!(
+                    state.durable.seq <= batch.last_seq
+                        && state.durable.persisted < batch.installed,
+                    "what is durable stays durable"
+                );
                 state.durable.version = Arc::new(Version { runs, values });
                 state.durable.seq = state.durable.seq.max(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
@@ -164,6 +193,14 @@ impl Disk {
         let Some(pending) = state.durable.pending.take() else {
             return Ok(None);
         };
+        assert!(
+            state.durable.persisted + pending.installed <= state.durable.installed,
+            "a version becomes durable once"
+        );
+        assert!(
+            floor <= self.log.segments().next_number(),
+            "no segment is freed before it begins"
+        );
         state.durable.persisting = true;
         // Includes tables that have been compacted away in the meantime, which the edit would not
         // contain.
@@ -209,9 +246,11 @@ impl Disk {
             self.base.dir.sync().map_err(poison)?;
             Stats::add(&self.base.stats.file_syncs, 1);
         }
+        let next_file = self.base.next_file.load(Ordering::Relaxed);
+        check(&edit, batch, next_file);
         edit.retired_segments = self.log.segments().numbers_before(batch.floor);
         edit.last_seq = Some(batch.last_seq);
-        edit.next_file = Some(self.base.next_file.load(Ordering::Relaxed));
+        edit.next_file = Some(next_file);
         edit.value_dead = self.newly_dead(&batch.pending.version);
         let written = if batch.whole.is_some() {
             let whole = self.whole_edit(batch, &edit.value_dead);

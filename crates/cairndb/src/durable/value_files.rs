@@ -137,12 +137,23 @@ impl ValueFiles {
             ..VersionEdit::default()
         };
         self.log.manifests.append_naming(&edit).map_err(given_up)?;
-        let mut guard = self.base.versions.lock();
-        let state = &mut *guard;
         let handle = ValueHandle::begun(number, &self.base.opener);
         handle.settled.store(settled, Ordering::Relaxed);
         let handle = Arc::new(handle);
-        // The manifest already names the file, so it is added to both versions.
+        self.add(&handle);
+        Ok((Active::new(handle, writer), filled))
+    }
+
+    /// Adds a file that the manifest names to the versions: the newest, the durable one, and the
+    /// one in between.
+    fn add(&self, handle: &Arc<ValueHandle>) {
+        let mut guard = self.base.versions.lock();
+        let state = &mut *guard;
+        let newest = state.version.values.keys().next_back();
+        assert!(
+            newest.is_none_or(|newest| *newest < handle.number),
+            "value files are numbered in the order of their values"
+        );
         let pending = state
             .durable
             .pending
@@ -152,11 +163,10 @@ impl ValueFiles {
         for version in versions.into_iter().chain(pending) {
             let mut next = (**version).clone();
             let mut values = (*next.values).clone();
-            values.insert(number, Arc::clone(&handle));
+            values.insert(handle.number, Arc::clone(handle));
             next.values = Arc::new(values);
             *version = Arc::new(next);
         }
         self.base.versions.publish_view(state);
-        Ok((Active::new(handle, writer), filled))
     }
 }

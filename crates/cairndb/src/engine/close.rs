@@ -124,6 +124,10 @@ impl Closer<'_> {
             drop(state);
             self.disk.log.manifests.durable_edit()
         };
+        assert!(
+            commit.mutable.is_empty() && edit.last_seq.is_some_and(|seq| seq <= commit.last_seq),
+            "everything is in tables, so that the log is not needed"
+        );
         edit.last_seq = Some(commit.last_seq);
         edit.clean_close = Some(CleanClose {
             last_seq: commit.last_seq,

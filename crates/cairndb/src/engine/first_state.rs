@@ -114,6 +114,7 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
         opener,
         mut recovered,
     } = opened;
+    recovered.check();
     let (order, budget) = (context.order.clone(), settings.budget);
     let readers = Readers::new(context, FIRST_VIEW);
     // Not from the pool, so that a database with few entries uses little memory.

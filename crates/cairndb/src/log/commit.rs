@@ -205,6 +205,16 @@ impl Commit {
 
     /// Continues the log in `segment`.
     pub(crate) fn enter_segment(&mut self, segment: Arc<Segment>) {
+        assert!(
+            self.segment
+                .as_ref()
+                .is_none_or(|old| old.number < segment.number),
+            "the log continues in a newer segment"
+        );
+        assert!(
+            segment.start_seq == self.last_seq + 1,
+            "a segment begins with the next write"
+        );
         self.at = segment.written();
         self.logged_values.in_place = segment.region.bytes(0, 0).is_some();
         self.segment = Some(segment);
@@ -235,6 +245,10 @@ impl Commit {
         mutable: Arc<Memtable>,
         writer: MemWriter,
     ) -> SealedMemtable {
+        assert!(
+            mutable.is_empty() && self.mutable.seq_max() <= self.last_seq,
+            "a memtable holds only writes before its seal"
+        );
         self.writer = writer;
         SealedMemtable {
             mem: std::mem::replace(&mut self.mutable, mutable),

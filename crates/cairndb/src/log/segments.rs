@@ -267,6 +267,16 @@ impl Segments {
             previous_end,
             start_seq,
         };
+        assert!(
+            sets.live
+                .back()
+                .is_none_or(|last| last.number < number && last.start_seq <= start_seq),
+            "segments follow each other in number and sequence"
+        );
+        assert!(
+            sets.live.iter().all(|segment| segment.file != file),
+            "no live segment is overwritten"
+        );
         region.write(0, &[&header.encode()], false)?;
         sets.next_number += 1;
         let segment = Arc::new(Segment {
@@ -333,6 +343,10 @@ impl Segments {
         {
             retired.extend(sets.live.pop_front());
         }
+        assert!(
+            sets.live.iter().all(|segment| segment.number >= floor),
+            "segments are listed oldest first"
+        );
         retired
     }
 

@@ -33,6 +33,39 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
+    /// Checks what the engine relies on.
+    ///
+    /// # Panics
+    /// If recovery has broken a promise: damaged files are refused earlier.
+    pub(crate) fn check(&self) {
+        let tables = self.version.tables().map(|table| table.record.file);
+        let values = self.version.values.keys().copied();
+        assert!(
+            tables
+                .chain(values)
+                .chain([self.manifest])
+                .all(|file| file < self.next_file),
+            "no file has a number that would be given out again"
+        );
+        assert!(
+            self.version.runs.iter().all(|run| run.id < self.next_run),
+            "no run has a number that would be given out again"
+        );
+        assert!(
+            self.sealed
+                .iter()
+                .all(|sealed| sealed.mem.seq_max() <= self.last_seq),
+            "no replayed write is newer than the last"
+        );
+        let pairs = self.sealed.windows(2);
+        assert!(
+            pairs
+                .into_iter()
+                .all(|pair| pair[0].mem.seq_max() < pair[1].mem.seq_min()),
+            "replayed memtables are in the order of their writes"
+        );
+    }
+
     /// Counts bytes of a value file as dead, because no pointer refers to them any longer.
     pub(crate) fn add_dead(&mut self, file: u64, bytes: u64) {
         *self.value_dead.entry(file).or_insert(0) += bytes;

@@ -388,6 +388,21 @@ impl Version {
         self.runs.iter().try_for_each(|run| run.check(order, 0))
     }
 
+    /// Returns whether this version has all of the tables `files`.
+    pub(crate) fn has_tables(&self, files: &BTreeSet<u64>) -> bool {
+        let tables = self.tables().map(|table| table.record.file);
+        tables.filter(|file| files.contains(file)).count() == files.len()
+    }
+
+    /// Returns whether this version has every value file to which `tables` point.
+    pub(crate) fn names_values_of<'t>(
+        &self,
+        tables: impl IntoIterator<Item = &'t TableRecord>,
+    ) -> bool {
+        let mut files = tables.into_iter().flat_map(|table| &table.value_refs);
+        files.all(|(file, _)| self.values.contains_key(file))
+    }
+
     /// Checks the runs that are new in this version, which was made from `old`, already checked.
     pub(crate) fn check_since(&self, old: &Version, order: &Order) -> Result<()> {
         let new = |run: &&Arc<Run>| !old.runs.iter().any(|there| Arc::ptr_eq(there, run));

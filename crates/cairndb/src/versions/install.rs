@@ -84,6 +84,11 @@ impl Installer {
 
     /// Installs a flush of the `immutables` oldest immutable memtables.
     pub(crate) fn install_flush(&self, state: &mut State, immutables: usize, outcome: Outcome) {
+        let mut taken = state.immutables.iter().take(immutables);
+        assert!(
+            immutables > 0 && taken.all(|immutable| immutable.flush.is_some()),
+            "only memtables that a flush has taken are replaced by its tables"
+        );
         let mut version = (*state.version).clone();
         let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
@@ -114,6 +119,14 @@ impl Installer {
                 .chain(immutable.values.first);
             flushed.first_values = first.min();
         }
+        let mut left = state
+            .immutables
+            .iter()
+            .map(|immutable| immutable.mem.seq_min());
+        assert!(
+            left.all(|seq| flushed.last_seq < seq),
+            "a memtable that is left is newer than what was flushed"
+        );
         self.install(state, version, added, flushed);
     }
 
@@ -271,6 +284,10 @@ impl Installer {
             .iter()
             .flat_map(|run| run.tables().iter().map(|table| table.record.file))
             .collect();
+        assert!(
+            state.version.has_tables(&gone),
+            "only the compaction that has reserved a table replaces it"
+        );
         let oldest = plan.inputs.last().map_or(plan.target, |run| run.id);
         let mut version = Version {
             runs: Vec::new(),
@@ -345,6 +362,19 @@ impl Installer {
             .mapping
             .bytes
             .store(version.bytes(), Ordering::Relaxed);
+        let next_file = self.base.next_file.load(Ordering::Relaxed);
+        assert!(
+            added.iter().all(|it| it.table.record.file < next_file),
+            "a table's number was handed out, and so is never used again"
+        );
+        assert!(
+            version.runs.iter().all(|run| run.id < state.next_run),
+            "a run's number was handed out, and so is never used again"
+        );
+        debug_assert!(
+            version.names_values_of(added.iter().map(|it| &it.table.record)),
+            "a new table points only to value files of its version"
+        );
         state.version = Arc::new(version);
         state.durable.installed += 1;
         state.background.idle.disturb();

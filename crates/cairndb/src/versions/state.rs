@@ -107,6 +107,10 @@ pub(crate) struct Pending {
 impl Pending {
     /// Appends the changes that were installed after this.
     pub(crate) fn then(mut self, newer: Pending) -> Pending {
+        assert!(
+            self.installed > 0 && newer.installed > 0,
+            "only installed versions wait for their syncs"
+        );
         self.added.extend(newer.added);
         Pending {
             version: newer.version,
@@ -254,8 +258,30 @@ impl State {
 
     /// Reserves the plan's runs, and all older ones, until [`State::end_compaction`].
     pub(crate) fn begin_compaction(&mut self, plan: CompactionPlan) -> CompactionPlan {
-        self.compactions.running.push(plan.runs());
+        let runs = plan.runs();
+        let mut running = self.compactions.running.iter().flatten();
+        assert!(
+            !running.any(|run| runs.contains(run)),
+            "a run is compacted once at a time"
+        );
+        assert!(
+            self.compactions.running.len() < COMPACTIONS_MAX,
+            "the caller checked that a compaction may start"
+        );
+        assert!(
+            plan.inputs
+                .windows(2)
+                .all(|pair| self.is_above(pair[0].id, pair[1].id)),
+            "the inputs are runs of the newest version, newest first"
+        );
+        self.compactions.running.push(runs);
         plan
+    }
+
+    /// Returns whether run `above` is newer than run `below`.
+    fn is_above(&self, above: u64, below: u64) -> bool {
+        let at = |id: u64| self.version.runs.iter().position(|run| run.id == id);
+        at(above).is_some_and(|above| at(below).is_some_and(|below| above < below))
     }
 
     /// Releases the runs of `plan`, whether or not it succeeded.

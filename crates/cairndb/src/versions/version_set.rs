@@ -73,6 +73,10 @@ impl VersionSet {
     /// Publishes every write up to `last`. The caller holds the commit lock.
     #[inline]
     pub(crate) fn publish(&self, last: SeqNo) {
+        debug_assert!(
+            last >= self.published(),
+            "the published number never decreases"
+        );
         // Release: a reader that loads the number sees the inserts before it.
         self.published.store(last, Ordering::Release);
     }

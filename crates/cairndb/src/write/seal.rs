@@ -74,6 +74,14 @@ impl Sealer {
         let order = self.base.context.order.clone();
         let capacity = self.base.settings.budget.memtable;
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, capacity);
+        let newest = state
+            .immutables
+            .back()
+            .map(|immutable| immutable.mem.seq_max());
+        assert!(
+            commit.mutable.is_empty() || newest.is_none_or(|seq| seq < commit.mutable.seq_min()),
+            "memtables are sealed in the order of their writes"
+        );
         state.mutable = Arc::clone(&mutable);
         commit.replace_memtable(mutable, writer)
     }

@@ -348,6 +348,13 @@ impl Writer {
             return Ok(());
         }
         if durability == Durability::Sync {
+            assert!(
+                commit
+                    .awaiting_sync
+                    .back()
+                    .is_none_or(|before| *before < last),
+                "writes wait for their sync in order"
+            );
             commit.awaiting_sync.push_back(last);
         }
         self.disk.wait_published(commit, last)

@@ -7,8 +7,8 @@
 //!     prints the tasks that it chooses one after the other if each finds nothing
 //! ```
 //!
-//! `WHO` is `worker`, `syncer`, `all` or `emptying`; a `FACT` is the name of a field of `Facts` or `Caller`,
-//! with hyphens.
+//! `WHO` is `worker`, `syncer`, `all` or `emptying`; a `FACT` is the name of a field of `Facts` or
+//! `Caller`, with hyphens.
 
 use std::path::Path;
 
