@@ -35,11 +35,13 @@ clippy)
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
     deny=()
     case "$(rustc --version)" in "rustc $wanted".*) deny=(-- -D warnings) ;; esac
-    echo "cargo clippy ${packages[*]} --all-targets --locked ${deny[*]}"
-    cargo clippy "${packages[@]}" --all-targets --locked "${deny[@]}"
+    # In the profile of the tests, which then need not run the build scripts again.
+    clippy=(cargo clippy --profile test --locked)
+    echo "${clippy[*]} ${packages[*]} --all-targets ${deny[*]}"
+    "${clippy[@]}" "${packages[@]}" --all-targets "${deny[@]}"
     # The workspace joins the features of its members, which hides code that needs one.
-    echo "cargo clippy --package cairndb --locked ${deny[*]}"
-    cargo clippy --package cairndb --locked "${deny[@]}"
+    echo "${clippy[*]} --package cairndb ${deny[*]}"
+    "${clippy[@]}" --package cairndb "${deny[@]}"
     ;;
 deny)
     if cargo deny --version >/dev/null 2>&1; then

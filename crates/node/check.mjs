@@ -98,10 +98,10 @@ function runTests (project, env = {}) {
 function test () {
   const project = path.join(OUT, 'test')
   install(project, TEST)
-  run('cargo', ['build', '--quiet', '--package', 'cairndb-node', '--locked'], {
+  // In the profile of `cargo test`, which has built most of the crates already.
+  run('cargo', ['build', '--quiet', '--profile', 'test', '--package', 'cairndb-node', '--locked'], {
     cwd: ROOT,
-    // As in the profile `test`, so that `cargo test` has built the same crates already.
-    env: { CARGO_PROFILE_DEV_OPT_LEVEL: '2', CARGO_TARGET_DIR: TARGET }
+    env: { CARGO_TARGET_DIR: TARGET }
   })
   const modules = path.join(project, 'node_modules', '@cairndb')
   fs.rmSync(modules, { recursive: true, force: true })
