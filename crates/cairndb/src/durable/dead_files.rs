@@ -137,6 +137,8 @@ impl DeadFiles {
         let state = self.base.versions.lock();
         let files = state.version.values.values();
         let all: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
+        // A thread that drops files may be slow to unlink them.
+        let all = all.saturating_add(self.base.sweeper.reaper().leaving_bytes());
         if state.closing || all <= unit {
             return None;
         }
@@ -220,6 +222,11 @@ impl DeadFiles {
                 "no table points to a value file that is dropped"
             );
         }
+        let handles = gone
+            .iter()
+            .filter_map(|file| state.version.values.get(file));
+        let bytes = handles.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
+        self.base.sweeper.reaper().leave(bytes);
         let mut removed = Vec::new();
         let pending = state
             .durable

@@ -7,6 +7,8 @@ use cairndb_env::{Background as Mode, Env, MemEnv};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_mem::ClockCache;
 
+use std::sync::atomic::Ordering;
+
 use super::*;
 use crate::compaction::compactor::Compactor;
 use crate::engine::configure::{context, opener, settings};
@@ -17,6 +19,7 @@ use crate::recovery::recovered::Recovered;
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
 use crate::state::options::{Durability as Level, Options};
+use crate::state::stats::StallReason;
 use crate::write::seal::Sealer;
 
 const PATH: &str = "/db";
@@ -219,6 +222,27 @@ fn value_files_without_a_value_are_dropped() {
     assert!(!tables.dead_files.drop_dead_values().expect("nothing fails"));
     let space = SpaceMaker::new(&base, &disk, &tables);
     assert!(!space.value_gc().space_wanted(&base.versions.lock()));
+}
+
+/// Regression: on a loaded machine, writers went on while another thread was about to unlink files,
+/// and the files took more than the limit under load.
+#[test]
+fn a_dropped_value_file_counts_until_it_is_unlinked() {
+    let (base, disk, _env) = empty();
+    let tables = Tables::new(&base, &disk);
+    let begun = disk
+        .value_files
+        .begin_value_file(&mut disk.log.lock(), true, |_| Ok(()));
+    drop(begun.expect("the disk has room"));
+    let file = Arc::clone(&base.versions.lock().version.values[&2]);
+    file.bytes.store(1 << 30, Ordering::Relaxed);
+    drop(file);
+    assert!(tables.dead_files.drop_dead_values().expect("synced"));
+    assert!(base.versions.lock().version.values.is_empty());
+    let waits = || tables.dead_files.hold_up(&disk.log.lock());
+    assert_eq!(waits(), Some(StallReason::Space));
+    base.sweeper.reap();
+    assert_eq!(waits(), None);
 }
 
 #[test]

@@ -10,12 +10,16 @@ use cairndb_env::sync::Mutex;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reaper {
-    names: Mutex<Vec<String>>,
+    /// Names, with the bytes that count as leaving.
+    names: Mutex<Vec<(String, u64)>>,
     turn: Mutex<()>,
     /// Total size of the tables that the manifest no longer names but readers keep. A statistic.
     held_bytes: AtomicU64,
     /// The same for value files.
     held_value_bytes: AtomicU64,
+    /// Total size of the value files that no version has and no reader keeps, until they are
+    /// unlinked.
+    leaving_bytes: AtomicU64,
     /// Number of tables and value files that only readers keep.
     held_files: AtomicU64,
     /// Number of files unlinked so far.
@@ -25,7 +29,12 @@ pub(crate) struct Reaper {
 impl Reaper {
     /// Adds the name of a file to unlink.
     pub(crate) fn add(&self, name: String) {
-        self.names.lock().push(name);
+        self.names.lock().push((name, 0));
+    }
+
+    /// Records that no version has a value file of `bytes` any longer.
+    pub(crate) fn leave(&self, bytes: u64) {
+        self.leaving_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Records that a table of `bytes` is kept only for its readers.
@@ -34,8 +43,10 @@ impl Reaper {
         self.held_files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that a value file of `bytes` is kept only for its readers.
+    /// Records that a value file of `bytes`, which has left all versions, is kept only for its
+    /// readers.
     pub(crate) fn pin_value(&self, bytes: u64) {
+        self.leaving_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.held_value_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.held_files.fetch_add(1, Ordering::Relaxed);
     }
@@ -43,17 +54,18 @@ impl Reaper {
     /// Takes over a held table after its last reader has been dropped.
     pub(crate) fn release(&self, name: String, bytes: u64) {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.take_over(name);
+        self.take_over(name, 0);
     }
 
     /// Takes over a held value file after its last reader has been dropped.
     pub(crate) fn release_value(&self, name: String, bytes: u64) {
+        self.leave(bytes);
         self.held_value_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.take_over(name);
+        self.take_over(name, bytes);
     }
 
-    fn take_over(&self, name: String) {
-        self.add(name);
+    fn take_over(&self, name: String, leaving: u64) {
+        self.names.lock().push((name, leaving));
         // Release ordering, and after `add`: a thread that sees no held file also sees the name.
         let before = self.held_files.fetch_sub(1, Ordering::Release);
         debug_assert!(before > 0, "every released file was held");
@@ -67,6 +79,11 @@ impl Reaper {
     /// Returns the total size of the value files that are kept only for their readers.
     pub(crate) fn held_value_bytes(&self) -> u64 {
         self.held_value_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the total size of the value files that are about to be unlinked.
+    pub(crate) fn leaving_bytes(&self) -> u64 {
+        self.leaving_bytes.load(Ordering::Relaxed)
     }
 
     /// Returns whether there is a file to unlink, or a held file that may become one at any moment.
@@ -91,9 +108,11 @@ impl Reaper {
     ) -> bool {
         let _turn = self.turn.lock();
         let mut names = std::mem::take(&mut *self.names.lock());
-        names.extend(more());
-        let unlinked = names.iter().filter(|name| unlink(name)).count();
+        names.extend(more().into_iter().map(|name| (name, 0)));
+        let unlinked = names.iter().filter(|(name, _)| unlink(name)).count();
         self.unlinked.fetch_add(unlinked as u64, Ordering::Relaxed);
+        let left = names.iter().map(|(_, leaving)| leaving).sum();
+        self.leaving_bytes.fetch_sub(left, Ordering::Relaxed);
         !names.is_empty()
     }
 }
@@ -107,14 +126,18 @@ mod tests {
         let reaper = Reaper::default();
         assert!(!reaper.has_pending());
         reaper.pin(4096);
+        reaper.leave(8192);
+        assert_eq!(reaper.leaving_bytes(), 8192);
         reaper.pin_value(8192);
+        assert_eq!(reaper.leaving_bytes(), 0, "it stays for a reader");
         assert!(reaper.has_pending() && reaper.held_bytes() == 4096);
         assert_eq!(reaper.held_value_bytes(), 8192);
         reaper.release("1.tbl".to_owned(), 4096);
         reaper.release_value("2.val".to_owned(), 8192);
         assert!(reaper.has_pending() && reaper.held_bytes() == 0);
+        assert_eq!(reaper.leaving_bytes(), 8192);
         assert!(reaper.reap(Vec::new, |name| name == "1.tbl"));
-        assert!(!reaper.has_pending());
+        assert!(!reaper.has_pending() && reaper.leaving_bytes() == 0);
         assert_eq!(reaper.unlinked(), 1, "the other file did not exist");
     }
 
