@@ -1,6 +1,6 @@
 /* CairnDB's own interface: a counter without reads, many entries a call, figures, errors.
  *
- * cc cairndb.c $(pkg-config --cflags --libs cairndb) -o cairndb && ./cairndb visits */
+ * cc cairndb.c $(pkg-config --static --cflags --libs cairndb) -o cairndb && ./cairndb visits */
 #include "cairndb.h"
 
 #include <stdio.h>

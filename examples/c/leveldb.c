@@ -1,6 +1,6 @@
 /* LevelDB's interface: a batch, an iterator over a snapshot. Runs on LevelDB, too.
  *
- * cc leveldb.c $(pkg-config --cflags --libs cairndb) -o leveldb && ./leveldb stones */
+ * cc leveldb.c $(pkg-config --static --cflags --libs cairndb) -o leveldb && ./leveldb stones */
 #include "leveldb/c.h"
 
 #include <stdio.h>
