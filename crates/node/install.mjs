@@ -15,7 +15,12 @@ import { OUT, ROOT, TARGET, VERSION, assembleMain, assemblePlatform, pack, run, 
 const LOCAL = path.join(OUT, 'local')
 
 function main () {
-  const project = path.resolve(process.argv[2] ?? '.')
+  const given = process.argv[2] ?? '.'
+  if (given.startsWith('-')) {
+    say('install.mjs [PROJECT] builds the packages and installs them, by default in the current folder')
+    process.exit(['-h', '--help'].includes(given) ? 0 : 2)
+  }
+  const project = path.resolve(given)
   if (!fs.existsSync(project)) {
     process.stderr.write(`${project} does not exist: name the folder of a project\n`)
     process.exit(1)

@@ -22,7 +22,7 @@ function run (command, args, options = {}) {
   const { env, ...rest } = options
   const done = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env }, ...rest })
   if (done.status !== 0) {
-    if (done.error) say(String(done.error))
+    if (done.error) say(done.error.code === 'ENOENT' ? `${command} is not in PATH` : String(done.error))
     process.stderr.write(`failed: ${[command, ...args].join(' ')}\n`)
     process.exit(1)
   }
