@@ -212,6 +212,9 @@ install-cairn: prefix build-cairn ## install cairn alone, with manual pages and 
 	"$(TARGET)/release/cairn" completions bash > "$(bash)/cairn"
 	"$(TARGET)/release/cairn" completions zsh > "$(zsh)/_cairn"
 	"$(TARGET)/release/cairn" completions fish > "$(fish)/cairn.fish"
+	@echo "installed cairn in $(bin)"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; \
+		*) echo "for the shell: export PATH=\"$(PREFIX)/bin:\$$PATH\"" ;; esac
 
 .PHONY: install-c
 install-c: prefix toolchain ## install the C library and LevelDB's C++ classes alone (PREFIX=/usr/local, DESTDIR=)

@@ -133,7 +133,7 @@ fn installs(door: &str, files: &[&[&str]], builds: &[&str]) {
         return;
     }
     let clone = Clone::new();
-    succeed(&mut clone.make(door, "/opt/cairn db"));
+    let said = succeed(&mut clone.make(door, "/opt/cairn db"));
     let stage = clone.path("stage dir");
     let mut found = BTreeSet::new();
     list(&stage, &stage, &mut found);
@@ -145,6 +145,9 @@ fn installs(door: &str, files: &[&[&str]], builds: &[&str]) {
     let calls = fs::read_to_string(clone.path("target/calls")).expect("calls");
     let calls: Vec<_> = calls.lines().collect();
     assert_eq!(calls, builds);
+    // The folder is not in `PATH`.
+    let names_path = said.contains("export PATH=\"/opt/cairn db/bin:$PATH\"");
+    assert_eq!(names_path, files.contains(&TOOL), "{said}");
     if files.contains(&LIBRARY) {
         let file = stage.join("opt/cairn db/lib/pkgconfig/cairndb.pc");
         let text = fs::read_to_string(file).expect("a file");
