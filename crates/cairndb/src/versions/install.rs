@@ -279,11 +279,8 @@ impl Installer {
         plan: &CompactionPlan,
         outcome: Outcome,
     ) {
-        let gone: BTreeSet<u64> = plan
-            .inputs
-            .iter()
-            .flat_map(|run| run.tables().iter().map(|table| table.record.file))
-            .collect();
+        let inputs = plan.inputs.iter().flat_map(Run::tables);
+        let gone: BTreeSet<u64> = inputs.map(|table| table.record.file).collect();
         assert!(
             state.version.has_tables(&gone),
             "only the compaction that has reserved a table replaces it"
