@@ -41,7 +41,8 @@ pub(super) fn man(arguments: &Man) -> Result<(), Failure> {
     })
 }
 
-/// Writes the page of a command, in which the lines of what follows its help stay apart.
+/// Writes the page of a command. Of what follows its help, indented lines are kept as they are, and
+/// others are filled.
 fn write_page(command: Command, target: &Path) -> io::Result<()> {
     let long = command.get_after_long_help().map(ToString::to_string);
     let short = command.get_after_help().map(ToString::to_string);
@@ -54,13 +55,19 @@ fn write_page(command: Command, target: &Path) -> io::Result<()> {
     let command = command
         .after_help(None::<&str>)
         .after_long_help(None::<&str>);
-    let man = clap_mangen::Man::new(command);
+    let source = concat!("cairn ", env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(command).source(source);
     let mut page = Vec::new();
     man.render(&mut page)?;
     if let Some((heading, text)) = last {
         let mut roff = Roff::new();
-        roff.control("SH", [heading]).control("nf", []);
+        roff.control("SH", [heading]);
+        let mut is_kept = false;
         for line in text.lines() {
+            if line.starts_with(' ') != is_kept {
+                is_kept = !is_kept;
+                roff.control(if is_kept { "nf" } else { "fi" }, []);
+            }
             roff.text([roman(line)]);
         }
         roff.control("fi", []).to_writer(&mut page)?;

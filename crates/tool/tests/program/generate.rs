@@ -44,6 +44,20 @@ fn every_command_has_a_page_and_is_completed() {
     }
     let page = std::fs::read_to_string(parent.path().join("cairn.1")).unwrap();
     assert!(page.contains("Exit codes"), "{page}");
+    for page in std::fs::read_dir(parent.path()).unwrap() {
+        let page = std::fs::read_to_string(page.unwrap().path()).unwrap();
+        let title = page.lines().find(|line| line.starts_with(".TH"));
+        let version = concat!("\"cairn ", env!("CARGO_PKG_VERSION"));
+        assert!(
+            title.is_some_and(|line| line.contains(version)),
+            "{title:?}"
+        );
+        // `man` indents by 7 of 80 columns, and does not wrap the lines that are kept.
+        let kept = page.split("\n.nf\n").skip(1);
+        let mut lines = kept.flat_map(|text| text.lines().take_while(|line| *line != ".fi"));
+        let printed = |line: &str| line.replace("\\*(Aq", "'").replace("\\-", "-").len();
+        assert_eq!(lines.find(|line| printed(line) > 73), None);
+    }
     cairn("man", Path::new("/no/such"), &[] as &[&str]).failed(5, &["/no/such"]);
     assert_eq!(program(&["completions", "tcsh"]).code, 2);
 }
