@@ -157,7 +157,8 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(State, bool), Fail
     let begun: Option<State> = made.saved.load()?.filter(|_| made.partial.exists());
     match begun {
         Some(state) if state.what != what => Err(Failure::Other(format!(
-            "{} was left by another export; finish that one, or begin again with --restart",
+            "{} was left by another export, or with other options; finish that one, or begin again \
+             with --restart",
             made.saved.path().display()
         ))),
         Some(state) if made.partial_bytes() >= state.bytes => Ok((state, true)),

@@ -74,7 +74,8 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
         .is_some_and(|state| state.what != request.what)
     {
         return Err(Failure::Other(format!(
-            "{} was left by another import; finish that one, or begin again with --restart",
+            "{} was left by another import, or with other options; finish that one, or begin again \
+             with --restart",
             saved.path().display()
         )));
     }

@@ -113,12 +113,28 @@ fn columns_are_found_by_name_and_delimiter() {
 }
 
 #[test]
+fn a_backslash_that_is_no_escape_is_answered_with_literal() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = parent.path();
+    std::fs::write(at.join("a.csv"), "a,1\nb,C:\\dir\n").unwrap();
+    cairn(at, "import @to @a.csv").failed(5, &["line 2", "--literal"]);
+    cairn(at, "import @to @a.csv --literal").failed(5, &["other options", "--restart"]);
+    cairn(at, "import @to @a.csv --literal --restart").done();
+    assert_eq!(cairn(at, "scan @to").done(), b"a\t1\nb\tC:\\\\dir\n");
+    std::fs::write(at.join("hex.csv"), "a,1\n").unwrap();
+    let ran = cairn(at, "import @other @hex.csv --hex");
+    assert!(!ran.stderr.contains("--literal"), "{ran:?}");
+    ran.failed(5, &["line 1"]);
+}
+
+#[test]
 fn wrong_columns_and_delimiters_are_named() {
     let parent = tempfile::tempdir().unwrap();
     let at = parent.path();
     std::fs::write(at.join("a.csv"), "id,name\n1,plum,blue\n2\n").unwrap();
     let import = |options: &str| cairn(at, &format!("import @to @a.csv {options}"));
     import("--key-column=nam").failed(5, &["line 1 of", "column `nam`", "`id`, `name`"]);
+    import("--key-column=id --delimiter=;").failed(5, &["only `id,name`", "--delimiter"]);
     import("--key-column=id --value-column=name").failed(5, &["line 2", "two fields"]);
     import("--key-column=a --value-column=a").failed(2, &["two columns"]);
     import("--delimiter=;").failed(5, &["line 1 of", "--delimiter"]);

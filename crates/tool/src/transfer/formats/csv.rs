@@ -263,9 +263,13 @@ fn decode(
     out.clear();
     match coding {
         None => out.extend_from_slice(field),
-        Some(coding) => coding
-            .decode_into(field, out)
-            .map_err(|reason| format!("the {name} cannot be read: {reason}"))?,
+        Some(coding) => coding.decode_into(field, out).map_err(|reason| {
+            let hint = match coding {
+                Coding::Text => "; --literal takes fields as they are",
+                Coding::Hex | Coding::Base64 => "",
+            };
+            format!("the {name} cannot be read: {reason}{hint}")
+        })?,
     }
     Ok(())
 }
@@ -284,11 +288,14 @@ impl Layout {
             let at = names.iter().position(|name| name == wanted);
             at.ok_or_else(|| {
                 let found: Vec<String> = names.iter().map(|name| typed(name)).collect();
-                format!(
-                    "there is no column `{}`; the columns are `{}`",
-                    typed(wanted),
-                    found.join("`, `")
-                )
+                let (wanted, found) = (typed(wanted), found.join("`, `"));
+                match names.len() {
+                    1 => format!(
+                        "there is no column `{wanted}`, but only `{found}`; --delimiter says which \
+                         character is between columns"
+                    ),
+                    _ => format!("there is no column `{wanted}`; the columns are `{found}`"),
+                }
             })
         };
         let [key, value] = form.header();
