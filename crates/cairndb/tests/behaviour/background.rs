@@ -619,7 +619,8 @@ fn a_value_file_that_only_a_cursor_keeps_is_removed_with_it() {
     let dropped = || stat(&db, "value_files") == 1;
     soon("the manifest still names the file", &dropped);
     db.sync().unwrap();
-    assert_eq!(value_files(), 2, "the cursor keeps the file");
+    // An idle database may have rewritten the other value in the meantime.
+    soon("the cursor alone keeps a file", &|| value_files() == 2);
     drop(iter);
     soon("the file is never unlinked", &|| value_files() == 1);
     db.close().unwrap();
