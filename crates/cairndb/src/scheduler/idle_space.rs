@@ -5,8 +5,8 @@
 //! is flushed soon. In an idle database it may stay forever, and with it the large values of
 //! thousands of deleted keys. The worker therefore looks up the values that its entries hide, in
 //! value files and in tables, and flushes it if more would be dead than an idle database may have
-//! ([`Allowance`]). It also flushes a memtable that keeps much more of the log than the current
-//! segment.
+//! ([`Allowance`](crate::value_gc::pick::Allowance)). It also flushes a memtable that keeps much
+//! more of the log than the current segment.
 //!
 //! Rejected: flushing every memtable of an idle database, because an application that writes one
 //! entry per second would make a table of each; counting tombstones, because most delete short

@@ -28,9 +28,11 @@
 //! Rejected: counting the bytes whose pointers compactions drop, as `cairndb.stats` does, because
 //! this misses bytes that a crash or a failed write leaves in a file.
 //!
+//! [`Base::value_slack`]: crate::versions::base::Base::value_slack
+//! [`DeadFiles::hold_up`]: crate::durable::dead_files::DeadFiles::hold_up
 //! [`Allowance`]: crate::value_gc::pick::Allowance
 //! [`pick_for_values`]: crate::compaction::pick::pick_for_values
-//! [`Settings::memtable_values_max`]: crate::versions::base::Settings::memtable_values_max
+//! [`Settings::memtable_values_max`]: crate::versions::settings::Settings::memtable_values_max
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -218,7 +220,7 @@ impl ValueGc<'_> {
     }
 
     /// Returns the stall reason if a writer of large values should wait: see
-    /// [`DeadFiles::hold_up`].
+    /// [`hold_up`](crate::durable::dead_files::DeadFiles::hold_up).
     pub(crate) fn hold_up(&self, commit: &Commit) -> Option<StallReason> {
         self.compactor.tables.dead_files.hold_up(commit)
     }
@@ -228,7 +230,7 @@ impl ValueGc<'_> {
     /// compaction or relocation, or by the one that is running.
     ///
     /// # Errors
-    /// Those of [`DeadFiles::drop_all_dead_values`], and of a compaction that does not find known
+    /// Those of `DeadFiles::drop_all_dead_values`, and of a compaction that does not find known
     /// damage.
     pub(crate) fn free_under_load(&self) -> Result<()> {
         self.compactor.tables.dead_files.drop_all_dead_values()?;
