@@ -51,8 +51,8 @@ impl Drop for Restore {
 
 /// Makes `call` on this thread, and passes its progress to `watcher` in between, at least every few
 /// milliseconds of work: after each page, step of a compaction or few entries, and while it waits
-/// for other threads. If `watcher` returns [`ControlFlow::Break`], the call ends with
-/// `Interrupted`.
+/// for other threads. A call that waits for work, which may be done already, asks before it begins.
+/// If `watcher` returns [`ControlFlow::Break`], the call ends with `Interrupted`.
 ///
 /// Watched are the calls whose documentation says so. Others, and those of other threads, go on. A
 /// watcher must be quick; what it calls itself is not watched. It may read from the database but

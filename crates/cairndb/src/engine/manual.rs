@@ -82,6 +82,8 @@ impl Manual<'_> {
     /// Errors of the flush, the compaction or the syncs.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
         self.base.check_writable()?;
+        // There may be nothing to compact.
+        watch::check()?;
         self.disk.installer.begin_compacting();
         let nearly_full = self.disk.reserve.is_nearly_full();
         let mut result = self.compact_now(range);

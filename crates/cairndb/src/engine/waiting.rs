@@ -9,7 +9,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use cairndb_base::{ErrorKind, Result, SeqNo};
+use cairndb_base::{ErrorKind, Result, SeqNo, watch};
 use cairndb_env::sync::MutexGuard;
 
 use crate::compaction::schedule::Schedule;
@@ -79,6 +79,8 @@ impl Waiting<'_> {
     /// whether all of it was done.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
         self.base.origin.check()?;
+        // There may be nothing to wait for.
+        watch::check()?;
         if self.base.settings.read_only {
             return Ok(true);
         }

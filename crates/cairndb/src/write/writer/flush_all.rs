@@ -54,6 +54,8 @@ impl Writer {
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.base.check_writable()?;
         self.base.origin.check()?;
+        // The worker may have flushed everything already.
+        watch::check()?;
         self.space.with_room(|| {
             self.flush_memtables()
                 .and_then(|()| self.disk.persist_all())
