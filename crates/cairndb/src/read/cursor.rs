@@ -44,7 +44,7 @@ use crate::read::get::sources;
 use crate::read::hints::buffers::Buffers;
 use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::hints::view_ref::ViewRef;
-use crate::read::merging_iter::MergingIter;
+use crate::read::merging_iter::{Direction, MergingIter};
 use crate::read::view::View;
 
 /// Location of the current entry, which `key` and `value` return.
@@ -79,12 +79,6 @@ enum MergerPosition {
     Elsewhere,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
-}
-
 /// A cursor at one sequence number over one view.
 #[derive(Debug)]
 pub(crate) struct ViewCursor {
@@ -115,7 +109,7 @@ impl Drop for ViewCursor {
     fn drop(&mut self) {
         if self.sourced {
             self.end_window();
-            let merger = mem::replace(&mut self.merger, MergingIter::none());
+            let merger = mem::take(&mut self.merger);
             let view = &self.view;
             view.readers.thread_caches.mine().keep(view.number, merger);
         }
@@ -131,12 +125,11 @@ impl Drop for ViewCursor {
 
 impl ViewCursor {
     pub(crate) fn new(view: ViewRef, seq: SeqNo) -> ViewCursor {
-        let merger = MergingIter::none();
         let Buffers { key, other, value } = Buffers::take();
         ViewCursor {
             view,
             seq,
-            merger,
+            merger: MergingIter::default(),
             sourced: false,
             location: Location::Nothing,
             direction: Direction::Forward,

@@ -27,8 +27,9 @@ use cairndb_mem::Memtable;
 use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::source::Source;
 
+/// Direction of an iterator, and of the cursor that steps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub(crate) enum Direction {
     Forward,
     Backward,
 }
@@ -61,7 +62,7 @@ impl Heads {
     }
 }
 
-/// A merging iterator over sources, newest first.
+/// A merging iterator over sources, newest first; by default over none.
 #[derive(Debug)]
 pub(crate) struct MergingIter {
     sources: Vec<Source>,
@@ -79,6 +80,13 @@ pub(crate) struct MergingIter {
     free: usize,
 }
 
+impl Default for MergingIter {
+    #[inline]
+    fn default() -> MergingIter {
+        MergingIter::new(Vec::new(), Order::Bytewise)
+    }
+}
+
 impl MergingIter {
     pub(crate) fn new(sources: Vec<Source>, order: Order) -> MergingIter {
         MergingIter {
@@ -91,12 +99,6 @@ impl MergingIter {
             ahead: false,
             free: 0,
         }
-    }
-
-    /// Returns a merging iterator without sources.
-    #[inline]
-    pub(crate) fn none() -> MergingIter {
-        MergingIter::new(Vec::new(), Order::Bytewise)
     }
 
     /// Leaves all sources unpositioned, so that they hold no page. The iterator must be positioned
@@ -332,38 +334,25 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Positions each source at its first entry at or after `start(source, older)` that is visible
-    /// at `seq`, where `older` is the number of older sources; continues forward.
-    pub(crate) fn start_forward<'a>(
+    /// Positions each source at its first entry from `start(source, older)` on in `direction`, where
+    /// `older` is the number of older sources; continues in that direction. Forward, versions of a
+    /// start key that are newer than `seq` are passed over.
+    pub(crate) fn start<'a>(
         &mut self,
+        direction: Direction,
         seq: SeqNo,
         start: impl Fn(&Source, usize) -> KeyBound<'a>,
     ) -> Result<()> {
         for (older, source) in self.sources.iter_mut().rev().enumerate() {
-            match start(source, older) {
-                KeyBound::First => source.first()?,
-                KeyBound::At(key) => source.seek(key, seq)?,
-                KeyBound::End => source.leave(),
+            match (start(source, older), direction) {
+                (KeyBound::First, Direction::Forward) => source.first()?,
+                (KeyBound::At(key), Direction::Forward) => source.seek(key, seq)?,
+                (KeyBound::At(key), Direction::Backward) => source.seek_for_prev(key, 0)?,
+                (KeyBound::End, Direction::Backward) => source.last()?,
+                (KeyBound::First | KeyBound::End, _) => source.leave(),
             }
         }
-        self.rebuild(Direction::Forward);
-        Ok(())
-    }
-
-    /// Positions each source at its last entry at or before `start(source, older)`; continues
-    /// backward.
-    pub(crate) fn start_backward<'a>(
-        &mut self,
-        start: impl Fn(&Source, usize) -> KeyBound<'a>,
-    ) -> Result<()> {
-        for (older, source) in self.sources.iter_mut().rev().enumerate() {
-            match start(source, older) {
-                KeyBound::First => source.leave(),
-                KeyBound::At(key) => source.seek_for_prev(key, 0)?,
-                KeyBound::End => source.last()?,
-            }
-        }
-        self.rebuild(Direction::Backward);
+        self.rebuild(direction);
         Ok(())
     }
 

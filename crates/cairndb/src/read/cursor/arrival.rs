@@ -3,8 +3,9 @@
 
 use cairndb_base::{Result, SeqNo};
 
-use super::{Direction, Location, ViewCursor};
+use super::{Location, ViewCursor};
 use crate::read::hints::tombstone_spans::{KeyBound, ReadPoint, SpanUse, TombstoneSpan};
+use crate::read::merging_iter::Direction;
 use crate::read::source::Source;
 use crate::read::view::View;
 
@@ -40,7 +41,7 @@ impl ViewCursor {
             (Some(used), _) => {
                 let now = read_point(&self.view, self.seq);
                 let start = |source: &Source, older| used.start(now, place, source, older);
-                self.merger.start_forward(self.seq, start)?;
+                self.merger.start(Direction::Forward, self.seq, start)?;
             }
             (None, KeyBound::At(key)) => self.merger.seek(key, self.seq)?,
             (None, KeyBound::First | KeyBound::End) => self.merger.first()?,
@@ -61,7 +62,7 @@ impl ViewCursor {
             (Some(used), _) => {
                 let now = read_point(&self.view, self.seq);
                 let start = |source: &Source, older| used.start(now, place, source, older);
-                self.merger.start_backward(start)?;
+                self.merger.start(Direction::Backward, self.seq, start)?;
             }
             (None, KeyBound::At(key)) => self.merger.seek_for_prev(key, 0)?,
             (None, KeyBound::First | KeyBound::End) => self.merger.last()?,
@@ -101,11 +102,7 @@ impl ViewCursor {
         if let Some(used) = &used {
             let now = read_point(&self.view, self.seq);
             let start = |source: &Source, older| used.start(now, place, source, older);
-            if forward {
-                self.merger.start_forward(self.seq, start)?;
-            } else {
-                self.merger.start_backward(start)?;
-            }
+            self.merger.start(self.direction, self.seq, start)?;
         }
         self.passed.begin_call();
         if forward {

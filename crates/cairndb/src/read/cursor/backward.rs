@@ -7,7 +7,8 @@ use std::mem;
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::skip::Patience;
-use super::{Direction, Location, MergerPosition, ViewCursor};
+use super::{Location, MergerPosition, ViewCursor};
+use crate::read::merging_iter::Direction;
 
 impl ViewCursor {
     pub(super) fn prev_slow(&mut self) -> Result<()> {

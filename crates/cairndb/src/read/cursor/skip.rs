@@ -11,8 +11,8 @@
 
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
-use super::{Direction, ViewCursor};
-use crate::read::merging_iter::MergingIter;
+use super::ViewCursor;
+use crate::read::merging_iter::{Direction, MergingIter};
 
 /// Number of versions stepped over in a memtable before its cursor is repositioned, which costs
 /// about ten steps.

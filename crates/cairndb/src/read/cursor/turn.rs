@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use cairndb_base::{Result, SEQ_MAX};
 
-use super::{Direction, ViewCursor};
+use super::ViewCursor;
+use crate::read::merging_iter::Direction;
 
 /// Number of entries that a cursor passes one by one after a reversal, before it searches.
 const TURN_STEPS: usize = 8;
