@@ -103,7 +103,7 @@ impl Cursor {
     /// Checks that the database is open. If it is not, the cursor becomes invalid.
     #[inline]
     pub(crate) fn check_read(&mut self) -> Result<()> {
-        let open = self.inner.check_read();
+        let open = self.inner.view().readers.health.check_read();
         if open.is_err() {
             self.inner.unplace();
         }

@@ -21,62 +21,105 @@
 //!   unless they are operands.
 //!
 //! A cursor pins its view: the tables, and the memtables even after their flush.
+//!
+//! # States
+//!
+//! [`State`] says where the current entry is, and where the merging iterator is:
+//!
+//! ```text
+//!  seek, first, last, seek_for_prev: from any state
+//!              |
+//!              v    found by `point_seek`
+//!           Nowhere ----------------------> Copied(Anywhere)
+//!              | ^                               |
+//!      sources | | no entry left,                | next, prev:
+//!   positioned | | or an error                   | sources positioned
+//!              v |                               |
+//!             show <-----------------------------'
+//!              | ^
+//!        finds | | next, prev: the merging iterator steps, turns or stays,
+//!              v |             then passes the other versions of the key
+//!           Merged             a put      <-----.
+//!           Window(direction)  a put, in a scan-' the window ends
+//!           Pointed            a pointer, going forward
+//!           Copied(Beyond)     folded operands; going backward also a put or a pointer
+//!           Failed             operands that could not be folded
+//! ```
+//!
+//! A step within a window leaves the state as it is; in `Nowhere` a step does nothing.
+//!
+//! Invariants:
+//! 1. In `Merged` and `Pointed` the merging iterator is on the current entry.
+//! 2. In `Window` it moves in the direction of the window, and is moved to the current entry before
+//!    its next use.
+//! 3. In `Copied(Beyond)` and `Failed` it has left the versions of the key in `entry`.
+//! 4. In `Nowhere` and `Copied(Anywhere)` it may be anywhere, and may have no sources.
+//! 5. The direction of the cursor is that of its merging iterator.
+//! 6. A cursor in `Window` was moved since it was positioned.
 
 mod arrival;
-mod backward;
+mod copied_entry;
 mod entry_value;
+mod merged_versions;
 mod passed;
 mod point_seek;
-mod skip;
-mod turn;
+mod show;
 
 use std::mem;
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Result, SeqNo};
 use cairndb_env::Mapping;
 use cairndb_format::table::PageWindow;
-use cairndb_format::value_file::Pointer;
 
-use self::entry_value::EntryValue;
+use self::arrival::Arrival;
+use self::copied_entry::CopiedEntry;
+use self::merged_versions::MergedVersions;
 use self::passed::Passed;
-use crate::read::fold::Fold;
-use crate::read::get::sources;
-use crate::read::hints::buffers::Buffers;
+use self::point_seek::point_seek;
 use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::hints::view_ref::ViewRef;
-use crate::read::merging_iter::{Direction, MergingIter};
+use crate::read::merging_iter::Direction;
 use crate::read::view::View;
 
 /// Location of the current entry, which `key` and `value` return.
+///
+/// (Rejected: the window and the copied entry as data of their states. Their buffers outlive the
+/// states, and would be moved with every change.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
+enum State {
     /// No entry: before the first or after the last, or not positioned yet.
-    Nothing,
+    Nowhere,
+    /// In `window`, which the merging iterator has filled and which is stepped in this direction.
+    Window(Direction),
     /// The entry of the merging iterator.
-    InPlace,
-    /// In `window`, which the merging iterator has filled.
-    Window,
-    /// The entry of the merging iterator, which has a pointer; `value` holds the value from the
-    /// file.
-    Pointer,
-    /// In `key` and `value`; the merging iterator has moved on in its direction.
-    Copied,
-    /// In `key` and `value`; the merging iterator may be anywhere.
-    Apart,
-    /// No entry: the one at `key` could not be folded. The merging iterator has moved on in its
-    /// direction, so the cursor can also move.
+    Merged,
+    /// The entry of the merging iterator, which has a pointer; `entry` has the value from the file.
+    Pointed,
+    /// In `entry`.
+    Copied(MergerAt),
+    /// No entry: the one at the key of `entry` could not be folded. The cursor can move.
     Failed,
 }
 
-/// Position of the merging iterator when the cursor leaves its current entry.
+/// Position of the merging iterator while the current entry is a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MergerPosition {
-    /// On that entry.
-    There,
-    /// After it, in the direction of the cursor.
+enum MergerAt {
+    /// After that entry, in its direction.
     Beyond,
-    /// Anywhere.
-    Elsewhere,
+    Anywhere,
+}
+
+/// How a cursor came to its place, from which the next seek is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum History {
+    /// It has never been positioned.
+    New,
+    /// By `first`, `last` or `seek_for_prev`.
+    Placed,
+    /// By a seek.
+    Sought,
+    /// By a move since then.
+    Moved,
 }
 
 /// A cursor at one sequence number over one view.
@@ -84,64 +127,35 @@ enum MergerPosition {
 pub(crate) struct ViewCursor {
     view: ViewRef,
     seq: SeqNo,
-    /// Without sources until it is first positioned.
-    merger: MergingIter,
-    sourced: bool,
-    location: Location,
-    direction: Direction,
-    /// Whether the cursor was positioned by a seek.
-    sought: bool,
-    /// Whether the cursor was moved since it was positioned.
-    moved: bool,
+    versions: MergedVersions,
+    state: State,
+    history: History,
     /// Dead entries passed.
     passed: Passed,
-    /// Number of times that sources may still be repositioned in this call to skip entries.
-    searches_left: u32,
     window: PageWindow,
-    key: Vec<u8>,
-    /// A candidate key of a seek, until it is known to be the nearest.
-    other: Vec<u8>,
-    value: EntryValue,
-    fold: Fold,
+    entry: CopiedEntry,
 }
 
 impl Drop for ViewCursor {
     fn drop(&mut self) {
-        if self.sourced {
-            self.end_window();
-            let merger = mem::take(&mut self.merger);
-            let view = &self.view;
-            view.readers.thread_caches.mine().keep(view.number, merger);
-        }
+        self.end_window();
+        self.versions.release(&self.view);
         self.end_seek();
-        let buffers = Buffers {
-            key: mem::take(&mut self.key),
-            other: mem::take(&mut self.other),
-            value: mem::take(&mut self.value).into_buffer(),
-        };
-        buffers.keep();
+        self.entry.keep();
     }
 }
 
 impl ViewCursor {
     pub(crate) fn new(view: ViewRef, seq: SeqNo) -> ViewCursor {
-        let Buffers { key, other, value } = Buffers::take();
         ViewCursor {
             view,
             seq,
-            merger: MergingIter::default(),
-            sourced: false,
-            location: Location::Nothing,
-            direction: Direction::Forward,
-            sought: false,
-            moved: false,
+            versions: MergedVersions::default(),
+            state: State::Nowhere,
+            history: History::New,
             passed: Passed::default(),
-            searches_left: 0,
             window: PageWindow::default(),
-            key,
-            other,
-            value: EntryValue::with_buffer(value),
-            fold: Fold::default(),
+            entry: CopiedEntry::take(),
         }
     }
 
@@ -160,38 +174,24 @@ impl ViewCursor {
         &self.view
     }
 
-    /// Returns `Ok` while the database is open, otherwise `Closed`.
-    #[inline]
-    pub(crate) fn check_read(&self) -> Result<()> {
-        self.view.readers.health.check_read()
-    }
-
     #[inline]
     pub(crate) fn valid(&self) -> bool {
-        !matches!(self.location, Location::Nothing | Location::Failed)
+        !matches!(self.state, State::Nowhere | State::Failed)
     }
 
     /// Returns the key of the current entry, or of the entry that could not be folded.
     #[inline]
     pub(crate) fn place(&self) -> Option<&[u8]> {
-        match self.location {
-            Location::Window => Some(self.window.key()),
-            Location::Nothing => None,
-            Location::Failed => Some(&self.key),
+        match self.state {
+            State::Nowhere => None,
+            State::Failed => Some(&self.entry.key),
             _ => Some(self.key()),
         }
     }
 
-    /// Leaves the cursor unpositioned.
-    #[cold]
-    pub(crate) fn unplace(&mut self) {
-        self.end_window();
-        self.location = Location::Nothing;
-    }
-
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        if self.location == Location::Window {
+        if let State::Window(_) = self.state {
             return self.window.key();
         }
         self.key_elsewhere()
@@ -199,7 +199,7 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        if self.location == Location::Window {
+        if let State::Window(_) = self.state {
             return self.window.value();
         }
         self.value_elsewhere()
@@ -207,287 +207,189 @@ impl ViewCursor {
 
     /// Returns the mapping that holds the bytes of `value`, if it is borrowed from a value file.
     pub(crate) fn borrowed_value(&self) -> Option<&Mapping> {
-        let apart = matches!(
-            self.location,
-            Location::Pointer | Location::Copied | Location::Apart
-        );
-        self.value.borrowed().filter(|_| apart)
+        match self.state {
+            State::Pointed | State::Copied(_) => self.entry.value.borrowed(),
+            _ => None,
+        }
     }
 
     /// Like `key`, but outside a window. A separate function, so that the loop of a scan contains
     /// only the few instructions for a window.
     #[inline(never)]
     fn key_elsewhere(&self) -> &[u8] {
-        match self.location {
-            Location::Nothing | Location::Failed => &[],
-            Location::Window => self.window.key(),
-            Location::InPlace | Location::Pointer => self.merger.key(),
-            Location::Copied | Location::Apart => &self.key,
+        match self.state {
+            State::Nowhere | State::Failed => &[],
+            State::Window(_) => self.window.key(),
+            State::Merged | State::Pointed => self.versions.merger.key(),
+            State::Copied(_) => &self.entry.key,
         }
     }
 
     /// Like `value`, but outside a window.
     #[inline(never)]
     fn value_elsewhere(&self) -> &[u8] {
-        match self.location {
-            Location::Nothing | Location::Failed => &[],
-            Location::Window => self.window.value(),
-            Location::InPlace => self.merger.value(),
-            Location::Pointer | Location::Copied | Location::Apart => self.value.bytes(),
+        match self.state {
+            State::Nowhere | State::Failed => &[],
+            State::Window(_) => self.window.value(),
+            State::Merged => self.versions.merger.value(),
+            State::Pointed | State::Copied(_) => self.entry.value.bytes(),
         }
     }
 
     pub(crate) fn first(&mut self) -> Result<()> {
-        self.end_seek();
-        let dead = self.span_from(KeyBound::First, true);
-        self.arrive_forward(KeyBound::First, dead)
+        self.depart(History::Placed);
+        let arrival = Arrival::new(&self.view, self.seq, Direction::Forward, KeyBound::First);
+        self.arrive(&arrival)
     }
 
     pub(crate) fn last(&mut self) -> Result<()> {
-        self.end_seek();
-        self.arrive_backward(KeyBound::End)
-    }
-
-    /// Seeks to the first entry whose key is at or after `key`.
-    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.end_seek();
-        self.sought = true;
-        let place = KeyBound::At(key);
-        let dead = self.span_from(place, true);
-        // A key in a known tombstone span is not looked up.
-        if dead.is_none() && self.point_seek(key)? {
-            return Ok(());
-        }
-        self.arrive_forward(place, dead)
+        self.depart(History::Placed);
+        let arrival = Arrival::new(&self.view, self.seq, Direction::Backward, KeyBound::End);
+        self.arrive(&arrival)
     }
 
     /// Seeks to the last entry whose key is at or before `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
-        self.end_seek();
-        self.arrive_backward(KeyBound::At(key))
+        self.depart(History::Placed);
+        let arrival = Arrival::new(&self.view, self.seq, Direction::Backward, KeyBound::At(key));
+        self.arrive(&arrival)
     }
 
-    /// Gives the merging iterator its sources. Called before it is positioned.
-    fn gather_sources(&mut self) {
-        self.view.note_cursor();
-        if self.view.version.runs.len() > 1 {
-            self.view.note_several();
+    /// Seeks to the first entry whose key is at or after `key`.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.depart(History::Sought);
+        let from = KeyBound::At(key);
+        let arrival = Arrival::new(&self.view, self.seq, Direction::Forward, from);
+        // A key in a known tombstone span is not looked up.
+        if arrival.span.is_none() && point_seek(&self.view, self.seq, key, &mut self.entry)? {
+            debug_assert!(!self.view.context().order.is_bytewise() || *key <= *self.entry.key);
+            self.state = State::Copied(MergerAt::Anywhere);
+            return Ok(());
         }
-        if self.sourced {
+        self.arrive(&arrival)
+    }
+
+    /// Leaves the cursor without an entry.
+    pub(crate) fn unplace(&mut self) {
+        self.end_window();
+        self.state = State::Nowhere;
+    }
+
+    /// Leaves the cursor without an entry, and ends the last seek, before the cursor is positioned.
+    /// A cursor that is positioned again may be long-lived, so it takes a counted reference to its
+    /// view.
+    fn depart(&mut self, history: History) {
+        self.end_seek();
+        if self.history != History::New {
             self.view.count();
-        } else {
-            self.sourced = true;
-            let view = &self.view;
-            let spare = view
-                .readers
-                .thread_caches
-                .mine()
-                .take(view.number, |merger| {
-                    view.mutable.is_empty() || merger.begins_with(&view.mutable)
-                });
-            self.merger = spare.unwrap_or_else(|| {
-                let sources = sources(view, view.context());
-                MergingIter::new(sources, view.context().order.clone())
-            });
         }
+        self.unplace();
+        self.history = history;
+    }
+
+    /// Ends the last seek: the cursor is dropped or repositioned.
+    fn end_seek(&mut self) {
+        if self.history == History::Sought {
+            self.view.readers.thread_caches.mine().seeks.note_alone();
+        }
+        self.view.readers.spans.note_passed(self.passed.take());
+    }
+
+    /// Positions the sources and shows the nearest entry. The cursor must have departed.
+    fn arrive(&mut self, arrival: &Arrival<'_>) -> Result<()> {
+        self.versions.begin_call();
+        self.view.note_read();
+        self.versions.gather(&self.view);
+        arrival.position(&self.view, self.seq, &mut self.versions.merger)?;
+        self.show(arrival.direction)?;
+        if self.passed.are_many() || arrival.extends_span() {
+            arrival.record(&self.view, self.seq, self.place());
+        }
+        self.view.readers.spans.note_passed(self.passed.take());
+        Ok(())
     }
 
     /// Moves to the next entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.location == Location::Window
-            && self.direction == Direction::Forward
-            && self.window.step_forward()
-        {
+        if self.state == State::Window(Direction::Forward) && self.window.step_forward() {
             return Ok(());
         }
-        self.next_out()
-    }
-
-    /// Like `next`, but when no window continues.
-    #[inline(never)]
-    fn next_out(&mut self) -> Result<()> {
-        self.begin_call();
-        self.end_window();
-        if self.moved
-            && self.location == Location::InPlace
-            && self.direction == Direction::Forward
-            && self.merger.alone()
-        {
-            self.location = Location::Nothing;
-            self.merger.step()?;
-            return self.show_forward();
-        }
-        self.next_slow()
-    }
-
-    /// Clears the current entry, copies its key to `self.key`, and returns the position of the
-    /// merging iterator. Returns `None` if there was no current entry.
-    fn leave(&mut self) -> Option<MergerPosition> {
-        self.end_window();
-        self.view.count();
-        if self.sought && !self.moved {
-            self.view.readers.thread_caches.mine().seeks.note_moved();
-        }
-        self.moved = true;
-        let merged = match self.location {
-            Location::Nothing => return None,
-            Location::InPlace | Location::Pointer | Location::Window => {
-                self.key.clear();
-                self.key.extend_from_slice(self.merger.key());
-                MergerPosition::There
-            }
-            Location::Copied | Location::Failed => MergerPosition::Beyond,
-            Location::Apart => MergerPosition::Elsewhere,
-        };
-        self.location = Location::Nothing;
-        Some(merged)
-    }
-
-    fn next_slow(&mut self) -> Result<()> {
-        let Some(merged) = self.leave() else {
-            return Ok(());
-        };
-        let turns = mem::replace(&mut self.direction, Direction::Forward) == Direction::Backward;
-        // All versions of the previous key are skipped below.
-        match merged {
-            MergerPosition::Elsewhere => {
-                self.gather_sources();
-                self.merger.seek(&self.key, 0)?;
-            }
-            _ if turns => self.turn()?,
-            MergerPosition::There => self.merger.step()?,
-            MergerPosition::Beyond => {}
-        }
-        self.skip_key()?;
-        self.show_forward()
-    }
-
-    /// Finds the next visible entry. The merging iterator must be moving forward and be positioned
-    /// at the newest version not yet considered.
-    #[inline]
-    fn show_forward(&mut self) -> Result<()> {
-        while self.merger.valid() {
-            if self.moved && self.passed.are_many() {
-                return self.leap();
-            }
-            if self.merger.seq() > self.seq {
-                self.skip_newer()?;
-                continue;
-            }
-            match self.merger.kind() {
-                Kind::Put => return self.show_put(),
-                Kind::Delete => {
-                    self.key.clear();
-                    self.key.extend_from_slice(self.merger.key());
-                    self.merger.step()?;
-                    let below = self.skip_key()?;
-                    self.passed.add(1 + below);
-                }
-                Kind::Pointer => {
-                    self.merger.load_value()?;
-                    self.value.follow(
-                        &self.view.context().order,
-                        &self.view.version.values,
-                        self.merger.key(),
-                        Pointer::decode(self.merger.value())?,
-                    )?;
-                    self.location = Location::Pointer;
-                    return Ok(());
-                }
-                Kind::Merge => return self.fold_forward(),
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes the put at the merging iterator current; in a scan, together with the following
-    /// entries if they fit a window.
-    #[inline]
-    fn show_put(&mut self) -> Result<()> {
-        self.merger.load_value()?;
-        self.location = if self.moved && self.merger.lend(&mut self.window) {
-            Location::Window
-        } else {
-            Location::InPlace
-        };
-        Ok(())
-    }
-
-    /// Moves the merging iterator to the position of the window.
-    #[inline]
-    fn end_window(&mut self) {
-        if self.location == Location::Window {
-            self.merger.take_back(&mut self.window);
-            self.location = Location::InPlace;
-        }
-    }
-
-    fn fold_forward(&mut self) -> Result<()> {
-        self.key.clear();
-        self.key.extend_from_slice(self.merger.key());
-        self.fold.clear();
-        // The first version is taken even if the comparator finds its key unequal to itself.
-        loop {
-            self.merger.load_value()?;
-            match self.merger.kind() {
-                Kind::Merge => {
-                    let limits = &self.view.context().fold_limits;
-                    if self.fold.push_operand(limits, self.merger.value()) {
-                        break;
-                    }
-                }
-                kind @ (Kind::Delete | Kind::Put | Kind::Pointer) => {
-                    let (order, values) = (&self.view.context().order, &self.view.version.values);
-                    self.fold
-                        .set_base(order, values, &self.key, kind, self.merger.value())?;
-                    break;
-                }
-            }
-            self.merger.step()?;
-            if !self.is_at_key() {
-                break;
-            }
-        }
-        self.skip_key()?;
-        self.fold.reverse();
-        self.fold_gathered()
-    }
-
-    /// Folds the operands gathered for `self.key`; the merging iterator has moved on.
-    fn fold_gathered(&mut self) -> Result<()> {
-        self.location = Location::Failed;
-        *self.value.own() = self.fold.finish(self.view.context(), &self.key)?;
-        self.location = Location::Copied;
-        Ok(())
+        self.step(Direction::Forward)
     }
 
     /// Moves to the previous entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
-        if self.location == Location::Window
-            && self.direction == Direction::Backward
-            && self.window.step_backward()
-        {
+        if self.state == State::Window(Direction::Backward) && self.window.step_backward() {
             return Ok(());
         }
-        self.prev_out()
+        self.step(Direction::Backward)
     }
 
-    /// Like `prev`, but when no window continues.
+    /// Moves to the nearest entry in `direction` when no window continues.
     #[inline(never)]
-    fn prev_out(&mut self) -> Result<()> {
-        self.begin_call();
+    fn step(&mut self, direction: Direction) -> Result<()> {
+        self.versions.begin_call();
+        self.passed.begin_call();
         self.end_window();
-        if self.moved
-            && self.location == Location::InPlace
-            && self.direction == Direction::Backward
-            && self.merger.alone()
+        let merger = &mut self.versions.merger;
+        if self.history == History::Moved
+            && self.state == State::Merged
+            && merger.direction() == direction
+            && merger.alone()
         {
-            self.location = Location::Nothing;
-            self.merger.step()?;
-            return self.show_backward();
+            self.state = State::Nowhere;
+            merger.step()?;
+            return self.show(direction);
         }
-        self.prev_slow()
+        self.step_over(direction)
+    }
+
+    /// Moves to the nearest entry in `direction`, past other versions of the current key.
+    fn step_over(&mut self, direction: Direction) -> Result<()> {
+        if self.history != History::Moved {
+            self.view.count();
+            if self.history == History::Sought {
+                self.view.readers.thread_caches.mine().seeks.note_moved();
+            }
+            self.history = History::Moved;
+        }
+        let (versions, key) = (&mut self.versions, &mut self.entry.key);
+        match mem::replace(&mut self.state, State::Nowhere) {
+            State::Nowhere => return Ok(()),
+            State::Merged | State::Pointed | State::Window(_) => {
+                debug_assert!(versions.merger.valid());
+                versions.merger.key().clone_into(key);
+                if versions.merger.direction() == direction {
+                    versions.merger.step()?;
+                } else {
+                    versions.turn(key)?;
+                }
+            }
+            State::Copied(MergerAt::Beyond) | State::Failed => {
+                debug_assert!(versions.has_left(key));
+                if versions.merger.direction() != direction {
+                    versions.turn(key)?;
+                }
+            }
+            State::Copied(MergerAt::Anywhere) => {
+                versions.gather(&self.view);
+                versions.seek_beyond(key, direction)?;
+            }
+        }
+        versions.skip_key(key)?;
+        self.show(direction)
+    }
+
+    /// Moves the merging iterator to the position of the window.
+    #[inline]
+    fn end_window(&mut self) {
+        if let State::Window(direction) = self.state {
+            debug_assert_eq!(self.versions.merger.direction(), direction);
+            debug_assert_eq!(self.history, History::Moved);
+            self.versions.merger.take_back(&mut self.window);
+            self.state = State::Merged;
+        }
     }
 }

@@ -124,6 +124,16 @@ impl MergingIter {
     }
 
     #[inline]
+    pub(crate) fn order(&self) -> &Order {
+        &self.order
+    }
+
+    #[inline]
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    #[inline]
     pub(crate) fn valid(&self) -> bool {
         self.current.is_some()
     }
@@ -334,9 +344,9 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Positions each source at its first entry from `start(source, older)` on in `direction`, where
-    /// `older` is the number of older sources; continues in that direction. Forward, versions of a
-    /// start key that are newer than `seq` are passed over.
+    /// Positions each source at its first entry from `start(source, older)` on in `direction`,
+    /// where `older` is the number of older sources; continues in that direction. Forward, versions
+    /// of a start key that are newer than `seq` are passed over.
     pub(crate) fn start<'a>(
         &mut self,
         direction: Direction,

@@ -1,147 +1,96 @@
-//! Positioning of a cursor: all sources are repositioned, past known tombstone spans
-//! ([`tombstone_spans`](crate::read::hints::tombstone_spans)).
+//! An arrival: where the sources of a cursor are positioned, and the tombstone span
+//! ([`tombstone_spans`](crate::read::hints::tombstone_spans)) that is used or found on the way to
+//! the nearest visible entry.
 
 use cairndb_base::{Result, SeqNo};
 
-use super::{Location, ViewCursor};
 use crate::read::hints::tombstone_spans::{KeyBound, ReadPoint, SpanUse, TombstoneSpan};
-use crate::read::merging_iter::Direction;
+use crate::read::merging_iter::{Direction, MergingIter};
 use crate::read::source::Source;
 use crate::read::view::View;
 
-impl ViewCursor {
-    /// Ends the last seek: the cursor is dropped or repositioned.
-    pub(super) fn end_seek(&mut self) {
-        if self.sought && !self.moved {
-            self.view.readers.thread_caches.mine().seeks.note_alone();
-        }
-        self.sought = false;
-        self.moved = false;
-        self.view.readers.spans.note_passed(self.passed.take());
-    }
+/// A bound, and the direction from it to the nearest visible entry.
+#[derive(Debug)]
+pub(super) struct Arrival<'k> {
+    from: KeyBound<'k>,
+    pub(super) direction: Direction,
+    /// The known tombstone span from `from` on.
+    pub(super) span: Option<SpanUse>,
+}
 
-    /// Returns the known tombstone span from `place` on.
+impl<'k> Arrival<'k> {
     #[inline]
-    pub(super) fn span_from(&self, place: KeyBound<'_>, forward: bool) -> Option<SpanUse> {
-        let spans = &self.view.readers.spans;
-        if !spans.any() {
-            return None;
-        }
-        spans.find(read_point(&self.view, self.seq), place, forward)
-    }
-
-    /// Moves to the first entry at or after `place`; `used` is the known tombstone span there.
-    pub(super) fn arrive_forward(
-        &mut self,
-        place: KeyBound<'_>,
-        used: Option<SpanUse>,
-    ) -> Result<()> {
-        self.leave_for(Direction::Forward);
-        match (&used, place) {
-            (Some(used), _) => {
-                let now = read_point(&self.view, self.seq);
-                let start = |source: &Source, older| used.start(now, place, source, older);
-                self.merger.start(Direction::Forward, self.seq, start)?;
-            }
-            (None, KeyBound::At(key)) => self.merger.seek(key, self.seq)?,
-            (None, KeyBound::First | KeyBound::End) => self.merger.first()?,
-        }
-        self.show_forward()?;
-        if self.passed.are_many() || used.as_ref().is_some_and(|used| used.partial) {
-            self.note_span(place, true, used.as_ref());
-        }
-        self.view.readers.spans.note_passed(self.passed.take());
-        Ok(())
-    }
-
-    /// Moves to the last entry at or before `place`.
-    pub(super) fn arrive_backward(&mut self, place: KeyBound<'_>) -> Result<()> {
-        let used = self.span_from(place, false);
-        self.leave_for(Direction::Backward);
-        match (&used, place) {
-            (Some(used), _) => {
-                let now = read_point(&self.view, self.seq);
-                let start = |source: &Source, older| used.start(now, place, source, older);
-                self.merger.start(Direction::Backward, self.seq, start)?;
-            }
-            (None, KeyBound::At(key)) => self.merger.seek_for_prev(key, 0)?,
-            (None, KeyBound::First | KeyBound::End) => self.merger.last()?,
-        }
-        self.show_backward()?;
-        if self.passed.are_many() || used.as_ref().is_some_and(|used| used.partial) {
-            self.note_span(place, false, used.as_ref());
-        }
-        self.view.readers.spans.note_passed(self.passed.take());
-        Ok(())
-    }
-
-    /// Continues a step that has passed many dead entries, from the entry of the merging iterator,
-    /// which has not been considered yet: past the tombstone span there, or recording one.
-    #[cold]
-    pub(super) fn leap(&mut self) -> Result<()> {
-        // A step that has moved would leap again.
-        self.moved = false;
-        let leapt = self.leap_on();
-        self.moved = true;
-        leapt
-    }
-
-    fn leap_on(&mut self) -> Result<()> {
-        let forward = self.direction == Direction::Forward;
-        let place = KeyBound::At(self.merger.key());
-        let is_long = place.is_long();
-        let used = self
-            .span_from(place, forward)
-            .filter(|_| !is_long && self.may_search());
-        let key = if is_long {
-            Vec::new()
+    pub(super) fn new(
+        view: &View,
+        seq: SeqNo,
+        direction: Direction,
+        from: KeyBound<'k>,
+    ) -> Arrival<'k> {
+        let spans = &view.readers.spans;
+        let span = if spans.any() {
+            let forward = direction == Direction::Forward;
+            spans.find(read_point(view, seq), from, forward)
         } else {
-            self.merger.key().to_vec()
+            None
         };
-        let place = KeyBound::At(&key);
-        if let Some(used) = &used {
-            let now = read_point(&self.view, self.seq);
-            let start = |source: &Source, older| used.start(now, place, source, older);
-            self.merger.start(self.direction, self.seq, start)?;
+        Arrival {
+            from,
+            direction,
+            span,
         }
-        self.passed.begin_call();
-        if forward {
-            self.show_forward()?;
-        } else {
-            self.show_backward()?;
-        }
-        let found =
-            self.passed.are_worth_a_leap() || used.as_ref().is_some_and(|used| used.partial);
-        if found && !is_long {
-            self.note_span(place, forward, used.as_ref());
-        }
-        Ok(())
     }
 
-    /// Records the span that the seek has found.
+    /// Returns whether entries within the known span had to be read, so that what is found now
+    /// extends it.
+    #[inline]
+    pub(super) fn extends_span(&self) -> bool {
+        self.span.as_ref().is_some_and(|used| used.partial)
+    }
+
+    /// Positions all sources.
+    #[inline]
+    pub(super) fn position(&self, view: &View, seq: SeqNo, merger: &mut MergingIter) -> Result<()> {
+        if let Some(span) = &self.span {
+            return self.pass(span, view, seq, merger);
+        }
+        match (self.direction, self.from) {
+            (Direction::Forward, KeyBound::At(key)) => merger.seek(key, seq),
+            (Direction::Forward, _) => merger.first(),
+            (Direction::Backward, KeyBound::At(key)) => merger.seek_for_prev(key, 0),
+            (Direction::Backward, _) => merger.last(),
+        }
+    }
+
+    /// Positions all sources past `span`, as far as it allows for each.
     #[cold]
-    fn note_span(&self, place: KeyBound<'_>, forward: bool, used: Option<&SpanUse>) {
-        let now = read_point(&self.view, self.seq);
+    pub(super) fn pass(
+        &self,
+        span: &SpanUse,
+        view: &View,
+        seq: SeqNo,
+        merger: &mut MergingIter,
+    ) -> Result<()> {
+        let now = read_point(view, seq);
+        let start = |source: &Source, older| span.start(now, self.from, source, older);
+        merger.start(self.direction, seq, start)
+    }
+
+    /// Records that no entry is visible before `reached`, where the cursor has arrived, or up to
+    /// the end.
+    #[cold]
+    pub(super) fn record(&self, view: &View, seq: SeqNo, reached: Option<&[u8]>) {
+        let now = read_point(view, seq);
+        let forward = self.direction == Direction::Forward;
         let end = if forward {
             KeyBound::End
         } else {
             KeyBound::First
         };
-        let ends = (place, self.place().map_or(end, KeyBound::At));
-        let used = used.map(|used| &*used.span);
+        let ends = (self.from, reached.map_or(end, KeyBound::At));
+        let used = self.span.as_ref().map(|used| &*used.span);
         if let Some(span) = TombstoneSpan::new(now, ends, forward, used) {
-            self.view.readers.spans.keep(span, now.order);
+            view.readers.spans.keep(span, now.order);
         }
-    }
-
-    /// Clears the current entry and prepares the sources for positioning.
-    fn leave_for(&mut self, direction: Direction) {
-        self.begin_call();
-        self.end_window();
-        self.location = Location::Nothing;
-        self.direction = direction;
-        self.view.note_read();
-        self.gather_sources();
     }
 }
 

@@ -1,12 +1,12 @@
 //! A cursor's value that is not in its sources: in an owned buffer, or borrowed from a mapped value
 //! file.
 
-use cairndb_base::{Order, Result};
+use cairndb_base::Result;
 use cairndb_env::Mapping;
 use cairndb_format::value_file::Pointer;
 
 use crate::read::value_ref::borrow_pointer;
-use crate::state::version::Values;
+use crate::read::view::View;
 
 /// A value in `borrowed` if that is set, otherwise in `own`.
 #[derive(Debug, Default)]
@@ -49,21 +49,16 @@ impl EntryValue {
     }
 
     /// Reads or borrows the value of `key` to which `pointer` refers.
-    pub(super) fn follow(
-        &mut self,
-        order: &Order,
-        values: &Values,
-        key: &[u8],
-        pointer: Pointer,
-    ) -> Result<()> {
+    pub(super) fn follow(&mut self, view: &View, key: &[u8], pointer: Pointer) -> Result<()> {
+        let (order, values) = (&view.context().order, &view.version.values);
         self.own().clear();
         self.borrowed = borrow_pointer(order, values, key, pointer, &mut self.own)?;
         Ok(())
     }
 
     /// Reads or borrows the value of `key` to which the encoded pointer in the buffer refers.
-    pub(super) fn follow_own(&mut self, order: &Order, values: &Values, key: &[u8]) -> Result<()> {
+    pub(super) fn follow_own(&mut self, view: &View, key: &[u8]) -> Result<()> {
         let pointer = Pointer::decode(self.own())?;
-        self.follow(order, values, key, pointer)
+        self.follow(view, key, pointer)
     }
 }

@@ -1,0 +1,156 @@
+//! How a cursor finds the nearest visible entry in its direction, from the versions at which the
+//! merging iterator is, and enters the state of that entry.
+
+use cairndb_base::{Kind, Result};
+use cairndb_format::value_file::Pointer;
+
+use super::arrival::Arrival;
+use super::{History, MergerAt, State, ViewCursor};
+use crate::read::hints::tombstone_spans::KeyBound;
+use crate::read::merging_iter::Direction;
+
+impl ViewCursor {
+    /// Finds the nearest visible entry. The merging iterator must be moving in `direction`, and no
+    /// entry be current.
+    #[inline]
+    pub(super) fn show(&mut self, direction: Direction) -> Result<()> {
+        debug_assert_eq!(self.state, State::Nowhere, "the last entry was left");
+        debug_assert_eq!(self.versions.merger.direction(), direction);
+        match direction {
+            Direction::Forward => self.show_forward(),
+            Direction::Backward => self.show_backward(),
+        }
+    }
+
+    /// Like `show`; the merging iterator must be at the newest version not yet considered.
+    #[inline(never)]
+    fn show_forward(&mut self) -> Result<()> {
+        while self.versions.merger.valid() {
+            if self.history == History::Moved && self.passed.are_many() {
+                return self.leap();
+            }
+            if self.versions.merger.seq() > self.seq {
+                self.versions.skip_newer(self.seq, &mut self.entry.other)?;
+                continue;
+            }
+            match self.versions.merger.kind() {
+                Kind::Put => return self.show_put(),
+                Kind::Delete => {
+                    self.versions.merger.key().clone_into(&mut self.entry.key);
+                    self.versions.merger.step()?;
+                    let below = self.versions.skip_key(&self.entry.key)?;
+                    self.passed.add(1 + below);
+                }
+                Kind::Pointer => {
+                    let merger = &mut self.versions.merger;
+                    merger.load_value()?;
+                    let pointer = Pointer::decode(merger.value())?;
+                    let value = &mut self.entry.value;
+                    value.follow(&self.view, merger.key(), pointer)?;
+                    self.state = State::Pointed;
+                    return Ok(());
+                }
+                Kind::Merge => {
+                    let versions = &mut self.versions;
+                    self.entry.gather_forward(versions, &self.view)?;
+                    return self.show_folded();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Like `show`; the merging iterator must be at the oldest version of a key not yet considered.
+    #[inline(never)]
+    fn show_backward(&mut self) -> Result<()> {
+        while self.versions.merger.valid() {
+            if self.history == History::Moved && self.passed.are_many() {
+                return self.leap();
+            }
+            let merger = &mut self.versions.merger;
+            if merger.alone() && merger.seq() <= self.seq {
+                match merger.kind() {
+                    Kind::Put => return self.show_put(),
+                    Kind::Delete => {
+                        self.passed.add(1);
+                        merger.step()?;
+                        continue;
+                    }
+                    Kind::Pointer | Kind::Merge => {}
+                }
+            }
+            let versions = &mut self.versions;
+            let (newest, steps) = self.entry.gather_backward(versions, &self.view, self.seq)?;
+            match newest {
+                None => continue,
+                Some(Kind::Delete) => {
+                    self.passed.add(steps);
+                    continue;
+                }
+                Some(Kind::Put) => {}
+                Some(Kind::Pointer) => {
+                    let entry = &mut self.entry;
+                    entry.value.follow_own(&self.view, &entry.key)?;
+                }
+                Some(Kind::Merge) => return self.show_folded(),
+            }
+            debug_assert!(self.versions.has_left(&self.entry.key));
+            self.state = State::Copied(MergerAt::Beyond);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Makes the put at the merging iterator current; in a scan, together with the following
+    /// entries if they fit a window.
+    #[inline]
+    fn show_put(&mut self) -> Result<()> {
+        let merger = &mut self.versions.merger;
+        debug_assert!(merger.kind() == Kind::Put && merger.seq() <= self.seq);
+        merger.load_value()?;
+        self.state = if self.history == History::Moved && merger.lend(&mut self.window) {
+            State::Window(merger.direction())
+        } else {
+            State::Merged
+        };
+        Ok(())
+    }
+
+    /// Folds the operands gathered for the key of `entry`; the merging iterator has moved on.
+    fn show_folded(&mut self) -> Result<()> {
+        debug_assert!(self.versions.has_left(&self.entry.key));
+        self.state = State::Failed;
+        self.entry.fold(&self.view)?;
+        self.state = State::Copied(MergerAt::Beyond);
+        Ok(())
+    }
+
+    /// Continues a step that has passed many dead entries, from the entry of the merging iterator,
+    /// which has not been considered yet: past the tombstone span there, or recording one.
+    #[cold]
+    fn leap(&mut self) -> Result<()> {
+        debug_assert_eq!(self.history, History::Moved);
+        // A step that has moved would leap again. An error leaves it so: the next step is a move.
+        self.history = History::Placed;
+        let direction = self.versions.merger.direction();
+        let from = self.versions.merger.key();
+        if KeyBound::At(from).is_long() {
+            self.passed.begin_call();
+            self.show(direction)?;
+        } else {
+            let from = from.to_vec();
+            let mut arrival = Arrival::new(&self.view, self.seq, direction, KeyBound::At(&from));
+            arrival.span.take_if(|_| !self.versions.may_search());
+            if let Some(span) = &arrival.span {
+                arrival.pass(span, &self.view, self.seq, &mut self.versions.merger)?;
+            }
+            self.passed.begin_call();
+            self.show(direction)?;
+            if self.passed.are_worth_a_leap() || arrival.extends_span() {
+                arrival.record(&self.view, self.seq, self.place());
+            }
+        }
+        self.history = History::Moved;
+        Ok(())
+    }
+}
