@@ -94,9 +94,9 @@ impl Compactor {
     }
 
     /// Like [`Compactor::compact_once`], but for a stalled writer.
-    pub(crate) fn compact_for_room(&self) -> Result<bool> {
+    pub(crate) fn compact_for_stall(&self) -> Result<bool> {
         self.compact_picked(false, |state| {
-            self.tables.schedule.compaction_for_room_wanted(state)
+            self.tables.schedule.compaction_for_stall(state)
         })
     }
 

@@ -16,9 +16,9 @@
 pub(crate) const FAN_IN: usize = 8;
 /// Number of runs above which writers stall until a compaction ends, without readers.
 pub(crate) const RUNS_STALL: usize = 48;
-/// Maximum number of runs that a stalled writer compacts. With eight, it made room so slowly that
-/// the large compaction ended up with too many runs, and all of them stalled the writer.
-const ROOM_RUNS_MAX: usize = 2 * FAN_IN;
+/// Maximum number of runs that a stalled writer compacts. With eight, it gained so little that the
+/// large compaction ended up with too many runs, and all of them stalled the writer.
+const STALL_RUNS_MAX: usize = 2 * FAN_IN;
 /// Size below which an idle database is compacted to one run.
 const IDLE_BYTES_MAX: u64 = 256 << 20;
 
@@ -134,7 +134,7 @@ pub(crate) fn pick_for_values(runs: &[RunSize], slack: u64) -> Option<Group> {
 
 /// Returns the runs for a stalled writer to compact: some of the `free` newest runs. The others are
 /// being compacted.
-pub(crate) fn pick_for_room(
+pub(crate) fn pick_for_stall(
     runs: &[RunSize],
     free: usize,
     flush_unit: u64,
@@ -150,7 +150,7 @@ pub(crate) fn pick_for_room(
         .take_while(|run| !run.damaged && tier(run.bytes, flush_unit) == 0)
         .count();
     (flushes >= FAN_IN).then(|| Group {
-        first: flushes.saturating_sub(ROOM_RUNS_MAX),
+        first: flushes.saturating_sub(STALL_RUNS_MAX),
         last: flushes - 1,
     })
 }

@@ -8,7 +8,7 @@ use cairndb_base::{Error, Order, SeqNo};
 use cairndb_format::manifest::TableRecord;
 
 use crate::compaction::pick::{
-    Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_for_values, pick_idle,
+    Group, RUNS_STALL, RunSize, pick, pick_for_stall, pick_for_values, pick_idle,
 };
 use crate::jobs::plan::CompactionPlan;
 use crate::state::version::{Run, TableHandle, Version};
@@ -181,18 +181,18 @@ impl Schedule {
         runs > self.runs_max()
             && match state.is_compacting() {
                 true if runs > RUNS_STALL => true,
-                true => self.compaction_for_room_wanted(state).is_some(),
+                true => self.compaction_for_stall(state).is_some(),
                 false => self.compaction_wanted(state, false).is_some(),
             }
     }
 
     /// Returns the runs to compact by a writer that stalls on too many runs.
-    pub(crate) fn compaction_for_room_wanted(&self, state: &State) -> Option<Group> {
+    pub(crate) fn compaction_for_stall(&self, state: &State) -> Option<Group> {
         if !state.may_compact() {
             return None;
         }
         let sizes = sizes(&state.version, &state.compactions.damaged);
-        pick_for_room(
+        pick_for_stall(
             &sizes,
             state.free_runs(),
             self.flush_unit(),

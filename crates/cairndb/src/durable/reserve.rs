@@ -3,12 +3,12 @@
 //!
 //! Without a reserve, nothing could be deleted on a full disk: a tombstone has to be logged,
 //! flushed and compacted before a byte is freed. Therefore, while a file system is nearly full, the
-//! database keeps unused log files, and removes them when it runs out of room
-//! ([`crate::space::make_room`]). When the database is next opened, they are reused or removed like
-//! spare logs.
+//! database keeps unused log files, and removes them when it runs out of space
+//! ([`crate::space::space_maker`]). When the database is next opened, they are reused or removed
+//! like spare logs.
 //!
-//! There is no reserve on a file system with plenty of room, because it would be larger than a
-//! small idle database. If other programs fill the disk between two checks, the remaining free
+//! There is no reserve on a file system with plenty of free space, because it would be larger than
+//! a small idle database. If other programs fill the disk between two checks, the remaining free
 //! space has to suffice.
 //!
 //! Invariant: while the reserve is released (`short`), no put starts a memtable or a segment.
@@ -45,7 +45,7 @@ impl DiskReserve {
         }
     }
 
-    /// Returns whether the reserve was released and there is no room for another.
+    /// Returns whether the reserve was released and there is no space for another.
     pub(crate) fn is_short(&self) -> bool {
         self.reserve.is_short()
     }
@@ -86,7 +86,7 @@ impl DiskReserve {
         }
     }
 
-    /// Takes a released reserve again if there is room. Returns whether a reserve exists or is not
+    /// Takes a released reserve again if there is space. Returns whether a reserve exists or is not
     /// needed.
     pub(crate) fn retake_reserve(&self) -> bool {
         if self.reserve.is_short() {
@@ -96,7 +96,7 @@ impl DiskReserve {
     }
 
     /// Asks the worker to take or return the reserve, because a writer that did so would delay all
-    /// other threads. Does so here if less than half of the room beyond the reserve is left.
+    /// other threads. Does so here if less than half of the space beyond the reserve is left.
     pub(crate) fn ask_for_reserve(&self) {
         let Some((space, plan)) = self.space() else {
             return;
@@ -156,8 +156,8 @@ impl DiskReserve {
             }
             let missing = plan.files.saturating_sub(state.files.len());
             // A quarter more, for work that starts before the next check.
-            let room = missing as u64 * self.base.settings.budget.segment / 4 * 5;
-            if state.short && space.free < room {
+            let needed = missing as u64 * self.base.settings.budget.segment / 4 * 5;
+            if state.short && space.free < needed {
                 return;
             }
             missing
@@ -188,13 +188,17 @@ impl DiskReserve {
         small.unwrap_or(self.base.settings.budget.table)
     }
 
-    /// Refuses a long batch for which there is no room until its end: it stays in the log until all
-    /// of it is in tables. A batch that met the end of the disk could not be flushed, nor could
-    /// anything after it, so the room is checked before it is logged. Costs a system call.
+    /// Refuses a long batch for which the disk lacks space: it stays in the log until all of it is
+    /// in tables. A batch that met the end of the disk could not be flushed, nor could anything
+    /// after it, so the space is checked before it is logged. Costs a system call.
     ///
     /// # Errors
     /// `NoSpace`.
-    pub(crate) fn check_room_for_batch(&self, payload: &Payload<'_>, logged: bool) -> Result<()> {
+    pub(crate) fn check_disk_space_for_batch(
+        &self,
+        payload: &Payload<'_>,
+        logged: bool,
+    ) -> Result<()> {
         let Some((space, plan)) = self.space() else {
             return Ok(());
         };
@@ -207,7 +211,7 @@ impl DiskReserve {
         }
         Err(Error::new(
             ErrorKind::NoSpace,
-            "the disk has no room for the log record and the tables of the batch; divide it, \
+            "the disk has no space for the log record and the tables of the batch; divide it, \
              delete keys, or free space on the file system",
         )
         .path(self.base.dir.path()))
@@ -219,7 +223,7 @@ impl DiskReserve {
     ///
     /// # Errors
     /// `NoSpace`.
-    pub(crate) fn check_room_to_compact(&self, plan: &CompactionPlan) -> Result<()> {
+    pub(crate) fn check_disk_space_to_compact(&self, plan: &CompactionPlan) -> Result<()> {
         if !self.reserve.is_near() || !plan.hiders.is_empty() {
             return Ok(());
         }
@@ -232,7 +236,7 @@ impl DiskReserve {
         match self.space() {
             Some((space, _)) if space.free < written => Err(Error::new(
                 ErrorKind::NoSpace,
-                "the disk has too little room to compact tables",
+                "the disk has too little space to compact tables",
             )
             .path(self.base.dir.path())),
             _ => Ok(()),

@@ -70,11 +70,12 @@ impl ValueFiles {
         }
     }
 
-    /// Makes room for copies, before each step of a relocation.
+    /// Begins a file for copies if none is open that takes more. Called before each step of a
+    /// relocation.
     ///
     /// # Errors
     /// Errors of the file or the manifest.
-    pub(crate) fn room_for_copies(&self) -> Result<()> {
+    pub(crate) fn ensure_copy_file(&self) -> Result<()> {
         self.moved.begin_sync();
         if self.moved.unsynced_files() > UNSYNCED_FILES_MAX {
             // Each file holds a descriptor until it is synced.
@@ -95,7 +96,7 @@ impl ValueFiles {
 
     /// Creates a value file, lets `fill` append to it, and names it in the manifest. `settled`
     /// means that its values need no compression later. The file is filled before it is named:
-    /// otherwise each write that found no room for its value would leave an empty file and an edit.
+    /// otherwise each write whose value found no space would leave an empty file and an edit.
     ///
     /// # Errors
     /// Errors of the file or the manifest. At most one file is left, which is unlinked soon or at

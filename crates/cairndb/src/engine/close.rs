@@ -16,7 +16,7 @@ use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::scheduler::threads::Scheduler;
-use crate::space::make_room::SpaceMaker;
+use crate::space::space_maker::SpaceMaker;
 use crate::versions::base::Base;
 use crate::write::writer::Writer;
 
@@ -83,7 +83,7 @@ impl Closer<'_> {
             return Ok(());
         }
         self.base.health.check_write()?;
-        self.space.with_room(|| {
+        self.space.with_disk_space(|| {
             self.writer
                 .flush_memtables()
                 .and_then(|()| self.disk.persist_all())

@@ -23,7 +23,7 @@ use crate::engine::properties::Properties;
 use crate::engine::waiting::Waiting;
 use crate::scheduler::runner::Runner;
 use crate::scheduler::threads::Scheduler;
-use crate::space::make_room::SpaceMaker;
+use crate::space::space_maker::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::versions::base::Base;

@@ -9,15 +9,15 @@ use crate::compaction::schedule::KeyRange;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::scheduler::runner::Runner;
-use crate::space::make_room::SpaceMaker;
+use crate::space::space_maker::SpaceMaker;
 use crate::state::version::Run;
 use crate::versions::base::Base;
 use crate::versions::state::{State, stopped};
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
 
-/// Maximum number of times that a compaction makes room before its second attempt.
-const ROOM_TRIES_MAX: usize = 64;
+/// Maximum number of times that a compaction frees space before its second attempt.
+const SPACE_TRIES_MAX: usize = 64;
 
 /// The turn of a range compaction. No other compaction starts before it.
 struct Turn<'a>(Option<&'a VersionSet>);
@@ -91,10 +91,10 @@ impl Manual<'_> {
             .as_ref()
             .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
         {
-            // Frees a little at a time before trying again, because each attempt writes until there
-            // is no room.
+            // Frees a little at a time before trying again, because each attempt writes until the
+            // disk is full.
             let mut tries = 0;
-            while tries < ROOM_TRIES_MAX && self.space.make_room_on_disk() {
+            while tries < SPACE_TRIES_MAX && self.space.free_disk_space() {
                 tries += 1;
             }
             result = self.compact_now(range);

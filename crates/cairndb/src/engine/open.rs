@@ -33,8 +33,8 @@ use crate::state::options::Options;
 use crate::state::version::Version;
 
 /// Number of attempts that copy the large values of the log before an attempt leaves them in place.
-/// There are two, because room may have been made in the meantime, and values left in place have a
-/// weaker guarantee.
+/// There are two, because space may have been freed in the meantime, and values left in place have
+/// a weaker guarantee.
 const COPYING_TRIES: usize = 2;
 
 /// Contents of the directory.
@@ -217,7 +217,7 @@ impl Core {
         let opener = opener(options, &*env, &dir, &cache, &reaper);
         let settings = settings(options, budget, &opener);
         let context = context(options, path);
-        // Makes room for the next attempt while the directory is locked.
+        // Frees disk space for the next attempt while the directory is locked.
         let freed_if_full = |error: Error, dir: &dyn Dir| {
             let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
             if full && remove_unused_logs(dir).unwrap_or(false) {

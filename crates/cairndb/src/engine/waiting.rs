@@ -100,7 +100,7 @@ impl Waiting<'_> {
         let mut state = self.base.versions.lock();
         state.background.hurrying += 1;
         if self.base.health.lacks_space() {
-            // Room may have been made by now.
+            // Space may have been freed by now.
             state.background.retry_at_ns = 0;
         }
         state.background.idle.disturb();

@@ -165,8 +165,8 @@ impl Flusher {
             self.base.env.now_ns().saturating_sub(begun),
         );
 
-        // Released before the memtables leave the queue: a writer that finds room there then reuses
-        // their memory instead of allocating more.
+        // Released before the memtables leave the queue: a writer that waits for the queue then
+        // reuses their memory instead of allocating more.
         taken.immutables.clear();
         let mut state = self.base.versions.lock();
         state.flushes.last = (begun, self.base.env.now_ns().saturating_sub(begun));

@@ -163,9 +163,9 @@ impl Commit {
         }
     }
 
-    /// Returns whether the mutable memtable has room for `payload`, which is written to the log if
-    /// `logged`. An empty memtable has room for anything.
-    pub(crate) fn memtable_has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
+    /// Returns whether `payload`, which is written to the log if `logged`, fits into the mutable
+    /// memtable. Anything fits into an empty one.
+    pub(crate) fn memtable_fits(&self, payload: &Payload<'_>, logged: bool) -> bool {
         if self.mutable.is_empty() {
             return true;
         }
@@ -177,12 +177,12 @@ impl Commit {
         }
         match payload {
             Payload::One { key, value, .. } => {
-                let room = if logged {
+                let value_bytes = if logged {
                     MemWriter::logged_room(value.len())
                 } else {
                     value.len()
                 };
-                self.writer.has_room(key.len(), room)
+                self.writer.has_room(key.len(), value_bytes)
             }
             // Estimate: each entry takes about its encoded length plus `NODE_BYTES`, except for a
             // value that stays in the log.
@@ -196,8 +196,8 @@ impl Commit {
         }
     }
 
-    /// Returns whether the segment has room for a record of `bytes`.
-    pub(crate) fn segment_has_room(&self, bytes: u64) -> bool {
+    /// Returns whether a record of `bytes` fits into the segment.
+    pub(crate) fn segment_fits(&self, bytes: u64) -> bool {
         self.segment
             .as_ref()
             .is_some_and(|segment| self.at + bytes <= segment.region.size())

@@ -1,7 +1,7 @@
 //! Replay on a full disk: makes the contents of each segment durable and removes the segment before
 //! the next one is read.
 //!
-//! A log takes up to 256 MiB, and its tables need about as much. A full disk has no room for both.
+//! A log takes up to 256 MiB, and its tables need about as much. A full disk has no space for both.
 //! Therefore the last recovery attempt writes a manifest after each segment, with the tables so far
 //! and the remaining segments. A crash in between leaves a database with a shorter log. Other
 //! attempts write one manifest at the end, because each costs four syncs.

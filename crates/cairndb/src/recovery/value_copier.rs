@@ -3,7 +3,7 @@
 //! The operating system may continue to return a value that it will never write: a failed sync
 //! leaves such pages in its cache, and syncing the file again proves nothing. Therefore recovery
 //! trusts only values that it has synced itself. It copies the values of replayed pointers into new
-//! files, just as it turns replayed records into new tables. If the disk has run out of room for
+//! files, just as it turns replayed records into new tables. If the disk has run out of space for
 //! the copies twice, recovery removes them and syncs the old files in place, because that is better
 //! than not opening at all.
 
@@ -60,7 +60,7 @@ impl LargeValues {
         self.freed.load(Ordering::Relaxed)
     }
 
-    /// Returns whether another attempt may find more room: this one began to copy, and its copies
+    /// Returns whether another attempt may find more space: this one began to copy, and its copies
     /// have been removed, or it freed space.
     pub(crate) fn may_try_again(&self) -> bool {
         self.copied.load(Ordering::Relaxed) || self.freed()

@@ -8,7 +8,7 @@
 //! at files. Such a task is tried: if it finds nothing, it is *fruitless* until another task has
 //! worked or the caller has waited, and the next one in order is tried.
 //!
-//! The order is that of urgency. Room on the disk first, because without it nothing else succeeds;
+//! The order is that of urgency. Disk space first, because without it nothing else succeeds;
 //! then what writers wait for; then what readers and space gain. What only an idle database does is
 //! last: seal and flush the memtable that keeps space, compact to one run, compress, copy values
 //! out of emptying files.
@@ -24,10 +24,10 @@ pub(crate) enum Task {
     /// Take or return the reserve that was asked for.
     TendReserve,
     /// Free space on a full disk.
-    MakeRoom,
+    FreeSpace,
     /// Flush the oldest memtables.
     Flush,
-    /// Seal and flush deletions, without which a compaction may find no room.
+    /// Seal and flush deletions, without which a compaction may find no space.
     FlushDeletes,
     /// Run the compaction that the picker chooses while writes continue.
     Compact,
@@ -35,7 +35,7 @@ pub(crate) enum Task {
     CompactIdle,
     /// Rewrite tables without hidden entries on a nearly full disk.
     Squeeze,
-    /// Copy values out of mostly dead files, as far as writers leave room for it.
+    /// Copy values out of mostly dead files, as far as writers leave space for it.
     RelocateUnderLoad,
     /// Unlink files that nothing uses any more.
     Reap,
@@ -166,7 +166,7 @@ pub(crate) fn next(facts: &Facts) -> Option<Task> {
     let is_quiet = caller.persisted && facts.quiet;
     let order = [
         (Task::TendReserve, facts.reserve_due),
-        (Task::MakeRoom, caller.after_pause),
+        (Task::FreeSpace, caller.after_pause),
         (Task::Flush, facts.flush_due && !(facts.hurrying && flushed)),
         (
             Task::FlushDeletes,
@@ -188,7 +188,7 @@ pub(crate) fn next(facts: &Facts) -> Option<Task> {
         (Task::PrepareSpare, caller.persisted && !facts.quiet),
     ];
     let may = |task: Task| {
-        let despite_pause = matches!(task, Task::MakeRoom | Task::TendReserve);
+        let despite_pause = matches!(task, Task::FreeSpace | Task::TendReserve);
         caller.mine.contains(task)
             && !caller.fruitless.contains(task)
             && (!facts.paused || despite_pause)

@@ -9,7 +9,7 @@ use cairndb_env::sync::MutexGuard;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::scheduler::policy::{Caller, EMPTYING, Facts, Task, Tasks, next};
-use crate::space::make_room::SpaceMaker;
+use crate::space::space_maker::SpaceMaker;
 use crate::value_gc::collect::{Moment, Relocated};
 use crate::versions::base::Base;
 use crate::versions::idle::LookedSince;
@@ -105,7 +105,7 @@ impl Turn {
     /// Records the result of a task.
     fn note(&mut self, task: Task, result: &Result<bool>) {
         self.caller.last = Some(task);
-        self.caller.after_pause &= task != Task::MakeRoom;
+        self.caller.after_pause &= task != Task::FreeSpace;
         if matches!(result, Ok(false)) {
             self.caller.fruitless = self.caller.fruitless.with(task);
             return;
@@ -219,9 +219,9 @@ impl Runner {
     pub(super) fn run(&self, turn: &mut Turn, task: Task) -> Result<bool> {
         let flushes = matches!(task, Task::Flush | Task::FlushDeletes | Task::FlushAll);
         let result = if flushes || turn.asked && turn.below.is_none() {
-            self.space.with_room(|| self.do_task(turn, task))
+            self.space.with_disk_space(|| self.do_task(turn, task))
         } else {
-            // Room is made after the pause, or by the caller.
+            // Space is freed after the pause, or by the caller.
             self.do_task(turn, task)
         };
         turn.note(task, &result);
@@ -235,8 +235,8 @@ impl Runner {
                 self.disk.reserve.tend_due();
                 Ok(true)
             }
-            Task::MakeRoom => {
-                self.make_room_after_pause();
+            Task::FreeSpace => {
+                self.free_space_after_pause();
                 Ok(true)
             }
             Task::Flush => self.tables.flusher.flush_up_to(flush_max),
@@ -287,14 +287,14 @@ impl Runner {
         }
     }
 
-    /// Makes room on a full disk, where readers may have released files. This is done once the
+    /// Frees space on a full disk, where readers may have released files. This is done once the
     /// pause is over, and not at every signal.
-    fn make_room_after_pause(&self) {
+    fn free_space_after_pause(&self) {
         self.base.sweeper.reap();
         let over = self.base.versions.lock().background.retry_at_ns <= self.base.env.now_ns();
         if over && self.base.health.lacks_space() {
             // The latest deletions may hide the only data that can be freed.
-            let _ = self.seal_for_space() || self.space.make_room_on_disk();
+            let _ = self.seal_for_space() || self.space.free_disk_space();
         }
     }
 }

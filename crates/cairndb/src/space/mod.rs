@@ -1,4 +1,4 @@
-//! Room on a full disk.
+//! Space on a full disk.
 
-pub(crate) mod make_room;
+pub(crate) mod space_maker;
 pub(crate) mod squeeze;

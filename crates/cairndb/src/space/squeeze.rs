@@ -1,6 +1,6 @@
 //! `Squeezer`: rewrites tables in place without the entries that newer runs hide.
 //!
-//! A compaction of whole runs needs as much room as all live data. A squeeze needs only as much as
+//! A compaction of whole runs needs as much space as all live data. A squeeze needs only as much as
 //! the tables that are rewritten at a time. The newer runs, the *hiders*, are also read but stay
 //! unchanged ([`CompactionPlan::hiders`]). Once every older table that overlaps a table of
 //! tombstones was rewritten for it, the tombstones hide nothing and are dropped.

@@ -3,7 +3,7 @@
 //! Comparators and merge operators run inside flushes and compactions, on the worker thread or on
 //! the thread of a writer that helps. If such a job unwound, its memtables would stay marked as
 //! being flushed, and every writer and `close` would wait forever. As an error, the failure is
-//! recorded, returned to writers that need the room, and the job is retried later.
+//! recorded, returned to writers that need the result, and the job is retried later.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -6,8 +6,8 @@
 //! handle is *closed* by `close`.
 //!
 //! A background job that failed for another reason (a full disk, an unreadable page) leaves its
-//! error here until a later attempt succeeds. Writes return that error only if they need the room
-//! that the job would have made.
+//! error here until a later attempt succeeds. Writes return that error only if they need what
+//! the job would have freed.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Size and contents of the disk reserve: the space that a database keeps for making room.
+//! Size and contents of the disk reserve: the space that a database keeps for freeing space.
 //!
 //! [`crate::durable::reserve`] explains why the reserve exists, and takes and releases it.
 
@@ -58,7 +58,7 @@ impl Plan {
 pub(crate) struct ReserveState {
     /// Numbers of the files.
     pub(crate) files: Vec<u64>,
-    /// Whether the reserve was released and there was not yet room to take it again.
+    /// Whether the reserve was released and there was not yet space to take it again.
     pub(crate) short: bool,
     /// Number of bytes of large values appended since the last check.
     pub(crate) appended: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// Returns whether the reserve was released and there is no room to take it again.
+    /// Returns whether the reserve was released and there is no space to take it again.
     pub(crate) fn is_short(&self) -> bool {
         self.state.lock().short
     }
@@ -131,7 +131,7 @@ mod tests {
                 "{plan:?} of {total} MiB"
             );
         }
-        // If there is no room for a segment, there is no reserve.
+        // If there is no space for a segment, there is no reserve.
         let plan = Plan::new(&Budget::new(256 << 10), 100_000);
         assert_eq!((plan.files, plan.bytes), (0, 0));
     }

@@ -95,12 +95,12 @@ fn finish_locked(target: &Target) -> Result<UpgradeReport> {
     Ok(UpgradeReport::of(UpgradeOutcome::Finished))
 }
 
-/// Checks that there is room for `plan`.
+/// Checks that there is space for `plan`.
 fn check_space(target: &Target, plan: &UpgradePlan) -> Result<()> {
     let free = target.dir.space()?.map(|space| space.free);
     match free {
         Some(free) if free < plan.target_bytes => {
-            let message = "the disk has too little room for the conversion; nothing was changed; \
+            let message = "the disk has too little space for the conversion; nothing was changed; \
                 free some and run it again";
             Err(Error::new(ErrorKind::NoSpace, message)
                 .path(target.dir.path())
@@ -121,7 +121,7 @@ fn convert(target: &Target, progress: &mut Progress<'_>) -> Result<UpgradeReport
     let mut made = Made::default();
     let prepared = originals
         .link(dir, &source.names)
-        // Again: where links are copies, they have taken room.
+        // Again: where links are copies, they have taken space.
         .and_then(|()| check_space(target, &plan))
         .and_then(|()| prepare(target, &source, &plan, &mut made, progress));
     let (contents, manifest) = match prepared {

@@ -142,10 +142,10 @@ fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Optio
         let Some(copied) = to_copy(table) else {
             return false;
         };
-        let room = bytes < STRETCH_BYTES && values < STRETCH_VALUE_BYTES;
+        let fits = bytes < STRETCH_BYTES && values < STRETCH_VALUE_BYTES;
         bytes += table.record.bytes;
         values = copied.saturating_add(values);
-        room
+        fits
     });
     Some(taken.map(Arc::clone).collect())
 }
@@ -206,7 +206,7 @@ impl ValueGc<'_> {
         };
         if let Err(error) = self.compactor.compact(&plan) {
             // The copies have no pointers. On a full disk they would take space that is needed to
-            // make room.
+            // free more.
             if let Some(file) = self.compactor.disk.value_files.moved().active() {
                 self.compactor
                     .disk

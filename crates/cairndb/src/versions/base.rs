@@ -159,7 +159,7 @@ impl Base {
     }
 
     /// Postpones the next attempt. The pause is one second after the first failure and doubles up
-    /// to a minute. A writer that needs the room does not wait for it.
+    /// to a minute. A writer that needs the space does not wait for it.
     fn back_off(&self, state: &mut State, error: &Error) {
         const FIRST_NS: u64 = 1_000_000_000;
         const LAST_NS: u64 = 60 * FIRST_NS;

@@ -28,7 +28,7 @@ use crate::versions::state::State;
 use crate::write::seal::Sealer;
 
 /// Returns the batch of `payload` if it is to be inserted in parts: it is longer than `flush_max`,
-/// which a flush takes, and the mutable memtable is empty. A long batch may also have room beside
+/// which a flush takes, and the mutable memtable is empty. A long batch may also fit next to
 /// other entries, because its values stay in the log.
 #[inline]
 pub(crate) fn long_batch<'b>(
@@ -83,7 +83,7 @@ impl LongBatches<'_> {
         last
     }
 
-    /// Queues the mutable memtable for its flush, once the queue has room. Returns `false` if
+    /// Queues the mutable memtable for its flush, once the queue takes it. Returns `false` if
     /// nothing can be flushed.
     fn seal_part(&self, commit: &mut Commit) -> bool {
         while !self.sealer.seal_part(commit) {

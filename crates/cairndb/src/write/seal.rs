@@ -27,7 +27,7 @@ impl Sealer {
     }
 
     /// Queues the mutable memtable for its flush and starts another. Returns the stall reason if
-    /// there is no room for one.
+    /// the queue is full.
     pub(crate) fn seal(&self, commit: &mut Commit) -> Option<StallReason> {
         let mut state = self.base.versions.lock();
         if commit.mutable.is_empty() {
@@ -49,7 +49,7 @@ impl Sealer {
         let filled_bytes = commit.mutable.allocated_bytes();
         let waiting = state.immutable_bytes();
         // A queue that keeps too much of the log is as full as one that takes too much memory:
-        // flushing the oldest memtables takes less time than making room in the log.
+        // flushing the oldest memtables takes less time than shortening the log.
         if waiting > 0
             && (waiting + filled_bytes > budget.immutable_max()
                 || state.immutable_logged() > budget.immutable_logged_max
@@ -106,7 +106,7 @@ impl Sealer {
     }
 
     /// Queues the mutable memtable, which a part of a batch fills, for its flush, and starts
-    /// another if the queue has room. Returns whether it did. Unlike [`Sealer::seal`], it does not
+    /// another if the queue takes it. Returns whether it did. Unlike [`Sealer::seal`], it does not
     /// stop for runs or the log: a compaction may wait for the commit lock, and the log grows by
     /// one record however long the batch is.
     pub(crate) fn seal_part(&self, commit: &mut Commit) -> bool {

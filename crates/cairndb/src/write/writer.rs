@@ -1,7 +1,7 @@
 //! `Writer`: the write path, from the call to its publication.
 //!
-//! A put that finds room in the memtable and the segment takes one uncontended lock, one copy into
-//! the log, one insert and one release store. Everything else is for a put that finds no room.
+//! A put that fits into the memtable and the segment takes one uncontended lock, one copy into
+//! the log, one insert and one release store. Everything else is for a put that does not fit.
 //!
 //! * `large_values`: values that go to a value file
 //! * `stall`: the work of a writer that cannot continue
@@ -22,7 +22,7 @@ use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::log::commit::{Commit, closing};
 use crate::log::payload::Payload;
-use crate::space::make_room::SpaceMaker;
+use crate::space::space_maker::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
@@ -42,7 +42,7 @@ const SMALL_RECORD_BYTES: u64 = 512 << 10;
 /// nothing is written.
 pub(crate) type Precondition<'a> = &'a dyn Fn(&Commit) -> Result<()>;
 
-/// Returns whether a write has to wait, to make room or to wake the worker before it is logged.
+/// Returns whether a write has to wait, seal, rotate or wake the worker before it is logged.
 #[inline]
 fn needs_preparation(
     commit: &Commit,
@@ -54,8 +54,8 @@ fn needs_preparation(
     commit.closing
         || commit.wakes_worker
         || long_batch(commit, payload, flush_max).is_some()
-        || !commit.memtable_has_room(payload, logged)
-        || logged && !commit.segment_has_room(payload.record_bytes())
+        || !commit.memtable_fits(payload, logged)
+        || logged && !commit.segment_fits(payload.record_bytes())
 }
 
 /// Poisons a handle whose comparator panicked during an insert: the log then holds a complete
@@ -186,43 +186,43 @@ impl Writer {
         let flush_max = self.base.settings.budget.flush_max;
         if needs_preparation(&commit, payload, durability, flush_max) {
             drop(commit);
-            let commit = self.room_for(payload, durability)?;
-            return self.write_in_room(commit, payload, durability, precondition);
+            let commit = self.prepare(payload, durability)?;
+            return self.write_prepared(commit, payload, durability, precondition);
         }
-        self.write_in_room(commit, payload, durability, precondition)
+        self.write_prepared(commit, payload, durability, precondition)
     }
 
-    /// Returns the commit lock once the memtable, and for a logged write the segment, has room for
-    /// `payload`. On a full disk, a put unlinks obsolete files and frees log space that tables can
+    /// Returns the commit lock once `payload` fits into the memtable and, if it is logged, into the
+    /// segment. On a full disk, a put unlinks obsolete files and frees log space that tables can
     /// replace, and retries if that freed anything. A payload of deletions may also use the reserve
-    /// and every other way to make room.
+    /// and every other way to free space.
     #[cold]
     #[inline(never)]
-    pub(crate) fn room_for(
+    pub(crate) fn prepare(
         &self,
         payload: &Payload<'_>,
         durability: Durability,
     ) -> Result<MutexGuard<'_, Commit>> {
         if payload.only_deletes() {
-            self.space.keep_room_to_work();
+            self.space.keep_disk_space();
             return self
                 .space
-                .with_room(|| self.make_room_for(payload, durability));
+                .with_disk_space(|| self.seal_or_rotate(payload, durability));
         }
         let unlinked = self.base.sweeper.reaper().unlinked();
-        match self.make_room_for(payload, durability) {
+        match self.seal_or_rotate(payload, durability) {
             Err(error) if error.kind() == ErrorKind::NoSpace => {
                 self.base.sweeper.reap();
                 if self.base.sweeper.reaper().unlinked() == unlinked && !self.space.free_log() {
                     return Err(error);
                 }
-                self.make_room_for(payload, durability)
+                self.seal_or_rotate(payload, durability)
             }
             found => found,
         }
     }
 
-    fn make_room_for(
+    fn seal_or_rotate(
         &self,
         payload: &Payload<'_>,
         durability: Durability,
@@ -238,8 +238,8 @@ impl Writer {
                 self.base.versions.wake_idle_worker();
             }
             let enough_values = commit.value_bytes() >= self.base.settings.memtable_values_max();
-            let full = enough_values || !commit.memtable_has_room(payload, logged);
-            let rotates = logged && !commit.segment_has_room(payload.record_bytes());
+            let full = enough_values || !commit.memtable_fits(payload, logged);
+            let rotates = logged && !commit.segment_fits(payload.record_bytes());
             if full || rotates {
                 self.space.check_may_grow(payload)?;
             }
@@ -257,11 +257,13 @@ impl Writer {
             }
             if full && let Some(reason) = self.sealer.seal(&mut commit) {
                 drop(commit);
-                self.make_room(reason)?;
+                self.relieve_stall(reason)?;
                 continue;
             }
             if is_long(&commit) {
-                self.disk.reserve.check_room_for_batch(payload, logged)?;
+                self.disk
+                    .reserve
+                    .check_disk_space_for_batch(payload, logged)?;
             }
             if rotates {
                 if self.log_holds_up(&commit) {
@@ -272,7 +274,7 @@ impl Writer {
                     }
                     let full = self.sealer.seal(&mut commit);
                     drop(commit);
-                    self.make_room(full.unwrap_or(StallReason::Log))?;
+                    self.relieve_stall(full.unwrap_or(StallReason::Log))?;
                     continue;
                 }
                 self.rotate(&mut commit, payload.record_bytes())?;
@@ -282,7 +284,7 @@ impl Writer {
     }
 
     /// Returns whether another segment would exceed the limit of the log, and flushing the oldest
-    /// entries makes room.
+    /// entries shortens it.
     fn log_holds_up(&self, commit: &Commit) -> bool {
         let (segments, budget) = (self.disk.log.segments(), &self.base.settings.budget);
         segments.limited_bytes(budget.segment) + budget.segment > budget.retained_log
@@ -290,10 +292,10 @@ impl Writer {
             && self.disk.log.can_shrink(commit)
     }
 
-    /// Appends `payload`, for which there is room, to the log and applies it, if `precondition`
+    /// Appends `payload`, which fits, to the log and applies it, if `precondition`
     /// holds.
     #[inline]
-    pub(crate) fn write_in_room<'a>(
+    pub(crate) fn write_prepared<'a>(
         &'a self,
         mut commit: MutexGuard<'a, Commit>,
         payload: &Payload<'_>,
@@ -305,11 +307,11 @@ impl Writer {
         }
         let mut appended = None;
         if durability != Durability::None || !commit.skip_log(payload.count()) {
-            if durability == Durability::None && !commit.segment_has_room(payload.record_bytes()) {
-                // So many entries were not logged that a record has to state this, and there may be
-                // no room for that record.
+            if durability == Durability::None && !commit.segment_fits(payload.record_bytes()) {
+                // So many entries were not logged that a record has to state this, and that record
+                // may not fit.
                 drop(commit);
-                commit = self.room_for(payload, Durability::Os)?;
+                commit = self.prepare(payload, Durability::Os)?;
                 if let Some(holds) = precondition {
                     // Others may have written in the meantime.
                     holds(&commit)?;
@@ -360,7 +362,7 @@ impl Writer {
         self.disk.wait_published(commit, last)
     }
 
-    /// Starts a new segment that has room for a record of `bytes`.
+    /// Starts a new segment, into which a record of `bytes` fits.
     fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
         self.base.origin.check()?;
         self.disk.log.ensure_manifest(commit)?;

@@ -91,7 +91,7 @@ impl Compactor {
     /// error no file is left.
     pub(crate) fn carry_out(&self, plan: &CompactionPlan) -> Result<Outcome> {
         self.base.health.check_write()?;
-        self.disk.reserve.check_room_to_compact(plan)?;
+        self.disk.reserve.check_disk_space_to_compact(plan)?;
         let mut outcome = match plan.middle().filter(|_| plan.waited_for) {
             Some(middle) => self.compact_halves(plan, middle)?,
             None => self.compact_keys(plan, Keys::default(), &Halves::default())?,
@@ -185,12 +185,12 @@ impl Compactor {
     fn compact_steps(&self, plan: &CompactionPlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
         let mut job = self.job_of(plan, keys);
         loop {
-            let room = match &plan.relocation {
-                Some(_) => self.disk.value_files.room_for_copies(),
+            let ready = match &plan.relocation {
+                Some(_) => self.disk.value_files.ensure_copy_file(),
                 None => Ok(()),
             };
             let stepped =
-                room.and_then(|()| job.step(&*self.base.dir, &self.base.next_file, STEP_ENTRIES));
+                ready.and_then(|()| job.step(&*self.base.dir, &self.base.next_file, STEP_ENTRIES));
             match stepped {
                 Ok(false) => return job.finish(&*self.base.dir, &self.base.next_file),
                 Ok(true) => {}
@@ -210,7 +210,7 @@ impl Compactor {
                 return Err(stopped());
             }
             if self.run_due() {
-                // A failure is recorded, and returned to the writer that needs the room.
+                // A failure is recorded, and returned to the writer that needs the space.
                 let _ = self
                     .tables
                     .flusher

@@ -7,7 +7,7 @@
 //! pick                                 prints the compaction chosen while writes continue
 //! pick-idle                            prints the compaction chosen while the database is idle
 //! pick-for-values slack=BYTES          prints the compaction that shows which values are dead
-//! pick-for-room free=N                 prints a writer's choice among the `N` newest runs
+//! pick-for-stall free=N                 prints a writer's choice among the `N` newest runs
 //! compact [idle]                       compacts until nothing is left to pick; prints each choice
 //! load count=N bytes=BYTES [readers=N] flushes and compacts `N` times, with readers that tolerate
 //!                                      at most `readers` runs; prints the cost
@@ -22,7 +22,7 @@ use std::path::Path;
 
 use cairndb_scripts::{Command, run_folder};
 
-use super::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_for_values, pick_idle};
+use super::{Group, RUNS_STALL, RunSize, pick, pick_for_stall, pick_for_values, pick_idle};
 
 /// Number of compactions after which a script has failed, because it would never end.
 const STEPS_MAX: usize = 1000;
@@ -118,9 +118,9 @@ impl Picker {
                 let slack = bytes(&command.value::<String>("slack")?.unwrap_or_default())?;
                 Ok(shown(pick_for_values(&self.runs, slack)))
             }
-            "pick-for-room" => {
+            "pick-for-stall" => {
                 let free = command.value("free")?.unwrap_or(self.runs.len());
-                let group = pick_for_room(&self.runs, free, self.unit, self.runs_max);
+                let group = pick_for_stall(&self.runs, free, self.unit, self.runs_max);
                 Ok(shown(group))
             }
             "compact" => self.compact(command.flag("idle")),

@@ -45,7 +45,7 @@ fn a_large_last_run_is_not_merged_for_readers() {
             let unit = 16 << 20;
             let groups = [
                 pick(&runs, unit, runs_max),
-                pick_for_room(&runs, runs.len(), unit, runs_max),
+                pick_for_stall(&runs, runs.len(), unit, runs_max),
             ];
             for group in groups {
                 let group = group.expect("there are too many");
@@ -61,24 +61,24 @@ fn a_writer_merges_flushes_above_a_merge_and_never_what_it_made_of_them() {
     runs.push(run(2000));
     runs.extend(vec![run(50_000); 12]);
     let free = 21;
-    let group = pick_for_room(&runs, free, 100, RUNS_STALL).unwrap();
+    let group = pick_for_stall(&runs, free, 100, RUNS_STALL).unwrap();
     assert_eq!(
         (group.first, group.last),
         (4, 19),
         "the oldest of the flushes"
     );
     assert_eq!(
-        pick_for_room(&runs[13..], free - 13, 100, RUNS_STALL),
+        pick_for_stall(&runs[13..], free - 13, 100, RUNS_STALL),
         None,
         "seven runs are too few"
     );
     assert_eq!(
-        pick_for_room(&runs, runs.len(), 100, RUNS_STALL),
+        pick_for_stall(&runs, runs.len(), 100, RUNS_STALL),
         None,
         "nothing is due"
     );
     runs[15].damaged = true;
-    let group = pick_for_room(&runs, free, 100, RUNS_STALL).unwrap();
+    let group = pick_for_stall(&runs, free, 100, RUNS_STALL).unwrap();
     assert_eq!((group.first, group.last), (0, 14), "up to the damaged run");
 }
 

@@ -252,7 +252,7 @@ fn space_is_made_only_on_a_full_disk() {
     let space = Arc::new(SpaceMaker::new(&base, &disk, &tables));
     assert!(!disk.reserve.is_nearly_full() && !disk.reserve.is_short());
     let mut calls = 0;
-    let failed = space.with_room(|| {
+    let failed = space.with_disk_space(|| {
         calls += 1;
         Err::<(), _>(Error::new(cairndb_base::ErrorKind::NoSpace, "a quota"))
     });

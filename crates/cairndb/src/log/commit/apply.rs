@@ -195,13 +195,13 @@ impl Commit {
                 borrowed.piece(at, value.len())
             });
             if LIMITED {
-                let room = match piece {
+                let value_bytes = match piece {
                     Some(_) => MemWriter::logged_room(value.len()),
                     None => value.len(),
                 };
                 let bytes = (key.len() + value.len() + FRAME_BYTES) as u64;
                 let pins = logged.in_place && logged.bytes > 0;
-                if !inserts.writer.has_room(key.len(), room)
+                if !inserts.writer.has_room(key.len(), value_bytes)
                     || pins && logged.bytes + bytes > logged.bytes_max
                 {
                     parts.rest = before;

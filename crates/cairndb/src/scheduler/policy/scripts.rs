@@ -18,7 +18,7 @@ use super::{ALL, Caller, EMPTYING, Facts, SYNCER, Task, Tasks, WORKER, next};
 
 const TASKS: [Task; 17] = [
     Task::TendReserve,
-    Task::MakeRoom,
+    Task::FreeSpace,
     Task::Flush,
     Task::FlushDeletes,
     Task::Compact,

@@ -126,7 +126,7 @@ fn run(seed: u64) -> BTreeSet<String> {
                 waits = 1;
             }
             _ if random.index(4) == 0 => {
-                // A table that cannot be made: room is made, or the threads pause and try again.
+                // A table that cannot be made: space is freed, or the threads pause and try again.
                 let full = Effect::Fails(Cause::Full);
                 env.inject(Fault::on(OpKind::Create, ".tbl", full));
             }

@@ -2,7 +2,7 @@
 //!
 //! A file is added once the durable manifest no longer names it *and* its last reader has been
 //! dropped. Unlinking is a separate job, so that tests can step it. On a full disk, a writer
-//! without room also unlinks files.
+//! that lacks space also unlinks files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -23,7 +23,7 @@ impl Writer {
             }
             if let Some(reason) = self.sealer.seal(&mut commit) {
                 drop(commit);
-                self.make_room(reason)?;
+                self.relieve_stall(reason)?;
                 continue;
             }
             break;
@@ -56,7 +56,7 @@ impl Writer {
         self.base.origin.check()?;
         // The worker may have flushed everything already.
         watch::check()?;
-        self.space.with_room(|| {
+        self.space.with_disk_space(|| {
             self.flush_memtables()
                 .and_then(|()| self.disk.persist_all())
         })

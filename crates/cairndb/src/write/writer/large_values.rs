@@ -1,7 +1,7 @@
 //! Writes of large values: the values are appended to a value file, then pointers are written like
 //! any other entry.
 //!
-//! Room for the pointers in memtable and log is made first. Otherwise each attempt on a full disk
+//! Memtable and log are prepared for the pointers first. Otherwise each attempt on a full disk
 //! would append the values again.
 
 use std::sync::atomic::Ordering;
@@ -92,8 +92,8 @@ impl Writer {
         self.cleared(self.write_values(batch, durability, precondition))
     }
 
-    /// Unlinks the files left by a write that found the disk full, which would take the room of the
-    /// next write.
+    /// Unlinks the files left by a write that found the disk full, which would take the space of
+    /// the next write.
     fn cleared(&self, written: Result<()>) -> Result<()> {
         if let Err(error) = &written
             && error.kind() == ErrorKind::NoSpace
@@ -112,9 +112,9 @@ impl Writer {
             value: pointer,
         };
         self.wait_for_space();
-        let mut commit = self.room_for(&entry(&[0; POINTER_BYTES]), durability)?;
+        let mut commit = self.prepare(&entry(&[0; POINTER_BYTES]), durability)?;
         let pointers = self.append_values(&mut commit, &mut in_flight, &[(key, value)])?;
-        self.write_in_room(commit, &entry(&pointers[0].encode()), durability, None)
+        self.write_prepared(commit, &entry(&pointers[0].encode()), durability, None)
     }
 
     fn write_values(
@@ -130,7 +130,7 @@ impl Writer {
             [0; POINTER_BYTES]
         })?;
         self.wait_for_space();
-        let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
+        let mut commit = self.prepare(&Payload::Many(&blank), durability)?;
         if let Some(holds) = precondition {
             // Checked again below, but no value is appended for a write that is refused here.
             holds(&commit)?;
@@ -141,13 +141,13 @@ impl Writer {
             let pointer = pointers.next().expect("one pointer per large value");
             pointer.encode()
         })?;
-        self.write_in_room(commit, &Payload::Many(&pointed), durability, precondition)
+        self.write_prepared(commit, &Payload::Many(&pointed), durability, precondition)
     }
 
     /// Waits or helps if too many value files are dead, whenever as many bytes were appended as one
     /// memtable may point to. A memtable may be full of entries long before it points to as many,
-    /// so being full of pointers is not the condition. The write fails only if it has no room
-    /// itself.
+    /// so being full of pointers is not the condition. The write fails only if the disk has no
+    /// space for it.
     fn wait_for_space(&self) {
         if self.base.check_writable().is_err() {
             return;
@@ -164,7 +164,7 @@ impl Writer {
             let Some(stalled) = reason else {
                 break;
             };
-            if self.make_room(stalled).is_err() {
+            if self.relieve_stall(stalled).is_err() {
                 break;
             }
             reason = self.space.value_gc().hold_up(&self.disk.log.lock());
@@ -183,7 +183,7 @@ impl Writer {
     }
 
     /// Appends large values and returns their pointers, in order. Values for one file are appended
-    /// together: if there is no room for the last value of a batch, a new file with the others is
+    /// together: if there is no space for the last value of a batch, a new file with the others is
     /// never named.
     fn append_values(
         &self,

@@ -8,7 +8,7 @@ use crate::write::writer::Writer;
 impl Writer {
     /// Waits or helps until the reason for a stall has been removed.
     #[cold]
-    pub(crate) fn make_room(&self, reason: StallReason) -> Result<()> {
+    pub(crate) fn relieve_stall(&self, reason: StallReason) -> Result<()> {
         self.base.origin.check()?;
         let begun = self.base.env.now_ns();
         let result = match reason {
@@ -60,10 +60,10 @@ impl Writer {
         self.space.value_gc().free_under_load()
     }
 
-    /// Compacts the fewest bytes that make room, or waits for a running compaction. Damage found by
-    /// a compaction does not fail the write: the next compaction avoids the table.
+    /// Compacts the fewest bytes that end the stall, or waits for a running compaction. Damage
+    /// found by a compaction does not fail the write: the next compaction avoids the table.
     fn help_compact(&self) -> Result<()> {
-        match self.space.compactor.compact_for_room() {
+        match self.space.compactor.compact_for_stall() {
             Ok(false) => {}
             Ok(true) => return Ok(()),
             Err(error) if self.base.versions.is_known_damage(&error) => return Ok(()),
@@ -74,11 +74,7 @@ impl Writer {
         drop(self.base.versions.wait(state, |state| {
             state.compactions.running.len() < before.max(1)
                 || !self.tables.schedule.runs_hold_up(state)
-                || self
-                    .tables
-                    .schedule
-                    .compaction_for_room_wanted(state)
-                    .is_some()
+                || self.tables.schedule.compaction_for_stall(state).is_some()
         }));
         self.base.health.check_write()
     }

@@ -218,7 +218,7 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let failed = core
         .disk
         .value_files
-        .room_for_copies()
+        .ensure_copy_file()
         .expect_err("the sync failed");
     assert_eq!(failed.kind(), ErrorKind::Poisoned);
     let persisting = persisting.lock().take().expect("the copies were synced");

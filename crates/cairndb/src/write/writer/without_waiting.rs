@@ -52,7 +52,7 @@ impl Writer {
     #[inline]
     fn try_write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<bool> {
         self.base.check_here()?;
-        // A write at `None` may have to make room for the record that states how much was not
+        // A write at `None` may need a new segment for the record that states how much was not
         // logged.
         if durability != Durability::Os {
             return Ok(false);
@@ -67,7 +67,7 @@ impl Writer {
         {
             return Ok(false);
         }
-        self.write_in_room(commit, payload, durability, None)?;
+        self.write_prepared(commit, payload, durability, None)?;
         Ok(true)
     }
 }

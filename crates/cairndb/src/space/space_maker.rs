@@ -1,6 +1,6 @@
-//! `SpaceMaker`: makes room on a full disk, from inside the database.
+//! `SpaceMaker`: frees space on a full disk, from inside the database.
 //!
-//! It frees space in this order, starting with what needs the least room to free:
+//! It frees space in this order, starting with what needs the least space to free:
 //!
 //! 1. Spare log files, and obsolete files that readers have released.
 //! 2. The [reserve](crate::durable::reserve).
@@ -9,7 +9,7 @@
 //! 4. Value files without a live value.
 //! 5. Tables whose entries newer runs have deleted or overwritten ([`crate::space::squeeze`]).
 //!
-//! Deletions, flushes, compactions, closing and the worker do this when they run out of room. Puts
+//! Deletions, flushes, compactions, closing and the worker do this when they run out of space. Puts
 //! do not: they would consume the space reserved for deletions.
 
 use std::sync::Arc;
@@ -57,19 +57,18 @@ impl SpaceMaker {
         ValueGc::new(&self.compactor)
     }
 
-    /// Calls `call`. If it runs out of room, makes some and calls it again.
+    /// Calls `call`. If it runs out of space, frees some and calls it again.
     ///
     /// # Errors
     /// Errors of `call`.
-    pub(crate) fn with_room<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
+    pub(crate) fn with_disk_space<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tries = 1;
         loop {
             let unlinked = self.base.sweeper.reaper().unlinked();
             match call() {
                 Err(error) if error.kind() == ErrorKind::NoSpace && tries < TRIES_MAX => {
-                    // Another thread may have made room in the meantime.
-                    if self.base.sweeper.reaper().unlinked() == unlinked
-                        && !self.make_room_on_disk()
+                    // Another thread may have freed space in the meantime.
+                    if self.base.sweeper.reaper().unlinked() == unlinked && !self.free_disk_space()
                     {
                         return Err(error);
                     }
@@ -83,7 +82,7 @@ impl SpaceMaker {
     /// Refuses a put that would start a memtable or a segment while the reserve is released.
     ///
     /// # Errors
-    /// `NoSpace`, if there is no room for a new reserve.
+    /// `NoSpace`, if there is no space for a new reserve.
     pub(crate) fn check_may_grow(&self, payload: &Payload<'_>) -> Result<()> {
         if payload.only_deletes()
             || !self.disk.reserve.is_short()
@@ -99,9 +98,9 @@ impl SpaceMaker {
         .path(self.base.dir.path()))
     }
 
-    /// Keeps room for deletions: frees space if less is left than half of the reserve, or than
+    /// Keeps space for deletions: frees space if less is left than half of the reserve, or than
     /// rewriting the largest table takes.
-    pub(crate) fn keep_room_to_work(&self) {
+    pub(crate) fn keep_disk_space(&self) {
         let largest = || {
             let view = self.base.versions.view();
             let tables = view.version.tables().map(|table| table.record.bytes);
@@ -113,18 +112,18 @@ impl SpaceMaker {
         if self.disk.reserve.is_short() && self.disk.reserve.space().is_some_and(little) {
             // If nothing can be freed yet, the deletion itself hides entries that can be freed
             // later.
-            self.make_room_on_disk();
+            self.free_disk_space();
         }
     }
 
     /// Frees as much space as possible on a nearly full file system, up to two reserves. Returns
-    /// whether there is more room than before.
-    pub(crate) fn make_room_on_disk(&self) -> bool {
+    /// whether there is more space than before.
+    pub(crate) fn free_disk_space(&self) -> bool {
         if self.base.settings.read_only
             || self.base.health.check_write().is_err()
             || !self.disk.reserve.is_nearly_full()
         {
-            // The file system has room, so there is another reason: a quota, or a fault.
+            // The file system has space, so there is another reason: a quota, or a fault.
             return false;
         }
         let before = self.base.sweeper.reaper().unlinked();
@@ -132,14 +131,14 @@ impl SpaceMaker {
         self.disk.log.trim_spares();
         let mut freed = self.base.sweeper.reaper().unlinked() > before;
         let given_up = self.disk.reserve.give_up_reserve();
-        // Done at once, while there is room to work in: the caller will take some of it.
+        // Done at once, while there is space to work in: the caller will take some of it.
         let mut plenty = false;
         while !plenty && self.squeeze() {
             freed = true;
             let space = self.disk.reserve.space();
             plenty = space.is_none_or(|(space, plan)| space.free >= 2 * plan.bytes);
         }
-        // Not done if the caller would run out of room again.
+        // Not done if the caller would run out of space again.
         let kept = plenty && self.disk.reserve.retake_reserve();
         let made = freed || given_up && !kept;
         if made {
@@ -173,7 +172,7 @@ impl SpaceMaker {
             self.disk.log.segments().retained_bytes(),
             self.base.sweeper.reaper().unlinked(),
         );
-        // A step that fails for lack of room is skipped: the next step may make some.
+        // A step that fails for lack of space is skipped: the next step may free some.
         let _ = self.flush_bit_by_bit();
         let _ = self.tables.dead_files.drop_dead_values();
         self.disk.log.trim_spares();
@@ -187,8 +186,8 @@ impl SpaceMaker {
     }
 
     /// Flushes memtables a few at a time and makes each flush durable before the next. If there is
-    /// no room for a few, it flushes one, and if there is no room for one, it flushes all together:
-    /// entries that newer memtables overwrite or delete are then never written.
+    /// no space for a few, it flushes one, and if there is no space for one, it flushes all
+    /// together: entries that newer memtables overwrite or delete are then never written.
     fn flush_bit_by_bit(&self) -> Result<()> {
         let full = |flushed: &Result<bool>| {
             let error = flushed.as_ref().err();
