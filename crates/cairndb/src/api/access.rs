@@ -69,9 +69,9 @@ fn newer_read_point(
         return Err(core.base.context.add_directory(error));
     }
     // A pointer written since then may refer to a value file that the older view does not know.
-    // `read_point` returns a pair for which this cannot happen, however often the view changes in
-    // the meantime.
-    Ok(read_point(core))
+    // `consistent_read_point` returns a pair for which this cannot happen, however often the view
+    // changes in the meantime.
+    Ok(consistent_read_point(core))
 }
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
@@ -154,7 +154,7 @@ fn for_each<K: AsRef<[u8]>>(
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
     core.base.health.check_read()?;
-    let (view, newest) = read_point(core);
+    let (view, newest) = consistent_read_point(core);
     let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
     for keys in keys.chunks(KEYS_PREFETCHED) {
@@ -187,7 +187,7 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// and after the number is loaded, so a pointer visible at this number refers to a value file that
 /// the view knows. Views are compared by number first, because loading the newest view again takes
 /// two locked operations.
-pub(crate) fn read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
+pub(crate) fn consistent_read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
         let view = core.base.versions.view();
         let newest = core.base.versions.published();
@@ -202,7 +202,7 @@ pub(crate) fn read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
 }
 
 pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    let (view, newest) = read_point(core);
+    let (view, newest) = consistent_read_point(core);
     ViewCursor::new(ViewRef::new(view), at.unwrap_or(newest))
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 
-use crate::api::access::read_point;
+use crate::api::access::consistent_read_point;
 use crate::engine::core::Core;
 use crate::log::commit::Commit;
 use crate::read::conflicts::WrittenSince;
@@ -87,7 +87,7 @@ pub(crate) fn commit(
 ) -> Result<()> {
     let mut checked = since;
     for _ in 0..PASSES_MAX {
-        let (view, published) = read_point(core);
+        let (view, published) = consistent_read_point(core);
         let in_memtable = view.settled_seq() <= checked;
         if published == checked || dependencies.are_few() && in_memtable {
             break;
