@@ -25,7 +25,7 @@ use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Run;
 use crate::versions::base::Base;
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 use crate::versions::version_set::damaged_table;
 
 mod deferred;
@@ -36,7 +36,7 @@ mod execute;
 const READ_FAILURES_MAX: u32 = 3;
 
 /// Records which input of a compaction is damaged. Returns `false` if none is.
-fn note_damage(state: &mut State, plan: &CompactionPlan, error: &Error) -> bool {
+fn note_damage(state: &mut EngineState, plan: &CompactionPlan, error: &Error) -> bool {
     let Some(file) = damaged_table(error) else {
         return false;
     };
@@ -73,8 +73,8 @@ impl Compactor {
 
     /// Returns the state once no compaction is running: a compaction that runs out of space
     /// occupies the disk until it fails and removes its output.
-    pub(crate) fn wait_for_compactions(&self) -> MutexGuard<'_, State> {
-        let over = |state: &State| state.closing || !state.is_compacting();
+    pub(crate) fn wait_for_compactions(&self) -> MutexGuard<'_, EngineState> {
+        let over = |state: &EngineState| state.closing || !state.is_compacting();
         self.base.versions.wait(self.base.versions.lock(), over)
     }
 
@@ -103,7 +103,7 @@ impl Compactor {
     fn compact_picked(
         &self,
         when_idle: bool,
-        pick: impl Fn(&State) -> Option<Group>,
+        pick: impl Fn(&EngineState) -> Option<Group>,
     ) -> Result<bool> {
         let mut state = self.base.versions.lock();
         let Some(group) = pick(&state) else {

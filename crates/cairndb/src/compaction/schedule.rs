@@ -13,7 +13,7 @@ use crate::compaction::pick::{
 use crate::jobs::plan::CompactionPlan;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::base::Base;
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 /// The bounds of a key range.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
@@ -105,7 +105,7 @@ impl Schedule {
         }
     }
 
-    pub(crate) fn group_plan(state: &mut State, group: Group) -> CompactionPlan {
+    pub(crate) fn group_plan(state: &mut EngineState, group: Group) -> CompactionPlan {
         let runs = &state.version.runs;
         assert!(
             group.first <= group.last && group.last < runs.len(),
@@ -152,7 +152,7 @@ impl Schedule {
     }
 
     /// Returns the picker's choice, including idle compactions if `idle`.
-    pub(crate) fn compaction_wanted(&self, state: &State, idle: bool) -> Option<Group> {
+    pub(crate) fn compaction_wanted(&self, state: &EngineState, idle: bool) -> Option<Group> {
         if state.is_compacting() || !state.may_compact() {
             return None;
         }
@@ -166,7 +166,7 @@ impl Schedule {
     }
 
     /// Returns whether an idle database would compact runs numbered below `below` with each other.
-    pub(crate) fn compaction_left(&self, state: &State, below: u64) -> bool {
+    pub(crate) fn compaction_left(&self, state: &EngineState, below: u64) -> bool {
         let sizes = self.idle_sizes(state, sizes(&state.version, &state.compactions.damaged));
         let runs = state.version.runs.iter().zip(sizes);
         let old = runs.filter(|(run, _)| run.id < below);
@@ -176,7 +176,7 @@ impl Schedule {
     /// Returns whether a writer has to stall on too many runs. For the sake of readers the writer
     /// compacts runs if it can, but does not wait for the end of a large compaction, which may take
     /// seconds.
-    pub(crate) fn runs_hold_up(&self, state: &State) -> bool {
+    pub(crate) fn runs_hold_up(&self, state: &EngineState) -> bool {
         let runs = state.version.runs.len();
         runs > self.runs_max()
             && match state.is_compacting() {
@@ -187,7 +187,7 @@ impl Schedule {
     }
 
     /// Returns the runs to compact by a writer that stalls on too many runs.
-    pub(crate) fn compaction_for_stall(&self, state: &State) -> Option<Group> {
+    pub(crate) fn compaction_for_stall(&self, state: &EngineState) -> Option<Group> {
         if !state.may_compact() {
             return None;
         }
@@ -209,7 +209,7 @@ impl Schedule {
     /// whose compaction would keep them for snapshots. At least half of the snapshots that there
     /// were when a run was written must be gone; otherwise it would be compacted forever. The next
     /// release of a snapshot that keeps such entries wakes the worker.
-    fn idle_sizes(&self, state: &State, mut sizes: Vec<RunSize>) -> Vec<RunSize> {
+    fn idle_sizes(&self, state: &EngineState, mut sizes: Vec<RunSize>) -> Vec<RunSize> {
         let seq_max = |run: &Run| run.tables().iter().map(|table| table.record.seq_max).max();
         let runs = state.version.runs.iter();
         let newest: Vec<SeqNo> = runs.map(|run| seq_max(run).unwrap_or(0)).collect();
@@ -233,7 +233,7 @@ impl Schedule {
     /// Returns a plan for the tables of every run that overlap `range`, closed under overlap.
     pub(crate) fn range_plan(
         &self,
-        state: &mut State,
+        state: &mut EngineState,
         range: KeyRange<'_>,
     ) -> Option<CompactionPlan> {
         let order = &self.base.context.order;
@@ -301,7 +301,10 @@ impl Schedule {
     }
 
     /// Returns the next tables to compress, from the oldest run.
-    pub(crate) fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
+    pub(crate) fn deferred_stretch(
+        &self,
+        state: &EngineState,
+    ) -> Option<(usize, Vec<Arc<TableHandle>>)> {
         if !self.base.encodes() || state.is_compacting() || !state.may_compact() {
             return None;
         }
@@ -311,7 +314,7 @@ impl Schedule {
     }
 
     /// Returns whether there are tables to compress.
-    pub(crate) fn encoding_wanted(&self, state: &State) -> bool {
+    pub(crate) fn encoding_wanted(&self, state: &EngineState) -> bool {
         self.deferred_stretch(state).is_some()
     }
 }

@@ -14,7 +14,7 @@ use crate::state::stats::StallReason;
 use crate::state::version::Version;
 use crate::state::version::census::Census;
 use crate::versions::base::Base;
-use crate::versions::state::{ImmutableMemtable, State};
+use crate::versions::engine_state::{EngineState, ImmutableMemtable};
 
 pub(crate) struct DeadFiles {
     base: Arc<Base>,
@@ -167,7 +167,7 @@ impl DeadFiles {
     }
 
     /// Returns the files that no table, installed or durable, and no pointer in memory refers to.
-    fn dead_values(&self, commit: &Commit, state: &State) -> Vec<u64> {
+    fn dead_values(&self, commit: &Commit, state: &EngineState) -> Vec<u64> {
         if state.version.values.is_empty() {
             return Vec::new();
         }
@@ -208,7 +208,7 @@ impl DeadFiles {
     }
 
     /// Removes the files `gone` from all versions and returns their handles.
-    fn forget_values(&self, state: &mut State, gone: &[u64]) -> Vec<Arc<ValueHandle>> {
+    fn forget_values(&self, state: &mut EngineState, gone: &[u64]) -> Vec<Arc<ValueHandle>> {
         let pending = state
             .durable
             .pending

@@ -17,7 +17,7 @@ use crate::recovery::report::OpenReport;
 use crate::state::files::new_files::create_unused;
 use crate::state::stats::Stats;
 use crate::versions::base::Base;
-use crate::versions::state::ImmutableMemtable;
+use crate::versions::engine_state::ImmutableMemtable;
 
 pub(crate) struct Log {
     base: Arc<Base>,

@@ -22,7 +22,7 @@ use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
-use crate::versions::state::Pending;
+use crate::versions::engine_state::Pending;
 
 /// Number of segments that a pass faults in when it retires them: about as many as a writer uses
 /// before the next pass.

@@ -1,7 +1,7 @@
 //! `Core`: one open database, its owners and the operations on it.
 //!
 //! Each owner alone changes its own state and uses only owners below it; see
-//! `ARCHITECTURE.md`. [`crate::versions::state`] documents the lock order.
+//! `ARCHITECTURE.md`. [`crate::versions::engine_state`] documents the lock order.
 
 use std::fmt;
 use std::path::Path;

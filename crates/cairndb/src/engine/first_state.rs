@@ -13,10 +13,10 @@ use crate::state::squeezes::Squeezes;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::base::Base;
-use crate::versions::settings::Settings;
-use crate::versions::state::{
-    Background, Compactions, DurableState, Flushes, ImmutableMemtable, State,
+use crate::versions::engine_state::{
+    Background, Compactions, DurableState, EngineState, Flushes, ImmutableMemtable,
 };
+use crate::versions::settings::Settings;
 use crate::versions::sweeper::Sweeper;
 use crate::versions::version_set::VersionSet;
 use cairndb_base::SEQ_MAX;
@@ -72,8 +72,8 @@ fn first_state(
     sealed: VecDeque<ImmutableMemtable>,
     version: &Arc<Version>,
     recovered: &mut Recovered,
-) -> State {
-    State {
+) -> EngineState {
+    EngineState {
         mutable: Arc::clone(mutable),
         immutables: sealed,
         version: Arc::clone(version),

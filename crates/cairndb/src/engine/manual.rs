@@ -12,7 +12,7 @@ use crate::scheduler::runner::Runner;
 use crate::space::space_maker::SpaceMaker;
 use crate::state::version::Run;
 use crate::versions::base::Base;
-use crate::versions::state::{State, stopped};
+use crate::versions::engine_state::{EngineState, stopped};
 use crate::versions::version_set::VersionSet;
 use crate::write::writer::Writer;
 
@@ -20,16 +20,16 @@ use crate::write::writer::Writer;
 const SPACE_TRIES_MAX: usize = 64;
 
 /// The turn of a range compaction. No other compaction starts before it.
-struct Turn<'a>(Option<&'a VersionSet>);
+struct RangeTurn<'a>(Option<&'a VersionSet>);
 
-impl<'a> Turn<'a> {
-    fn wait_for(versions: &'a VersionSet) -> Turn<'a> {
+impl<'a> RangeTurn<'a> {
+    fn wait_for(versions: &'a VersionSet) -> RangeTurn<'a> {
         versions.lock().compactions.range_waiting += 1;
-        Turn(Some(versions))
+        RangeTurn(Some(versions))
     }
 
     /// Takes the turn.
-    fn take(mut self, state: &mut State) {
+    fn take(mut self, state: &mut EngineState) {
         state.compactions.range_waiting -= 1;
         self.0 = None;
     }
@@ -38,7 +38,7 @@ impl<'a> Turn<'a> {
 /// The range of all keys.
 const ALL_KEYS: KeyRange<'static> = (Bound::Unbounded, Bound::Unbounded);
 
-impl Drop for Turn<'_> {
+impl Drop for RangeTurn<'_> {
     /// Gives up a turn that was not taken, so that other compactions may start.
     fn drop(&mut self) {
         if let Some(versions) = self.0 {
@@ -111,7 +111,7 @@ impl Manual<'_> {
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
         // Taken here, because otherwise the worker would start an idle compaction of the flushed
         // runs and do alone the work that two threads do here.
-        let turn = Turn::wait_for(&self.base.versions);
+        let turn = RangeTurn::wait_for(&self.base.versions);
         self.writer.flush_memtables()?;
         let plan = {
             let mut state = self

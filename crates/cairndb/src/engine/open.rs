@@ -38,7 +38,7 @@ use crate::state::version::Version;
 const COPYING_TRIES: usize = 2;
 
 /// Contents of the directory.
-enum Found {
+enum DirContents {
     /// No files, or only a LOCK.
     Empty,
     /// A database, with the number of its manifest.
@@ -69,7 +69,7 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
     // locking creates nothing.
     if options.read_only || dir.size_of(name::LOCK)?.is_none() {
         let found = look(&*dir, options)?;
-        if create && !made && matches!(found, Found::Empty) {
+        if create && !made && matches!(found, DirContents::Empty) {
             // Its creator may have died before its name was durable. Checked only here, because an
             // empty directory has to be listed.
             return env.open_dir(path, true);
@@ -88,14 +88,14 @@ fn is_begun(dir: &dyn Dir, name: &str) -> bool {
 }
 
 /// Returns the contents of the directory, or the reason why it cannot be opened. Changes nothing.
-fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
+fn look(dir: &dyn Dir, options: &Options) -> Result<DirContents> {
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
             return Err(Error::invalid(
                 "the database exists; open it without error_if_exists",
             ));
         }
-        return Ok(Found::Database(number));
+        return Ok(DirContents::Database(number));
     }
     if let Some(store) = other_store_in(dir)? {
         return Err(refusal(dir, store));
@@ -141,7 +141,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         };
         return Err(Error::new(ErrorKind::NotFound, advice).path(dir.path()));
     }
-    Ok(Found::Empty)
+    Ok(DirContents::Empty)
 }
 
 impl Recovered {
@@ -229,8 +229,8 @@ impl Core {
         // meantime.
         let mut recovered = match look(&*dir, options)? {
             // Not 1: an interrupted creation may have left files, and a number is never used twice.
-            Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
-            Found::Database(number) => {
+            DirContents::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
+            DirContents::Database(number) => {
                 let recovery = Recovery {
                     opener: &opener,
                     settings: &settings,

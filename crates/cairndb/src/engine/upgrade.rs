@@ -12,14 +12,14 @@ use crate::engine::configure::{context, opener, settings, validate};
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
 use crate::state::options::Options;
-use crate::upgrade::Target;
+use crate::upgrade::UpgradeTarget;
 use crate::upgrade::identify::{Owner, owner};
 use crate::upgrade::protocol;
 use crate::upgrade::report::{Progress, UpgradePlan, UpgradeReport};
 
 /// Opens the directory at `path`, which must exist, and prepares everything that writing its tables
 /// takes.
-fn target(options: &Options, path: &Path) -> Result<Target> {
+fn target(options: &Options, path: &Path) -> Result<UpgradeTarget> {
     validate(options)?;
     let env: Arc<dyn Env> = match &options.env {
         Some(env) => Arc::clone(env),
@@ -31,7 +31,7 @@ fn target(options: &Options, path: &Path) -> Result<Target> {
     // Tables are read back by descriptor: in a mapping, an I/O error would kill the process.
     let unmapped = options.clone().mapped(false);
     let opener = opener(&unmapped, &*env, &dir, &cache, &Arc::new(Reaper::default()));
-    Ok(Target {
+    Ok(UpgradeTarget {
         settings: settings(options, budget, &opener),
         context: context(options, path),
         recovery: if options.upgrade.without_log {

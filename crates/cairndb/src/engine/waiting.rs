@@ -18,12 +18,12 @@ use crate::durable::disk::Disk;
 use crate::scheduler::threads::Scheduler;
 use crate::versions::base::Base;
 use crate::versions::base::nanos;
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 use crate::versions::version_set::VersionSet;
 
 /// The background work that a caller waits for, and its progress.
 #[derive(Debug)]
-struct Asked {
+struct AwaitedWork {
     /// Sequence number up to which immutable memtables must be flushed.
     seq: SeqNo,
     /// Number below which runs must be compacted; set once the memtables are flushed.
@@ -34,9 +34,9 @@ struct Asked {
     published: SeqNo,
 }
 
-impl Asked {
-    fn of(versions: &VersionSet, state: &State) -> Asked {
-        Asked {
+impl AwaitedWork {
+    fn of(versions: &VersionSet, state: &EngineState) -> AwaitedWork {
+        AwaitedWork {
             published: versions.published(),
             seq: state.immutables.back().map_or(0, |part| part.mem.seq_max()),
             runs: None,
@@ -45,7 +45,7 @@ impl Asked {
     }
 
     /// Returns whether all of the work is done.
-    fn is_done(&mut self, versions: &VersionSet, schedule: &Schedule, state: &State) -> bool {
+    fn is_done(&mut self, versions: &VersionSet, schedule: &Schedule, state: &EngineState) -> bool {
         if state
             .immutables
             .iter()
@@ -130,10 +130,10 @@ impl Waiting<'_> {
     /// The error at which background work stopped. A later attempt may succeed.
     fn wait_for_work(
         &self,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, EngineState>,
         end: Option<u64>,
     ) -> Result<(bool, bool)> {
-        let mut asked = Asked::of(&self.base.versions, &state);
+        let mut asked = AwaitedWork::of(&self.base.versions, &state);
         loop {
             if state.background.idle.is_quiet()
                 && state.durable.pending.is_none()

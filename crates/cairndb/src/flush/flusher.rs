@@ -21,7 +21,7 @@ use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::base::Base;
-use crate::versions::state::{Flush, ImmutableMemtable, State};
+use crate::versions::engine_state::{EngineState, Flush, ImmutableMemtable};
 use cairndb_format::table::Compression;
 
 /// Memtables whose key ranges overlap, oldest first, and their common range.
@@ -124,14 +124,14 @@ impl Flusher {
     /// readers, two thirds of the number of memtables that stalls writers. Memtables are counted
     /// too, because one whose values are in the log is sealed with few bytes: if only bytes
     /// counted, writers would do all flushes at their limit.
-    pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
+    pub(crate) fn flush_wanted(&self, state: &EngineState, due: usize) -> bool {
         let readers = self.base.versions.view().memtables_for_readers();
         state.flush_due(due, &self.base.settings)
             || readers.is_some_and(|max| state.can_flush() && state.waiting() >= max / 3 * 2)
     }
 
     /// Returns whether more memtables wait than readers should have to search.
-    pub(crate) fn memtables_hold_up(&self, state: &State) -> bool {
+    pub(crate) fn memtables_hold_up(&self, state: &EngineState) -> bool {
         let readers = self.base.versions.view().memtables_for_readers();
         readers.is_some_and(|max| state.immutables.len() >= max)
     }
@@ -283,7 +283,7 @@ impl Flusher {
 
     /// Keeps the outcome of flush `number` until all older memtables are in tables, then installs
     /// it and the outcomes that waited for it: a newer run must never be below an older one.
-    fn install_in_order(&self, state: &mut State, number: u64, outcome: Outcome) {
+    fn install_in_order(&self, state: &mut EngineState, number: u64, outcome: Outcome) {
         let done = state
             .flushes
             .running
@@ -315,7 +315,7 @@ impl Flusher {
 
     /// Returns whether a flush that starts now may leave values uncompressed that compress only
     /// together.
-    pub(crate) fn may_defer(&self, state: &State) -> bool {
+    pub(crate) fn may_defer(&self, state: &EngineState) -> bool {
         let version = &state.version;
         let bytes_max = DEFERRED_BYTES_MAX.max(version.bytes() / DEFERRED_SHARE);
         self.base.encodes()
@@ -326,7 +326,7 @@ impl Flusher {
     }
 
     /// Returns whether flushing took half of the time since the start of the last flush.
-    fn flushes_keep_busy(&self, state: &State) -> bool {
+    fn flushes_keep_busy(&self, state: &EngineState) -> bool {
         let (begun, took) = state.flushes.last;
         took > 0 && self.base.env.now_ns().saturating_sub(begun) <= 2 * took
     }

@@ -28,7 +28,7 @@ use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
 use cairndb_format::table::EntryIn;
 use cairndb_mem::MemCursor;
 
-use crate::jobs::loser_tree::{LoserTree, Place};
+use crate::jobs::loser_tree::{LoserPlace, LoserTree};
 use crate::read::source::Source;
 
 /// Maximum number of heads of a run's page that are taken at a time: twice as many as a page of
@@ -79,7 +79,7 @@ struct Ties<'a> {
 
 impl Ties<'_> {
     #[inline]
-    fn before(&self, a: Place, b: Place) -> bool {
+    fn before(&self, a: LoserPlace, b: LoserPlace) -> bool {
         let newer = a.source < b.source;
         let len = self.ahead[a.source].key_len;
         if len > 0 && len == self.ahead[b.source].key_len {
@@ -108,9 +108,9 @@ pub(crate) struct Inputs {
     heads: Heads,
     ahead: Vec<PageHeads>,
     tree: LoserTree,
-    current: Place,
+    current: LoserPlace,
     /// Entry after the current one, if it is known without a step.
-    next: Option<Place>,
+    next: Option<LoserPlace>,
     /// Whether `next` certainly has a different key from the current entry.
     changes: bool,
     /// Number of steps that certainly stay before all other sources.
@@ -137,7 +137,7 @@ impl Inputs {
             order,
             heads,
             tree: LoserTree::default(),
-            current: Place::END,
+            current: LoserPlace::END,
             next: None,
             changes: false,
             free: 0,
@@ -187,7 +187,7 @@ impl Inputs {
     }
 
     fn begin(&mut self) {
-        let places: Vec<Place> = (0..self.sources.len()).map(|at| self.arrive(at)).collect();
+        let places: Vec<LoserPlace> = (0..self.sources.len()).map(|at| self.arrive(at)).collect();
         let ties = Ties {
             sources: &self.sources,
             ahead: &self.ahead,
@@ -201,10 +201,10 @@ impl Inputs {
     }
 
     /// Returns the position of a source that has possibly entered another page.
-    fn arrive(&mut self, at: usize) -> Place {
+    fn arrive(&mut self, at: usize) -> LoserPlace {
         let source = &self.sources[at];
         if !source.valid() {
-            return Place::END;
+            return LoserPlace::END;
         }
         let head = match &self.heads {
             Heads::None => 0,
@@ -216,7 +216,7 @@ impl Inputs {
                 ahead.heads[0]
             }
         };
-        Place { head, source: at }
+        LoserPlace { head, source: at }
     }
 
     /// Plays the match for the entry after the current one, if its source knows that entry.
@@ -238,7 +238,7 @@ impl Inputs {
         let Some(head) = head else {
             return;
         };
-        let place = Place { head, source: at };
+        let place = LoserPlace { head, source: at };
         let differs = head != self.current.head;
         if self.free > 0 {
             self.free -= 1;
@@ -251,7 +251,7 @@ impl Inputs {
 
     /// Lets the source `at` play again with `place`.
     #[inline]
-    fn play(&mut self, place: Place, at: usize, peeking: Option<usize>) -> Place {
+    fn play(&mut self, place: LoserPlace, at: usize, peeking: Option<usize>) -> LoserPlace {
         let ties = Ties {
             sources: &self.sources,
             ahead: &self.ahead,
@@ -293,7 +293,7 @@ impl Inputs {
     }
 
     #[inline(never)]
-    fn arrive_and_play(&mut self, at: usize) -> Place {
+    fn arrive_and_play(&mut self, at: usize) -> LoserPlace {
         let place = self.arrive(at);
         let winner = self.play(place, at, None);
         self.free = 0;

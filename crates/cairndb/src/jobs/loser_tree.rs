@@ -15,14 +15,14 @@ use std::hint::select_unpredictable;
 
 /// Position of a source: the head of its next entry's key, and the index of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct LoserPlace {
     pub(crate) head: u64,
     pub(crate) source: usize,
 }
 
-impl Place {
+impl LoserPlace {
     /// Position of an exhausted source.
-    pub(crate) const END: Place = Place {
+    pub(crate) const END: LoserPlace = LoserPlace {
         head: u64::MAX,
         source: usize::MAX,
     };
@@ -35,7 +35,7 @@ impl Place {
     /// Exchanges both if `condition` holds, without a branch, which would be unpredictable for
     /// random keys.
     #[inline]
-    fn exchange_if(&mut self, condition: bool, other: &mut Place) {
+    fn exchange_if(&mut self, condition: bool, other: &mut LoserPlace) {
         let (mine, theirs) = (*self, *other);
         self.head = select_unpredictable(condition, theirs.head, mine.head);
         self.source = select_unpredictable(condition, theirs.source, mine.source);
@@ -49,21 +49,21 @@ impl Place {
 pub(crate) struct LoserTree {
     /// Inner node `n` has the children `2n` and `2n + 1`; leaf `s` is node `losers.len() + s`. Node
     /// 0 is unused.
-    losers: Vec<Place>,
+    losers: Vec<LoserPlace>,
 }
 
 impl LoserTree {
-    /// Plays all matches, each source with its place or [`Place::END`], and returns the winner.
-    /// `before` orders two places with equal heads, neither of which is exhausted.
+    /// Plays all matches, each source with its place or [`LoserPlace::END`], and returns the
+    /// winner. `before` orders two places with equal heads, neither of which is exhausted.
     pub(crate) fn begin(
         &mut self,
-        places: &[Place],
-        before: impl Fn(Place, Place) -> bool,
-    ) -> Place {
+        places: &[LoserPlace],
+        before: impl Fn(LoserPlace, LoserPlace) -> bool,
+    ) -> LoserPlace {
         let count = places.len();
         self.losers.clear();
-        self.losers.resize(count, Place::END);
-        let mut winners = vec![Place::END; count];
+        self.losers.resize(count, LoserPlace::END);
+        let mut winners = vec![LoserPlace::END; count];
         winners.extend_from_slice(places);
         for node in (1..count).rev() {
             let (left, right) = (winners[2 * node], winners[2 * node + 1]);
@@ -74,7 +74,7 @@ impl LoserTree {
                 (right, left)
             };
         }
-        winners.get(1).copied().unwrap_or(Place::END)
+        winners.get(1).copied().unwrap_or(LoserPlace::END)
     }
 
     /// Replays the matches of the last winner, `source`, with `place`, and returns the new winner.
@@ -83,9 +83,9 @@ impl LoserTree {
     pub(crate) fn replay(
         &mut self,
         source: usize,
-        place: Place,
-        before: impl Fn(Place, Place) -> bool,
-    ) -> Place {
+        place: LoserPlace,
+        before: impl Fn(LoserPlace, LoserPlace) -> bool,
+    ) -> LoserPlace {
         debug_assert!(place.is_end() || place.source == source);
         let mut winner = place;
         let mut node = (self.losers.len() + source) >> 1;
@@ -106,8 +106,12 @@ impl LoserTree {
     }
 
     /// Returns the source that would win if the winner, `source`, did not play.
-    pub(crate) fn second(&self, source: usize, before: impl Fn(Place, Place) -> bool) -> Place {
-        let mut second = Place::END;
+    pub(crate) fn second(
+        &self,
+        source: usize,
+        before: impl Fn(LoserPlace, LoserPlace) -> bool,
+    ) -> LoserPlace {
+        let mut second = LoserPlace::END;
         let mut node = (self.losers.len() + source) >> 1;
         while node > 0 {
             if is_before(self.losers[node], second, &before) {
@@ -120,7 +124,11 @@ impl LoserTree {
 }
 
 #[inline]
-fn is_before(a: Place, b: Place, before: impl Fn(Place, Place) -> bool) -> bool {
+fn is_before(
+    a: LoserPlace,
+    b: LoserPlace,
+    before: impl Fn(LoserPlace, LoserPlace) -> bool,
+) -> bool {
     if a.head == b.head {
         return b.is_end() || !a.is_end() && before(a, b);
     }
@@ -132,11 +140,14 @@ mod tests {
     use super::*;
 
     /// Merges sources of ascending numbers with the tree. `ties` orders equal heads.
-    fn merged(sources: &[Vec<u64>], ties: impl Fn(Place, Place) -> bool) -> Vec<(u64, usize)> {
+    fn merged(
+        sources: &[Vec<u64>],
+        ties: impl Fn(LoserPlace, LoserPlace) -> bool,
+    ) -> Vec<(u64, usize)> {
         let mut at = vec![0; sources.len()];
         let place = |source: usize, at: usize| {
             let head = sources[source].get(at).copied();
-            head.map_or(Place::END, |head| Place { head, source })
+            head.map_or(LoserPlace::END, |head| LoserPlace { head, source })
         };
         let places: Vec<_> = (0..sources.len()).map(|source| place(source, 0)).collect();
         let mut tree = LoserTree::default();

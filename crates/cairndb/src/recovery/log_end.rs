@@ -26,7 +26,7 @@ const NOTHING_LOST: &str = "nothing shows that a record was lost: what follows i
 
 /// The part of the log to replay.
 #[derive(Debug, Default)]
-pub(crate) struct End {
+pub(crate) struct LogEnd {
     /// End offset of the records of each segment to replay.
     pub(crate) ends: Vec<u64>,
     /// Position at which the log was cut, if the discarded part may have held a record.
@@ -78,8 +78,8 @@ impl Walk<'_> {
     /// # Errors
     /// `Corruption` of bytes that a sync had covered. Read errors: a segment that cannot be read
     /// now does not end the log.
-    pub(crate) fn find_end(&self) -> Result<End> {
-        let mut end = End::default();
+    pub(crate) fn find_end(&self) -> Result<LogEnd> {
+        let mut end = LogEnd::default();
         let mut expected = None;
         for index in 0..self.log.len() {
             let segment = self.log.read(index)?;
@@ -223,7 +223,7 @@ impl Walk<'_> {
     /// # Errors
     /// `Corruption` if a later record proves that a sync had covered the bytes at the cut, unless
     /// the recovery mode is `PointInTime`.
-    fn cut(&self, mut end: End, segment: &OnDisk, cut: Cut) -> Result<End> {
+    fn cut(&self, mut end: LogEnd, segment: &OnDisk, cut: Cut) -> Result<LogEnd> {
         let last = cut.segment + 1 == self.log.len();
         let start = usize::try_from(cut.offset).unwrap_or(usize::MAX);
         let rest = segment.bytes.get(start..).unwrap_or_default();

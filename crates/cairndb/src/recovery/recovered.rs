@@ -7,7 +7,7 @@ use cairndb_base::SeqNo;
 
 use crate::recovery::report::OpenReport;
 use crate::state::version::Version;
-use crate::versions::state::ImmutableMemtable;
+use crate::versions::engine_state::ImmutableMemtable;
 
 /// The result of recovery: everything needed to assemble the engine.
 #[derive(Debug)]

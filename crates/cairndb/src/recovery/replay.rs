@@ -19,15 +19,15 @@ use crate::jobs::rules::Rules;
 use crate::log::commit::MemtableValues;
 use crate::read::source::Source;
 use crate::recovery::live_log::{LiveLog, OnDisk};
-use crate::recovery::log_end::{End, locate_error};
+use crate::recovery::log_end::{LogEnd, locate_error};
 use crate::recovery::orphans::ManifestFiles;
 use crate::recovery::recovered::Recovered;
 use crate::recovery::value_copier::{LargeValues, ValueCopier};
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::version::{Run, TableHandle};
+use crate::versions::engine_state::ImmutableMemtable;
 use crate::versions::settings::Settings;
-use crate::versions::state::ImmutableMemtable;
 
 /// A replay in progress.
 pub(crate) struct Replay<'a> {
@@ -70,7 +70,7 @@ impl Replay<'_> {
     ///
     /// # Errors
     /// Errors of reading the log and its values, and of writing tables; `Interrupted`.
-    pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &End) -> Result<()> {
+    pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &LogEnd) -> Result<()> {
         let end_count = end.ends.len();
         watch::expect(end.ends.iter().sum());
         for (index, end) in end.ends.iter().enumerate() {

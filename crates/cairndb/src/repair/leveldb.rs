@@ -23,7 +23,7 @@ use self::survey::LevelSurvey;
 use self::table::LevelTable;
 use crate::repair::findings::{Findings, include};
 use crate::repair::log::runs::Runs;
-use crate::repair::merge::source::Source;
+use crate::repair::merge::source::MergeSource;
 use crate::repair::report::{DoubtKind, KeySpan, Loss, Unnamed};
 
 /// A LevelDB directory to be repaired.
@@ -70,7 +70,7 @@ impl<'a> LevelSource<'a> {
     pub(super) fn add_sources(
         &self,
         runs: &mut Runs,
-        sources: &mut Vec<Source>,
+        sources: &mut Vec<MergeSource>,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
         let known = self.survey.last_seq();
@@ -84,11 +84,11 @@ impl<'a> LevelSource<'a> {
         }
         let last_seq = known.max(logs.finish());
         for run in runs.finish()? {
-            sources.push(Source::log(run)?);
+            sources.push(MergeSource::log(run)?);
         }
         for tables in self.chained(self.tables(findings)?) {
             let chain = LevelChain::new(self.dir, &self.order, tables, findings)?;
-            sources.push(Source::LevelTables(Box::new(chain)));
+            sources.push(MergeSource::LevelTables(Box::new(chain)));
         }
         Ok(last_seq)
     }

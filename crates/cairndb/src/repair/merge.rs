@@ -11,18 +11,18 @@ use std::cmp::Ordering;
 use cairndb_base::{Order, Result};
 
 use crate::repair::findings::Findings;
-use crate::repair::merge::source::Source;
+use crate::repair::merge::source::MergeSource;
 
 /// All sources, at their next entries.
 pub(super) struct Merge {
     order: Order,
-    sources: Vec<Source>,
+    sources: Vec<MergeSource>,
     /// Indices of the sources that have an entry; a source comes before its children.
     heap: Vec<usize>,
 }
 
 impl Merge {
-    pub(super) fn new(order: &Order, sources: Vec<Source>) -> Merge {
+    pub(super) fn new(order: &Order, sources: Vec<MergeSource>) -> Merge {
         let heap = (0..sources.len()).filter(|index| sources[*index].valid());
         let mut merge = Merge {
             order: order.clone(),
@@ -36,7 +36,7 @@ impl Merge {
     }
 
     /// Returns the source of the next entry.
-    pub(super) fn next(&mut self) -> Option<&mut Source> {
+    pub(super) fn next(&mut self) -> Option<&mut MergeSource> {
         let index = *self.heap.first()?;
         self.sources.get_mut(index)
     }
@@ -44,7 +44,7 @@ impl Merge {
     /// Goes to the entry after the next one.
     ///
     /// # Errors
-    /// The errors of [`Source::advance`].
+    /// The errors of [`MergeSource::advance`].
     pub(super) fn advance(&mut self, findings: &mut Findings) -> Result<()> {
         let Some(index) = self.heap.first().copied() else {
             return Ok(());

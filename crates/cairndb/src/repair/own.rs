@@ -11,7 +11,7 @@ use crate::repair::findings::Findings;
 use crate::repair::log::runs::Runs;
 use crate::repair::log::segments;
 use crate::repair::log::{LogExtent, LogReader};
-use crate::repair::merge::source::Source;
+use crate::repair::merge::source::MergeSource;
 use crate::repair::survey::Survey;
 use crate::repair::tables::Planner;
 use crate::repair::tables::chain::Chain;
@@ -76,12 +76,12 @@ impl<'a> OwnSource<'a> {
     pub(super) fn add_sources(
         &self,
         runs: &mut Runs,
-        sources: &mut Vec<Source>,
+        sources: &mut Vec<MergeSource>,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
         let log = self.read_log(runs, findings)?;
         for run in runs.finish()? {
-            sources.push(Source::log(run)?);
+            sources.push(MergeSource::log(run)?);
         }
         self.add_tables(sources, log, findings)?;
         let known = self.described.as_ref().map_or(0, |it| it.last_seq);
@@ -98,7 +98,7 @@ impl<'a> OwnSource<'a> {
     /// Adds a source for each list of tables.
     fn add_tables(
         &self,
-        sources: &mut Vec<Source>,
+        sources: &mut Vec<MergeSource>,
         log: LogExtent,
         findings: &mut Findings,
     ) -> Result<()> {
@@ -119,7 +119,7 @@ impl<'a> OwnSource<'a> {
         let tables = planner.plan(findings)?;
         for chain in tables.chains {
             let chain = Chain::new(self.from, &self.order, tables.oldest, chain, findings)?;
-            sources.push(Source::Tables(Box::new(chain)));
+            sources.push(MergeSource::Tables(Box::new(chain)));
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::repair::leveldb::LevelSource;
 use crate::repair::log::runs::Runs;
 use crate::repair::merge::Merge;
 use crate::repair::merge::fold::Fold;
-use crate::repair::merge::source::Source;
+use crate::repair::merge::source::MergeSource;
 use crate::repair::options::RepairOptions;
 use crate::repair::own::OwnSource;
 use crate::repair::report::RepairReport;
@@ -209,7 +209,7 @@ impl Input<'_> {
     fn add_sources(
         &self,
         runs: &mut Runs,
-        sources: &mut Vec<Source>,
+        sources: &mut Vec<MergeSource>,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
         match self {

@@ -12,8 +12,8 @@ use crate::scheduler::policy::{Caller, EMPTYING, Facts, Task, Tasks, next};
 use crate::space::space_maker::SpaceMaker;
 use crate::value_gc::collect::{Moment, Relocated};
 use crate::versions::base::Base;
+use crate::versions::engine_state::{EngineState, UNSYNCED_TABLES_MAX};
 use crate::versions::idle::LookedSince;
-use crate::versions::state::{State, UNSYNCED_TABLES_MAX};
 use crate::write::writer::Writer;
 
 /// Maximum time before a flush is made durable, however little it wrote.
@@ -31,7 +31,7 @@ pub(super) enum Choice {
 
 /// How a thread waits under the state lock: for at most the given time, or until there is work. A
 /// simulated thread returns at once.
-pub(super) type Wait<'w> = &'w dyn Fn(MutexGuard<'_, State>, Option<Duration>);
+pub(super) type Wait<'w> = &'w dyn Fn(MutexGuard<'_, EngineState>, Option<Duration>);
 
 /// How a turn of a thread has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Runner {
     }
 
     /// Asks the policy.
-    pub(super) fn next(&self, turn: &mut Turn, state: &State) -> Choice {
+    pub(super) fn next(&self, turn: &mut Turn, state: &EngineState) -> Choice {
         turn.since
             .get_or_insert_with(|| state.background.idle.look());
         let facts = self.facts(turn, state);
@@ -157,7 +157,7 @@ impl Runner {
 
     /// Gathers the facts. Those that cost more than a look at the state are gathered only if the
     /// policy may ask for them.
-    pub(super) fn facts(&self, turn: &Turn, state: &State) -> Facts {
+    pub(super) fn facts(&self, turn: &Turn, state: &EngineState) -> Facts {
         let caller = turn.caller;
         let hurrying = state.background.hurrying > 0;
         let idle = caller.rested || hurrying;
@@ -190,14 +190,14 @@ impl Runner {
         }
     }
 
-    fn is_paused(&self, state: &State) -> bool {
+    fn is_paused(&self, state: &EngineState) -> bool {
         state.background.retry_at_ns > self.base.env.now_ns() || self.base.health.is_poisoned()
     }
 
     /// Returns whether installed versions should become durable. Each pass flushes the disk several
     /// times, and a table that is compacted away before the pass is never synced, so a busy
     /// database waits until it retains much of the log.
-    fn persist_due(&self, turn: &Turn, state: &State) -> bool {
+    fn persist_due(&self, turn: &Turn, state: &EngineState) -> bool {
         let Some(pending) = state.durable.pending.as_ref() else {
             return false;
         };

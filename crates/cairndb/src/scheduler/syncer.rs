@@ -9,12 +9,12 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::scheduler::policy::SYNCER;
 use crate::scheduler::runner::{Choice, Ended, PERSIST_AFTER, Runner, Turn, Wait};
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 impl Runner {
     pub(crate) fn sync_loop(&self) {
         let mut turn = Turn::new(SYNCER);
-        let wait = |mut state: MutexGuard<'_, State>, limit| {
+        let wait = |mut state: MutexGuard<'_, EngineState>, limit| {
             self.base.versions.wait_work(&mut state, limit);
         };
         while self.syncer_turn(&mut turn, &wait) != Ended::Closing {}

@@ -37,7 +37,7 @@ impl Scheduler {
         self.started.load(Ordering::Acquire)
     }
 
-    /// Waits until the threads exit, which `State::closing` makes them do.
+    /// Waits until the threads exit, which `EngineState::closing` makes them do.
     pub(crate) fn join_threads(&self) {
         let threads = std::mem::take(&mut *self.threads.lock());
         for join in threads {

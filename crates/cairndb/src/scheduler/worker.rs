@@ -13,8 +13,8 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::scheduler::policy::WORKER;
 use crate::scheduler::runner::{Choice, Ended, Runner, Turn, Wait};
+use crate::versions::engine_state::EngineState;
 use crate::versions::idle::LookedSince;
-use crate::versions::state::State;
 
 /// Time without a write after which a database is idle.
 const IDLE: Duration = Duration::from_millis(50);
@@ -44,7 +44,7 @@ impl Memory {
 impl Runner {
     pub(crate) fn work_loop(&self) {
         let mut memory = Memory::new();
-        let wait = |mut state: MutexGuard<'_, State>, limit| {
+        let wait = |mut state: MutexGuard<'_, EngineState>, limit| {
             self.base.versions.wait_work(&mut state, limit);
         };
         while self.worker_turn(&mut memory, &wait) != Ended::Closing {}
@@ -108,7 +108,7 @@ impl Runner {
     }
 
     /// Returns the time to wait after a failure; `None` if nothing will work any more.
-    fn pause(&self, state: &mut State) -> Option<Duration> {
+    fn pause(&self, state: &mut EngineState) -> Option<Duration> {
         // Nothing can be done during the pause, so callers may treat the database as idle.
         let since = state.background.idle.look();
         let _quiet = state.background.idle.settle(since);
@@ -123,7 +123,7 @@ impl Runner {
 
     /// Records that the database is idle, unless work was announced since `since`. Returns whether
     /// it is.
-    fn settle(&self, state: &mut State, since: LookedSince) -> bool {
+    fn settle(&self, state: &mut EngineState, since: LookedSince) -> bool {
         let idle = &mut state.background.idle;
         let was_quiet = idle.is_quiet();
         let is_quiet = was_quiet || idle.settle(since);

@@ -24,7 +24,7 @@ use cairndb_base::{Order, Result, SeqNo};
 use crate::compaction::compactor::Compactor;
 use crate::jobs::plan::{CompactionPlan, share};
 use crate::state::version::{Run, TableHandle, Version};
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 /// Fraction of hidden entries at which a table is worth rewriting.
 const HIDDEN_SHARE_MIN: u64 = 16;
@@ -314,7 +314,7 @@ impl Squeezer<'_> {
             return;
         };
         let mut guard = self.compactor.base.versions.lock();
-        let State {
+        let EngineState {
             version, squeezes, ..
         } = &mut *guard;
         let known = &mut squeezes.applied;

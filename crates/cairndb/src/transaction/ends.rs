@@ -10,13 +10,13 @@ use crate::api::walk::Entry;
 use crate::transaction::cursor::TransactionCursor;
 use crate::transaction::handle::Transaction;
 use crate::transaction::options::Isolation;
-use crate::transaction::popped::{End, Popped};
+use crate::transaction::popped::{KeyEnd, Popped};
 
 /// Returns the entry at `end`, to which the cursor moves.
-pub(super) fn entry_at(cursor: &mut Cursor, end: End) -> Result<Option<Entry>> {
+pub(super) fn entry_at(cursor: &mut Cursor, end: KeyEnd) -> Result<Option<Entry>> {
     match end {
-        End::First => cursor.seek_to_first()?,
-        End::Last => cursor.seek_to_last()?,
+        KeyEnd::First => cursor.seek_to_first()?,
+        KeyEnd::Last => cursor.seek_to_last()?,
     }
     Ok(current_entry(cursor))
 }
@@ -33,7 +33,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn first(&self) -> Result<Option<Entry>> {
-        entry_at(&mut self.cursor(), End::First)
+        entry_at(&mut self.cursor(), KeyEnd::First)
     }
 
     /// Returns the last entry, or `None` if there is none.
@@ -41,7 +41,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn last(&self) -> Result<Option<Entry>> {
-        entry_at(&mut self.cursor(), End::Last)
+        entry_at(&mut self.cursor(), KeyEnd::Last)
     }
 }
 
@@ -51,7 +51,7 @@ impl Transaction {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn first(&self) -> Result<Option<Entry>> {
-        self.entry_at(End::First)
+        self.entry_at(KeyEnd::First)
     }
 
     /// Returns the last entry that the transaction sees, or `None` if there is none.
@@ -59,7 +59,7 @@ impl Transaction {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn last(&self) -> Result<Option<Entry>> {
-        self.entry_at(End::Last)
+        self.entry_at(KeyEnd::Last)
     }
 
     /// Removes the first entry and returns it, or `None` if there is none.
@@ -67,7 +67,7 @@ impl Transaction {
     /// # Errors
     /// Same as [`Cursor::seek`] and [`Transaction::delete`].
     pub fn pop_first(&self) -> Result<Option<Entry>> {
-        self.pop(End::First)
+        self.pop(KeyEnd::First)
     }
 
     /// Removes the last entry and returns it, or `None` if there is none.
@@ -75,28 +75,28 @@ impl Transaction {
     /// # Errors
     /// Same as [`Cursor::seek`] and [`Transaction::delete`].
     pub fn pop_last(&self) -> Result<Option<Entry>> {
-        self.pop(End::Last)
+        self.pop(KeyEnd::Last)
     }
 
-    fn entry_at(&self, end: End) -> Result<Option<Entry>> {
+    fn entry_at(&self, end: KeyEnd) -> Result<Option<Entry>> {
         let mut cursor: TransactionCursor<'_> = self.cursor();
         match end {
-            End::First => cursor.seek_to_first()?,
-            End::Last => cursor.seek_to_last()?,
+            KeyEnd::First => cursor.seek_to_first()?,
+            KeyEnd::Last => cursor.seek_to_last()?,
         }
         let entry = || (Value::from(cursor.key()), cursor.owned_value());
         Ok(cursor.valid().then(entry))
     }
 
-    fn pop(&self, end: End) -> Result<Option<Entry>> {
+    fn pop(&self, end: KeyEnd) -> Result<Option<Entry>> {
         let popped = self.popped.borrow_mut().take(end);
         let mut cursor = self.cursor();
         match (end, &popped) {
-            (End::First, None) => cursor.seek_to_first()?,
-            (End::Last, None) => cursor.seek_to_last()?,
+            (KeyEnd::First, None) => cursor.seek_to_first()?,
+            (KeyEnd::Last, None) => cursor.seek_to_last()?,
             // Everything up to that key was popped, and is not searched again.
-            (End::First, Some(popped)) => cursor.seek(&popped.key)?,
-            (End::Last, Some(popped)) => cursor.seek_for_prev(&popped.key)?,
+            (KeyEnd::First, Some(popped)) => cursor.seek(&popped.key)?,
+            (KeyEnd::Last, Some(popped)) => cursor.seek_for_prev(&popped.key)?,
         }
         let entry = || (Value::from(cursor.key()), cursor.owned_value());
         let entry = cursor.valid().then(entry);
@@ -105,7 +105,7 @@ impl Transaction {
         let mut reads = self.reads.borrow_mut();
         let span = match popped.and_then(|popped| popped.span) {
             Some(span) => {
-                reads.join_last(span, end == End::First);
+                reads.join_last(span, end == KeyEnd::First);
                 Some(span)
             }
             None if self.isolation == Isolation::Serializable => reads.last_span(),
@@ -127,7 +127,7 @@ impl Db {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn first(&self) -> Result<Option<Entry>> {
-        entry_at(&mut self.cursor(), End::First)
+        entry_at(&mut self.cursor(), KeyEnd::First)
     }
 
     /// Returns the last entry, or `None` if there is none.
@@ -135,6 +135,6 @@ impl Db {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn last(&self) -> Result<Option<Entry>> {
-        entry_at(&mut self.cursor(), End::Last)
+        entry_at(&mut self.cursor(), KeyEnd::Last)
     }
 }

@@ -11,7 +11,7 @@ use cairndb_base::{Error, Kind, Order, Result};
 use cairndb_format::batch::Entry;
 
 use crate::state::batch::{Mark, WriteBatch};
-use crate::transaction::sorted_ops::{Place, SortedOps};
+use crate::transaction::sorted_ops::{OpPlace, SortedOps};
 
 /// Stands for "no operation".
 const NONE: u32 = u32::MAX;
@@ -238,7 +238,7 @@ impl OwnWrites {
         self.indexed = op;
     }
 
-    fn lower_bound(&self, key: &[u8]) -> Place {
+    fn lower_bound(&self, key: &[u8]) -> OpPlace {
         let order = &self.order;
         self.index
             .lower_bound(|op| order.compare(self.entry(op).key, key))

@@ -23,7 +23,7 @@ use crate::read::conflicts::Span;
 use crate::state::batch::WriteBatch;
 use crate::transaction::commit::{Dependencies, commit};
 use crate::transaction::ends::{current_entry, entry_at};
-use crate::transaction::popped::End;
+use crate::transaction::popped::KeyEnd;
 use crate::transaction::read_set::ReadSet;
 use crate::transaction::retry::ATTEMPTS_MAX;
 
@@ -52,19 +52,23 @@ impl KeptCursor {
 
     /// Moves to the entry at the end of the keys. Returns `None` if there is none, or if it is not
     /// known to be the end.
-    fn advance(mut self: Box<Self>, core: &Core, end: End) -> Result<Option<(Box<Self>, Entry)>> {
+    fn advance(
+        mut self: Box<Self>,
+        core: &Core,
+        end: KeyEnd,
+    ) -> Result<Option<(Box<Self>, Entry)>> {
         let published = core.base.versions.published();
         if published != self.checked {
             // A newer view may have a memtable that this one lacks.
             let newest = core.base.versions.newest_view() == self.cursor.view().number;
-            if end == End::Last || !newest || !self.note_inserts(published) {
+            if end == KeyEnd::Last || !newest || !self.note_inserts(published) {
                 return Ok(None);
             }
         }
         let popped = self.limit.as_ref().map(|_| self.cursor.key().to_vec());
         match end {
-            End::First => self.cursor.next()?,
-            End::Last => self.cursor.prev()?,
+            KeyEnd::First => self.cursor.next()?,
+            KeyEnd::Last => self.cursor.prev()?,
         }
         if let Some(popped) = popped
             && !self.is_current()
@@ -127,7 +131,7 @@ impl KeptCursor {
     ///
     /// # Errors
     /// `Conflict` if something was written, and those of [`Db::delete`].
-    fn pop(mut self: Box<Self>, core: &Core, entry: &Entry, end: End) -> Result<()> {
+    fn pop(mut self: Box<Self>, core: &Core, entry: &Entry, end: KeyEnd) -> Result<()> {
         let undisturbed = |commit: &Commit| {
             if commit.last_seq == self.checked {
                 return Ok(());
@@ -143,7 +147,7 @@ impl KeptCursor {
     }
 }
 
-fn pop(db: &Db, end: End) -> Result<Option<Entry>> {
+fn pop(db: &Db, end: KeyEnd) -> Result<Option<Entry>> {
     let core = db.core();
     let kept = core
         .base
@@ -169,7 +173,7 @@ fn pop(db: &Db, end: End) -> Result<Option<Entry>> {
 
 /// Pops the entry next to the last one popped. Returns `None` if there is none, or if other writes
 /// came in between.
-fn pop_next(core: &Core, kept: Box<KeptCursor>, end: End) -> Result<Option<Entry>> {
+fn pop_next(core: &Core, kept: Box<KeptCursor>, end: KeyEnd) -> Result<Option<Entry>> {
     let Some((kept, entry)) = kept.advance(core, end)? else {
         return Ok(None);
     };
@@ -205,7 +209,7 @@ impl Db {
     /// # Ok(()) }
     /// ```
     pub fn pop_first(&self) -> Result<Option<Entry>> {
-        pop(self, End::First)
+        pop(self, KeyEnd::First)
     }
 
     /// Removes the last entry and returns it, or `None` if there is none. See [`Db::pop_first`].
@@ -213,11 +217,11 @@ impl Db {
     /// # Errors
     /// Same as [`Db::pop_first`].
     pub fn pop_last(&self) -> Result<Option<Entry>> {
-        pop(self, End::Last)
+        pop(self, KeyEnd::Last)
     }
 
     #[cold]
-    fn pop_beside_others(&self, end: End) -> Result<Option<Entry>> {
+    fn pop_beside_others(&self, end: KeyEnd) -> Result<Option<Entry>> {
         let core = self.core();
         let durability = core.base.settings.durability;
         for _ in 1..ATTEMPTS_MAX {
@@ -229,11 +233,11 @@ impl Db {
             batch.delete(&entry.0);
             let key = Bound::Included(entry.0.to_vec());
             reads.add_span(match end {
-                End::First => Span {
+                KeyEnd::First => Span {
                     from: Bound::Unbounded,
                     to: key,
                 },
-                End::Last => Span {
+                KeyEnd::Last => Span {
                     from: key,
                     to: Bound::Unbounded,
                 },

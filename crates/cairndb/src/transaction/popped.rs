@@ -7,7 +7,7 @@ use cairndb_base::Order;
 
 /// One end of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum KeyEnd {
     First,
     Last,
 }
@@ -26,11 +26,11 @@ pub(super) struct PoppedEnds([Option<Popped>; 2]);
 
 impl PoppedEnds {
     /// Returns what was popped last at `end`, and forgets it.
-    pub(super) fn take(&mut self, end: End) -> Option<Popped> {
+    pub(super) fn take(&mut self, end: KeyEnd) -> Option<Popped> {
         self.0[end as usize].take()
     }
 
-    pub(super) fn keep(&mut self, end: End, popped: Popped) {
+    pub(super) fn keep(&mut self, end: KeyEnd, popped: Popped) {
         self.0[end as usize] = Some(popped);
     }
 

@@ -12,7 +12,7 @@ const LEAF_LEN_MAX: usize = 512;
 
 /// Position of an operation, or where it would be inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct OpPlace {
     leaf: usize,
     at: usize,
 }
@@ -26,7 +26,7 @@ pub(crate) struct SortedOps {
 impl SortedOps {
     /// Returns the first place whose operation does not come before the searched key. `compare`
     /// compares the key of an operation with it.
-    pub(crate) fn lower_bound(&self, mut compare: impl FnMut(u32) -> Ordering) -> Place {
+    pub(crate) fn lower_bound(&self, mut compare: impl FnMut(u32) -> Ordering) -> OpPlace {
         let leaf = self.leaves.partition_point(|leaf| {
             let last = leaf.last().expect("no leaf is empty");
             compare(*last).is_lt()
@@ -35,16 +35,16 @@ impl SortedOps {
             .leaves
             .get(leaf)
             .map_or(0, |leaf| leaf.partition_point(|op| compare(*op).is_lt()));
-        Place { leaf, at }
+        OpPlace { leaf, at }
     }
 
     /// Returns the operation at `place`.
-    pub(crate) fn get(&self, place: Place) -> Option<u32> {
+    pub(crate) fn get(&self, place: OpPlace) -> Option<u32> {
         self.leaves.get(place.leaf)?.get(place.at).copied()
     }
 
     /// Returns the operation after the one at `place`.
-    pub(crate) fn get_after(&self, place: Place) -> Option<u32> {
+    pub(crate) fn get_after(&self, place: OpPlace) -> Option<u32> {
         let leaf = self.leaves.get(place.leaf)?;
         match leaf.get(place.at + 1) {
             Some(op) => Some(*op),
@@ -53,7 +53,7 @@ impl SortedOps {
     }
 
     /// Returns the operation before `place`.
-    pub(crate) fn get_before(&self, place: Place) -> Option<u32> {
+    pub(crate) fn get_before(&self, place: OpPlace) -> Option<u32> {
         match place.at.checked_sub(1) {
             Some(at) => self.leaves.get(place.leaf)?.get(at).copied(),
             None => self.leaves.get(place.leaf.checked_sub(1)?)?.last().copied(),
@@ -66,7 +66,7 @@ impl SortedOps {
     }
 
     /// Inserts `op` at `place`, which [`SortedOps::lower_bound`] returned for its key.
-    pub(crate) fn insert(&mut self, place: Place, op: u32) {
+    pub(crate) fn insert(&mut self, place: OpPlace, op: u32) {
         // A key after all others continues the last leaf.
         let (leaf, at) = if place.leaf < self.leaves.len() {
             (place.leaf, place.at)
@@ -92,12 +92,12 @@ impl SortedOps {
     }
 
     /// Replaces the operation at `place`, and returns the old one.
-    pub(crate) fn replace(&mut self, place: Place, op: u32) -> u32 {
+    pub(crate) fn replace(&mut self, place: OpPlace, op: u32) -> u32 {
         std::mem::replace(&mut self.leaves[place.leaf][place.at], op)
     }
 
     /// Removes the operation at `place`.
-    pub(crate) fn remove(&mut self, place: Place) {
+    pub(crate) fn remove(&mut self, place: OpPlace) {
         self.leaves[place.leaf].remove(place.at);
         if self.leaves[place.leaf].is_empty() {
             self.leaves.remove(place.leaf);

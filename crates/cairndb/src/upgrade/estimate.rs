@@ -10,9 +10,9 @@ use cairndb_format::name;
 use cairndb_format::table::{BoundLimits, TableBuilder, TableOptions, ValueIn};
 use cairndb_leveldb::TableInfo;
 
-use crate::upgrade::Target;
+use crate::upgrade::UpgradeTarget;
 use crate::upgrade::report::UpgradePlan;
-use crate::upgrade::source::Source;
+use crate::upgrade::source::UpgradeSource;
 
 /// Number of tables sampled, evenly spread over the database.
 const SAMPLES: usize = 8;
@@ -45,7 +45,7 @@ impl Sampled {
 ///
 /// # Errors
 /// The errors of reading the sampled tables.
-pub(crate) fn estimate(target: &Target, source: &Source) -> Result<UpgradePlan> {
+pub(crate) fn estimate(target: &UpgradeTarget, source: &UpgradeSource) -> Result<UpgradePlan> {
     let tables = source.database.tables();
     let stored: u64 = tables.iter().map(|table| table.size).sum();
     let mut sampled = Sampled::default();
@@ -68,7 +68,12 @@ pub(crate) fn estimate(target: &Target, source: &Source) -> Result<UpgradePlan> 
 }
 
 /// Adds the first entries of one table, written to a table of ours in memory.
-fn sample(target: &Target, source: &Source, info: &TableInfo, sums: &mut Sampled) -> Result<()> {
+fn sample(
+    target: &UpgradeTarget,
+    source: &UpgradeSource,
+    info: &TableInfo,
+    sums: &mut Sampled,
+) -> Result<()> {
     let begun = target.env.now_ns();
     let memory = MemEnv::new(Background::Stepped).open_dir(Path::new("sample"), true)?;
     let mut builder = builder(target, &*memory)?;
@@ -105,7 +110,7 @@ fn sample(target: &Target, source: &Source, info: &TableInfo, sums: &mut Sampled
     Ok(())
 }
 
-fn builder(target: &Target, memory: &dyn Dir) -> Result<TableBuilder> {
+fn builder(target: &UpgradeTarget, memory: &dyn Dir) -> Result<TableBuilder> {
     let (number, output) = (FileNumber(1), &target.settings.output);
     let options = TableOptions {
         order: output.order.clone(),

@@ -34,7 +34,7 @@ use crate::state::files::opener::TableOpener;
 use crate::versions::settings::Settings;
 
 /// The directory to convert, and how its tables are to be written.
-pub(crate) struct Target {
+pub(crate) struct UpgradeTarget {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
     pub(crate) opener: Arc<TableOpener>,

@@ -11,14 +11,14 @@ use cairndb_leveldb::{FileName, Report};
 use crate::recovery::recover::unused_file;
 use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::guard::guarded;
-use crate::upgrade::Target;
+use crate::upgrade::UpgradeTarget;
 use crate::upgrade::estimate::estimate;
 use crate::upgrade::identify::{Owner, nothing_here, owner};
 use crate::upgrade::originals::{Earlier, Originals, earlier, occupied};
 use crate::upgrade::report::{
     Progress, UpgradeOutcome, UpgradePlan, UpgradeProgress, UpgradeReport, UpgradeStep,
 };
-use crate::upgrade::source::{Locked, Source};
+use crate::upgrade::source::{Locked, UpgradeSource};
 use crate::upgrade::verify::verify;
 use crate::upgrade::write::{Contents, Made, RUN, write};
 use crate::versions::edits::edit_of;
@@ -28,7 +28,7 @@ use crate::versions::edits::edit_of;
 /// # Errors
 /// `NotFound` without a database, `InvalidArgument` if it is not LevelDB's, and the errors for
 /// which a conversion is refused.
-pub(crate) fn plan(target: &Target) -> Result<UpgradePlan> {
+pub(crate) fn plan(target: &UpgradeTarget) -> Result<UpgradePlan> {
     match owner(&*target.dir)? {
         Owner::LevelDb => {}
         Owner::None => return Err(nothing_here(&*target.dir)),
@@ -41,12 +41,15 @@ pub(crate) fn plan(target: &Target) -> Result<UpgradePlan> {
 }
 
 /// Opens the database and makes sure that it can be converted. Changes nothing.
-fn checked(target: &Target, locked: Locked) -> Result<(Source, UpgradePlan, Earlier)> {
+fn checked(
+    target: &UpgradeTarget,
+    locked: Locked,
+) -> Result<(UpgradeSource, UpgradePlan, Earlier)> {
     let earlier = earlier(&*target.env, &*target.dir)?;
     if let Earlier::Foreign(found) = &earlier {
         return Err(occupied(&*target.dir, found));
     }
-    let source = Source::open(target, locked)?;
+    let source = UpgradeSource::open(target, locked)?;
     let plan = estimate(target, &source)?;
     Ok((source, plan, earlier))
 }
@@ -56,7 +59,10 @@ fn checked(target: &Target, locked: Locked) -> Result<(Source, UpgradePlan, Earl
 /// # Errors
 /// As [`plan`], and the errors of writing. After an error the directory opens as LevelDB's or as
 /// ours, and the call can be repeated.
-pub(crate) fn upgrade(target: &Target, progress: &mut Progress<'_>) -> Result<UpgradeReport> {
+pub(crate) fn upgrade(
+    target: &UpgradeTarget,
+    progress: &mut Progress<'_>,
+) -> Result<UpgradeReport> {
     match owner(&*target.dir)? {
         Owner::None => return Err(nothing_here(&*target.dir)),
         Owner::Ours => return finish_earlier(target),
@@ -73,7 +79,7 @@ pub(crate) fn upgrade(target: &Target, progress: &mut Progress<'_>) -> Result<Up
 }
 
 /// Removes LevelDB's names after an attempt that died between replacing `CURRENT` and that.
-fn finish_earlier(target: &Target) -> Result<UpgradeReport> {
+fn finish_earlier(target: &UpgradeTarget) -> Result<UpgradeReport> {
     match earlier(&*target.env, &*target.dir)? {
         Earlier::Unfinished(_) => {}
         _ => return Ok(UpgradeReport::of(UpgradeOutcome::NothingToDo)),
@@ -85,7 +91,7 @@ fn finish_earlier(target: &Target) -> Result<UpgradeReport> {
     }
 }
 
-fn finish_locked(target: &Target) -> Result<UpgradeReport> {
+fn finish_locked(target: &UpgradeTarget) -> Result<UpgradeReport> {
     let Earlier::Unfinished(originals) = earlier(&*target.env, &*target.dir)? else {
         return Ok(UpgradeReport::of(UpgradeOutcome::NothingToDo));
     };
@@ -96,7 +102,7 @@ fn finish_locked(target: &Target) -> Result<UpgradeReport> {
 }
 
 /// Checks that there is space for `plan`.
-fn check_space(target: &Target, plan: &UpgradePlan) -> Result<()> {
+fn check_space(target: &UpgradeTarget, plan: &UpgradePlan) -> Result<()> {
     let free = target.dir.space()?.map(|space| space.free);
     match free {
         Some(free) if free < plan.target_bytes => {
@@ -112,7 +118,7 @@ fn check_space(target: &Target, plan: &UpgradePlan) -> Result<()> {
 }
 
 /// Converts the database; the lock is held.
-fn convert(target: &Target, progress: &mut Progress<'_>) -> Result<UpgradeReport> {
+fn convert(target: &UpgradeTarget, progress: &mut Progress<'_>) -> Result<UpgradeReport> {
     let (source, plan, earlier) = checked(target, Locked::Yes)?;
     check_space(target, &plan)?;
     progress(&at(UpgradeStep::Linking, &Digest::default(), 0));
@@ -150,8 +156,8 @@ fn convert(target: &Target, progress: &mut Progress<'_>) -> Result<UpgradeReport
 
 /// Writes and verifies everything that the new `CURRENT` will need, and prepares `CURRENT`.
 fn prepare(
-    target: &Target,
-    source: &Source,
+    target: &UpgradeTarget,
+    source: &UpgradeSource,
     plan: &UpgradePlan,
     made: &mut Made,
     progress: &mut Progress<'_>,
@@ -178,7 +184,7 @@ fn prepare(
 
 /// Writes the manifest and the file that will become `CURRENT`, both synced.
 fn write_manifest(
-    target: &Target,
+    target: &UpgradeTarget,
     contents: &Contents,
     last_seq: u64,
     next_file: &AtomicU64,

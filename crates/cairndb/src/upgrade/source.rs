@@ -9,13 +9,13 @@ use cairndb_format::name;
 use cairndb_leveldb::{Database, EntryCursor, FileName, Orders, ReadOptions};
 
 use crate::recovery::numbers::check_seq;
-use crate::upgrade::Target;
+use crate::upgrade::UpgradeTarget;
 
 /// Tables that the reader keeps open besides those in which it stands: each costs its index.
 const OPEN_TABLES_MAX: usize = 8;
 
 /// An open database and its files.
-pub(crate) struct Source {
+pub(crate) struct UpgradeSource {
     pub(crate) database: Database,
     /// Names of LevelDB's files, except `LOCK`.
     pub(crate) names: Vec<String>,
@@ -32,13 +32,13 @@ pub(crate) enum Locked {
     No,
 }
 
-impl Source {
+impl UpgradeSource {
     /// Opens the database to be converted, whose keys must be in the order of `target`.
     ///
     /// # Errors
     /// `InvalidArgument` if the order is another or a file is not a regular one; the errors of
     /// reading the manifest and the logs; `Locked`.
-    pub(crate) fn open(target: &Target, locked: Locked) -> Result<Source> {
+    pub(crate) fn open(target: &UpgradeTarget, locked: Locked) -> Result<UpgradeSource> {
         let (dir, order) = (&target.dir, &target.context.order);
         let names = names(&**dir)?;
         let mut orders = Orders::default();
@@ -66,7 +66,7 @@ impl Source {
             }
         }
         let tables: u64 = database.tables().iter().map(|table| table.size).sum();
-        Ok(Source {
+        Ok(UpgradeSource {
             database,
             names,
             bytes: tables.saturating_add(log_bytes),

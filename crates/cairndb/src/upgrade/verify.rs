@@ -5,7 +5,7 @@ use cairndb_format::name;
 
 use crate::read::value_ref::read_pointer_unmapped;
 use crate::state::version::{TableHandle, Version};
-use crate::upgrade::Target;
+use crate::upgrade::UpgradeTarget;
 use crate::upgrade::write::Contents;
 
 /// Checks that the new files give the entries that were written to them, in the same order.
@@ -13,7 +13,7 @@ use crate::upgrade::write::Contents;
 /// # Errors
 /// `Corruption` if they do not; errors of reading.
 pub(crate) fn verify(
-    target: &Target,
+    target: &UpgradeTarget,
     contents: &Contents,
     mut report: impl FnMut(&Digest),
 ) -> Result<()> {
@@ -37,7 +37,7 @@ pub(crate) fn verify(
 
 /// Adds the entries of one table, which is opened for this alone.
 fn add_table(
-    target: &Target,
+    target: &UpgradeTarget,
     version: &Version,
     handle: &TableHandle,
     digest: &mut Digest,

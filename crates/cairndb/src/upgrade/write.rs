@@ -15,7 +15,7 @@ use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Values, Version};
-use crate::upgrade::Target;
+use crate::upgrade::UpgradeTarget;
 use crate::upgrade::source::LiveEntries;
 
 /// Files whose bytes may be on their way to the disk at a time: each holds a descriptor.
@@ -41,7 +41,7 @@ pub(crate) struct Made {
 
 /// Files in the making.
 struct Files<'a> {
-    target: &'a Target,
+    target: &'a UpgradeTarget,
     next_file: &'a AtomicU64,
     made: &'a mut Made,
     tables: Vec<Arc<TableHandle>>,
@@ -55,7 +55,7 @@ struct Files<'a> {
 /// # Errors
 /// The errors of reading and writing; the files in `made` must then be removed.
 pub(crate) fn write(
-    target: &Target,
+    target: &UpgradeTarget,
     mut entries: LiveEntries,
     next_file: &AtomicU64,
     made: &mut Made,

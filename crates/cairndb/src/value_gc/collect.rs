@@ -52,7 +52,7 @@ use crate::state::stats::StallReason;
 use crate::state::version::census::{Census, FileUsage};
 use crate::state::version::{Run, TableHandle, Version};
 use crate::value_gc::pick::{choose, is_worth_it};
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 mod allowance;
 
@@ -75,7 +75,7 @@ const STRETCH_TRIES: u32 = 3;
 type Stretch = Vec<Arc<TableHandle>>;
 
 /// The locked state, and the first tables to rewrite with the index of their run.
-type Found<'a> = (MutexGuard<'a, State>, Option<(usize, Stretch)>);
+type NextStretch<'a> = (MutexGuard<'a, EngineState>, Option<(usize, Stretch)>);
 
 /// Moment at which a relocation is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Optio
 
 /// Ends a round. Victims that tables still point to could not be read, and are left alone from now
 /// on.
-fn end_round(state: &mut State) {
+fn end_round(state: &mut EngineState) {
     let version = Arc::clone(&state.version);
     let value_gc = &mut state.value_gc;
     let refs = version.tables().flat_map(|table| &table.record.value_refs);
@@ -281,7 +281,7 @@ impl ValueGc<'_> {
 
     /// Finds the next tables to rewrite. Returns `None` if there are no victims, or another
     /// compaction is running.
-    fn find_stretch(&self) -> Option<Found<'_>> {
+    fn find_stretch(&self) -> Option<NextStretch<'_>> {
         let mut tries = 0;
         loop {
             let state = self.compactor.base.versions.lock();
@@ -475,7 +475,7 @@ impl ValueGc<'_> {
 
     /// Returns whether so much was written since the last check that too much may be dead under
     /// load. Checking all tables at every flush is too expensive.
-    fn is_due(&self, state: &mut State, bytes: u64) -> bool {
+    fn is_due(&self, state: &mut EngineState, bytes: u64) -> bool {
         let slack = self.compactor.base.value_slack();
         let looked_at = state.value_gc.looked_at.min(bytes);
         let due = bytes > slack && bytes - looked_at > slack / 8;

@@ -19,8 +19,8 @@ use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::edits::edit_of;
+use crate::versions::engine_state::EngineState;
 use crate::versions::settings::Settings;
-use crate::versions::state::State;
 use crate::versions::sweeper::Sweeper;
 use crate::versions::version_set::{VersionSet, WATCHED_WAIT};
 
@@ -121,7 +121,7 @@ impl Base {
     /// `Interrupted` if the watcher of this thread stops the call.
     pub(crate) fn wait_changed(
         &self,
-        state: &mut MutexGuard<'_, State>,
+        state: &mut MutexGuard<'_, EngineState>,
         end: Option<u64>,
     ) -> Result<()> {
         let left = end.map(|end| {
@@ -143,7 +143,7 @@ impl Base {
     }
 
     /// Records a failure of background work, or its recovery.
-    pub(crate) fn note_background<T>(&self, state: &mut State, result: &Result<T>) {
+    pub(crate) fn note_background<T>(&self, state: &mut EngineState, result: &Result<T>) {
         match result {
             Ok(_) => {
                 if self.health.background().is_some() {
@@ -160,7 +160,7 @@ impl Base {
 
     /// Postpones the next attempt. The pause is one second after the first failure and doubles up
     /// to a minute. A writer that needs the space does not wait for it.
-    fn back_off(&self, state: &mut State, error: &Error) {
+    fn back_off(&self, state: &mut EngineState, error: &Error) {
         const FIRST_NS: u64 = 1_000_000_000;
         const LAST_NS: u64 = 60 * FIRST_NS;
         self.health.set_background(Some(error.clone()));
@@ -184,9 +184,9 @@ impl Base {
     /// `Interrupted` if the watcher of this thread stops the call.
     pub(crate) fn wait_watched<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
-        mut done: impl FnMut(&State) -> bool,
-    ) -> Result<MutexGuard<'a, State>> {
+        mut state: MutexGuard<'a, EngineState>,
+        mut done: impl FnMut(&EngineState) -> bool,
+    ) -> Result<MutexGuard<'a, EngineState>> {
         while !done(&state) {
             self.wait_changed(&mut state, None)?;
         }

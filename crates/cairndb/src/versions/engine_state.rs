@@ -1,7 +1,7 @@
 //! The state guarded by the state lock, and the order of all locks.
 //!
-//! The methods of `State` only query it; its owners change it: `Installer`, `Disk`, `Flusher`,
-//! `Compactor`, `Sealer`, `DeadFiles`.
+//! The methods of `EngineState` only query it; its owners change it: `Installer`, `Disk`,
+//! `Flusher`, `Compactor`, `Sealer`, `DeadFiles`.
 //!
 //! Lock order, outermost first:
 //!
@@ -203,7 +203,7 @@ pub(crate) struct BatchParts {
 
 /// The state guarded by the state lock.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct EngineState {
     pub(crate) mutable: Arc<Memtable>,
     /// Oldest first.
     pub(crate) immutables: VecDeque<ImmutableMemtable>,
@@ -223,7 +223,7 @@ pub(crate) struct State {
     pub(crate) closing: bool,
 }
 
-impl State {
+impl EngineState {
     /// Returns whether a flush, a compaction or a persister pass is running.
     pub(crate) fn at_work(&self) -> bool {
         self.flushing() || self.is_compacting() || self.durable.persisting
@@ -256,7 +256,7 @@ impl State {
         !self.is_compacting() && self.may_compact()
     }
 
-    /// Reserves the plan's runs, and all older ones, until [`State::end_compaction`].
+    /// Reserves the plan's runs, and all older ones, until [`EngineState::end_compaction`].
     pub(crate) fn begin_compaction(&mut self, plan: CompactionPlan) -> CompactionPlan {
         let runs = plan.runs();
         let mut running = self.compactions.running.iter().flatten();

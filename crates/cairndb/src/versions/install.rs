@@ -15,7 +15,7 @@ use crate::jobs::plan::CompactionPlan;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::base::Base;
-use crate::versions::state::{Added, Pending, State};
+use crate::versions::engine_state::{Added, EngineState, Pending};
 
 /// Number of tables up to which the newest run takes tables of a flush, which are smaller than
 /// those of a compaction.
@@ -83,7 +83,7 @@ impl Installer {
     }
 
     /// Installs a flush of the `immutables` oldest immutable memtables.
-    pub(crate) fn install_flush(&self, state: &mut State, immutables: usize, outcome: Outcome) {
+    pub(crate) fn install_flush(&self, state: &mut EngineState, immutables: usize, outcome: Outcome) {
         let mut taken = state.immutables.iter().take(immutables);
         assert!(
             immutables > 0 && taken.all(|immutable| immutable.flush.is_some()),
@@ -136,7 +136,7 @@ impl Installer {
     /// are not compacted repeatedly. Otherwise they become a new run.
     fn place_flushed(
         &self,
-        state: &mut State,
+        state: &mut EngineState,
         version: &mut Version,
         tables: Vec<Written>,
         inputs: JobInputs,
@@ -190,7 +190,7 @@ impl Installer {
     /// not too many small ones: each costs memory, and a reference in every version. No compaction
     /// may be running, because a growing run would hide the newer runs above it from a stalled
     /// writer.
-    fn may_continue(&self, state: &State, newest: &Run, tables: &[Written]) -> bool {
+    fn may_continue(&self, state: &EngineState, newest: &Run, tables: &[Written]) -> bool {
         let after = match (newest.tables().last(), tables.first()) {
             (Some(last), Some(first)) => {
                 let order = &self.base.context.order;
@@ -275,7 +275,7 @@ impl Installer {
     /// an input run share no key with the output and stay in their run.
     pub(crate) fn install_compaction(
         &self,
-        state: &mut State,
+        state: &mut EngineState,
         plan: &CompactionPlan,
         outcome: Outcome,
     ) {
@@ -342,7 +342,7 @@ impl Installer {
 
     /// Returns whether `version` may replace the newest version. If not, a job violated the order:
     /// none of its output may reach the manifest, and the handle is poisoned.
-    fn is_in_order(&self, state: &State, version: &Version) -> bool {
+    fn is_in_order(&self, state: &EngineState, version: &Version) -> bool {
         let checked = version.check_since(&state.version, &self.base.context.order);
         let right = checked
             .map_err(|error| self.base.health.poison(error))
@@ -353,7 +353,13 @@ impl Installer {
         right
     }
 
-    fn install(&self, state: &mut State, version: Version, added: Vec<Added>, flushed: Flushed) {
+    fn install(
+        &self,
+        state: &mut EngineState,
+        version: Version,
+        added: Vec<Added>,
+        flushed: Flushed,
+    ) {
         self.base
             .opener
             .mapping

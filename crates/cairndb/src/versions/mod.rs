@@ -2,9 +2,9 @@
 
 pub(crate) mod base;
 pub(crate) mod edits;
+pub(crate) mod engine_state;
 pub(crate) mod idle;
 pub(crate) mod install;
 pub(crate) mod settings;
-pub(crate) mod state;
 pub(crate) mod sweeper;
 pub(crate) mod version_set;

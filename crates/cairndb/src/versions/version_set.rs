@@ -13,7 +13,7 @@ use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_format::name::FileKind;
 
 use crate::read::view::{PublishedViews, View};
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 /// The newest view, the state it is built from, and the signals of their changes.
 pub(crate) struct VersionSet {
@@ -22,7 +22,7 @@ pub(crate) struct VersionSet {
     newest_view: AtomicU64,
     published_views: PublishedViews,
     pub(super) published: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<EngineState>,
     /// Signalled at every change of `state` that a caller may wait for.
     pub(super) changed: Condvar,
     /// Signalled when there is work for the worker or the syncer.
@@ -30,7 +30,7 @@ pub(crate) struct VersionSet {
 }
 
 impl VersionSet {
-    pub(crate) fn new(view: View, state: State, published: SeqNo) -> VersionSet {
+    pub(crate) fn new(view: View, state: EngineState, published: SeqNo) -> VersionSet {
         VersionSet {
             newest_view: AtomicU64::new(view.number),
             view: ArcSwap::from_pointee(view),
@@ -43,12 +43,12 @@ impl VersionSet {
     }
 
     /// Locks the state. Never held across I/O.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, EngineState> {
         self.state.lock()
     }
 
     /// Like [`VersionSet::lock`], but returns `None` if the lock is taken.
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, EngineState>> {
         self.state.try_lock()
     }
 
@@ -109,7 +109,7 @@ impl VersionSet {
     /// Waits for work, at most for `limit`, and returns whether the time limit has passed.
     pub(crate) fn wait_work(
         &self,
-        state: &mut MutexGuard<'_, State>,
+        state: &mut MutexGuard<'_, EngineState>,
         limit: Option<Duration>,
     ) -> bool {
         match limit {
@@ -150,7 +150,7 @@ impl VersionSet {
     }
 
     /// Publishes `state` as a new view.
-    pub(crate) fn publish_view(&self, state: &State) {
+    pub(crate) fn publish_view(&self, state: &EngineState) {
         let sealed = state.immutables.iter().rev();
         let old = self.view.load();
         let view = Arc::new(View::new(
@@ -174,9 +174,9 @@ impl VersionSet {
     /// Waits until `done` holds.
     pub(crate) fn wait<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
-        mut done: impl FnMut(&State) -> bool,
-    ) -> MutexGuard<'a, State> {
+        mut state: MutexGuard<'a, EngineState>,
+        mut done: impl FnMut(&EngineState) -> bool,
+    ) -> MutexGuard<'a, EngineState> {
         while !done(&state) {
             self.changed.wait(&mut state);
         }

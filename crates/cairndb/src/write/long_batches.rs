@@ -24,7 +24,7 @@ use crate::flush::flusher::Flusher;
 use crate::log::commit::{Appended, Commit, Parts};
 use crate::log::payload::Payload;
 use crate::versions::base::Base;
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 use crate::write::seal::Sealer;
 
 /// Returns the batch of `payload` if it is to be inserted in parts: it is longer than `flush_max`,
@@ -96,7 +96,7 @@ impl LongBatches<'_> {
 
     /// Flushes all parts of the batch that ends at `last`.
     fn flush_parts(&self, last: SeqNo) -> Result<()> {
-        let left = |state: &State| {
+        let left = |state: &EngineState| {
             let mut memtables = state.immutables.iter();
             memtables.any(|immutable| immutable.mem.seq_min() <= last)
         };

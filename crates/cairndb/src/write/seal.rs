@@ -8,7 +8,9 @@ use crate::compaction::tables::Tables;
 use crate::log::commit::{Commit, SealedMemtable};
 use crate::state::stats::StallReason;
 use crate::versions::base::Base;
-use crate::versions::state::{BatchParts, ImmutableMemtable, State, UNSYNCED_TABLES_MAX};
+use crate::versions::engine_state::{
+    BatchParts, EngineState, ImmutableMemtable, UNSYNCED_TABLES_MAX,
+};
 
 pub(crate) struct Sealer {
     base: Arc<Base>,
@@ -69,7 +71,7 @@ impl Sealer {
     }
 
     /// Replaces the mutable memtable, and returns the old one.
-    fn replace(&self, commit: &mut Commit, state: &mut State) -> SealedMemtable {
+    fn replace(&self, commit: &mut Commit, state: &mut EngineState) -> SealedMemtable {
         let hint = commit.mutable.next_prefix().to_vec();
         let order = self.base.context.order.clone();
         let capacity = self.base.settings.budget.memtable;

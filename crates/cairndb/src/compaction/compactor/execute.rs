@@ -24,7 +24,7 @@ use crate::jobs::rules::Rules;
 use crate::read::source::{RunCursor, Source};
 use crate::state::guard::guarded;
 use crate::state::version::Run;
-use crate::versions::state::stopped;
+use crate::versions::engine_state::stopped;
 use crate::versions::version_set::WATCHED_WAIT;
 
 /// Maximum size of output that is read back and checked. It equals the limit for compacting an idle

@@ -32,7 +32,7 @@ struct Anchor {
 
 /// The end of a log that has been read.
 #[derive(Clone, Debug)]
-struct End {
+struct SalvageEnd {
     file: String,
     /// After its last batch.
     offset: u64,
@@ -42,7 +42,7 @@ struct End {
 
 /// How far a log has been read.
 #[derive(Debug, Default)]
-struct Place {
+struct SalvagePosition {
     /// Damage since the last batch.
     hole: Option<Hole>,
     /// The end of the last batch.
@@ -51,7 +51,7 @@ struct Place {
     after: Option<Anchor>,
 }
 
-impl Place {
+impl SalvagePosition {
     /// Returns whether the numbers of a batch that was found at `offset` fit those of the batch
     /// before it, or without one, those of a batch after it, which `find` seeks from an offset: the
     /// bytes between can hold as many operations as are missing.
@@ -78,9 +78,9 @@ impl Place {
         offset == after.offset || near(lost, after.offset.saturating_sub(offset))
     }
 
-    fn end(&self, file: &str) -> End {
+    fn end(&self, file: &str) -> SalvageEnd {
         let before = self.before.map_or(0, |before| before.offset);
-        End {
+        SalvageEnd {
             file: file.to_owned(),
             offset: self.hole.map_or(before, |hole| hole.offset),
             what: self.hole.map(|hole| hole.what),
@@ -103,7 +103,7 @@ pub(super) struct LevelLogs<'a> {
     /// Whether a loss since the last batch explains missing numbers.
     explained: bool,
     /// The end of the last log.
-    end: Option<End>,
+    end: Option<SalvageEnd>,
 }
 
 impl<'a> LevelLogs<'a> {
@@ -143,7 +143,7 @@ impl<'a> LevelLogs<'a> {
             }
         };
         let mut reader = LogReader::salvaging(file, name);
-        let mut place = Place::default();
+        let mut place = SalvagePosition::default();
         loop {
             let offset = match reader.advance() {
                 Ok(LogStep::Record { offset }) => offset,
@@ -207,7 +207,7 @@ impl<'a> LevelLogs<'a> {
     /// Reports the end of the last log. Returns the number of the last operation.
     pub(super) fn finish(self) -> SeqNo {
         let reason = match self.end.and_then(|end| Some((end.what?, end))) {
-            Some((what, End { file, offset, .. })) => format!(
+            Some((what, SalvageEnd { file, offset, .. })) => format!(
                 "{file} ends at offset {offset} ({what}): whether it was longer cannot be \
                  determined"
             ),

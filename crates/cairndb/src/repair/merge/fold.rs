@@ -4,14 +4,14 @@ use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo, watch};
 
 use crate::repair::findings::Findings;
 use crate::repair::merge::Merge;
-use crate::repair::merge::source::Source;
+use crate::repair::merge::source::MergeSource;
 use crate::repair::report::{KeySpan, Loss};
 use crate::repair::target::{Sink, Versions};
 use crate::repair::values::SourceValues;
 
 /// How far the versions of a key have been read.
 #[derive(Debug)]
-enum State {
+enum KeyState {
     /// No version but operands yet.
     Open,
     /// A value or a tombstone has been read: older versions do not count.
@@ -91,8 +91,8 @@ impl Fold<'_> {
             versions.operands.clear();
             versions.value = None;
             match self.read_key(merge, &mut versions)? {
-                State::Lost(error) => self.lose(&versions.key, &error),
-                State::Decided if versions.value.is_none() && versions.operands.is_empty() => {}
+                KeyState::Lost(error) => self.lose(&versions.key, &error),
+                KeyState::Decided if versions.value.is_none() && versions.operands.is_empty() => {}
                 _ => sink.add(&versions, self.findings)?,
             }
             let value = versions.value.as_ref().map_or(0, Vec::len);
@@ -102,8 +102,8 @@ impl Fold<'_> {
     }
 
     /// Reads all versions of a key.
-    fn read_key(&mut self, merge: &mut Merge, versions: &mut Versions) -> Result<State> {
-        let mut state = State::Open;
+    fn read_key(&mut self, merge: &mut Merge, versions: &mut Versions) -> Result<KeyState> {
+        let mut state = KeyState::Open;
         let (mut taken, mut last) = (Taken::default(), None);
         let (mut first_age, mut guessed, mut doubtful) = (None, false, false);
         while let Some(source) = merge.next() {
@@ -135,10 +135,10 @@ impl Fold<'_> {
     /// Takes the current version of `source` if it counts.
     fn take(
         &mut self,
-        source: &mut Source,
+        source: &mut MergeSource,
         versions: &mut Versions,
         taken: &mut Taken,
-        state: &mut State,
+        state: &mut KeyState,
     ) -> Result<()> {
         let (seq, kind) = (source.seq(), source.kind());
         if kind == Kind::Merge {
@@ -153,7 +153,7 @@ impl Fold<'_> {
                 Err(error) if error.kind() == ErrorKind::FormatTooNew => return Err(error),
                 Err(error) => {
                     taken.base.get_or_insert(seq);
-                    *state = State::Lost(error);
+                    *state = KeyState::Lost(error);
                 }
             }
             return Ok(());
@@ -164,21 +164,21 @@ impl Fold<'_> {
         versions.operands.truncate(taken.take_base(seq));
         versions.value = None;
         *state = match kind {
-            Kind::Delete => State::Decided,
+            Kind::Delete => KeyState::Decided,
             _ => match self.read_value(source, &versions.key) {
                 Ok(value) => {
                     versions.value = Some(value);
-                    State::Decided
+                    KeyState::Decided
                 }
                 Err(error) if error.kind() == ErrorKind::FormatTooNew => return Err(error),
-                Err(error) => State::Lost(error),
+                Err(error) => KeyState::Lost(error),
             },
         };
         Ok(())
     }
 
     /// Reads the current value of `source`, through its pointer if it is a large one.
-    fn read_value(&mut self, source: &mut Source, key: &[u8]) -> Result<Vec<u8>> {
+    fn read_value(&mut self, source: &mut MergeSource, key: &[u8]) -> Result<Vec<u8>> {
         let mut value = Vec::new();
         source.value_into(&mut value)?;
         if source.kind() == Kind::Pointer {

@@ -11,78 +11,78 @@ use crate::repair::leveldb::chain::LevelChain;
 use crate::repair::tables::chain::Chain;
 
 /// A source with a position.
-pub(in crate::repair) enum Source {
+pub(in crate::repair) enum MergeSource {
     Tables(Box<Chain>),
     Log(Box<TableCursor>),
     #[cfg(feature = "leveldb")]
     LevelTables(Box<LevelChain>),
 }
 
-impl Source {
+impl MergeSource {
     /// Returns a sorted part of the log.
     ///
     /// # Errors
     /// The errors of reading the run.
-    pub(in crate::repair) fn log(run: &Arc<Table>) -> Result<Source> {
+    pub(in crate::repair) fn log(run: &Arc<Table>) -> Result<MergeSource> {
         let mut cursor = run.cursor();
         cursor.first()?;
-        Ok(Source::Log(Box::new(cursor)))
+        Ok(MergeSource::Log(Box::new(cursor)))
     }
 
     pub(in crate::repair) fn valid(&self) -> bool {
         match self {
-            Source::Tables(chain) => chain.valid(),
-            Source::Log(cursor) => cursor.valid(),
+            MergeSource::Tables(chain) => chain.valid(),
+            MergeSource::Log(cursor) => cursor.valid(),
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(chain) => chain.valid(),
+            MergeSource::LevelTables(chain) => chain.valid(),
         }
     }
 
     pub(in crate::repair) fn key(&self) -> &[u8] {
         match self {
-            Source::Tables(chain) => chain.key(),
-            Source::Log(cursor) => cursor.key(),
+            MergeSource::Tables(chain) => chain.key(),
+            MergeSource::Log(cursor) => cursor.key(),
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(chain) => chain.key(),
+            MergeSource::LevelTables(chain) => chain.key(),
         }
     }
 
     pub(in crate::repair) fn seq(&self) -> SeqNo {
         match self {
-            Source::Tables(chain) => chain.mark().seq,
-            Source::Log(cursor) => cursor.seq(),
+            MergeSource::Tables(chain) => chain.mark().seq,
+            MergeSource::Log(cursor) => cursor.seq(),
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(chain) => chain.seq(),
+            MergeSource::LevelTables(chain) => chain.seq(),
         }
     }
 
     pub(in crate::repair) fn kind(&self) -> Kind {
         match self {
-            Source::Tables(chain) => chain.mark().kind,
-            Source::Log(cursor) => cursor.kind(),
+            MergeSource::Tables(chain) => chain.mark().kind,
+            MergeSource::Log(cursor) => cursor.kind(),
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(chain) => chain.kind(),
+            MergeSource::LevelTables(chain) => chain.kind(),
         }
     }
 
     /// Returns the age of the current entry: entries of a smaller age are newer. 0 is the log.
     pub(in crate::repair) fn age(&self) -> usize {
         match self {
-            Source::Tables(chain) => chain.age(),
-            Source::Log(_) => 0,
+            MergeSource::Tables(chain) => chain.age(),
+            MergeSource::Log(_) => 0,
             // Their sequence numbers order them, and the log's entries, too.
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(_) => 0,
+            MergeSource::LevelTables(_) => 0,
         }
     }
 
     /// Returns whether the order of the current entry and those of other tables is not known.
     pub(in crate::repair) fn is_guessed(&self) -> bool {
         match self {
-            Source::Tables(chain) => chain.is_guessed(),
-            Source::Log(_) => false,
+            MergeSource::Tables(chain) => chain.is_guessed(),
+            MergeSource::Log(_) => false,
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(_) => false,
+            MergeSource::LevelTables(_) => false,
         }
     }
 
@@ -92,15 +92,15 @@ impl Source {
     /// `Corruption` if the value is lost.
     pub(in crate::repair) fn value_into(&mut self, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Source::Tables(chain) => chain.value_into(out),
-            Source::Log(cursor) => {
+            MergeSource::Tables(chain) => chain.value_into(out),
+            MergeSource::Log(cursor) => {
                 let value = cursor.value()?;
                 out.clear();
                 out.extend_from_slice(value);
                 Ok(())
             }
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(chain) => {
+            MergeSource::LevelTables(chain) => {
                 out.clear();
                 out.extend_from_slice(chain.value());
                 Ok(())
@@ -114,10 +114,10 @@ impl Source {
     /// `FormatTooNew`; for the log, the errors of reading the run.
     pub(in crate::repair) fn advance(&mut self, findings: &mut Findings) -> Result<()> {
         match self {
-            Source::Tables(chain) => chain.advance(findings),
-            Source::Log(cursor) => cursor.next(),
+            MergeSource::Tables(chain) => chain.advance(findings),
+            MergeSource::Log(cursor) => cursor.next(),
             #[cfg(feature = "leveldb")]
-            Source::LevelTables(chain) => chain.advance(findings),
+            MergeSource::LevelTables(chain) => chain.advance(findings),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::scheduler::policy::{self, SYNCER, Task};
 use crate::scheduler::runner::{Ended, Turn};
 use crate::scheduler::worker::Memory;
 use crate::state::options::{Durability, Options};
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -38,7 +38,7 @@ impl Threads<'_> {
             turn,
             ran,
         } = self;
-        let wait = |state: MutexGuard<'_, State>, _| drop(state);
+        let wait = |state: MutexGuard<'_, EngineState>, _| drop(state);
         let facts = {
             let state = scheduler.runner.base.versions.lock();
             let turn = if worker { &memory.turn } else { &*turn };

@@ -8,7 +8,7 @@ use crate::state::version::{Run, Version};
 use crate::value_gc::collect::ValueGc;
 use crate::value_gc::pick::Allowance;
 use crate::versions::base::LOG_WHEN_IDLE;
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 
 /// Returns an upper bound on the number of bytes of large values that newer tables may hide.
 fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
@@ -52,7 +52,7 @@ impl ValueGc<'_> {
 
     /// Returns whether an idle database would free space with its current tables: too much of its
     /// value files is dead, or newer runs may hide values of older ones.
-    pub(crate) fn space_wanted(&self, state: &State) -> bool {
+    pub(crate) fn space_wanted(&self, state: &EngineState) -> bool {
         let version = &state.version;
         if version.values.is_empty() {
             return false;

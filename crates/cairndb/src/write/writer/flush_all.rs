@@ -2,7 +2,7 @@
 
 use cairndb_base::{Result, watch};
 
-use crate::versions::state::State;
+use crate::versions::engine_state::EngineState;
 use crate::write::writer::Writer;
 
 impl Writer {
@@ -30,7 +30,7 @@ impl Writer {
         }
         // This does not wait for memtables that are sealed later, because fast writers may fill
         // them faster than they are flushed.
-        let asked = |state: &State| {
+        let asked = |state: &EngineState| {
             state
                 .immutables
                 .iter()
@@ -42,7 +42,7 @@ impl Writer {
                 continue;
             }
             let state = self.base.versions.lock();
-            let flushed = |state: &State| !state.flushing() || !asked(state);
+            let flushed = |state: &EngineState| !state.flushing() || !asked(state);
             drop(self.base.wait_watched(state, flushed)?);
             // Memtables whose tables could not be installed stay, and the handle stays poisoned.
             self.base.health.check_write()?;
