@@ -24,7 +24,7 @@ use crate::internal_key::{self, kind_of};
 use crate::table::{Table, TableSummary};
 use memory::{Memory, MemoryCursor};
 use merge::MergingCursor;
-use source::Source;
+use source::SortedSource;
 use tables::{LevelCursor, Tables};
 
 /// An open LevelDB database.
@@ -165,13 +165,13 @@ impl Database {
         Ok(summary)
     }
 
-    fn memory_source(&self) -> Option<Box<dyn Source>> {
+    fn memory_source(&self) -> Option<Box<dyn SortedSource>> {
         let source =
-            || -> Box<dyn Source> { Box::new(MemoryCursor::new(Arc::clone(&self.memory))) };
+            || -> Box<dyn SortedSource> { Box::new(MemoryCursor::new(Arc::clone(&self.memory))) };
         (!self.memory.is_empty()).then(source)
     }
 
-    fn source(&self, run: &Arc<[TableInfo]>) -> Box<dyn Source> {
+    fn source(&self, run: &Arc<[TableInfo]>) -> Box<dyn SortedSource> {
         Box::new(LevelCursor::new(Arc::clone(&self.tables), Arc::clone(run)))
     }
 

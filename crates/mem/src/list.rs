@@ -56,7 +56,7 @@ const APPENDED: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// A position in the list: before the first node of `key` whose tag is below `bound`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct ListTarget<'a> {
     /// The head of `key`.
     pub(crate) head: u64,
     /// Nodes of the same key with at least this tag come before the position.
@@ -201,7 +201,7 @@ impl List {
 
     /// Finds the neighbours around `target`.
     #[inline]
-    pub(crate) fn find(&self, target: &Target<'_>) -> Neighbours<'_> {
+    pub(crate) fn find(&self, target: &ListTarget<'_>) -> Neighbours<'_> {
         let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
         let found = self.tree.find(target.head, &is_before_tied);
         let mut before = found.unwrap_or(self.sentinel());
@@ -214,7 +214,7 @@ impl List {
 
     /// Returns the neighbours around `target`, searched from a node before it.
     #[inline]
-    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Neighbours<'a> {
+    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &ListTarget<'_>) -> Neighbours<'a> {
         loop {
             let at = before.next();
             if !self.is_before(at, target) {
@@ -226,7 +226,7 @@ impl List {
 
     /// Returns whether `node` comes before the target. The sentinel never does.
     #[inline]
-    fn is_before(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
+    fn is_before(&self, node: NodeRef<'_>, target: &ListTarget<'_>) -> bool {
         let head = node.head();
         if head != target.head {
             return head < target.head;
@@ -236,7 +236,7 @@ impl List {
 
     /// Like [`Self::is_before`], but for equal heads.
     #[inline]
-    fn is_before_tied(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
+    fn is_before_tied(&self, node: NodeRef<'_>, target: &ListTarget<'_>) -> bool {
         if node == self.sentinel() {
             return false;
         }
@@ -261,7 +261,7 @@ impl List {
     pub(crate) fn check_path(&self, splice: &Splice) {
         // SAFETY: tests pair a splice with its list.
         let last = unsafe { NodeRef::from_ptr(splice.last) };
-        let behind_last = Target {
+        let behind_last = ListTarget {
             head: last.head(),
             bound: last.tag(),
             key: last.key(),
@@ -293,7 +293,7 @@ impl List {
         hash: u64,
     ) -> usize {
         self.prefetch(hash);
-        let target = Target {
+        let target = ListTarget {
             head: entry.head,
             bound: entry.tag + 1,
             key: entry.key,
@@ -360,7 +360,11 @@ impl List {
     /// # Safety
     /// The splice must be this list's.
     #[inline]
-    unsafe fn place<'a>(&'a self, splice: &mut Splice, target: &Target<'_>) -> (NodeRef<'a>, bool) {
+    unsafe fn place<'a>(
+        &'a self,
+        splice: &mut Splice,
+        target: &ListTarget<'_>,
+    ) -> (NodeRef<'a>, bool) {
         // SAFETY: the caller promises that the splice is this list's.
         if unsafe { self.follows_last(splice, target) } {
             // SAFETY: the caller promises that the node is this list's.
@@ -464,7 +468,7 @@ impl List {
         clippy::needless_bitwise_bool,
         reason = "one branch instead of two, see below"
     )]
-    unsafe fn follows_last(&self, splice: &Splice, target: &Target<'_>) -> bool {
+    unsafe fn follows_last(&self, splice: &Splice, target: &ListTarget<'_>) -> bool {
         // One branch for both ends: with random keys each comparison alone would be unpredictable.
         if (target.head < splice.last_head) | (target.head > splice.next_head) {
             return false;

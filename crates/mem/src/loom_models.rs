@@ -14,7 +14,7 @@ use loom::thread;
 use crate::{MemWriter, Memtable};
 
 /// A memtable and the published sequence number.
-struct Shared {
+struct SharedTable {
     table: Arc<Memtable>,
     published: AtomicU64,
 }
@@ -29,7 +29,7 @@ fn model(
     preemptions: usize,
     settled: &'static [&'static [u8]],
     coming: &'static [&'static [u8]],
-    reader: fn(&Shared, &[&[u8]]),
+    reader: fn(&SharedTable, &[&[u8]]),
 ) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -40,7 +40,7 @@ fn model(
             seq += 1;
             insert(&mut writer, seq, key);
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedTable {
             table,
             published: AtomicU64::new(seq),
         });
@@ -65,7 +65,7 @@ fn expected<'k>(keys: &[&'k [u8]], snapshot: SeqNo) -> Vec<(&'k [u8], SeqNo)> {
     expected
 }
 
-fn walk_forward(shared: &Shared, keys: &[&[u8]]) {
+fn walk_forward(shared: &SharedTable, keys: &[&[u8]]) {
     let snapshot = shared.published.load(Ordering::Acquire);
     let mut met = Vec::new();
     let mut cursor = shared.table.cursor();
@@ -81,7 +81,7 @@ fn walk_forward(shared: &Shared, keys: &[&[u8]]) {
     assert_eq!(met, expected(keys, snapshot));
 }
 
-fn walk_backward(shared: &Shared, keys: &[&[u8]]) {
+fn walk_backward(shared: &SharedTable, keys: &[&[u8]]) {
     let snapshot = shared.published.load(Ordering::Acquire);
     let mut met = Vec::new();
     let mut cursor = shared.table.cursor();
@@ -98,7 +98,7 @@ fn walk_backward(shared: &Shared, keys: &[&[u8]]) {
     assert_eq!(met, expected(keys, snapshot));
 }
 
-fn walk_to_and_fro(shared: &Shared, keys: &[&[u8]]) {
+fn walk_to_and_fro(shared: &SharedTable, keys: &[&[u8]]) {
     let snapshot = shared.published.load(Ordering::Acquire);
     let expected = expected(keys, snapshot);
     let mut cursor = shared.table.cursor();
@@ -124,7 +124,7 @@ fn walk_to_and_fro(shared: &Shared, keys: &[&[u8]]) {
     }
 }
 
-fn get_each(shared: &Shared, keys: &[&[u8]]) {
+fn get_each(shared: &SharedTable, keys: &[&[u8]]) {
     let snapshot = shared.published.load(Ordering::Acquire);
     for (key, _) in expected(keys, snapshot) {
         let newest = (1..=snapshot).zip(keys).filter(|(_, k)| **k == key).last();
@@ -136,7 +136,7 @@ fn get_each(shared: &Shared, keys: &[&[u8]]) {
     }
 }
 
-fn seek_both_ways(shared: &Shared, keys: &[&[u8]]) {
+fn seek_both_ways(shared: &SharedTable, keys: &[&[u8]]) {
     let snapshot = shared.published.load(Ordering::Acquire);
     let mut cursor = shared.table.cursor();
     for (key, seq) in expected(keys, snapshot) {
@@ -184,7 +184,7 @@ fn loom_seeks_find_what_is_appended() {
 }
 
 /// Checks that either all entries inserted between others are reported, or the result is `false`.
-fn tell_between(shared: &Shared, keys: &[&[u8]]) {
+fn tell_between(shared: &SharedTable, keys: &[&[u8]]) {
     let published = shared.published.load(Ordering::Acquire);
     for since in [1, published.saturating_sub(1).max(1)] {
         let mut reported = Vec::new();

@@ -24,7 +24,7 @@ use cairndb_base::{HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
 use crate::hash_index::{HashIndex, Looked};
-use crate::list::{List, Splice, Target};
+use crate::list::{List, ListTarget, Splice};
 use crate::node::NodeRef;
 use crate::recent::Recent;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -366,8 +366,8 @@ impl Memtable {
 
     /// Returns the position before the first version of `key` with a tag below `bound`.
     #[inline]
-    pub(crate) fn target<'k>(&self, key: &'k [u8], bound: u64) -> Target<'k> {
-        Target {
+    pub(crate) fn target<'k>(&self, key: &'k [u8], bound: u64) -> ListTarget<'k> {
+        ListTarget {
             head: self.rule.head(key),
             bound,
             key,

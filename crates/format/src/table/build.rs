@@ -34,7 +34,7 @@ use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
 use cairndb_kernel::codec::Dictionary;
 
-use self::shared::Shared;
+use self::shared::SharedDictionary;
 use self::value::{ValueEncoder, refuse};
 use self::written::WrittenPages;
 use crate::manifest::HiddenVersions;
@@ -248,7 +248,7 @@ impl TableBuilder {
     /// Returns the dictionary made from the table's first values, if one was made.
     pub fn trained(&self) -> Option<&Arc<Dictionary>> {
         let shared = self.encoder.shared().filter(|shared| shared.trained);
-        shared.map(Shared::dictionary)
+        shared.map(SharedDictionary::dictionary)
     }
 
     /// Returns the last key added, or `None` if there is none.

@@ -3,7 +3,7 @@
 use cairndb_base::{Kind, Order, Result, SeqNo};
 
 use super::merge::MergingCursor;
-use super::source::Source;
+use super::source::SortedSource;
 use crate::internal_key::{TAG_MAX, kind_of, seq_of, tag};
 
 /// Where the cursor over the entries is in relation to the current key.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Kind, Order, Result};
 
-use super::source::Source;
+use super::source::SortedSource;
 use crate::batch::{WriteBatch, decode_operation, encode_operation};
 use crate::input::Input;
 use crate::internal_key::{self, tag};
@@ -154,7 +154,7 @@ impl MemoryCursor {
     }
 }
 
-impl Source for MemoryCursor {
+impl SortedSource for MemoryCursor {
     fn valid(&self) -> bool {
         self.at.is_some()
     }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use cairndb_base::{Order, Result};
 
-use super::source::Source;
+use super::source::SortedSource;
 use crate::internal_key;
 
 /// Where the other sources stand.
@@ -22,7 +22,7 @@ enum Direction {
 /// A position in the merged entries.
 #[derive(Debug)]
 pub(crate) struct MergingCursor {
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn SortedSource>>,
     /// Indices of the sources that stand on an entry.
     heap: Vec<usize>,
     order: Order,
@@ -30,7 +30,7 @@ pub(crate) struct MergingCursor {
 }
 
 impl MergingCursor {
-    pub(crate) fn new(sources: Vec<Box<dyn Source>>, order: Order) -> MergingCursor {
+    pub(crate) fn new(sources: Vec<Box<dyn SortedSource>>, order: Order) -> MergingCursor {
         MergingCursor {
             sources,
             heap: Vec::new(),
@@ -39,7 +39,7 @@ impl MergingCursor {
         }
     }
 
-    fn top(&self) -> Option<&dyn Source> {
+    fn top(&self) -> Option<&dyn SortedSource> {
         self.heap.first().map(|top| &*self.sources[*top])
     }
 
@@ -47,7 +47,7 @@ impl MergingCursor {
     fn place(
         &mut self,
         direction: Direction,
-        mut place: impl FnMut(usize, &mut dyn Source) -> Result<()>,
+        mut place: impl FnMut(usize, &mut dyn SortedSource) -> Result<()>,
     ) -> Result<()> {
         self.heap.clear();
         self.direction = direction;
@@ -91,7 +91,7 @@ impl MergingCursor {
     }
 
     /// Moves the source on top by one step.
-    fn step_top(&mut self, step: impl Fn(&mut dyn Source) -> Result<()>) -> Result<()> {
+    fn step_top(&mut self, step: impl Fn(&mut dyn SortedSource) -> Result<()>) -> Result<()> {
         let Some(top) = self.heap.first().copied() else {
             return Ok(());
         };
@@ -136,21 +136,21 @@ impl MergingCursor {
     }
 }
 
-impl Source for MergingCursor {
+impl SortedSource for MergingCursor {
     fn valid(&self) -> bool {
         !self.heap.is_empty()
     }
 
     fn key(&self) -> &[u8] {
-        self.top().map_or(&[], Source::key)
+        self.top().map_or(&[], SortedSource::key)
     }
 
     fn tag(&self) -> u64 {
-        self.top().map_or(0, Source::tag)
+        self.top().map_or(0, SortedSource::tag)
     }
 
     fn value(&self) -> &[u8] {
-        self.top().map_or(&[], Source::value)
+        self.top().map_or(&[], SortedSource::value)
     }
 
     fn seek_to_first(&mut self) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::table::TableCursor;
 
 /// A position in entries sorted by internal key. After an error it stands on no entry. A step from
 /// no entry leads to none.
-pub(crate) trait Source: Debug + Send {
+pub(crate) trait SortedSource: Debug + Send {
     fn valid(&self) -> bool;
     /// The user key of the current entry.
     fn key(&self) -> &[u8];
@@ -23,7 +23,7 @@ pub(crate) trait Source: Debug + Send {
     fn prev(&mut self) -> Result<()>;
 }
 
-impl Source for TableCursor {
+impl SortedSource for TableCursor {
     fn valid(&self) -> bool {
         TableCursor::valid(self)
     }

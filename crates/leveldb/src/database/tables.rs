@@ -7,7 +7,7 @@ use cairndb_base::{Order, Result};
 use cairndb_env::Dir;
 use cairndb_env::sync::Mutex;
 
-use super::source::Source;
+use super::source::SortedSource;
 use crate::internal_key;
 use crate::table::{Table, TableCursor};
 
@@ -188,7 +188,7 @@ impl LevelCursor {
     }
 }
 
-impl Source for LevelCursor {
+impl SortedSource for LevelCursor {
     fn valid(&self) -> bool {
         self.cursor.is_some()
     }

@@ -43,7 +43,7 @@ pub(super) struct BlockSearch {
 
 /// What a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FoundBlock {
     /// A block.
     Block(Handle),
     /// Bytes that belong to no block.
@@ -62,7 +62,7 @@ impl BlockSearch {
     }
 
     /// Returns the next block or damage in `bytes`, all of the table; `None` at its end.
-    pub(super) fn advance(&mut self, bytes: &[u8]) -> Option<Found> {
+    pub(super) fn advance(&mut self, bytes: &[u8]) -> Option<FoundBlock> {
         let start = self.at;
         if start.saturating_add(TRAILER_BYTES) >= bytes.len() {
             return None;
@@ -70,7 +70,7 @@ impl BlockSearch {
         if let Some(len) = self.next_len(bytes) {
             self.skip(bytes, len.saturating_add(TRAILER_BYTES));
             let (offset, len) = (start as u64, len as u64);
-            return Some(Found::Block(Handle { offset, len }));
+            return Some(FoundBlock::Block(Handle { offset, len }));
         }
         while self.at < bytes.len() {
             self.skip(bytes, 1);
@@ -80,7 +80,7 @@ impl BlockSearch {
                 break;
             }
         }
-        Some(Found::Damage {
+        Some(FoundBlock::Damage {
             offset: start as u64,
             end: self.at as u64,
         })

@@ -24,7 +24,7 @@ const STARTS: usize = BLOCK_BYTES_MAX;
 
 /// An end: a codec and a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct End {
+struct BlockEnd {
     /// What it shares with the start of its block ([`Anchor::end`]).
     anchored: u32,
     /// Number of bytes after the first start that the contents of the block take.
@@ -38,7 +38,7 @@ struct End {
 #[derive(Debug, Default)]
 pub(super) struct BlockEnds {
     /// In order.
-    ends: Vec<End>,
+    ends: Vec<BlockEnd>,
     first_start: usize,
     /// The first start whose ends are not known.
     starts_end: usize,
@@ -68,7 +68,7 @@ impl BlockEnds {
             let Some(stored) = get_u32(rest, after.saturating_add(1)) else {
                 break;
             };
-            self.ends.push(End {
+            self.ends.push(BlockEnd {
                 anchored: anchor.end(unmask(stored)),
                 after: u32::try_from(after).unwrap_or(u32::MAX),
             });
@@ -83,7 +83,7 @@ impl BlockEnds {
         debug_assert!(self.covers(start), "the ends were found");
         let before = start.saturating_sub(self.first_start);
         let least = u32::try_from(before.saturating_add(BLOCK_BYTES_MIN)).unwrap_or(u32::MAX);
-        let least = End {
+        let least = BlockEnd {
             anchored,
             after: least,
         };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo};
 use cairndb_env::ReadFile;
 
-use super::blocks::{BlockSearch, Found};
+use super::blocks::{BlockSearch, FoundBlock};
 use crate::input::Input;
 use crate::internal_key::{self, InternalKey};
 use crate::table::block::{Block, BlockCursor};
@@ -186,8 +186,8 @@ impl TableSalvage {
         while !*ended {
             let handle = match search.advance(bytes) {
                 None => break,
-                Some(Found::Block(handle)) => handle,
-                Some(Found::Damage { offset, end }) => {
+                Some(FoundBlock::Block(handle)) => handle,
+                Some(FoundBlock::Damage { offset, end }) => {
                     return Some(TableStep::Damage {
                         error: Error::corruption("no block begins here")
                             .file(&*self.name)

@@ -11,7 +11,7 @@ const MET_MAX: usize = 16;
 
 /// The dictionary in use.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedDictionary {
     dictionary: Arc<Dictionary>,
     pub(super) matcher: Matcher,
     /// Whether it was made from this table's own values.
@@ -21,9 +21,9 @@ pub(super) struct Shared {
     met: Vec<(Arc<Dictionary>, bool)>,
 }
 
-impl Shared {
-    pub(super) fn new(dictionary: Arc<Dictionary>, trained: bool) -> Shared {
-        Shared {
+impl SharedDictionary {
+    pub(super) fn new(dictionary: Arc<Dictionary>, trained: bool) -> SharedDictionary {
+        SharedDictionary {
             matcher: Matcher::new(dictionary.bytes()),
             dictionary,
             trained,

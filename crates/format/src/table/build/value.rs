@@ -6,7 +6,7 @@ use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Error, FileNumber, Kind, Result};
 use cairndb_kernel::codec::{Dictionary, Encoder};
 
-use super::shared::Shared;
+use super::shared::SharedDictionary;
 use crate::table::page::values::raw_of;
 use crate::table::read::source::name_of;
 use crate::table::{Compression, TableOptions, ValueIn};
@@ -17,7 +17,7 @@ pub(super) struct ValueEncoder {
     compression: Compression,
     encoder: Encoder,
     /// Set when values are encoded against a dictionary.
-    shared: Option<Shared>,
+    shared: Option<SharedDictionary>,
     /// Set when values are stored raw for now, but would be smaller if encoded together.
     deferred: bool,
 }
@@ -46,11 +46,11 @@ impl ValueEncoder {
     /// Encodes values against a dictionary from now on. `trained` states whether it was made from
     /// the table's own values.
     pub(super) fn use_dictionary(&mut self, dictionary: Arc<Dictionary>, trained: bool) {
-        self.shared = Some(Shared::new(dictionary, trained));
+        self.shared = Some(SharedDictionary::new(dictionary, trained));
     }
 
     /// Returns the dictionary in use, if any.
-    pub(super) fn shared(&self) -> Option<&Shared> {
+    pub(super) fn shared(&self) -> Option<&SharedDictionary> {
         self.shared.as_ref()
     }
 
@@ -67,7 +67,9 @@ impl ValueEncoder {
 
     /// Returns the number of heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.shared.as_ref().map_or(0, Shared::memory_bytes)
+        self.shared
+            .as_ref()
+            .map_or(0, SharedDictionary::memory_bytes)
     }
 
     /// Appends a value to `values` in its stored form. Returns its raw length.

@@ -101,7 +101,7 @@ pub fn decode_with(
     out.reserve(raw_len.checked_add(SLACK)?);
     let old_len = out.len();
     let to = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
-    let source = Source { bytes, start, end };
+    let source = EncodedValue { bytes, start, end };
     let sides = (to, raw_len);
     if bytes.len() - end < BEHIND {
         // SAFETY: `reserve` made the room; the head ends within the value, as was checked; and the
@@ -121,16 +121,16 @@ pub fn decode_with(
 
 /// An encoded value: `bytes[start..end]`.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+struct EncodedValue<'a> {
     bytes: &'a [u8],
     start: usize,
     end: usize,
 }
 
-impl Source<'_> {
-    /// Decodes `count` sequences to `to`, like [`Source::decode`]. Returns `None` if one of them is
-    /// a run of literals or if the stored value is malformed; the caller then calls `decode`, which
-    /// distinguishes the two cases.
+impl EncodedValue<'_> {
+    /// Decodes `count` sequences to `to`, like [`EncodedValue::decode`]. Returns `None` if one of
+    /// them is a run of literals or if the stored value is malformed; the caller then calls
+    /// `decode`, which distinguishes the two cases.
     ///
     /// # Safety
     ///

@@ -15,7 +15,7 @@ fn limit(bytes: &[u8]) -> u64 {
     (bytes.len() as u64 * WORK_FACTOR).max(WORK_MIN) + decoded
 }
 
-fn found(bytes: &[u8]) -> (Vec<Found>, u64) {
+fn found(bytes: &[u8]) -> (Vec<FoundBlock>, u64) {
     let mut search = BlockSearch::new(bytes.len() as u64);
     let mut found = Vec::new();
     while let Some(step) = search.advance(bytes) {
@@ -25,7 +25,7 @@ fn found(bytes: &[u8]) -> (Vec<Found>, u64) {
 }
 
 /// Appends a block with one entry of `value_len` noisy bytes, and returns what finds it.
-fn append_block(table: &mut Vec<u8>, value_len: usize, noise: &mut Noise) -> Found {
+fn append_block(table: &mut Vec<u8>, value_len: usize, noise: &mut Noise) -> FoundBlock {
     let mut builder = BlockBuilder::new(16);
     builder.add(b"a key", &noise.bytes(value_len));
     let raw = builder.finish();
@@ -35,10 +35,10 @@ fn append_block(table: &mut Vec<u8>, value_len: usize, noise: &mut Noise) -> Fou
     table.extend_from_slice(stored);
     table.push(id);
     table.extend_from_slice(&masked(stored, &[id]).to_le_bytes());
-    Found::Block(Handle { offset, len })
+    FoundBlock::Block(Handle { offset, len })
 }
 
-fn table(value_lens: &[usize]) -> (Vec<u8>, Vec<Found>) {
+fn table(value_lens: &[usize]) -> (Vec<u8>, Vec<FoundBlock>) {
     let mut noise = Noise::new(9);
     let mut bytes = Vec::new();
     let append = |len: &usize| append_block(&mut bytes, *len, &mut noise);
@@ -101,7 +101,7 @@ fn a_damaged_long_block_costs_itself_only() {
     let lens = [2_000_000, 3_000_000, 2_500_000, 100, 3_500_000, 4_000];
     let (bytes, blocks) = table(&lens);
     for harmed in 0..lens.len() {
-        let Found::Block(handle) = blocks[harmed] else {
+        let FoundBlock::Block(handle) = blocks[harmed] else {
             unreachable!("all are blocks");
         };
         let mut bytes = bytes.clone();
@@ -109,7 +109,7 @@ fn a_damaged_long_block_costs_itself_only() {
         let mut expected = blocks.clone();
         let end = handle.offset + handle.len + TRAILER_BYTES as u64;
         let offset = handle.offset;
-        expected[harmed] = Found::Damage { offset, end };
+        expected[harmed] = FoundBlock::Damage { offset, end };
         let (found, work) = found(&bytes);
         assert_eq!(found, expected, "block {harmed}");
         assert!(work <= limit(&bytes) / 2, "{work}");
