@@ -10,13 +10,13 @@ use cairndb_env::{Dir, DirLock, FileSync, LogRegion, ReadFile, Space, WritableFi
 
 use crate::disk::{DirId, InodeId, Refusal};
 use crate::fault::Effect;
-use crate::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusal};
+use crate::files::{Handle, SharedState, SimLog, SimReader, SimWriter, missing, refusal};
 use crate::op::OpKind;
 use crate::protocol::Event;
-use crate::state::{Call, State};
+use crate::state::{Call, SimState};
 
 /// See [`Env::open_dir`](cairndb_env::Env::open_dir). The root exists; any other parent must exist.
-pub(crate) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+pub(crate) fn open_dir(shared: &SharedState, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
     let path = normal(path);
     let mut state = shared.lock();
     let name = path.to_string_lossy();
@@ -37,7 +37,7 @@ pub(crate) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc
 
 #[derive(Debug)]
 struct SimDir {
-    shared: Shared,
+    shared: SharedState,
     path: Arc<Path>,
     dir: DirId,
 }
@@ -47,7 +47,7 @@ impl SimDir {
         Call::new(kind, &self.path, name)
     }
 
-    fn handle(&self, state: &State, name: &str, inode: InodeId) -> Handle {
+    fn handle(&self, state: &SimState, name: &str, inode: InodeId) -> Handle {
         Handle {
             shared: self.shared.clone(),
             dir: self.dir,
@@ -58,7 +58,13 @@ impl SimDir {
         }
     }
 
-    fn hold(&self, state: &mut State, inode: InodeId, name: &str, hold: Hold) -> Result<SimLock> {
+    fn hold(
+        &self,
+        state: &mut SimState,
+        inode: InodeId,
+        name: &str,
+        hold: Hold,
+    ) -> Result<SimLock> {
         if !state.locks.take(inode, hold) {
             let message = "this process already has the database open; share or close that handle";
             let error = Error::new(ErrorKind::Locked, message);
@@ -73,7 +79,7 @@ impl SimDir {
         self.named(name, Error::invalid("a link must stay in one environment"))
     }
 
-    fn find(&self, state: &mut State, name: &str) -> Result<InodeId> {
+    fn find(&self, state: &mut SimState, name: &str) -> Result<InodeId> {
         let found = state.disk.lookup(self.dir, name);
         found.ok_or_else(|| state.refuse(self.named(name, missing())))
     }
@@ -315,7 +321,7 @@ fn normal(path: &Path) -> Arc<Path> {
 
 #[derive(Debug)]
 struct SimLock {
-    shared: Shared,
+    shared: SharedState,
     inode: InodeId,
 }
 

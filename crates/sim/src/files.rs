@@ -1,6 +1,6 @@
 //! Simulated files: appended, read, mapped, and log regions.
 //!
-//! Each operation is one call on the state under its lock (see `State::begin`), followed by a
+//! Each operation is one call on the state under its lock (see `SimState::begin`), followed by a
 //! change of the disk. A handle pins its inode, so that a removed file stays readable while it is
 //! open.
 
@@ -18,18 +18,18 @@ use crate::disk::{DirId, InodeId, Refusal};
 use crate::fault::Effect;
 use crate::op::OpKind;
 use crate::protocol::Event;
-use crate::state::{Call, State};
+use crate::state::{Call, SimState};
 
 /// Maximum number of pieces of a write in progress.
 const PIECES_MAX: usize = 8;
 
 /// The state that all handles of an environment share.
-pub(crate) type Shared = Arc<Mutex<State>>;
+pub(crate) type SharedState = Arc<Mutex<SimState>>;
 
 /// An open file of any kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
-    pub(crate) shared: Shared,
+    pub(crate) shared: SharedState,
     pub(crate) dir: DirId,
     pub(crate) path: Arc<Path>,
     pub(crate) name: String,
@@ -129,7 +129,7 @@ impl Handle {
     }
 
     /// Extends a new log with its zeros, as far as the disk has room and no fault hits.
-    pub(crate) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
+    pub(crate) fn fill(&self, state: &mut SimState, len: u64) -> Result<()> {
         let bytes = usize::try_from(len).map_err(|_| self.named(no_space()))?;
         let (mut whole, mut error) = (len, None);
         if let Some(Effect::WritesPart(short, cause)) =
@@ -147,13 +147,13 @@ impl Handle {
     }
 
     /// Records that nothing more may be written to the file, and why.
-    fn write_broke(&self, state: &mut State, error: Error) -> Error {
+    fn write_broke(&self, state: &mut SimState, error: Error) -> Error {
         state.checker.write_failed(self.inode);
         state.refuse(error)
     }
 
     /// Records that the file can no longer be trusted, and why.
-    fn sync_broke(&self, state: &mut State, error: Error) -> Error {
+    fn sync_broke(&self, state: &mut SimState, error: Error) -> Error {
         state.checker.sync_failed(self.inode);
         state.refuse(error)
     }
@@ -331,7 +331,11 @@ pub(crate) struct SimLog {
 
 impl SimLog {
     #[expect(clippy::new_ret_no_self, reason = "directories return a trait object")]
-    pub(crate) fn new(state: &mut State, handle: Handle, len: u64) -> Result<Arc<dyn LogRegion>> {
+    pub(crate) fn new(
+        state: &mut SimState,
+        handle: Handle,
+        len: u64,
+    ) -> Result<Arc<dyn LogRegion>> {
         let region = state.regions.entry(handle.inode).or_default();
         let alone = region.take().map_err(|error| handle.named(error))?;
         Ok(Arc::new(SimLog {

@@ -15,7 +15,7 @@ use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::op::Op;
 use crate::protocol::{ManifestFacts, ManifestReader, Violation};
-use crate::state::State;
+use crate::state::SimState;
 
 /// Memory size of a simulated machine.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -45,7 +45,7 @@ const TICK_NS: u64 = 1000;
 pub struct SimEnv {
     background: Background,
     memory_bytes: u64,
-    pub(crate) state: Arc<Mutex<State>>,
+    pub(crate) state: Arc<Mutex<SimState>>,
 }
 
 impl SimEnv {
@@ -91,7 +91,7 @@ impl SimEnv {
 
     fn on_disk(disk: Disk, settings: Settings) -> Arc<SimEnv> {
         let (background, memory_bytes) = (settings.background, settings.memory_bytes);
-        let state = Arc::new(Mutex::new(State::new(disk, settings)));
+        let state = Arc::new(Mutex::new(SimState::new(disk, settings)));
         Arc::new(SimEnv {
             background,
             memory_bytes,

@@ -174,7 +174,7 @@ impl Checker {
     }
 
     fn check_create(&self, dir: DirId, name: &str, found: &mut Violations) {
-        if Kind::of(name).is_numbered() && self.created.contains(&(dir, name.to_owned())) {
+        if SimFileKind::of(name).is_numbered() && self.created.contains(&(dir, name.to_owned())) {
             found.push((7, format!("{name} is created a second time")));
         }
     }
@@ -222,12 +222,12 @@ impl Checker {
 
     fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Violations) {
         let inode = disk.inode(id);
-        match Kind::of(&inode.name) {
+        match SimFileKind::of(&inode.name) {
             // A new manifest counts once CURRENT is about to name it.
-            Kind::Manifest if is_current(disk, dir, &inode.name) => {
+            SimFileKind::Manifest if is_current(disk, dir, &inode.name) => {
                 self.check_manifest(disk, dir, inode, found);
             }
-            Kind::Log if has_pending_records(inode) => {
+            SimFileKind::Log if has_pending_records(inode) => {
                 if disk.dirs[dir].durable.get(&inode.name) != Some(&id) {
                     found.push((4, format!("records of {} before its name", inode.name)));
                 }
@@ -317,7 +317,7 @@ impl Checker {
     }
 
     fn check_unlink(&mut self, disk: &Disk, dir: DirId, name: &str, found: &mut Violations) {
-        if !Kind::of(name).is_numbered() {
+        if !SimFileKind::of(name).is_numbered() {
             return;
         }
         let id = disk.lookup(dir, name);
@@ -387,7 +387,7 @@ fn has_pending_below(inode: &Inode, len: u64) -> bool {
 
 /// The kind of a file, derived from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SimFileKind {
     Table,
     Value,
     Log,
@@ -395,18 +395,18 @@ enum Kind {
     Other,
 }
 
-impl Kind {
-    fn of(name: &str) -> Kind {
+impl SimFileKind {
+    fn of(name: &str) -> SimFileKind {
         match name.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("tbl") => Kind::Table,
-            Some("val") => Kind::Value,
-            Some("log") => Kind::Log,
-            None if name.starts_with("MANIFEST-") => Kind::Manifest,
-            _ => Kind::Other,
+            Some("tbl") => SimFileKind::Table,
+            Some("val") => SimFileKind::Value,
+            Some("log") => SimFileKind::Log,
+            None if name.starts_with("MANIFEST-") => SimFileKind::Manifest,
+            _ => SimFileKind::Other,
         }
     }
 
     fn is_numbered(self) -> bool {
-        self != Kind::Other
+        self != SimFileKind::Other
     }
 }

@@ -16,7 +16,7 @@ use crate::op::{Op, OpKind};
 use crate::protocol::{Checker, Event};
 
 /// All state that the one lock protects.
-pub(crate) struct State {
+pub(crate) struct SimState {
     pub(crate) disk: Disk,
     pub(crate) settings: Settings,
     pub(crate) next_op: u64,
@@ -36,9 +36,9 @@ pub(crate) struct State {
     pub(crate) checker: Checker,
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for SimState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
+        f.debug_struct("SimState")
             .field("next_op", &self.next_op)
             .field("crashed", &self.crash.is_some())
             .field("faults", &self.faults)
@@ -84,9 +84,9 @@ impl<'a> Call<'a> {
     }
 }
 
-impl State {
-    pub(crate) fn new(disk: Disk, settings: Settings) -> State {
-        State {
+impl SimState {
+    pub(crate) fn new(disk: Disk, settings: Settings) -> SimState {
+        SimState {
             disk,
             next_op: 0,
             ops: Vec::new(),

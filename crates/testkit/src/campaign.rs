@@ -332,7 +332,7 @@ impl Campaign {
         point: &Point,
         effort: &Effort,
         origin: &Origin,
-    ) -> Result<(), Found> {
+    ) -> Result<(), OriginatedViolation> {
         self.points.fetch_add(1, Ordering::Relaxed);
         let epochs = runner.epochs();
         let history = &epochs[point.epoch];
@@ -386,7 +386,12 @@ impl Campaign {
     }
 
     /// Crashes at every operation of the recovery of `image`.
-    fn nest(&self, image: &Arc<SimEnv>, nest: &Nest<'_>, origin: &Origin) -> Result<(), Found> {
+    fn nest(
+        &self,
+        image: &Arc<SimEnv>,
+        nest: &Nest<'_>,
+        origin: &Origin,
+    ) -> Result<(), OriginatedViolation> {
         let points: Arc<Mutex<Vec<CrashPoint>>> = Arc::default();
         let collected = points.clone();
         image.watch(move |point| collected.lock().push(point));
@@ -439,7 +444,7 @@ struct Nest<'a> {
 }
 
 /// A violation and its origin.
-type Found = (Violation, Origin);
+type OriginatedViolation = (Violation, Origin);
 
 fn describe(op: &Op, profile: Profile, choice: &CrashChoice) -> String {
     format!(
