@@ -98,10 +98,10 @@ fn add_part(
 }
 
 /// How often a word occurs, and in which files how often.
-type Found = (u64, Vec<(String, u64)>);
+type FoundWords = (u64, Vec<(String, u64)>);
 
 /// Returns how often a word occurs, and in which files how often.
-pub(crate) fn find(store: &dyn Store, word: &str) -> Result<Found, Box<dyn Error>> {
+pub(crate) fn find(store: &dyn Store, word: &str) -> Result<FoundWords, Box<dyn Error>> {
     let word = word.to_lowercase();
     // One moment for both reads.
     let snapshot = store.snapshot()?;

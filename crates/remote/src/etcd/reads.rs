@@ -29,16 +29,16 @@ pub(super) const NEWEST: i64 = 0;
 
 /// A value with the revision of its last change; absent keys have revision 0.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct RevisedValue {
     pub(super) value: Option<Value>,
     pub(super) changed: i64,
 }
 
-impl Found {
-    fn of(entry: Option<&KeyValue>) -> Found {
+impl RevisedValue {
+    fn of(entry: Option<&KeyValue>) -> RevisedValue {
         match entry {
-            None => Found::default(),
-            Some(entry) => Found {
+            None => RevisedValue::default(),
+            Some(entry) => RevisedValue {
                 value: Some(Value::from(entry.value())),
                 changed: entry.mod_revision(),
             },
@@ -48,7 +48,7 @@ impl Found {
 
 /// What a store, snapshot or transaction reads.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct EtcdShared {
     pub(super) cluster: Cluster,
     pub(super) prefix: Prefix,
 }
@@ -58,7 +58,7 @@ fn incomplete() -> Error {
     Error::new(ErrorKind::Engine, "the answer of the engine is incomplete")
 }
 
-impl Shared {
+impl EtcdShared {
     /// Reads the values of `keys` as of `revision`. Returns them with the revision at which they
     /// were read.
     pub(super) async fn values(
@@ -66,7 +66,7 @@ impl Shared {
         keys: &[&[u8]],
         mut revision: i64,
         options: &CallOptions,
-    ) -> Result<(Vec<Found>, i64)> {
+    ) -> Result<(Vec<RevisedValue>, i64)> {
         let mut values = Vec::with_capacity(keys.len());
         check_keys(keys, &LIMITS)?;
         let (mut rest, mut longest) = (keys, OPS_MAX);
@@ -93,7 +93,7 @@ impl Shared {
         keys: &[&[u8]],
         revision: i64,
         options: &CallOptions,
-    ) -> std::result::Result<(Vec<Found>, i64), Failure> {
+    ) -> std::result::Result<(Vec<RevisedValue>, i64), Failure> {
         let refused = || Failure::Refused(incomplete());
         let at = GetOptions::new().with_revision(revision);
         if let [key] = keys {
@@ -104,7 +104,7 @@ impl Shared {
             };
             let answer = self.cluster.run(Effect::Reads, options, call).await?;
             let read_at = answer.header().ok_or_else(refused)?.revision();
-            let found = vec![Found::of(answer.kvs().first())];
+            let found = vec![RevisedValue::of(answer.kvs().first())];
             return Ok((found, at_least(revision, read_at)));
         }
         let gets: Vec<TxnOp> = keys
@@ -117,11 +117,11 @@ impl Shared {
         };
         let answer = self.cluster.run(Effect::Reads, options, call).await?;
         let read_at = answer.header().ok_or_else(refused)?.revision();
-        let found: Vec<Found> = answer
+        let found: Vec<RevisedValue> = answer
             .op_responses()
             .iter()
             .filter_map(|response| match response {
-                TxnOpResponse::Get(get) => Some(Found::of(get.kvs().first())),
+                TxnOpResponse::Get(get) => Some(RevisedValue::of(get.kvs().first())),
                 _ => None,
             })
             .collect();

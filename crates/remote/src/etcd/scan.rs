@@ -5,14 +5,14 @@ use std::sync::Arc;
 use cairndb_store::{CallOptions, Entry, Result, Scan, Value};
 
 use crate::etcd::memory::Memory;
-use crate::etcd::reads::{NEWEST, Shared};
+use crate::etcd::reads::{EtcdShared, NEWEST};
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, Pending};
 use crate::paging::Progress;
 
 /// A scan. Its first page fixes the revision, unless its snapshot or transaction has one.
 #[derive(Debug)]
 pub(super) struct EtcdScan {
-    shared: Arc<Shared>,
+    shared: Arc<EtcdShared>,
     /// The transaction that scans.
     memory: Option<Arc<Memory>>,
     revision: i64,
@@ -22,7 +22,7 @@ pub(super) struct EtcdScan {
 
 impl EtcdScan {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<EtcdShared>,
         revision: i64,
         scan: &Scan,
         options: &CallOptions,
@@ -95,12 +95,15 @@ impl AsyncScan for EtcdScan {
 /// A revision.
 #[derive(Debug)]
 pub(super) struct EtcdSnapshot {
-    shared: Arc<Shared>,
+    shared: Arc<EtcdShared>,
     revision: i64,
 }
 
 impl EtcdSnapshot {
-    pub(super) async fn take(shared: &Arc<Shared>, options: &CallOptions) -> Result<EtcdSnapshot> {
+    pub(super) async fn take(
+        shared: &Arc<EtcdShared>,
+        options: &CallOptions,
+    ) -> Result<EtcdSnapshot> {
         let (_, revision) = shared.values(&[b""], NEWEST, options).await?;
         Ok(EtcdSnapshot {
             shared: Arc::clone(shared),

@@ -8,7 +8,7 @@ use etcd_client::{Compare, CompareOp, Txn, TxnOp};
 
 use crate::etcd::cluster::{Call, Cluster, Effect};
 use crate::etcd::keys::Prefix;
-use crate::etcd::reads::{LIMITS, NEWEST, Shared};
+use crate::etcd::reads::{EtcdShared, LIMITS, NEWEST};
 use crate::etcd::scan::{EtcdScan, EtcdSnapshot};
 use crate::etcd::transaction::{EtcdTransaction, operations};
 use crate::etcd::watch::Watch;
@@ -31,7 +31,7 @@ const OPEN_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 /// compacted; run the cluster with `--auto-compaction-retention`.
 #[derive(Clone, Debug)]
 pub struct EtcdStore {
-    shared: Arc<Shared>,
+    shared: Arc<EtcdShared>,
     engine: Engine,
 }
 
@@ -42,7 +42,7 @@ impl EtcdStore {
     /// `InvalidArgument`: a malformed URL. `Unavailable`, `DeadlineExceeded`: no member answers
     /// within the setting `timeout`, or within 10 seconds if the URL has none. `Denied`.
     pub async fn connect(address: &Address) -> Result<EtcdStore> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EtcdShared {
             prefix: Prefix::of_path(address.path())?,
             cluster: Cluster::new(address)?,
         });

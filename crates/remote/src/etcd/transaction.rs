@@ -14,19 +14,19 @@ use etcd_client::{GetOptions, Txn, TxnOp, TxnOpResponse};
 use crate::etcd::cluster::{Call, Effect};
 use crate::etcd::keys::Prefix;
 use crate::etcd::memory::{Memory, operation_bytes};
-use crate::etcd::reads::{LIMITS, NEWEST, SERVER_BYTES_MAX, Shared};
+use crate::etcd::reads::{EtcdShared, LIMITS, NEWEST, SERVER_BYTES_MAX};
 use crate::etcd::scan::EtcdScan;
 use crate::face::{AsyncRead, AsyncScan, AsyncTransaction, Pending};
 
 #[derive(Debug)]
 pub(super) struct EtcdTransaction {
-    shared: Arc<Shared>,
+    shared: Arc<EtcdShared>,
     memory: Arc<Memory>,
     options: CallOptions,
 }
 
 impl EtcdTransaction {
-    pub(super) fn new(shared: &Arc<Shared>, options: &CallOptions) -> EtcdTransaction {
+    pub(super) fn new(shared: &Arc<EtcdShared>, options: &CallOptions) -> EtcdTransaction {
         EtcdTransaction {
             shared: Arc::clone(shared),
             memory: Arc::default(),

@@ -12,7 +12,7 @@ use etcd_client::{EventType, WatchOptions, WatchStream};
 
 use crate::etcd::cluster::Chosen;
 use crate::etcd::errors::{Failure, of_user};
-use crate::etcd::reads::Shared;
+use crate::etcd::reads::EtcdShared;
 use crate::face::Deadline;
 
 /// How long a watch looks for a member that answers.
@@ -31,7 +31,7 @@ pub struct Change {
 
 /// The changes of a range of keys, as [`EtcdStore::watch`](crate::EtcdStore::watch) returns it.
 pub struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<EtcdShared>,
     window: Window,
     from: i64,
     stream: Option<(Chosen, WatchStream)>,
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    pub(super) fn new(shared: &Arc<Shared>, scan: &Scan, from: i64) -> Watch {
+    pub(super) fn new(shared: &Arc<EtcdShared>, scan: &Scan, from: i64) -> Watch {
         Watch {
             shared: Arc::clone(shared),
             window: Window::of(scan),

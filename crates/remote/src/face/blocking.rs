@@ -241,7 +241,7 @@ impl Store for Blocking {
         body: &mut dyn FnMut(&dyn Transaction) -> Result<()>,
         options: &CallOptions,
     ) -> Result<()> {
-        let ends = self.driver.wait(async { Ok(End::of(options)) })?;
+        let ends = self.driver.wait(async { Ok(AttemptsEnd::of(options)) })?;
         for attempt in 1..=ATTEMPTS_MAX {
             let options = &ends.rest_of(options);
             let transaction = self.begin_with(options)?;
@@ -258,14 +258,16 @@ impl Store for Blocking {
 }
 
 /// The end of all attempts of a transaction, if its call has a time limit.
-struct End(Option<tokio::time::Instant>);
+struct AttemptsEnd(Option<tokio::time::Instant>);
 
-impl End {
-    fn of(options: &CallOptions) -> End {
+impl AttemptsEnd {
+    fn of(options: &CallOptions) -> AttemptsEnd {
         let now = tokio::time::Instant::now();
-        End(options
-            .get_timeout()
-            .and_then(|limit| now.checked_add(limit)))
+        AttemptsEnd(
+            options
+                .get_timeout()
+                .and_then(|limit| now.checked_add(limit)),
+        )
     }
 
     fn passed(&self) -> bool {

@@ -298,10 +298,10 @@ impl AsyncRead for LocalSnapshot {
 
 impl AsyncSnapshot for LocalSnapshot {}
 
-type Shared = Arc<Mutex<Option<Box<dyn OpenTransaction>>>>;
+type SharedTransaction = Arc<Mutex<Option<Box<dyn OpenTransaction>>>>;
 
 /// A transaction that blocking threads use in turn. It is taken out by the commit.
-struct LocalTransaction(Shared);
+struct LocalTransaction(SharedTransaction);
 
 impl std::fmt::Debug for LocalTransaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -380,7 +380,7 @@ impl AsyncTransaction for LocalTransaction {
 
 /// A scan of a transaction, which is of its state in any case.
 struct TransactionScan {
-    shared: Shared,
+    shared: SharedTransaction,
     rest: Window,
     left: u64,
 }

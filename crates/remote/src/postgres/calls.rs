@@ -11,7 +11,7 @@ use crate::face::Deadline;
 use crate::postgres::connection::{Connection, Parameter, Peer, Ready};
 use crate::postgres::errors::{Answer, Failure};
 use crate::postgres::pipeline::{Sent, in_order};
-use crate::postgres::pool::{Lease, Pool, State};
+use crate::postgres::pool::{Lease, LeaseState, Pool};
 use crate::postgres::sql::Sql;
 
 /// Statements under way on a connection.
@@ -19,7 +19,7 @@ pub(super) type Call<'a, T> = Pin<Box<dyn Future<Output = Answer<T>> + Send + 'a
 
 /// What all calls of a store share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct PostgresShared {
     pub(super) pool: Arc<Pool>,
     pub(super) table: String,
     pub(super) engine: Engine,
@@ -35,7 +35,7 @@ pub(super) enum Effect {
     Writes,
 }
 
-impl Shared {
+impl PostgresShared {
     pub(super) fn deadline(&self, options: &CallOptions) -> Deadline {
         Deadline::of(options, self.timeout)
     }
@@ -49,12 +49,12 @@ impl Shared {
     ) -> Result<(Lease, Vec<Ready>)> {
         loop {
             let mut lease = self.pool.lease(deadline).await?;
-            lease.state = State::Busy;
+            lease.state = LeaseState::Busy;
             let prepare = prepare_all(Arc::clone(lease.connection()), sql, &self.table);
             match deadline.wait(prepare).await {
                 None => return Err(deadline.exceeded()),
                 Some(Ok(statements)) => {
-                    lease.state = State::Idle;
+                    lease.state = LeaseState::Idle;
                     return Ok((lease, statements));
                 }
                 Some(Err(Failure::Lost(error) | Failure::Conflict(error))) => {
@@ -66,7 +66,7 @@ impl Shared {
                     self.pool.leave(error, deadline).await?;
                 }
                 Some(Err(Failure::Refused(error))) => {
-                    lease.state = State::Idle;
+                    lease.state = LeaseState::Idle;
                     return Err(error);
                 }
             }
@@ -85,7 +85,7 @@ impl Shared {
         let mut deadline = self.deadline(options);
         loop {
             let (mut lease, statements) = self.prepared(sql, &mut deadline).await?;
-            lease.state = State::Busy;
+            lease.state = LeaseState::Busy;
             let connection = Arc::clone(lease.connection());
             let mut running: Call<'_, T> = call(Arc::clone(&connection), statements);
             // A single statement is a transaction, of the isolation that the session has.
@@ -100,14 +100,14 @@ impl Shared {
             };
             let failure = match answer {
                 Ok(value) => {
-                    lease.state = State::Idle;
+                    lease.state = LeaseState::Idle;
                     return Ok(value);
                 }
                 Err(failure) => failure,
             };
             match (failure, effect) {
                 (Failure::Conflict(error), _) => {
-                    lease.state = State::Idle;
+                    lease.state = LeaseState::Idle;
                     drop(lease);
                     deadline.pause(unavailing(error)).await?;
                 }
@@ -123,7 +123,7 @@ impl Shared {
                     self.pool.leave(error, &mut deadline).await?;
                 }
                 (Failure::Refused(error), _) => {
-                    lease.state = State::Idle;
+                    lease.state = LeaseState::Idle;
                     return Err(error);
                 }
             }

@@ -22,7 +22,7 @@ pub(super) const POOL_DEFAULT: usize = 8;
 const POOL_MAX: usize = 1000;
 
 /// What the URL says.
-pub(super) struct Target {
+pub(super) struct PostgresTarget {
     /// One for each host, in the order of the URL.
     pub(super) hosts: Vec<Config>,
     /// Time for one attempt to connect to one of them.
@@ -38,7 +38,7 @@ pub(super) struct Target {
     pub(super) peer: Peer,
 }
 
-pub(super) fn target(address: &Address) -> Result<Target> {
+pub(super) fn target(address: &Address) -> Result<PostgresTarget> {
     let own = ["timeout", "pool", "create", "replicated", "pooler"];
     address.check_settings(&[&own[..], &crate::tls::SETTINGS].concat())?;
     let (database, table) = address
@@ -82,7 +82,7 @@ pub(super) fn target(address: &Address) -> Result<Target> {
     let patience = (timeout / count).min(CONNECT_TIMEOUT);
     // A name may have an address that nobody reaches before one that answers.
     config.connect_timeout(patience / 2);
-    Ok(Target {
+    Ok(PostgresTarget {
         hosts: one_each(&config, address),
         patience,
         tls,

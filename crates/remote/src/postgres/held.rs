@@ -12,10 +12,10 @@ use tokio::sync::Mutex;
 use crate::face::Deadline;
 use crate::limits::check_keys;
 use crate::paging::Progress;
-use crate::postgres::calls::{BEGIN, Call, Shared, enclosed, get, multi_get, value};
+use crate::postgres::calls::{BEGIN, Call, PostgresShared, enclosed, get, multi_get, value};
 use crate::postgres::connection::{Connection, Ready};
 use crate::postgres::errors::{Answer, Failure};
-use crate::postgres::pool::{Lease, State};
+use crate::postgres::pool::{Lease, LeaseState};
 use crate::postgres::sql::{Rows, Sql};
 
 /// What the transaction is for.
@@ -47,13 +47,13 @@ enum Stage {
 
 #[derive(Debug)]
 pub(super) struct Held {
-    shared: Arc<Shared>,
+    shared: Arc<PostgresShared>,
     purpose: Purpose,
     stage: Mutex<Stage>,
 }
 
 impl Held {
-    pub(super) fn new(shared: &Arc<Shared>, purpose: Purpose) -> Held {
+    pub(super) fn new(shared: &Arc<PostgresShared>, purpose: Purpose) -> Held {
         Held {
             shared: Arc::clone(shared),
             purpose,
@@ -61,7 +61,7 @@ impl Held {
         }
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<PostgresShared> {
         &self.shared
     }
 
@@ -131,13 +131,13 @@ impl Held {
             let Some(statement) = statements.into_iter().next() else {
                 return Err(ended());
             };
-            lease.state = State::Busy;
+            lease.state = LeaseState::Busy;
             let connection = Arc::clone(lease.connection());
             let first = call(Arc::clone(&connection), statement);
             let running = enclosed(&connection, self.purpose.begin(), first, None);
             match deadline.wait(running).await {
                 Some(Ok(found)) => {
-                    lease.state = State::InTransaction;
+                    lease.state = LeaseState::InTransaction;
                     *stage = Stage::Open(lease);
                     return Ok(found);
                 }
@@ -169,7 +169,7 @@ impl Held {
         if lease.is_closed() {
             return Err(Error::closed());
         }
-        lease.state = State::Busy;
+        lease.state = LeaseState::Busy;
         let connection = Arc::clone(lease.connection());
         let table = self.shared.table.as_str();
         let running = async {
@@ -178,12 +178,12 @@ impl Held {
         };
         match deadline.wait(running).await {
             Some(Ok(found)) => {
-                lease.state = State::InTransaction;
+                lease.state = LeaseState::InTransaction;
                 Ok(found)
             }
             Some(Err(failure)) => {
                 if failure.keeps_connection() {
-                    lease.state = State::InTransaction;
+                    lease.state = LeaseState::InTransaction;
                 }
                 *stage = Stage::Ended;
                 Err(failure.within_view())

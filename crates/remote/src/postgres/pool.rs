@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_postgres::Config;
 
 use crate::face::Deadline;
-use crate::postgres::connect::{Encryption, Target, connect};
+use crate::postgres::connect::{Encryption, PostgresTarget, connect};
 use crate::postgres::connection::{Connection, Peer};
 use crate::postgres::errors::Failure;
 use crate::url::Secret;
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Pool {
-    pub(super) fn new(target: &Target) -> Arc<Pool> {
+    pub(super) fn new(target: &PostgresTarget) -> Arc<Pool> {
         let size = target.pool;
         Arc::new(Pool {
             hosts: target.hosts.clone(),
@@ -164,7 +164,7 @@ impl Pool {
 
 /// What has to be done with a connection when its lease ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum LeaseState {
     /// Nothing is outstanding: it is returned.
     Idle,
     /// An answer is outstanding: it is closed.
@@ -179,7 +179,7 @@ pub(super) struct Lease {
     pool: Arc<Pool>,
     connection: Arc<Connection>,
     permit: Option<OwnedSemaphorePermit>,
-    pub(super) state: State,
+    pub(super) state: LeaseState,
 }
 
 impl Lease {
@@ -188,7 +188,7 @@ impl Lease {
             pool: Arc::clone(pool),
             connection,
             permit: Some(permit),
-            state: State::Idle,
+            state: LeaseState::Idle,
         }
     }
 
@@ -205,9 +205,9 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let (pool, connection) = (Arc::clone(&self.pool), Arc::clone(&self.connection));
         match self.state {
-            State::Idle => pool.give(connection),
-            State::Busy => {}
-            State::InTransaction => {
+            LeaseState::Idle => pool.give(connection),
+            LeaseState::Busy => {}
+            LeaseState::InTransaction => {
                 let permit = self.permit.take();
                 let runtime = pool.runtime.clone();
                 runtime.spawn(async move {

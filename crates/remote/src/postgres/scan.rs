@@ -12,15 +12,15 @@ use parking_lot::Mutex;
 
 use crate::face::{AsyncScan, Pending};
 use crate::paging::{FIRST_ENTRIES, PAGE_BYTES, Progress, bytes_of};
-use crate::postgres::calls::{Call, Effect, Shared};
+use crate::postgres::calls::{Call, Effect, PostgresShared};
 use crate::postgres::held::{Held, Purpose, page};
 use crate::postgres::sql::{Rows, Sql};
 
 /// Where the pages come from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum PageSource {
     /// One statement suffices, because the limit is small.
-    Statement(Arc<Shared>),
+    Statement(Arc<PostgresShared>),
     /// A snapshot or transaction.
     Held(Arc<Held>),
     /// A transaction, whose own writes are laid over its pages.
@@ -29,13 +29,13 @@ pub(super) enum Source {
 
 #[derive(Debug)]
 pub(super) struct PostgresScan {
-    source: Source,
+    source: PageSource,
     progress: Progress,
     options: CallOptions,
 }
 
 impl PostgresScan {
-    pub(super) fn new(source: Source, scan: &Scan, options: &CallOptions) -> PostgresScan {
+    pub(super) fn new(source: PageSource, scan: &Scan, options: &CallOptions) -> PostgresScan {
         PostgresScan {
             source,
             progress: Progress::of(scan),
@@ -45,14 +45,14 @@ impl PostgresScan {
 
     /// Begins a scan of the store.
     pub(super) fn of_store(
-        shared: &Arc<Shared>,
+        shared: &Arc<PostgresShared>,
         scan: &Scan,
         options: &CallOptions,
     ) -> PostgresScan {
         let source = if scan.get_limit() <= FIRST_ENTRIES {
-            Source::Statement(Arc::clone(shared))
+            PageSource::Statement(Arc::clone(shared))
         } else {
-            Source::Held(Arc::new(Held::new(shared, Purpose::Snapshot)))
+            PageSource::Held(Arc::new(Held::new(shared, Purpose::Snapshot)))
         };
         PostgresScan::new(source, scan, options)
     }
@@ -62,18 +62,20 @@ impl PostgresScan {
         while !self.progress.ended() {
             let wanted = self.progress.wanted();
             let stored = match &self.source {
-                Source::Statement(shared) => statement(shared, &self.progress, &self.options).await,
-                Source::Held(held) | Source::Transaction(held, _) => {
+                PageSource::Statement(shared) => {
+                    statement(shared, &self.progress, &self.options).await
+                }
+                PageSource::Held(held) | PageSource::Transaction(held, _) => {
                     held.page(&self.progress, &self.options).await
                 }
             }?;
             // The server ends a page early that is long enough, but not the only one.
-            let is_only = matches!(self.source, Source::Statement(_));
+            let is_only = matches!(self.source, PageSource::Statement(_));
             let is_long = !is_only && bytes_of(&stored) >= PAGE_BYTES;
             let more = stored.len() as u64 >= wanted || is_long;
             let window = self.progress.advance(&stored, more);
             let seen = match &self.source {
-                Source::Transaction(_, own) => own.lock().lay_over(stored, &window),
+                PageSource::Transaction(_, own) => own.lock().lay_over(stored, &window),
                 _ => stored,
             };
             let seen = self.progress.take(seen);
@@ -82,16 +84,16 @@ impl PostgresScan {
             }
         }
         // Gives the connection back.
-        if let Source::Held(held) = &self.source {
+        if let PageSource::Held(held) = &self.source {
             let shared = Arc::clone(held.shared());
-            self.source = Source::Statement(shared);
+            self.source = PageSource::Statement(shared);
         }
         Ok(Vec::new())
     }
 }
 
 async fn statement(
-    shared: &Shared,
+    shared: &PostgresShared,
     progress: &Progress,
     options: &CallOptions,
 ) -> Result<Vec<Entry>> {

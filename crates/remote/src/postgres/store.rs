@@ -9,8 +9,8 @@ use cairndb_store::{
 use crate::face::{
     AsyncRead, AsyncScan, AsyncSnapshot, AsyncStore, AsyncTransaction, Deadline, Pending,
 };
-use crate::postgres::calls::{Call, Effect, Parameters, Shared, get, multi_get};
-use crate::postgres::connect::{Target, target, unreachable};
+use crate::postgres::calls::{Call, Effect, Parameters, PostgresShared, get, multi_get};
+use crate::postgres::connect::{PostgresTarget, target, unreachable};
 use crate::postgres::connection::{Connection, Ready};
 use crate::postgres::errors::Failure;
 use crate::postgres::pool::Pool;
@@ -55,7 +55,7 @@ const LIMITS: Limits = Limits::embedded()
 /// until its deadline.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    shared: Arc<Shared>,
+    shared: Arc<PostgresShared>,
 }
 
 impl PostgresStore {
@@ -76,7 +76,7 @@ impl PostgresStore {
         ready.map_err(unreachable)?;
         let engine = Engine::networked("postgres", LIMITS, Isolation::Serializable);
         Ok(PostgresStore {
-            shared: Arc::new(Shared {
+            shared: Arc::new(PostgresShared {
                 pool,
                 table: target.table,
                 engine: engine.replicated(target.replicated),
@@ -241,7 +241,7 @@ impl AsyncStore for PostgresStore {
 }
 
 /// Opens the first connection, and makes sure that the table is there.
-async fn first(pool: &Arc<Pool>, target: &Target) -> Result<Arc<Connection>> {
+async fn first(pool: &Arc<Pool>, target: &PostgresTarget) -> Result<Arc<Connection>> {
     let first = pool.open().await.map_err(Failure::into_error)?;
     table::ensure(&first, &target.table, target.create).await?;
     Ok(first)

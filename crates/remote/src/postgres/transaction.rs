@@ -9,13 +9,13 @@ use cairndb_store::{CallOptions, ErrorKind, OwnWrites, Result, Scan, Value};
 use parking_lot::Mutex;
 
 use crate::face::{AsyncRead, AsyncScan, AsyncSnapshot, AsyncTransaction, Pending};
-use crate::postgres::calls::{Call, Effect, Shared};
+use crate::postgres::calls::{Call, Effect, PostgresShared};
 use crate::postgres::connection::{Connection, Parameter, Ready};
 use crate::postgres::errors::Answer;
 use crate::postgres::held::{Held, Purpose};
 use crate::postgres::pipeline::{Sent, in_order};
-use crate::postgres::pool::State;
-use crate::postgres::scan::{PostgresScan, Source};
+use crate::postgres::pool::LeaseState;
+use crate::postgres::scan::{PageSource, PostgresScan};
 use crate::postgres::sql::Sql;
 
 /// A snapshot: a transaction of the engine that only reads.
@@ -23,7 +23,7 @@ use crate::postgres::sql::Sql;
 pub(super) struct PostgresSnapshot(Arc<Held>);
 
 impl PostgresSnapshot {
-    pub(super) async fn take(shared: &Arc<Shared>, options: &CallOptions) -> Result<Self> {
+    pub(super) async fn take(shared: &Arc<PostgresShared>, options: &CallOptions) -> Result<Self> {
         let held = Held::new(shared, Purpose::Snapshot);
         held.begin(options).await?;
         Ok(PostgresSnapshot(Arc::new(held)))
@@ -51,7 +51,7 @@ impl AsyncRead for PostgresSnapshot {
     }
 
     fn scan_with(&self, scan: &Scan, options: &CallOptions) -> Box<dyn AsyncScan> {
-        let source = Source::Held(Arc::clone(&self.0));
+        let source = PageSource::Held(Arc::clone(&self.0));
         Box::new(PostgresScan::new(source, scan, options))
     }
 }
@@ -66,7 +66,7 @@ pub(super) struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(super) fn new(shared: &Arc<Shared>, options: &CallOptions) -> PostgresTransaction {
+    pub(super) fn new(shared: &Arc<PostgresShared>, options: &CallOptions) -> PostgresTransaction {
         PostgresTransaction {
             held: Arc::new(Held::new(shared, Purpose::Transaction)),
             own: Arc::default(),
@@ -95,7 +95,7 @@ impl PostgresTransaction {
             return write(&shared, &writes, options).await;
         };
         let connection = Arc::clone(lease.connection());
-        lease.state = State::Busy;
+        lease.state = LeaseState::Busy;
         let prepare = writes.prepare(&connection, &shared.table);
         let statements = match deadline.wait(prepare).await {
             Some(Ok(statements)) => statements,
@@ -107,13 +107,13 @@ impl PostgresTransaction {
             .await;
         match answer {
             Some(Ok(())) => {
-                lease.state = State::Idle;
+                lease.state = LeaseState::Idle;
                 Ok(())
             }
             Some(Err(failure)) => {
                 // After an error, COMMIT has rolled back.
                 if failure.keeps_connection() {
-                    lease.state = State::Idle;
+                    lease.state = LeaseState::Idle;
                 }
                 if writes.len() == 0 {
                     return Err(failure.within_view());
@@ -159,7 +159,7 @@ impl AsyncRead for PostgresTransaction {
     }
 
     fn scan_with(&self, scan: &Scan, options: &CallOptions) -> Box<dyn AsyncScan> {
-        let source = Source::Transaction(Arc::clone(&self.held), Arc::clone(&self.own));
+        let source = PageSource::Transaction(Arc::clone(&self.held), Arc::clone(&self.own));
         Box::new(PostgresScan::new(source, scan, &self.of_read(options)))
     }
 }
@@ -270,7 +270,7 @@ impl Writes {
 
 /// Writes a batch in a transaction of its own.
 pub(super) async fn write(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     writes: &Writes,
     options: &CallOptions,
 ) -> Result<()> {

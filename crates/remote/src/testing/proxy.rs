@@ -17,7 +17,7 @@ use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
-struct Shared {
+struct ProxyShared {
     connections: Mutex<Vec<TcpStream>>,
     /// Time from the arrival of an answer to its delivery.
     round_trip: Mutex<Duration>,
@@ -33,7 +33,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
 }
 
 impl Proxy {
@@ -46,7 +46,7 @@ impl Proxy {
         let own = listener
             .local_addr()
             .expect("a bound socket has an address");
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<ProxyShared>::default();
         let accepting = Arc::clone(&shared);
         background(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -136,7 +136,7 @@ fn background(work: impl FnOnce() + Send + 'static) {
     assert!(started.is_ok(), "a thread can be started");
 }
 
-impl Shared {
+impl ProxyShared {
     fn round_trip(&self) -> std::sync::MutexGuard<'_, Duration> {
         self.round_trip
             .lock()
@@ -144,7 +144,7 @@ impl Shared {
     }
 }
 
-fn connect(shared: &Arc<Shared>, client: &TcpStream, server: &TcpStream) {
+fn connect(shared: &Arc<ProxyShared>, client: &TcpStream, server: &TcpStream) {
     let copies = || {
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         Some((
