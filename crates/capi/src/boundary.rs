@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cairndb::{Error, ErrorKind, Result};
 
-use crate::handle::Kind;
+use crate::handle::HandleKind;
 
 thread_local! {
     static LAST: RefCell<Option<Error>> = const { RefCell::new(None) };
@@ -40,11 +40,11 @@ pub(crate) fn or_keep<T>(result: Result<T>, other: T) -> T {
 
 /// Returns the error for a panic in a call on an object of `kind`.
 #[cold]
-pub(crate) fn panicked(kind: Kind, panic: &(dyn Any + Send)) -> Error {
+pub(crate) fn panicked(kind: HandleKind, panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let message = match kind {
-        Kind::Database => "a call panicked, so the database refuses further calls; reopen it",
+        HandleKind::Database => "a call panicked, so the database refuses further calls; reopen it",
         _ => "a call panicked, so the handle refuses further calls; destroy it",
     };
     Error::new(ErrorKind::Poisoned, message).found(text.unwrap_or("a panic without a message"))
@@ -56,5 +56,5 @@ pub(crate) fn panicked(kind: Kind, panic: &(dyn Any + Send)) -> Error {
 /// Those of `run`; `Poisoned` after a panic.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|panic| Err(panicked(Kind::Database, &*panic)))
+        .unwrap_or_else(|panic| Err(panicked(HandleKind::Database, &*panic)))
 }

@@ -10,22 +10,22 @@ pub(crate) mod merge_operator;
 use std::ffi::c_void;
 
 /// A caller's state, and the function that destroys it.
-pub(crate) struct State {
+pub(crate) struct CallbackState {
     pointer: *mut c_void,
     destructor: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
 // SAFETY: the headers require that the state may be used and destroyed by any thread.
-unsafe impl Send for State {}
+unsafe impl Send for CallbackState {}
 // SAFETY: as above.
-unsafe impl Sync for State {}
+unsafe impl Sync for CallbackState {}
 
-impl State {
+impl CallbackState {
     pub(crate) fn new(
         pointer: *mut c_void,
         destructor: Option<unsafe extern "C" fn(*mut c_void)>,
-    ) -> State {
-        State {
+    ) -> CallbackState {
+        CallbackState {
             pointer,
             destructor,
         }
@@ -37,7 +37,7 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for CallbackState {
     fn drop(&mut self) {
         if let Some(destructor) = self.destructor {
             // SAFETY: the caller passed the destructor for this state, which nothing uses any more.

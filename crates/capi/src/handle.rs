@@ -49,40 +49,40 @@ const POISONED: u64 = 0x20;
 /// What a handle stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum HandleKind {
     Database = 1,
     Iterator = 2,
     Snapshot = 3,
     Batch = 4,
 }
 
-impl Kind {
+impl HandleKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Database => "database",
-            Kind::Iterator => "iterator",
-            Kind::Snapshot => "snapshot",
-            Kind::Batch => "batch",
+            HandleKind::Database => "database",
+            HandleKind::Iterator => "iterator",
+            HandleKind::Snapshot => "snapshot",
+            HandleKind::Batch => "batch",
         }
     }
 
     /// Returns the function that ends the life of such an object.
     fn end(self) -> &'static str {
         match self {
-            Kind::Database => "closed",
-            Kind::Iterator | Kind::Batch => "destroyed",
-            Kind::Snapshot => "released",
+            HandleKind::Database => "closed",
+            HandleKind::Iterator | HandleKind::Batch => "destroyed",
+            HandleKind::Snapshot => "released",
         }
     }
 }
 
 /// An object that a handle stands for.
 pub(crate) trait Object: Send {
-    const KIND: Kind;
+    const KIND: HandleKind;
 }
 
 /// An object that several threads may use at once.
-pub(crate) trait Shared: Object + Sync {}
+pub(crate) trait SharedObject: Object + Sync {}
 
 /// The number that a C program holds. It may be anything: the program may pass what it likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Handle {
     /// No object: NULL.
     pub(crate) const NULL: Handle = Handle(0);
 
-    fn new(slot: u32, generation: u64, kind: Kind) -> Handle {
+    fn new(slot: u32, generation: u64, kind: HandleKind) -> Handle {
         debug_assert!(generation > 0 && generation <= GENERATION_MAX);
         debug_assert!(u64::from(slot) < 1 << SLOT_BITS);
         let slot = u64::from(slot) << KIND_BITS;
@@ -124,7 +124,7 @@ impl Handle {
         self.0 >> GENERATION_SHIFT
     }
 
-    fn is_of(self, kind: Kind) -> bool {
+    fn is_of(self, kind: HandleKind) -> bool {
         self.0 & ((1 << KIND_BITS) - 1) == kind as u64
     }
 
@@ -144,7 +144,7 @@ impl Handle {
 
     /// Returns the error for a handle whose slot has `state` rather than its live state.
     #[cold]
-    fn refusal(self, kind: Kind, state: Option<u64>) -> Error {
+    fn refusal(self, kind: HandleKind, state: Option<u64>) -> Error {
         let name = kind.name();
         if self.is_null() {
             return Error::invalid(format!("the {name} is NULL"));

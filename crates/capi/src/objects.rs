@@ -4,16 +4,16 @@ use std::ops::Bound;
 
 use cairndb::{Cursor, Db, Error, RangeCursor, Result, Snapshot, WriteBatch};
 
-use crate::handle::{Handle, Kind, Object, Shared};
+use crate::handle::{Handle, HandleKind, Object, SharedObject};
 
 /// An open database.
 pub(crate) struct Database(pub(crate) Db);
 
 impl Object for Database {
-    const KIND: Kind = Kind::Database;
+    const KIND: HandleKind = HandleKind::Database;
 }
 
-impl Shared for Database {}
+impl SharedObject for Database {}
 
 /// A snapshot, and the database it was taken of.
 pub(crate) struct SnapshotOf {
@@ -22,10 +22,10 @@ pub(crate) struct SnapshotOf {
 }
 
 impl Object for SnapshotOf {
-    const KIND: Kind = Kind::Snapshot;
+    const KIND: HandleKind = HandleKind::Snapshot;
 }
 
-impl Shared for SnapshotOf {}
+impl SharedObject for SnapshotOf {}
 
 impl SnapshotOf {
     /// Checks that the snapshot was taken of `database`.
@@ -143,7 +143,7 @@ pub(crate) struct Spans {
 }
 
 impl Object for Iter {
-    const KIND: Kind = Kind::Iterator;
+    const KIND: HandleKind = HandleKind::Iterator;
 }
 
 /// A batch of writes.
@@ -151,5 +151,5 @@ impl Object for Iter {
 pub(crate) struct Batch(pub(crate) WriteBatch);
 
 impl Object for Batch {
-    const KIND: Kind = Kind::Batch;
+    const KIND: HandleKind = HandleKind::Batch;
 }

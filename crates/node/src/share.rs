@@ -28,7 +28,7 @@ static SLOTS: LazyLock<Mutex<HashMap<PathBuf, Arc<Slot>>>> = LazyLock::new(Mutex
 #[derive(Debug, Default)]
 struct Slot(Mutex<Option<Opened>>);
 
-type Place<'a> = MutexGuard<'a, Option<Opened>>;
+type LockedSlot<'a> = MutexGuard<'a, Option<Opened>>;
 
 #[derive(Debug)]
 struct Opened {
@@ -107,7 +107,7 @@ impl Share {
 
 impl Slot {
     /// Takes the slot, which another open or close may hold for long.
-    fn wait(&self, abort: &AbortFlag) -> Result<Place<'_>> {
+    fn wait(&self, abort: &AbortFlag) -> Result<LockedSlot<'_>> {
         loop {
             if let Some(place) = self.0.try_lock_for(SLOT_WAIT) {
                 return Ok(place);
@@ -116,7 +116,12 @@ impl Slot {
         }
     }
 
-    fn open(mut place: Place<'_>, options: &Options, path: &Path, must_be_new: bool) -> Result<Db> {
+    fn open(
+        mut place: LockedSlot<'_>,
+        options: &Options,
+        path: &Path,
+        must_be_new: bool,
+    ) -> Result<Db> {
         if let Some(opened) = &mut *place {
             if must_be_new {
                 let message = "the database exists, and another thread has it open";

@@ -94,9 +94,9 @@ pub(crate) fn write_options(durability: Option<DurabilityName>) -> WriteOptions 
 
 /// A path: `str`, `bytes` or `os.PathLike`.
 #[derive(Debug)]
-pub(crate) struct Place(pub(crate) PathBuf);
+pub(crate) struct PathArgument(pub(crate) PathBuf);
 
-impl<'py> FromPyObject<'_, 'py> for Place {
+impl<'py> FromPyObject<'_, 'py> for PathArgument {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -105,6 +105,6 @@ impl<'py> FromPyObject<'_, 'py> for Place {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(PyValueError::new_err("embedded null byte in the path"));
         }
-        Ok(Place(path))
+        Ok(PathArgument(path))
     }
 }

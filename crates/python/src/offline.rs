@@ -5,7 +5,7 @@ use cairndb::leveldb::{UpgradeOptions, UpgradeOutcome};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::Place;
+use crate::arguments::PathArgument;
 use crate::boundary::{Report, detached, watched};
 use crate::options::Components;
 
@@ -14,7 +14,7 @@ use crate::options::Components;
 #[pyo3(signature = (path, *, comparator=None, merge_operator=None, progress=None))]
 pub(crate) fn verify<'py>(
     py: Python<'py>,
-    path: Place,
+    path: PathArgument,
     comparator: Option<Bound<'_, PyAny>>,
     merge_operator: Option<Bound<'_, PyAny>>,
     progress: Option<Report>,
@@ -36,8 +36,8 @@ pub(crate) fn verify<'py>(
 #[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None, progress=None))]
 pub(crate) fn repair(
     py: Python<'_>,
-    source: Place,
-    target: Place,
+    source: PathArgument,
+    target: PathArgument,
     dry_run: bool,
     include_unnamed: bool,
     comparator: Option<Bound<'_, PyAny>>,
@@ -56,7 +56,7 @@ pub(crate) fn repair(
 
 /// Removes a database. See `cairndb.destroy`.
 #[pyfunction]
-pub(crate) fn destroy(py: Python<'_>, path: Place) -> PyResult<()> {
+pub(crate) fn destroy(py: Python<'_>, path: PathArgument) -> PyResult<()> {
     detached(py, || cairndb::destroy(&path.0, &cairndb::Options::new()))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn destroy(py: Python<'_>, path: Place) -> PyResult<()> {
 #[pyo3(signature = (path, *, comparator=None, upgrade_without_log=false, progress=None))]
 pub(crate) fn upgrade_leveldb<'py>(
     py: Python<'py>,
-    path: Place,
+    path: PathArgument,
     comparator: Option<Bound<'_, PyAny>>,
     upgrade_without_log: bool,
     progress: Option<Report>,
@@ -88,7 +88,7 @@ pub(crate) fn upgrade_leveldb<'py>(
 /// the file system cannot do it in one step, moves one after the other.
 #[pyfunction]
 #[pyo3(name = "_exchange")]
-pub(crate) fn exchange(py: Python<'_>, first: Place, second: Place) -> PyResult<()> {
+pub(crate) fn exchange(py: Python<'_>, first: PathArgument, second: PathArgument) -> PyResult<()> {
     use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
     let (first, second) = (&*first.0, &*second.0);
     detached(py, || {

@@ -18,7 +18,7 @@ use crate::arguments::Bytes;
 use crate::boundary::detached;
 use crate::handle::Handle;
 use crate::scan::{Bounds, Scan, What};
-use crate::values::{End, Entry, Source, read, touch, view_of};
+use crate::values::{Entry, RangeEnd, ValueSource, read, touch, view_of};
 
 /// Keys of a `multi_get` that are read between two looks for a signal.
 const KEYS_AT_ONCE: usize = 1000;
@@ -54,7 +54,7 @@ impl Reader {
     pub(crate) fn with<T>(
         &self,
         py: Python<'_>,
-        read: impl FnOnce(Source<'_>) -> PyResult<T>,
+        read: impl FnOnce(ValueSource<'_>) -> PyResult<T>,
     ) -> PyResult<T> {
         self.point.with(py, read)
     }
@@ -72,7 +72,7 @@ impl Reader {
         self.point.has_ended(py)
     }
 
-    fn entry_at<'py>(&self, py: Python<'py>, end: End) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn entry_at<'py>(&self, py: Python<'py>, end: RangeEnd) -> PyResult<Option<Bound<'py, PyAny>>> {
         let entry = self.with(py, |source| detached(py, || source.entry_at(end)));
         pair(py, entry?)
     }
@@ -170,12 +170,12 @@ impl Reader {
         let mut values = Vec::with_capacity(keys.len());
         self.with(py, |source| {
             let snapshot = match source {
-                Source::Now(db) if keys.len() > KEYS_AT_ONCE => {
+                ValueSource::Now(db) if keys.len() > KEYS_AT_ONCE => {
                     Some(detached(py, || Ok(db.snapshot()))?)
                 }
                 _ => None,
             };
-            let source = snapshot.as_ref().map_or(source, Source::Then);
+            let source = snapshot.as_ref().map_or(source, ValueSource::Then);
             let mut left = &keys[..];
             loop {
                 let (now, later) = left.split_at(left.len().min(KEYS_AT_ONCE));
@@ -204,16 +204,18 @@ impl Reader {
     /// >>> db.first(), db.last()
     /// ((b'a', b'1'), (b'b', b'2'))
     fn first<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.entry_at(py, End::First)
+        self.entry_at(py, RangeEnd::First)
     }
 
     /// Returns the last entry as a pair, or None if there is none.
     fn last<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.entry_at(py, End::Last)
+        self.entry_at(py, RangeEnd::Last)
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        let first = self.with(py, |source| detached(py, || source.entry_at(End::First)));
+        let first = self.with(py, |source| {
+            detached(py, || source.entry_at(RangeEnd::First))
+        });
         Ok(first?.is_some())
     }
 

@@ -22,7 +22,7 @@ use pyo3::types::{PyBytes, PyList};
 pub(crate) use bounds::Bounds;
 use chunk::Chunk;
 use pairs::Pairs;
-use turn::Turn;
+use turn::TurnCell;
 use within::Rest;
 
 use crate::errors::raised;
@@ -257,7 +257,7 @@ impl Parts {
 pub(crate) struct Scan {
     handle: Arc<Handle>,
     what: What,
-    parts: Turn<Parts>,
+    parts: TurnCell<Parts>,
 }
 
 impl Scan {
@@ -311,7 +311,7 @@ impl Scan {
         Ok(Scan {
             handle: Arc::clone(handle),
             what,
-            parts: Turn::new(Parts { position, pairs }),
+            parts: TurnCell::new(Parts { position, pairs }),
         })
     }
 

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{Bytes, DurabilityName, Place, write_options};
+use crate::arguments::{Bytes, DurabilityName, PathArgument, write_options};
 use crate::batch::Batch;
 use crate::boundary::{Report, detached, watched};
 use crate::errors::raised;
@@ -69,7 +69,7 @@ impl Store {
     #[new]
     fn new(
         py: Python<'_>,
-        path: Place,
+        path: PathArgument,
         flag: Flag,
         comparator: Option<Bound<'_, PyAny>>,
         merge_operator: Option<Bound<'_, PyAny>>,
@@ -304,7 +304,11 @@ impl Store {
     /// ...     backup[b"k"]
     /// b'v'
     #[pyo3(signature = (path, *, progress=None))]
-    fn checkpoint(slf: &Bound<'_, Self>, path: Place, progress: Option<Report>) -> PyResult<()> {
+    fn checkpoint(
+        slf: &Bound<'_, Self>,
+        path: PathArgument,
+        progress: Option<Report>,
+    ) -> PyResult<()> {
         call_watched(slf, progress, |db| db.checkpoint(&path.0))
     }
 

@@ -30,26 +30,26 @@ thread_local! {
 
 /// What values are read from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum ValueSource<'a> {
     Now(&'a Db),
     Then(&'a Snapshot),
     Within(&'a OpenTransaction),
 }
 
-impl Source<'_> {
+impl ValueSource<'_> {
     pub(crate) fn get(self, key: &[u8]) -> Result<Option<Value>> {
         match self {
-            Source::Now(db) => db.get(key),
-            Source::Then(snapshot) => snapshot.get(key),
-            Source::Within(open) => open.with(|transaction| transaction.get(key)),
+            ValueSource::Now(db) => db.get(key),
+            ValueSource::Then(snapshot) => snapshot.get(key),
+            ValueSource::Within(open) => open.with(|transaction| transaction.get(key)),
         }
     }
 
     fn get_into(self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
-            Source::Now(db) => db.get_into(key, out),
-            Source::Then(snapshot) => snapshot.get_into(key, out),
-            Source::Within(_) => {
+            ValueSource::Now(db) => db.get_into(key, out),
+            ValueSource::Then(snapshot) => snapshot.get_into(key, out),
+            ValueSource::Within(_) => {
                 let value = self.get(key)?;
                 out.clear();
                 out.extend_from_slice(value.as_deref().unwrap_or_default());
@@ -60,45 +60,45 @@ impl Source<'_> {
 
     pub(crate) fn contains(self, key: &[u8]) -> Result<bool> {
         match self {
-            Source::Now(db) => db.contains(key),
-            Source::Then(snapshot) => snapshot.contains(key),
-            Source::Within(open) => open.with(|transaction| transaction.contains(key)),
+            ValueSource::Now(db) => db.contains(key),
+            ValueSource::Then(snapshot) => snapshot.contains(key),
+            ValueSource::Within(open) => open.with(|transaction| transaction.contains(key)),
         }
     }
 
     pub(crate) fn multi_get(self, keys: &[&[u8]]) -> Result<Vec<Option<Value>>> {
         match self {
-            Source::Now(db) => db.multi_get(keys),
-            Source::Then(snapshot) => snapshot.multi_get(keys),
-            Source::Within(open) => open.with(|transaction| transaction.multi_get(keys)),
+            ValueSource::Now(db) => db.multi_get(keys),
+            ValueSource::Then(snapshot) => snapshot.multi_get(keys),
+            ValueSource::Within(open) => open.with(|transaction| transaction.multi_get(keys)),
         }
     }
 
     /// Returns a cursor, but `None` for a transaction, whose cursors borrow it.
     pub(crate) fn cursor(self) -> Option<cairndb::Cursor> {
         match self {
-            Source::Now(db) => Some(db.cursor()),
-            Source::Then(snapshot) => Some(snapshot.cursor()),
-            Source::Within(_) => None,
+            ValueSource::Now(db) => Some(db.cursor()),
+            ValueSource::Then(snapshot) => Some(snapshot.cursor()),
+            ValueSource::Within(_) => None,
         }
     }
 
     /// Returns the first or the last entry.
-    pub(crate) fn entry_at(self, end: End) -> Result<Option<Entry>> {
+    pub(crate) fn entry_at(self, end: RangeEnd) -> Result<Option<Entry>> {
         match (self, end) {
-            (Source::Now(db), End::First) => db.first(),
-            (Source::Now(db), End::Last) => db.last(),
-            (Source::Then(snapshot), End::First) => snapshot.first(),
-            (Source::Then(snapshot), End::Last) => snapshot.last(),
-            (Source::Within(open), End::First) => open.with(Transaction::first),
-            (Source::Within(open), End::Last) => open.with(Transaction::last),
+            (ValueSource::Now(db), RangeEnd::First) => db.first(),
+            (ValueSource::Now(db), RangeEnd::Last) => db.last(),
+            (ValueSource::Then(snapshot), RangeEnd::First) => snapshot.first(),
+            (ValueSource::Then(snapshot), RangeEnd::Last) => snapshot.last(),
+            (ValueSource::Within(open), RangeEnd::First) => open.with(Transaction::first),
+            (ValueSource::Within(open), RangeEnd::Last) => open.with(Transaction::last),
         }
     }
 }
 
 /// One end of the keys.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
+pub(crate) enum RangeEnd {
     First,
     Last,
 }
@@ -110,7 +110,7 @@ pub(crate) type Entry = (Value, Value);
 #[inline]
 pub(crate) fn read<'py>(
     py: Python<'py>,
-    source: Source<'_>,
+    source: ValueSource<'_>,
     key: &[u8],
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
     if LAST_BYTES.get() > BUFFERED_BYTES_MAX {
@@ -128,7 +128,7 @@ pub(crate) fn read<'py>(
 
 fn read_long<'py>(
     py: Python<'py>,
-    source: Source<'_>,
+    source: ValueSource<'_>,
     key: &[u8],
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let value = detached(py, || {

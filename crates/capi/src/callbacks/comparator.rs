@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cairndb::{Comparator, Error, Result};
 
 use crate::bytes::text;
-use crate::callbacks::State;
+use crate::callbacks::CallbackState;
 
 /// Compares two keys: negative, zero or positive, as `memcmp`.
 pub(crate) type Compare =
@@ -18,7 +18,7 @@ pub(crate) type Name = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 
 /// The functions of a comparator.
 pub(crate) struct CallerOrder {
-    state: State,
+    state: CallbackState,
     compare: Compare,
     name: Name,
     equality_is_identity: bool,
@@ -33,7 +33,11 @@ impl fmt::Debug for CallerOrder {
 impl CallerOrder {
     /// # Errors
     /// `InvalidArgument` if a function is missing.
-    pub(crate) fn new(state: State, compare: Option<Compare>, name: Option<Name>) -> Result<Self> {
+    pub(crate) fn new(
+        state: CallbackState,
+        compare: Option<Compare>,
+        name: Option<Name>,
+    ) -> Result<Self> {
         let (Some(compare), Some(name)) = (compare, name) else {
             return Err(Error::invalid("the comparator lacks a function"));
         };

@@ -7,7 +7,7 @@ use std::ptr::null;
 use cairndb::{Error, MergeOperator, Result};
 
 use crate::bytes::text;
-use crate::callbacks::State;
+use crate::callbacks::CallbackState;
 use crate::face::buffer::cairndb_buffer;
 
 type Merge = unsafe extern "C" fn(
@@ -34,7 +34,7 @@ type Check = unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> bool;
 
 /// The functions of a merge operator.
 pub(crate) struct CallerOperator {
-    state: State,
+    state: CallbackState,
     name: String,
     merge: Merge,
     combine: Option<Combine>,
@@ -48,7 +48,7 @@ impl CallerOperator {
     /// # Safety
     /// `name` must be NULL or a string.
     pub(crate) unsafe fn new(
-        state: State,
+        state: CallbackState,
         name: *const c_char,
         merge: Option<Merge>,
         combine: Option<Combine>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cairndb::{Add, Append, Max, MergeOperator};
 
 use crate::boundary::keep;
-use crate::callbacks::State;
+use crate::callbacks::CallbackState;
 use crate::callbacks::merge_operator::CallerOperator;
 use crate::face::buffer::cairndb_buffer;
 use crate::leveldb::objects::{give, take_back};
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn cairndb_merge_operator_create(
         ) -> bool,
     >,
 ) -> *mut cairndb_merge_operator {
-    let state = State::new(state, destructor);
+    let state = CallbackState::new(state, destructor);
     // SAFETY: the header requires NULL or a string.
     match unsafe { CallerOperator::new(state, name, merge, combine, check) } {
         Ok(operator) => give(cairndb_merge_operator(Arc::new(operator))),

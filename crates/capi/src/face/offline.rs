@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use cairndb::leveldb::{UpgradeOptions, UpgradeStep, plan, upgrade};
 
 use crate::boundary::guarded;
-use crate::callbacks::State;
+use crate::callbacks::CallbackState;
 use crate::face::error::{cairndb_error, outcome, outcome_in};
 use crate::face::options::cairndb_options;
 
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn cairndb_leveldb_upgrade(
     let options = unsafe { cairndb_options::read(options) };
     // SAFETY: the header requires a string.
     let place = unsafe { crate::bytes::path(path) };
-    let state = State::new(state, None);
+    let state = CallbackState::new(state, None);
     let converted = guarded(|| {
         let options = UpgradeOptions::new(options?).on_progress(move |at| {
             let step = match at.step {

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use crate::boundary::keep;
-use crate::callbacks::State;
+use crate::callbacks::CallbackState;
 use crate::callbacks::comparator::CallerOrder;
 use crate::leveldb::objects::{give, take_back};
 
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn cairndb_comparator_create(
     name: Option<unsafe extern "C" fn(state: *mut c_void) -> *const c_char>,
     equality_is_identity: bool,
 ) -> *mut cairndb_comparator {
-    match CallerOrder::new(State::new(state, destructor), compare, name) {
+    match CallerOrder::new(CallbackState::new(state, destructor), compare, name) {
         Ok(order) => give(cairndb_comparator(Arc::new(
             order.with_identity(equality_is_identity),
         ))),

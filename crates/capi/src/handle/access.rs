@@ -11,7 +11,8 @@ use crate::handle::pins::{self, Pin};
 use crate::handle::retired;
 use crate::handle::table::{Slot, put_back, refusal, slot_of, take};
 use crate::handle::{
-    BUSY, GENERATION_MAX, Handle, Kind, Object, POISONED, STATE_GENERATION_SHIFT, Shared,
+    BUSY, GENERATION_MAX, Handle, HandleKind, Object, POISONED, STATE_GENERATION_SHIFT,
+    SharedObject,
 };
 
 /// Stores `object` and returns its handle.
@@ -37,7 +38,7 @@ pub(crate) fn insert<T: Object + 'static>(object: T) -> Result<Handle> {
 /// # Errors
 /// Those of the handle and of `run`. A panic becomes `Poisoned`, and poisons the handle.
 #[inline]
-pub(crate) fn with_shared<T: Shared, R>(
+pub(crate) fn with_shared<T: SharedObject, R>(
     handle: Handle,
     run: impl FnOnce(&T) -> Result<R>,
 ) -> Result<R> {
@@ -49,7 +50,7 @@ pub(crate) fn with_shared<T: Shared, R>(
 /// # Errors
 /// As above.
 #[inline]
-pub(crate) fn with_pinned<T: Shared, R>(
+pub(crate) fn with_pinned<T: SharedObject, R>(
     handle: Handle,
     run: impl FnOnce(&T, &Pin) -> Result<R>,
 ) -> Result<R> {
@@ -159,9 +160,9 @@ pub(crate) fn destroy<T: Object + 'static>(handle: Handle) -> Result<()> {
         put_back(handle, slot);
     }
     let free = || match T::KIND {
-        Kind::Database | Kind::Snapshot => retired::retire(handle, object),
+        HandleKind::Database | HandleKind::Snapshot => retired::retire(handle, object),
         // Nobody uses it: it was not marked `BUSY`.
-        Kind::Iterator | Kind::Batch => drop(object),
+        HandleKind::Iterator | HandleKind::Batch => drop(object),
     };
     catch_unwind(AssertUnwindSafe(free)).map_err(|panic| panicked(T::KIND, &*panic))
 }

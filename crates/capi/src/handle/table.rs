@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use cairndb::{Error, Result};
 
-use crate::handle::{Handle, Kind, SLOT_BITS};
+use crate::handle::{Handle, HandleKind, SLOT_BITS};
 
 const CHUNK_SLOTS: usize = 1024;
 const CHUNKS: usize = (1 << SLOT_BITS) / CHUNK_SLOTS;
@@ -100,16 +100,16 @@ pub(crate) fn slot_of(handle: Handle) -> Option<&'static Slot> {
 #[inline]
 pub(crate) fn entry_of(handle: Handle) -> Result<Option<Entry>> {
     if let Some(slot) = slot_of(handle)
-        && slot.state.load(Ordering::Acquire) == handle.live_state_as(Kind::Iterator as u64)
+        && slot.state.load(Ordering::Acquire) == handle.live_state_as(HandleKind::Iterator as u64)
     {
         return Ok(slot.entry.get());
     }
-    Err(refusal(handle, Kind::Iterator))
+    Err(refusal(handle, HandleKind::Iterator))
 }
 
 /// Returns the error for a handle that is not valid now.
 #[cold]
-pub(crate) fn refusal(handle: Handle, kind: Kind) -> Error {
+pub(crate) fn refusal(handle: Handle, kind: HandleKind) -> Error {
     let state = slot_of(handle).map(|slot| slot.state.load(Ordering::Acquire));
     handle.refusal(kind, state)
 }
@@ -136,7 +136,7 @@ pub(crate) fn take() -> Result<(u32, &'static Slot)> {
 }
 
 fn existing(index: u32) -> &'static Slot {
-    let handle = Handle::new(index, 1, Kind::Database);
+    let handle = Handle::new(index, 1, HandleKind::Database);
     slot_of(handle).expect("the chunk of a used slot exists")
 }
 

@@ -30,16 +30,16 @@ impl Drop for Counted {
 }
 
 impl Object for Counted {
-    const KIND: Kind = Kind::Snapshot;
+    const KIND: HandleKind = HandleKind::Snapshot;
 }
 
-impl Shared for Counted {}
+impl SharedObject for Counted {}
 
 /// An exclusive object.
 struct Number(usize);
 
 impl Object for Number {
-    const KIND: Kind = Kind::Batch;
+    const KIND: HandleKind = HandleKind::Batch;
 }
 
 fn kind_of<T>(result: Result<T, Error>) -> ErrorKind {
@@ -111,7 +111,7 @@ fn handles_of_other_kinds_and_numbers_of_the_caller_are_invalid() {
 fn numbers_of_slots_that_were_never_used_are_invalid() {
     let batch = insert(Number(7)).unwrap();
     for slot in 0..64 {
-        let bits = slot << KIND_BITS | Kind::Snapshot as u64;
+        let bits = slot << KIND_BITS | HandleKind::Snapshot as u64;
         let refused = kind_of(number_of(Handle(bits)));
         assert_eq!(refused, ErrorKind::InvalidArgument, "slot {slot}");
     }
@@ -236,9 +236,9 @@ fn readers_never_see_an_object_of_another_handle() {
 
 #[test]
 fn a_slot_without_further_generations_is_left_out() {
-    let handle = Handle::new(3, GENERATION_MAX, Kind::Batch);
+    let handle = Handle::new(3, GENERATION_MAX, HandleKind::Batch);
     assert_eq!((handle.slot(), handle.generation()), (3, GENERATION_MAX));
-    assert!(handle.is_of(Kind::Batch) && !handle.is_of(Kind::Database));
+    assert!(handle.is_of(HandleKind::Batch) && !handle.is_of(HandleKind::Database));
     assert_eq!(
         handle.live_state() >> STATE_GENERATION_SHIFT,
         GENERATION_MAX

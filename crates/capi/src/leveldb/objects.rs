@@ -9,7 +9,7 @@ use cairndb::env::{Env, RealEnv};
 use cairndb::{FILTER_BITS_MAX, Result};
 
 use crate::boundary::{guarded, keep, or_keep};
-use crate::callbacks::State;
+use crate::callbacks::CallbackState;
 use crate::callbacks::comparator::{CallerOrder, Compare, Name};
 use crate::memory;
 
@@ -20,7 +20,7 @@ pub struct leveldb_comparator_t(pub(crate) Arc<CallerOrder>);
 pub struct leveldb_filterpolicy_t {
     /// `None` for a policy of the caller.
     pub(crate) bits: Option<u32>,
-    _state: Option<State>,
+    _state: Option<CallbackState>,
 }
 
 /// A cache, which is a number of bytes here.
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn leveldb_comparator_create(
     compare: Option<Compare>,
     name: Option<Name>,
 ) -> *mut leveldb_comparator_t {
-    match CallerOrder::new(State::new(state, destructor), compare, name) {
+    match CallerOrder::new(CallbackState::new(state, destructor), compare, name) {
         Ok(order) => give(leveldb_comparator_t(Arc::new(order))),
         Err(error) => {
             keep(error);
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn leveldb_filterpolicy_create(
 ) -> *mut leveldb_filterpolicy_t {
     give(leveldb_filterpolicy_t {
         bits: None,
-        _state: Some(State::new(state, destructor)),
+        _state: Some(CallbackState::new(state, destructor)),
     })
 }
 

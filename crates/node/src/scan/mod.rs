@@ -30,12 +30,12 @@ pub(crate) struct Scan {
     /// `None` once the iterator was closed.
     cursor: Option<Cursor>,
     bounds: Bounds,
-    state: State,
+    state: ScanState,
     chunk: Chunk,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum ScanState {
     /// The next read begins at the first entry.
     Unplaced,
     /// The next read begins at this key, or at the next entry in the direction.
@@ -59,7 +59,7 @@ impl Scan {
         Scan {
             cursor,
             bounds,
-            state: State::Unplaced,
+            state: ScanState::Unplaced,
             chunk: Chunk::new(key, value),
         }
     }
@@ -70,32 +70,36 @@ impl Scan {
         self.chunk.reset(key, value);
         self.cursor = cursor;
         self.bounds = bounds;
-        self.state = State::Unplaced;
+        self.state = ScanState::Unplaced;
     }
 
     /// Moves to the next entry. Returns whether there is one.
     #[inline]
     fn advance(&mut self) -> Result<bool> {
         let Some(cursor) = &mut self.cursor else {
-            self.state = State::Ended;
+            self.state = ScanState::Ended;
             return Ok(false);
         };
         let inside = match &self.state {
-            State::On => {
+            ScanState::On => {
                 self.bounds.step(cursor)?;
                 cursor.valid() && self.bounds.goes_on_at(cursor.key())
             }
-            State::Ended => return Ok(false),
-            State::Unplaced => {
+            ScanState::Ended => return Ok(false),
+            ScanState::Unplaced => {
                 self.bounds.place(cursor)?;
                 cursor.valid() && self.bounds.contains(cursor.key())
             }
-            State::Sought(key) => {
+            ScanState::Sought(key) => {
                 self.bounds.place_at(cursor, key)?;
                 cursor.valid() && self.bounds.contains(cursor.key())
             }
         };
-        self.state = if inside { State::On } else { State::Ended };
+        self.state = if inside {
+            ScanState::On
+        } else {
+            ScanState::Ended
+        };
         Ok(inside)
     }
 
@@ -126,23 +130,23 @@ impl Scan {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.state == State::Ended
+        self.state == ScanState::Ended
     }
 
     /// Makes the next read begin at `target`, or end the iterator if that is not in the range.
     pub(crate) fn seek(&mut self, target: &[u8]) {
         self.chunk.clear();
         self.state = if self.bounds.contains(target) {
-            State::Sought(target.to_vec())
+            ScanState::Sought(target.to_vec())
         } else {
-            State::Ended
+            ScanState::Ended
         };
     }
 
     /// Releases what the iterator holds.
     pub(crate) fn close(&mut self) {
         self.cursor = None;
-        self.state = State::Ended;
+        self.state = ScanState::Ended;
         self.chunk.shrink();
     }
 }

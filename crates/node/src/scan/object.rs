@@ -41,7 +41,7 @@ const VALUE_FORM_SHIFT: u32 = 10;
 
 /// What the reads on the pool share with the object.
 #[derive(Debug)]
-struct Shared {
+struct ScanShared {
     scan: Mutex<Scan>,
     abort: AbortFlag,
 }
@@ -51,7 +51,7 @@ struct Shared {
 struct Object {
     /// `None` once the iterator was closed.
     handle: Option<Rc<Handle>>,
-    shared: Arc<Shared>,
+    shared: Arc<ScanShared>,
     singly: bool,
     /// Bounds and seek targets are bytes.
     key_bytes: bool,
@@ -60,7 +60,7 @@ struct Object {
 /// What the external owns: an iterator, and after its end the next one.
 type Held = RefCell<Object>;
 
-impl Shared {
+impl ScanShared {
     fn scan(&self) -> MutexGuard<'_, Scan> {
         self.scan.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +114,7 @@ pub(crate) fn iterator_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         Form::from_code(flags >> VALUE_FORM_SHIFT),
     ];
     let fresh = |bounds, cursor| {
-        Arc::new(Shared {
+        Arc::new(ScanShared {
             scan: Mutex::new(Scan::new(cursor, bounds, forms)),
             abort: AbortFlag::default(),
         })

@@ -19,7 +19,7 @@ use crate::reader::Reader;
 
 /// Where the iterator stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum IteratorState {
     BeforeStart,
     AfterStop,
     InBetween,
@@ -80,37 +80,37 @@ struct Inner {
     cursor: OpenCursor,
     handle: Arc<Handle>,
     range: Range,
-    state: State,
+    state: IteratorState,
 }
 
-type Found<'py> = PyResult<Option<Entry<'py>>>;
+type FoundEntry<'py> = PyResult<Option<Entry<'py>>>;
 
 impl Inner {
-    fn real_next<'py>(&mut self, py: Python<'py>) -> Found<'py> {
+    fn real_next<'py>(&mut self, py: Python<'py>) -> FoundEntry<'py> {
         self.cursor.get(py)?;
         match self.state {
-            State::InBetween => {
+            IteratorState::InBetween => {
                 let cursor = self.cursor.step(py, Cursor::next)?;
                 if !cursor.valid() {
-                    self.state = State::AfterStop;
+                    self.state = IteratorState::AfterStop;
                     return Ok(None);
                 }
             }
-            State::AlreadyPositioned => self.state = State::InBetween,
-            State::BeforeStart => {
+            IteratorState::AlreadyPositioned => self.state = IteratorState::InBetween,
+            IteratorState::BeforeStart => {
                 if !self.enter_at_start(py)? {
                     return Ok(None);
                 }
-                self.state = State::InBetween;
+                self.state = IteratorState::InBetween;
             }
-            State::AfterStop => return Ok(None),
+            IteratorState::AfterStop => return Ok(None),
         }
         let cursor = self.cursor.get(py)?;
         if let Some(stop) = &self.range.stop {
             let order = Range::compare(&self.handle, cursor.key(), stop);
             let past = order.is_gt() || order.is_eq() && !self.range.include_stop;
             if past {
-                self.state = State::AfterStop;
+                self.state = IteratorState::AfterStop;
                 return Ok(None);
             }
         }
@@ -132,18 +132,18 @@ impl Inner {
         Ok(cursor.valid())
     }
 
-    fn real_prev<'py>(&mut self, py: Python<'py>) -> Found<'py> {
+    fn real_prev<'py>(&mut self, py: Python<'py>) -> FoundEntry<'py> {
         self.cursor.get(py)?;
         match self.state {
-            State::InBetween => {}
-            State::AlreadyPositioned => {
+            IteratorState::InBetween => {}
+            IteratorState::AlreadyPositioned => {
                 if !self.cursor.step(py, Cursor::prev)?.valid() {
-                    self.state = State::BeforeStart;
+                    self.state = IteratorState::BeforeStart;
                     return Ok(None);
                 }
             }
-            State::BeforeStart => return Ok(None),
-            State::AfterStop => {
+            IteratorState::BeforeStart => return Ok(None),
+            IteratorState::AfterStop => {
                 if !self.enter_at_stop(py)? {
                     return Ok(None);
                 }
@@ -154,15 +154,15 @@ impl Inner {
         let entry = self.range.current(py, self.cursor.get(py)?);
         let cursor = self.cursor.step(py, Cursor::prev)?;
         self.state = match &self.range.start {
-            _ if !cursor.valid() => State::BeforeStart,
-            None => State::InBetween,
+            _ if !cursor.valid() => IteratorState::BeforeStart,
+            None => IteratorState::InBetween,
             Some(start) => {
                 let order = Range::compare(&self.handle, cursor.key(), start);
                 let inside = order.is_gt() || order.is_eq() && self.range.include_start;
                 if inside {
-                    State::InBetween
+                    IteratorState::InBetween
                 } else {
-                    State::BeforeStart
+                    IteratorState::BeforeStart
                 }
             }
         };
@@ -214,9 +214,9 @@ impl Inner {
         }
         let cursor = self.cursor.step(py, |cursor| cursor.seek(&target))?;
         self.state = if cursor.valid() {
-            State::AlreadyPositioned
+            IteratorState::AlreadyPositioned
         } else {
-            State::AfterStop
+            IteratorState::AfterStop
         };
         Ok(())
     }
@@ -248,9 +248,9 @@ impl PlyvelIterator {
         let cursor = reader.cursor(py)?;
         let (include_start, include_stop, include_key, include_value) = include;
         let state = if reverse {
-            State::AfterStop
+            IteratorState::AfterStop
         } else {
-            State::BeforeStart
+            IteratorState::BeforeStart
         };
         let inner = Inner {
             cursor: OpenCursor::new(&handle, cursor),
@@ -294,12 +294,12 @@ impl PlyvelIterator {
 
     /// Moves before the first entry.
     fn seek_to_start(&self, py: Python<'_>) -> PyResult<()> {
-        self.place(py, State::BeforeStart)
+        self.place(py, IteratorState::BeforeStart)
     }
 
     /// Moves after the last entry.
     fn seek_to_stop(&self, py: Python<'_>) -> PyResult<()> {
-        self.place(py, State::AfterStop)
+        self.place(py, IteratorState::AfterStop)
     }
 
     /// Moves before the first entry at or after `target`, inside of the range.
@@ -349,7 +349,7 @@ impl PlyvelIterator {
         entry?.map(|entry| entry.into_object(py)).transpose()
     }
 
-    fn place(&self, py: Python<'_>, state: State) -> PyResult<()> {
+    fn place(&self, py: Python<'_>, state: IteratorState) -> PyResult<()> {
         let mut inner = self.lock(py)?;
         if inner.cursor.cursor.is_none() {
             return Err(closed());

@@ -10,7 +10,7 @@ use crate::errors::raised;
 use crate::handle::Handle;
 use crate::handle::transaction::OpenTransaction;
 use crate::scan::{Bounds, Scan, What};
-use crate::values::Source;
+use crate::values::ValueSource;
 
 /// What reads are about.
 #[derive(Debug)]
@@ -59,19 +59,19 @@ impl ReadPoint {
     pub(crate) fn with<T>(
         &self,
         py: Python<'_>,
-        read: impl FnOnce(Source<'_>) -> PyResult<T>,
+        read: impl FnOnce(ValueSource<'_>) -> PyResult<T>,
     ) -> PyResult<T> {
         let db = self.handle.db().map_err(|error| raised(py, &error))?;
         match &self.moment {
-            Moment::Now => read(Source::Now(db)),
+            Moment::Now => read(ValueSource::Now(db)),
             Moment::Then(snapshot) => {
                 let snapshot = live(snapshot).map_err(|error| raised(py, &error))?;
-                read(Source::Then(&snapshot))
+                read(ValueSource::Then(&snapshot))
             }
             Moment::Within(transaction) => {
                 // Own writes would be found without the database.
                 self.handle.open_db().map_err(|error| raised(py, &error))?;
-                read(Source::Within(transaction))
+                read(ValueSource::Within(transaction))
             }
         }
     }

@@ -27,7 +27,7 @@ use crate::boundary::guarded;
 use crate::handle::this_thread;
 
 /// A value inside of a Python object.
-pub(super) struct Turn<T> {
+pub(super) struct TurnCell<T> {
     /// Whether the value is borrowed. Changes only under the interpreter's lock or, where there is
     /// none, in the critical section; both order what happens before and after, so relaxed is
     /// enough.
@@ -42,20 +42,20 @@ pub(super) struct Turn<T> {
 
 // SAFETY: `with` gives out one reference at a time, and passes the value from thread to thread,
 // which `Send` allows.
-unsafe impl<T: Send> Sync for Turn<T> {}
+unsafe impl<T: Send> Sync for TurnCell<T> {}
 
 /// Ends a borrow, also when it panics.
-struct End<'a>(&'a AtomicBool);
+struct BorrowEnd<'a>(&'a AtomicBool);
 
-impl Drop for End<'_> {
+impl Drop for BorrowEnd<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
 }
 
-impl<T: Send> Turn<T> {
-    pub(super) fn new(value: T) -> Turn<T> {
-        Turn {
+impl<T: Send> TurnCell<T> {
+    pub(super) fn new(value: T) -> TurnCell<T> {
+        TurnCell {
             busy: AtomicBool::new(false),
             user: AtomicUsize::new(0),
             detached: Mutex::new(()),
@@ -71,7 +71,7 @@ impl<T: Send> Turn<T> {
     /// Passes the value, which belongs to `object`, to `call`. To be called in the process that
     /// opened the database.
     ///
-    /// `call` detaches only through [`Turn::detached`], and runs no Python code otherwise.
+    /// `call` detaches only through [`TurnCell::detached`], and runs no Python code otherwise.
     ///
     /// # Errors
     /// `InvalidArgument` if this thread uses the value already, so that waiting would never end: a
@@ -87,7 +87,7 @@ impl<T: Send> Turn<T> {
                 self.wait(object.py())?;
             }
             self.busy.store(true, Ordering::Relaxed);
-            let _end = End(&self.busy);
+            let _end = BorrowEnd(&self.busy);
             // SAFETY: `busy` was false, so there is no other reference, and is true until this one
             // ends. No other thread was between the load and the store: it would need the
             // interpreter's lock, or the critical section of the object.
@@ -95,7 +95,7 @@ impl<T: Send> Turn<T> {
         })
     }
 
-    /// Calls the store without the interpreter's lock, within [`Turn::with`].
+    /// Calls the store without the interpreter's lock, within [`TurnCell::with`].
     ///
     /// # Errors
     /// Those of `call`; `Poisoned` if it panicked.
