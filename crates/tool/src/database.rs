@@ -94,7 +94,7 @@ pub(crate) fn open_leveldb(dir: &Arc<dyn Dir>, path: &Path) -> Result<Database, 
 
 /// A database of either store, open for reading.
 #[derive(Debug)]
-pub(crate) enum Reader {
+pub(crate) enum DatabaseReader {
     Cairn(Db),
     LevelDb(Box<Database>),
 }
@@ -104,14 +104,14 @@ pub(crate) trait Visitor {
     fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure>;
 }
 
-impl Reader {
+impl DatabaseReader {
     /// Opens the database at `path`, of whichever store.
-    pub(crate) fn open(path: &Path) -> Result<Reader, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<DatabaseReader, Failure> {
         match leveldb_at(path) {
-            None => open_to_read(path).map(Reader::Cairn),
+            None => open_to_read(path).map(DatabaseReader::Cairn),
             Some(dir) => {
                 let database = open_leveldb(&dir, path)?;
-                Ok(Reader::LevelDb(Box::new(database)))
+                Ok(DatabaseReader::LevelDb(Box::new(database)))
             }
         }
     }
@@ -119,19 +119,21 @@ impl Reader {
     /// Returns the order of the keys of the database at `path`.
     pub(crate) fn order(&self, path: &Path) -> Order {
         match self {
-            Reader::Cairn(_) => orders::order_of(path),
-            Reader::LevelDb(database) => database.order().clone(),
+            DatabaseReader::Cairn(_) => orders::order_of(path),
+            DatabaseReader::LevelDb(database) => database.order().clone(),
         }
     }
 
     /// Returns the value of a key.
     pub(crate) fn get(&self, path: &Path, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         match self {
-            Reader::Cairn(db) => {
+            DatabaseReader::Cairn(db) => {
                 let found = db.get(key).map_err(Failure::of(path))?;
                 Ok(found.map(|value| value.to_vec()))
             }
-            Reader::LevelDb(database) => database.get(key).map_err(Failure::of_leveldb(path)),
+            DatabaseReader::LevelDb(database) => {
+                database.get(key).map_err(Failure::of_leveldb(path))
+            }
         }
     }
 
@@ -146,11 +148,11 @@ impl Reader {
         let order = self.order(path);
         range.check(&order)?;
         match self {
-            Reader::Cairn(db) => {
+            DatabaseReader::Cairn(db) => {
                 let walk = Walk::begin(db.cursor(), order, range, direction);
                 visit_all(walk, Failure::of(path), visitor)
             }
-            Reader::LevelDb(database) => {
+            DatabaseReader::LevelDb(database) => {
                 let walk = Walk::begin(database.cursor(), order, range, direction);
                 visit_all(walk, Failure::of_leveldb(path), visitor)
             }
@@ -182,7 +184,7 @@ impl Visitor for Counter {
     }
 }
 
-impl Reader {
+impl DatabaseReader {
     /// Reads a range, and returns what it holds.
     pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents, Failure> {
         let mut counter = Counter::begin();

@@ -8,7 +8,7 @@ use cairndb_leveldb::{Database, FileName};
 use serde_json::{Value, json};
 
 use super::stats::bars::{Bar, print_bars, say};
-use crate::database::{Reader, open_leveldb};
+use crate::database::{DatabaseReader, open_leveldb};
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 use crate::progress::Meter;
@@ -52,7 +52,7 @@ fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> 
     drop(meter);
     let (tables, logs) = (database.tables().len(), database.report().logs.len());
     let is_torn = database.report().torn_log.is_some();
-    let reader = Reader::LevelDb(Box::new(database));
+    let reader = DatabaseReader::LevelDb(Box::new(database));
     let contents = reader.contents(path, &Range::default())?;
     let json = json!({
         "tables": tables,
@@ -83,7 +83,7 @@ fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> 
 /// of the keys cannot be.
 fn verify_unordered(path: &Path, database: Database) -> Result<Verified, Failure> {
     let tables = database.tables().len();
-    let reader = Reader::LevelDb(Box::new(database));
+    let reader = DatabaseReader::LevelDb(Box::new(database));
     let contents = reader.contents(path, &Range::default())?;
     let json = json!({
         "tables": tables,

@@ -3,7 +3,7 @@
 use super::stores;
 use crate::arguments::{Count, Get, Scan};
 use crate::coding::{Coding, append_json_entry};
-use crate::database::{Reader, Visitor};
+use crate::database::{DatabaseReader, Visitor};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::place::Place;
@@ -16,7 +16,7 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     let key = coding.decode("key", key)?;
     let (value, place) = match place {
         Place::Directory(path) => {
-            let value = Reader::open(path)?.get(path, &key)?;
+            let value = DatabaseReader::open(path)?.get(path, &key)?;
             (value, path.display().to_string())
         }
         Place::Url(url) => {
@@ -98,7 +98,7 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
     };
     let walked = match arguments.place()? {
         Place::Directory(path) => {
-            let reader = Reader::open(path)?;
+            let reader = DatabaseReader::open(path)?;
             reader.walk(path, &range, direction, &mut printer)
         }
         Place::Url(url) => stores::walk(url, &range, direction, printer.left, &mut printer),
@@ -122,7 +122,7 @@ impl Visitor for Counter {
 /// Prints the number of entries in a range.
 pub(super) fn count(arguments: &Count) -> Result<(), Failure> {
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    let reader = Reader::open(&arguments.directory)?;
+    let reader = DatabaseReader::open(&arguments.directory)?;
     let mut counter = Counter(0);
     reader.walk(
         &arguments.directory,

@@ -6,7 +6,7 @@ use super::batches::Batches;
 use super::job::Job;
 use super::lockstep::{Lockstep, Pair};
 use super::pace::Pace;
-use super::state::{State, check, check_empty};
+use super::state::{CopyState, check, check_empty};
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -26,10 +26,10 @@ pub(super) struct Copier<'a> {
     target: &'a Opened,
     /// Whether the target may hold entries after the last key.
     is_merge: bool,
-    state: State,
+    state: CopyState,
     /// The state before the first write, until it is saved: a copy that has written nothing leaves
     /// no position.
-    begun: Option<State>,
+    begun: Option<CopyState>,
     batches: Batches<'a>,
     pace: Pace,
     progress: Progress,
@@ -51,7 +51,7 @@ impl<'a> Copier<'a> {
         source: &'a Opened,
         target: &'a Opened,
     ) -> Result<Copier<'a>, Failure> {
-        let found = saved.load::<State>()?;
+        let found = saved.load::<CopyState>()?;
         let is_resumed = found.is_some();
         let mut state = if let Some(state) = found {
             check(&state, &job.range, saved, source, target)?;
@@ -60,11 +60,11 @@ impl<'a> Copier<'a> {
             if !job.overwrite {
                 check_empty(target, &job.range)?;
             }
-            State {
+            CopyState {
                 from: source.identity.clone(),
                 to: target.identity.clone(),
                 range: job.range.clone().into(),
-                ..State::default()
+                ..CopyState::default()
             }
         };
         state.overwrite |= job.overwrite;
@@ -115,7 +115,7 @@ impl<'a> Copier<'a> {
         read
     }
 
-    pub(super) fn end(self) -> (State, Pace) {
+    pub(super) fn end(self) -> (CopyState, Pace) {
         (self.state, self.pace)
     }
 

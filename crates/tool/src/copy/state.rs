@@ -15,7 +15,7 @@ use crate::transfer::saved::{Base64Bytes, Saved, beside};
 
 /// How far a copy is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct CopyState {
     /// Identities of both stores, which hold no secret.
     pub(super) from: String,
     pub(super) to: String,
@@ -74,7 +74,7 @@ pub(super) fn file(target: &Opened, given: Option<&PathBuf>) -> Saved {
 /// Checks that a saved position belongs to these stores and this range, and that the target still
 /// holds its key.
 pub(super) fn check(
-    state: &State,
+    state: &CopyState,
     range: &Range,
     saved: &Saved,
     source: &Opened,

@@ -21,11 +21,11 @@ use std::path::Path;
 use crate::failure::{Failure, Store};
 use printer::Printer;
 pub(crate) use printer::Style;
-use source::Source;
+use source::InspectedDir;
 
 /// Prints the tables of the database in `directory`, or one of them with its entries.
 pub(crate) fn tables(directory: &Path, file: Option<&str>, style: Style) -> Result<(), Failure> {
-    let source = Source::open(directory)?;
+    let source = InspectedDir::open(directory)?;
     let mut printer = Printer::new(style)?;
     let outcome = match source.store {
         Store::Cairn => ours::tables::print(&source, file, &mut printer),
@@ -36,7 +36,7 @@ pub(crate) fn tables(directory: &Path, file: Option<&str>, style: Style) -> Resu
 
 /// Prints the log of the database in `directory`, or one file of it with its entries.
 pub(crate) fn log(directory: &Path, file: Option<&str>, style: Style) -> Result<(), Failure> {
-    let source = Source::open(directory)?;
+    let source = InspectedDir::open(directory)?;
     let mut printer = Printer::new(style)?;
     let outcome = match source.store {
         Store::Cairn => ours::log::print(&source, file, &mut printer),
@@ -48,7 +48,7 @@ pub(crate) fn log(directory: &Path, file: Option<&str>, style: Style) -> Result<
 
 /// Prints the edits of the manifest of the database in `directory`, or those of another manifest.
 pub(crate) fn manifest(directory: &Path, file: Option<&str>, style: Style) -> Result<(), Failure> {
-    let source = Source::open(directory)?;
+    let source = InspectedDir::open(directory)?;
     let mut printer = Printer::new(style)?;
     let outcome = match source.store {
         Store::Cairn => ours::manifest::print(&source, file, &mut printer),
@@ -58,7 +58,11 @@ pub(crate) fn manifest(directory: &Path, file: Option<&str>, style: Style) -> Re
 }
 
 /// Prints what is left, also after a failure.
-fn end(outcome: Result<(), Failure>, printer: Printer, source: &Source) -> Result<(), Failure> {
+fn end(
+    outcome: Result<(), Failure>,
+    printer: Printer,
+    source: &InspectedDir,
+) -> Result<(), Failure> {
     if let Err(Failure::OutputClosed) = outcome {
         return outcome;
     }

@@ -25,7 +25,7 @@ pub(super) const ATTEMPTS_MAX: usize = 20;
 
 /// An open directory.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct InspectedDir {
     pub(super) path: PathBuf,
     pub(super) dir: Arc<dyn Dir>,
     pub(super) store: Store,
@@ -34,9 +34,9 @@ pub(super) struct Source {
     _lock: Option<Box<dyn DirLock>>,
 }
 
-impl Source {
+impl InspectedDir {
     /// Opens a directory, and finds out which store's it is.
-    pub(super) fn open(path: &Path) -> Result<Source, Failure> {
+    pub(super) fn open(path: &Path) -> Result<InspectedDir, Failure> {
         let of = Failure::of(path);
         let dir = RealEnv::new().open_dir(path, false).map_err(&of)?;
         let store = store_of(&*dir, path)?;
@@ -55,7 +55,7 @@ impl Source {
             }
             Err(error) => return Err(of(error)),
         };
-        Ok(Source {
+        Ok(InspectedDir {
             path: path.to_owned(),
             dir,
             store,

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::grammar::Next;
-use super::words::{Reader, Words};
+use super::words::{WordReader, Words};
 use crate::failure::{Code, Failure};
 use crate::transfer::encoding::{HEAD_BYTES, utf8_mark_bytes};
 
@@ -16,7 +16,7 @@ pub(super) struct Script<R> {
     line: Vec<u8>,
     /// The number of the line.
     number: u64,
-    reader: Reader,
+    reader: WordReader,
 }
 
 impl<R: BufRead> Script<R> {
@@ -25,7 +25,7 @@ impl<R: BufRead> Script<R> {
             input,
             line: Vec::new(),
             number: 0,
-            reader: Reader::default(),
+            reader: WordReader::default(),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) type Words = Result<Vec<Word>, Unclosed>;
 /// Words that are still being read: a command whose quotes are open goes on with the next line,
 /// without reading what precedes it again.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct WordReader {
     whole: Vec<Word>,
     word: Option<Word>,
     quote: Option<char>,
@@ -32,7 +32,7 @@ pub(super) struct Reader {
     pub(super) examined: usize,
 }
 
-impl Reader {
+impl WordReader {
     /// Reads on. After `#` at the start of a word, the rest of the line is a comment.
     pub(super) fn read(&mut self, text: &str) {
         for char in text.chars() {
@@ -77,7 +77,7 @@ impl Reader {
 
 /// Returns the words of a line.
 pub(super) fn words(line: &str) -> Words {
-    let mut reader = Reader::default();
+    let mut reader = WordReader::default();
     reader.read(line);
     reader.end()
 }

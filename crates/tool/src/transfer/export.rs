@@ -15,8 +15,8 @@ use super::formats::text_dump::{Store, lmdb_bytes};
 use super::saved::{Base64Bytes, Saved};
 use super::sink::Sink;
 use super::source::Step;
-use super::target::{Made, Target, absolute, unusable};
-use crate::database::{Reader, Visitor};
+use super::target::{ExportTarget, Made, absolute, unusable};
+use crate::database::{DatabaseReader, Visitor};
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::output::{Output, counted};
@@ -40,7 +40,7 @@ pub(crate) struct Export {
 
 /// How far an export is.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct ExportState {
     /// The database, the range and the format.
     what: String,
     contents: Contents,
@@ -52,12 +52,12 @@ pub(super) struct State {
 
 /// Exports entries to a file or stdout.
 pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failure> {
-    let reader = Reader::open(&request.directory)?;
-    let target = Target::of(request.target.as_deref())?;
+    let reader = DatabaseReader::open(&request.directory)?;
+    let target = ExportTarget::of(request.target.as_deref())?;
     let room = survey(request, format, &reader)?;
     let sink = match target {
-        Target::Made(made) => return make(request, format, &reader, room, &made),
-        Target::Stdout => {
+        ExportTarget::Made(made) => return make(request, format, &reader, room, &made),
+        ExportTarget::Stdout => {
             if !format.is_text() && std::io::stdout().is_terminal() {
                 let message = "the output is not text, and stdout is a terminal; redirect it, or \
                     name a file";
@@ -65,7 +65,7 @@ pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failur
             }
             Sink::stdout()?
         }
-        Target::Device(path) => {
+        ExportTarget::Device(path) => {
             let file = std::fs::OpenOptions::new().write(true).open(&path);
             let file = file.map_err(|error| unusable(&path, &error))?;
             Sink::file(file, path.display().to_string(), 0)
@@ -79,7 +79,7 @@ pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failur
 
 /// Checks every entry against the limits of a store that is to load them. Returns an estimate of
 /// the bytes that they take there.
-fn survey(request: &Export, format: &FileFormat, reader: &Reader) -> Result<u64, Failure> {
+fn survey(request: &Export, format: &FileFormat, reader: &DatabaseReader) -> Result<u64, Failure> {
     struct Survey {
         store: Store,
         room: u64,
@@ -115,7 +115,7 @@ fn survey(request: &Export, format: &FileFormat, reader: &Reader) -> Result<u64,
 fn make(
     request: &Export,
     format: &FileFormat,
-    reader: &Reader,
+    reader: &DatabaseReader,
     room: u64,
     made: &Made,
 ) -> Result<(), Failure> {
@@ -143,7 +143,7 @@ fn make(
 
 /// Takes the unfinished target for this export: what an interrupted one has left, or a new one.
 /// Returns its state, and whether it is an earlier one.
-pub(super) fn claim(request: &Export, made: &Made) -> Result<(State, bool), Failure> {
+pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool), Failure> {
     if request.restart {
         made.restart()?;
     }
@@ -154,7 +154,7 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(State, bool), Fail
         request.format_name
     );
     // A state without a file is left by a kill just before one was made or after it was renamed.
-    let begun: Option<State> = made.saved.load()?.filter(|_| made.partial.exists());
+    let begun: Option<ExportState> = made.saved.load()?.filter(|_| made.partial.exists());
     match begun {
         Some(state) if state.what != what => Err(Failure::Other(format!(
             "{} was left by another export, or with other options; finish that one, or begin again \
@@ -167,7 +167,7 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(State, bool), Fail
                 made.check_unclaimed()?;
             }
             let (contents, bytes, last_key) = (Contents::default(), 0, None);
-            let state = State {
+            let state = ExportState {
                 what,
                 contents,
                 bytes,
@@ -196,7 +196,7 @@ pub(super) fn report(request: &Export, contents: &Contents) -> Result<(), Failur
 /// Checks that the database still holds the entries, part of which an earlier command has exported.
 pub(super) fn compare_database(
     request: &Export,
-    reader: &Reader,
+    reader: &DatabaseReader,
     expected: &Contents,
 ) -> Result<(), Failure> {
     let found = reader.contents(&request.directory, &request.range)?;
@@ -248,7 +248,7 @@ struct Exporter<'a> {
     contents: Contents,
     progress: Progress,
     /// Where the state is saved, and the last one.
-    saved: Option<(&'a Saved, State)>,
+    saved: Option<(&'a Saved, ExportState)>,
     save_bytes: u64,
     /// The last key of an interrupted export, which is passed over.
     passed: Option<Vec<u8>>,
@@ -258,7 +258,7 @@ impl<'a> Exporter<'a> {
     fn new(
         format: &FileFormat,
         sink: Sink,
-        saved: Option<(&'a Saved, State)>,
+        saved: Option<(&'a Saved, ExportState)>,
         save_bytes: u64,
     ) -> Exporter<'a> {
         let state = saved.as_ref().map(|(_, state)| state);
@@ -278,7 +278,7 @@ impl<'a> Exporter<'a> {
         self.encoder.begin(room, self.sink.buffer());
     }
 
-    fn walk(&mut self, request: &Export, reader: &Reader) -> Result<(), Failure> {
+    fn walk(&mut self, request: &Export, reader: &DatabaseReader) -> Result<(), Failure> {
         let range = match &self.passed {
             Some(key) => request.range.clone().beginning_at(key),
             None => request.range.clone(),

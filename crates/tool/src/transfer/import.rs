@@ -45,7 +45,7 @@ pub(crate) struct Import {
 
 /// How far an import is.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct State {
+struct ImportState {
     /// The source and its format.
     what: String,
     /// The entries of the source up to the position.
@@ -67,7 +67,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
     let begun = if request.restart {
         None
     } else {
-        saved.load::<State>()?.filter(|_| directory.exists())
+        saved.load::<ImportState>()?.filter(|_| directory.exists())
     };
     if begun
         .as_ref()
@@ -127,7 +127,7 @@ struct Importer<'a> {
     db: Db,
     order: Order,
     batch: WriteBatch,
-    state: State,
+    state: ImportState,
     largest: Vec<u8>,
     /// Bytes of the source that the last save covers.
     saved_bytes: u64,
@@ -143,7 +143,7 @@ struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    fn new(request: &'a Import, saved: &'a Saved, db: Db, state: State) -> Importer<'a> {
+    fn new(request: &'a Import, saved: &'a Saved, db: Db, state: ImportState) -> Importer<'a> {
         let largest = state.largest.as_ref().map(|key| key.0.clone());
         Importer {
             request,
@@ -169,10 +169,10 @@ impl<'a> Importer<'a> {
         db: Db,
         may_add: bool,
     ) -> Result<Importer<'a>, Failure> {
-        let mut state = State {
+        let mut state = ImportState {
             what: request.what.clone(),
             ascends: true,
-            ..State::default()
+            ..ImportState::default()
         };
         if let Some(last) = last_key(request, &db)? {
             if !may_add {
@@ -197,7 +197,7 @@ impl<'a> Importer<'a> {
         request: &'a Import,
         saved: &'a Saved,
         db: Db,
-        state: State,
+        state: ImportState,
     ) -> Result<Importer<'a>, Failure> {
         let mut importer = Importer::new(request, saved, db, state);
         importer.continues = true;

@@ -14,8 +14,8 @@ use cairndb_leveldb::{Cursor, Database, NewDatabase, WriteOptions};
 use super::contents::Contents;
 use super::export::{Export, claim, compare_database, report};
 use super::source::{EntrySource, Step};
-use super::target::{Made, Target};
-use crate::database::{Reader, Visitor, leveldb_at, open_leveldb};
+use super::target::{ExportTarget, Made};
+use crate::database::{DatabaseReader, Visitor, leveldb_at, open_leveldb};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::range::{Direction, Range};
@@ -80,7 +80,7 @@ impl EntrySource for LevelDbSource {
 }
 
 /// Puts entries into the new database.
-struct Writer<'a> {
+struct LeveldbWriter<'a> {
     new: NewDatabase,
     made: &'a Made,
     contents: Contents,
@@ -89,7 +89,7 @@ struct Writer<'a> {
     progress: Progress,
 }
 
-impl Visitor for Writer<'_> {
+impl Visitor for LeveldbWriter<'_> {
     fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
         if let Some(passed) = self.passed.take()
             && passed == key
@@ -106,8 +106,8 @@ impl Visitor for Writer<'_> {
 
 /// Exports entries to a directory.
 pub(crate) fn export(request: &Export) -> Result<(), Failure> {
-    let reader = &Reader::open(&request.directory)?;
-    let Target::Made(made) = &Target::of(request.target.as_deref())? else {
+    let reader = &DatabaseReader::open(&request.directory)?;
+    let ExportTarget::Made(made) = &ExportTarget::of(request.target.as_deref())? else {
         let message = "the format leveldb needs the name of a directory to make";
         return Err(Failure::Usage(message.to_owned()));
     };
@@ -135,7 +135,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
 }
 
 /// Writes what is missing. Returns what the whole holds.
-fn write(request: &Export, reader: &Reader, made: &Made) -> Result<Contents, Failure> {
+fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Contents, Failure> {
     let failed = Failure::of_leveldb(&made.partial);
     let dir = RealEnv::new().open_dir(&made.partial, true);
     let dir = dir.map_err(&failed)?;
@@ -154,7 +154,7 @@ fn write(request: &Export, reader: &Reader, made: &Made) -> Result<Contents, Fai
         Some(key) => request.range.clone().beginning_at(key),
         None => request.range.clone(),
     };
-    let mut writer = Writer {
+    let mut writer = LeveldbWriter {
         new,
         made,
         contents,
@@ -177,5 +177,5 @@ fn read_back(made: &Made, order: &Order) -> Result<Contents, Failure> {
         options.orders = options.orders.with(Arc::clone(comparator));
     }
     let database = Database::open(&dir, &options).map_err(Failure::of_leveldb(path))?;
-    Reader::LevelDb(Box::new(database)).contents(path, &Range::default())
+    DatabaseReader::LevelDb(Box::new(database)).contents(path, &Range::default())
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// Where an export goes.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum ExportTarget {
     Stdout,
     /// Something that is no regular file, such as a pipe: written in place.
     Device(PathBuf),
@@ -28,11 +28,11 @@ pub(crate) struct Made {
     pub(crate) saved: Saved,
 }
 
-impl Target {
+impl ExportTarget {
     /// Checks that nothing would be overwritten. `None` and `-` are stdout.
-    pub(crate) fn of(path: Option<&Path>) -> Result<Target, Failure> {
+    pub(crate) fn of(path: Option<&Path>) -> Result<ExportTarget, Failure> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-            return Ok(Target::Stdout);
+            return Ok(ExportTarget::Stdout);
         };
         let is_used = match fs::metadata(path) {
             Err(_) => false,
@@ -41,7 +41,7 @@ impl Target {
                 entries.next().is_some()
             }
             Ok(found) if found.is_file() => found.len() > 0,
-            Ok(_) => return Ok(Target::Device(path.to_owned())),
+            Ok(_) => return Ok(ExportTarget::Device(path.to_owned())),
         };
         if is_used {
             return Err(Failure::Other(format!(
@@ -49,7 +49,7 @@ impl Target {
                 path.display()
             )));
         }
-        Ok(Target::Made(Made {
+        Ok(ExportTarget::Made(Made {
             path: path.to_owned(),
             partial: beside(path, ".partial"),
             saved: Saved::at(beside(path, ".cairn-export")),

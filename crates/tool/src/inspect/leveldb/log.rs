@@ -7,11 +7,11 @@ use super::manifest::state;
 use crate::failure::Failure;
 use crate::inspect::printer::{Entry, Printer, Value};
 use crate::inspect::row::Row;
-use crate::inspect::source::{Source, not_a};
+use crate::inspect::source::{InspectedDir, not_a};
 
 /// Prints all logs, or `file` with its entries.
 pub(in crate::inspect) fn print(
-    source: &Source,
+    source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub(in crate::inspect) fn print(
 }
 
 fn print_log(
-    source: &Source,
+    source: &InspectedDir,
     found: &str,
     word: Option<&'static str>,
     entries: bool,

@@ -9,11 +9,11 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
-use crate::inspect::source::{ATTEMPTS_MAX, Source, not_a};
+use crate::inspect::source::{ATTEMPTS_MAX, InspectedDir, not_a};
 
 /// Prints the edits of `file`, or of the manifest in use.
 pub(in crate::inspect) fn print(
-    source: &Source,
+    source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ pub(in crate::inspect) fn print(
 
 /// Returns the manifest that `CURRENT` names or, if `CURRENT` is damaged or missing, the newest
 /// one.
-fn manifest_in_use(source: &Source, printer: &mut Printer) -> Result<Option<u64>, Failure> {
+fn manifest_in_use(source: &InspectedDir, printer: &mut Printer) -> Result<Option<u64>, Failure> {
     match read_current(&*source.dir) {
         Ok(number) => return Ok(Some(number)),
         Err(error) => printer.damage(
@@ -77,7 +77,7 @@ fn manifest_in_use(source: &Source, printer: &mut Printer) -> Result<Option<u64>
 
 /// Reads the manifest in use. Damage of it is printed; `None` if no edit is intact.
 pub(super) fn state(
-    source: &Source,
+    source: &InspectedDir,
     printer: &mut Printer,
 ) -> Result<Option<ManifestSalvage>, Failure> {
     for attempt in 1.. {

@@ -17,12 +17,12 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::inspect::printer::{Entry, Printer, Value};
 use crate::inspect::row::Row;
-use crate::inspect::source::{Source, not_a};
+use crate::inspect::source::{InspectedDir, not_a};
 use crate::orders;
 
 /// Prints all tables, or the blocks and entries of `file`.
 pub(in crate::inspect) fn print(
-    source: &Source,
+    source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ fn order_of(comparator: Option<&str>) -> Result<Order, Failure> {
 }
 
 fn print_table(
-    source: &Source,
+    source: &InspectedDir,
     table: &NewTable,
     order: &Order,
     printer: &mut Printer,
@@ -115,7 +115,7 @@ fn print_table(
 }
 
 /// Returns whether the process that has the database open has replaced the table meanwhile.
-fn is_replaced(source: &Source, table: u64) -> bool {
+fn is_replaced(source: &InspectedDir, table: u64) -> bool {
     let state = || {
         let number = read_current(&*source.dir).ok()?;
         ManifestSalvage::read(&*source.dir, number).ok()
@@ -148,7 +148,7 @@ impl Counts {
 
 /// Reads all blocks, and prints them and their entries if `shown`.
 fn read(
-    source: &Source,
+    source: &InspectedDir,
     file: Arc<dyn ReadFile>,
     found: &str,
     order: &Order,
@@ -216,7 +216,7 @@ fn read_block(
     Ok(())
 }
 
-fn print_without_manifest(source: &Source, printer: &mut Printer) -> Result<(), Failure> {
+fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<(), Failure> {
     let entries = printer.style().entries;
     for found in source.names()? {
         if !matches!(

@@ -18,15 +18,15 @@ use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name::{self, FileKind};
 
 use super::pages::print_entry;
-use super::state::State;
+use super::state::ManifestState;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
-use crate::inspect::source::{ATTEMPTS_MAX, Source, not_a};
+use crate::inspect::source::{ATTEMPTS_MAX, InspectedDir, not_a};
 
 /// Prints all segments, or `file` with its entries.
 pub(in crate::inspect) fn print(
-    source: &Source,
+    source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -36,7 +36,7 @@ pub(in crate::inspect) fn print(
         }
         source.named_file(found)?;
     }
-    let state = State::read(source, printer)?;
+    let state = ManifestState::read(source, printer)?;
     let mut files = Vec::new();
     for found in source.names()? {
         let is_log = matches!(FileKind::parse(&found), Some(FileKind::Log(_)));
@@ -76,7 +76,11 @@ struct LogFile {
 }
 
 impl LogFile {
-    fn examine(source: &Source, found: String, state: &State) -> Result<LogFile, Failure> {
+    fn examine(
+        source: &InspectedDir,
+        found: String,
+        state: &ManifestState,
+    ) -> Result<LogFile, Failure> {
         let failure = source.failure();
         let file = source.named_file(&found)?;
         let mut sector = vec![0; HEADER_BYTES];
@@ -121,8 +125,8 @@ impl LogFile {
 
     fn print(
         &self,
-        source: &Source,
-        state: &State,
+        source: &InspectedDir,
+        state: &ManifestState,
         is_named: bool,
         entries: bool,
         printer: &mut Printer,
@@ -162,7 +166,11 @@ impl LogFile {
 
     /// Reads the segment. While a process writes, what looks damaged is read again until two reads
     /// agree. Returns `None` if the file is used for another segment by now.
-    fn read(&self, source: &Source, header: &SegmentHeader) -> Result<Option<Vec<u8>>, Failure> {
+    fn read(
+        &self,
+        source: &InspectedDir,
+        header: &SegmentHeader,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let mut gaps: Option<Vec<u64>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let file = source.named_file(&self.name)?;
@@ -254,8 +262,8 @@ impl LogFile {
     /// Compares the end of the records with what the next segment, or a clean close, states.
     fn check_end(
         &self,
-        source: &Source,
-        state: &State,
+        source: &InspectedDir,
+        state: &ManifestState,
         header: &SegmentHeader,
         end: u64,
         printer: &mut Printer,
@@ -278,7 +286,10 @@ impl LogFile {
     }
 }
 
-fn next_header(source: &Source, record: &SegmentRecord) -> Result<Option<SegmentHeader>, Failure> {
+fn next_header(
+    source: &InspectedDir,
+    record: &SegmentRecord,
+) -> Result<Option<SegmentHeader>, Failure> {
     let Some(file) = source.file(&name::log(FileNumber(record.file)))? else {
         return Ok(None);
     };

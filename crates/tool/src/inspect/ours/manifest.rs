@@ -10,11 +10,11 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
-use crate::inspect::source::{Source, not_a};
+use crate::inspect::source::{InspectedDir, not_a};
 
 /// Prints the edits of `file`, or of the manifest in use.
 pub(in crate::inspect) fn print(
-    source: &Source,
+    source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -34,7 +34,11 @@ pub(in crate::inspect) fn print(
     }
 }
 
-fn print_edits(source: &Source, number: FileNumber, printer: &mut Printer) -> Result<(), Failure> {
+fn print_edits(
+    source: &InspectedDir,
+    number: FileNumber,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
     let failure = source.failure();
     let found = name::manifest(number);
     let bytes = source.dir.size_of(&found).map_err(&failure)?.unwrap_or(0);

@@ -12,11 +12,11 @@ use cairndb_format::name::{self, FileKind};
 use super::edits::{Edits, Step};
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
-use crate::inspect::source::{ATTEMPTS_MAX, Source};
+use crate::inspect::source::{ATTEMPTS_MAX, InspectedDir};
 
 /// What the intact edits of a manifest describe.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct ManifestState {
     /// The manifest; `None` if no edit could be read.
     pub(super) manifest: Option<FileNumber>,
     pub(super) comparator: Option<String>,
@@ -28,15 +28,18 @@ pub(super) struct State {
     pub(super) closed: Option<CleanClose>,
 }
 
-impl State {
+impl ManifestState {
     /// Reads the manifest in use. Damage of it is printed.
-    pub(super) fn read(source: &Source, printer: &mut Printer) -> Result<State, Failure> {
+    pub(super) fn read(
+        source: &InspectedDir,
+        printer: &mut Printer,
+    ) -> Result<ManifestState, Failure> {
         for attempt in 1.. {
             let number = manifest_in_use(source, printer)?;
             let Some(number) = number else {
                 break;
             };
-            let (state, damage) = State::of(source, number)?;
+            let (state, damage) = ManifestState::of(source, number)?;
             // The manifest may have been replaced since `CURRENT` was read.
             let moved = source.is_live && read_current(&*source.dir).ok().flatten() != Some(number);
             if !damage.is_empty() && moved && attempt < ATTEMPTS_MAX {
@@ -47,12 +50,15 @@ impl State {
                 .try_for_each(|error| printer.damage(0, error))?;
             return Ok(state);
         }
-        Ok(State::default())
+        Ok(ManifestState::default())
     }
 
     /// Reads manifest `number`. Returns what its intact edits describe, and the damage.
-    pub(super) fn of(source: &Source, number: FileNumber) -> Result<(State, Vec<Error>), Failure> {
-        let mut state = State::default();
+    pub(super) fn of(
+        source: &InspectedDir,
+        number: FileNumber,
+    ) -> Result<(ManifestState, Vec<Error>), Failure> {
+        let mut state = ManifestState::default();
         let mut damage = Vec::new();
         let failure = source.failure();
         let mut edits = Edits::open(&*source.dir, number).map_err(&failure)?;
@@ -97,7 +103,7 @@ impl State {
 /// Returns the manifest that `CURRENT` names or, if `CURRENT` is damaged or missing, the newest
 /// one; `None` if there is none.
 pub(super) fn manifest_in_use(
-    source: &Source,
+    source: &InspectedDir,
     printer: &mut Printer,
 ) -> Result<Option<FileNumber>, Failure> {
     match read_current(&*source.dir) {

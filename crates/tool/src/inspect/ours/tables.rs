@@ -10,17 +10,17 @@ use cairndb_format::table::TableFacts;
 
 use super::manifest::table_row;
 use super::pages;
-use super::state::State;
+use super::state::ManifestState;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
-use crate::inspect::source::{Source, not_a};
+use crate::inspect::source::{InspectedDir, not_a};
 use crate::orders;
 
 /// Prints all tables, or the pages and entries of `file`.
 pub(in crate::inspect) fn print(
-    source: &Source,
+    source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -29,11 +29,11 @@ pub(in crate::inspect) fn print(
             return Err(not_a(found, "table"));
         };
         let opened = source.named_file(found)?;
-        let state = State::read(source, printer)?;
+        let state = ManifestState::read(source, printer)?;
         let name = state.comparator.as_deref();
         return pages::print(&opened, number, name, printer);
     }
-    let state = State::read(source, printer)?;
+    let state = ManifestState::read(source, printer)?;
     let Some(manifest) = state.manifest else {
         return print_without_manifest(source, printer);
     };
@@ -64,7 +64,7 @@ pub(in crate::inspect) fn print(
 
 /// Returns the runs that have tables, newest first, with their tables in the order of the keys.
 /// Runs that no edit orders, because one is lost, come last.
-fn by_run(state: &State) -> Vec<(u64, Vec<&TableRecord>)> {
+fn by_run(state: &ManifestState) -> Vec<(u64, Vec<&TableRecord>)> {
     let mut groups: BTreeMap<u64, Vec<&TableRecord>> = BTreeMap::new();
     for table in state.tables.values() {
         groups.entry(table.run).or_default().push(table);
@@ -83,8 +83,8 @@ fn by_run(state: &State) -> Vec<(u64, Vec<&TableRecord>)> {
 
 /// Prints one table, and compares its file with the manifest.
 fn print_table(
-    source: &Source,
-    state: &State,
+    source: &InspectedDir,
+    state: &ManifestState,
     table: &TableRecord,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -118,19 +118,19 @@ fn print_table(
 }
 
 /// Returns whether the process that has the database open has replaced the table meanwhile.
-fn is_replaced(source: &Source, table: u64) -> Result<bool, Failure> {
+fn is_replaced(source: &InspectedDir, table: u64) -> Result<bool, Failure> {
     if !source.is_live {
         return Ok(false);
     }
     let Some(number) = read_current(&*source.dir).map_err(source.failure())? else {
         return Ok(false);
     };
-    let (state, _) = State::of(source, number)?;
+    let (state, _) = ManifestState::of(source, number)?;
     Ok(!state.tables.contains_key(&table))
 }
 
 /// Prints what the tables in the directory say about themselves.
-fn print_without_manifest(source: &Source, printer: &mut Printer) -> Result<(), Failure> {
+fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<(), Failure> {
     for found in source.names()? {
         let Some(FileKind::Table(number)) = FileKind::parse(&found) else {
             continue;
