@@ -11,7 +11,7 @@ mod kind;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use kind::Kind;
+pub use kind::FlagKind;
 
 /// One flag.
 #[derive(Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Flag {
     /// Other names for it.
     pub aliases: &'static [&'static str],
     /// The allowed values.
-    pub kind: Kind,
+    pub kind: FlagKind,
     /// The value used when the flag is not given; empty for "not given".
     pub default: &'static str,
     /// The help text.
@@ -62,7 +62,7 @@ impl Refused {
     /// Checks that a value matches what the program does anyway.
     fn check(&self, value: &str) -> Result<(), String> {
         let plain = if self.switch {
-            Kind::Bool.check(value)
+            FlagKind::Bool.check(value)
         } else {
             Some(value.to_owned())
         };
@@ -73,7 +73,7 @@ impl Refused {
     }
 }
 
-enum Found {
+enum FlagMatch {
     Own(&'static Flag, Sense),
     Refused(&'static Refused, Sense),
     Tolerated { takes_value: bool },
@@ -93,31 +93,31 @@ impl Family {
     }
 
     /// Finds the flag with this name. Dashes inside names count as underscores.
-    fn find(&self, name: &str) -> Found {
+    fn find(&self, name: &str) -> FlagMatch {
         let plain = name.replace('-', "_");
         let positive = plain.strip_prefix("no");
         if let Some(flag) = self.own(&plain) {
-            return Found::Own(flag, Sense::Plain);
+            return FlagMatch::Own(flag, Sense::Plain);
         }
         let negated = positive.and_then(|name| self.own(name));
-        if let Some(flag) = negated.filter(|flag| flag.kind == Kind::Bool) {
-            return Found::Own(flag, Sense::Negated);
+        if let Some(flag) = negated.filter(|flag| flag.kind == FlagKind::Bool) {
+            return FlagMatch::Own(flag, Sense::Negated);
         }
         let refused = |name: &str| self.refused.iter().find(|flag| flag.name == name);
         if let Some(flag) = refused(&plain) {
-            return Found::Refused(flag, Sense::Plain);
+            return FlagMatch::Refused(flag, Sense::Plain);
         }
         if let Some(flag) = positive.and_then(refused).filter(|flag| flag.switch) {
-            return Found::Refused(flag, Sense::Negated);
+            return FlagMatch::Refused(flag, Sense::Negated);
         }
         if self.tolerated_valued.contains(&plain.as_str()) {
-            return Found::Tolerated { takes_value: true };
+            return FlagMatch::Tolerated { takes_value: true };
         }
         let is_switch = |name: &str| self.tolerated_switches.contains(&name);
         if is_switch(&plain) || positive.is_some_and(is_switch) {
-            return Found::Tolerated { takes_value: false };
+            return FlagMatch::Tolerated { takes_value: false };
         }
-        Found::Nothing
+        FlagMatch::Nothing
     }
 
     /// Returns the error message for an unknown flag.
@@ -200,7 +200,7 @@ impl Given {
                     undefined.extend(names.split(',').map(str::to_owned));
                 }
                 _ if undefined.contains(name)
-                    && matches!(self.family.find(name), Found::Nothing) => {}
+                    && matches!(self.family.find(name), FlagMatch::Nothing) => {}
                 _ => self.flag(word, name, value, &mut next)?,
             }
         }
@@ -216,22 +216,22 @@ impl Given {
         next: &mut dyn FnMut() -> Result<String, String>,
     ) -> Result<(), String> {
         match self.family.find(name) {
-            Found::Own(flag, Sense::Negated) => match value {
+            FlagMatch::Own(flag, Sense::Negated) => match value {
                 Some(_) => Err(format!(
                     "Invalid flag '{word}': --no{} takes no value",
                     flag.name
                 )),
                 None => self.set(flag, "0"),
             },
-            Found::Own(flag, Sense::Plain) => {
+            FlagMatch::Own(flag, Sense::Plain) => {
                 let value = match value {
                     Some(value) => value,
-                    None if flag.kind == Kind::Bool => "1".to_owned(),
+                    None if flag.kind == FlagKind::Bool => "1".to_owned(),
                     None => next()?,
                 };
                 self.set(flag, &value)
             }
-            Found::Refused(flag, sense) => {
+            FlagMatch::Refused(flag, sense) => {
                 let value = match (value, sense) {
                     (Some(value), _) => value,
                     (None, Sense::Negated) => "0".to_owned(),
@@ -240,7 +240,7 @@ impl Given {
                 };
                 flag.check(&value)
             }
-            Found::Tolerated { takes_value } => {
+            FlagMatch::Tolerated { takes_value } => {
                 if takes_value && value.is_none() {
                     next()?;
                 }
@@ -253,7 +253,7 @@ impl Given {
                 }
                 Ok(())
             }
-            Found::Nothing => Err(self.family.unknown(word, name)),
+            FlagMatch::Nothing => Err(self.family.unknown(word, name)),
         }
     }
 

@@ -22,7 +22,7 @@ use engine_null::Null;
 use engine_redb::Redb;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
-use engine_wiredtiger::{Kind, WiredTiger};
+use engine_wiredtiger::{TreeKind, WiredTiger};
 
 pub(crate) use using::Trouble;
 use using::Use;
@@ -148,8 +148,8 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "rocksdb" => loaded(RocksDb::load(library), task),
         "sqlite3" => loaded(Sqlite::load(library), task),
         "kyoto_treedb" => loaded(TreeDb::load(library), task),
-        "wiredtiger_btree" => loaded(WiredTiger::load(library, Kind::Btree), task),
-        "wiredtiger_lsm" => loaded(WiredTiger::load(library, Kind::Lsm), task),
+        "wiredtiger_btree" => loaded(WiredTiger::load(library, TreeKind::Btree), task),
+        "wiredtiger_lsm" => loaded(WiredTiger::load(library, TreeKind::Lsm), task),
         "lmdb" => loaded(Lmdb::load(library), task),
         other if networked::NAMES.contains(&other) => networked::using(other, None, task),
         other => Err(Trouble::Broken(Fault::new(format!(

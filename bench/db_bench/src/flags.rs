@@ -8,7 +8,7 @@ mod table;
 
 use std::fmt::Write as _;
 
-use bench_core::flags::{self, Family, Given, Kind};
+use bench_core::flags::{self, Family, FlagKind, Given};
 
 use table::{FLAGS, TOPICS};
 
@@ -38,7 +38,7 @@ pub(crate) fn bounds(name: &str) -> (u64, u64) {
     let flag = FLAGS.iter().find(|flag| flag.name == name);
     let at_least_0 = |number| u64::try_from(number).unwrap_or(0);
     match flag.map(|flag| flag.kind) {
-        Some(Kind::Number(least, most)) => (at_least_0(least), at_least_0(most)),
+        Some(FlagKind::Number(least, most)) => (at_least_0(least), at_least_0(most)),
         _ => (0, u64::MAX),
     }
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use build::{BUILD, Build};
 use directory::Directory;
 use fact::{kib, value};
-use state::State;
+use state::MachineState;
 
 pub(crate) use directory::file_system;
 
@@ -44,7 +44,7 @@ pub(crate) struct Machine {
     /// Every directory of `--db`; the fields outside this list belong to the first.
     directories: Vec<Directory>,
     #[serde(flatten)]
-    state: State,
+    state: MachineState,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocator: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ impl Machine {
             file_system: first.file_system,
             write_cache: first.write_cache,
             directories,
-            state: State::now(),
+            state: MachineState::now(),
             allocator: allocator.map(|path| path.display().to_string()),
             started_at: Some(now().as_secs()),
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use bench_core::result::outline::{End, Note, Outline};
+use bench_core::result::outline::{Note, Outline, SuiteEnd};
 use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 
@@ -66,7 +66,7 @@ fn in_memory(rows: &Rows, notes: &[String], outline: &Outline) -> Result<Report,
     }
     let suite = outline.name.clone();
     text.push('\n');
-    text.push_str(&serde_json::to_string(&End { suite }).map_err(wrong)?);
+    text.push_str(&serde_json::to_string(&SuiteEnd { suite }).map_err(wrong)?);
     Report::from_text(&text).map_err(|error| error.to_string())
 }
 

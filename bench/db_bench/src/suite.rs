@@ -27,7 +27,7 @@ use crate::report;
 use crate::table;
 
 use file::File;
-use job::{Asked, Job};
+use job::{Job, SuiteFlags};
 use journal::Journal;
 use run::Run;
 
@@ -141,7 +141,7 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
         None => Vec::new(),
     };
     refuse_shuffle(config, &file)?;
-    let asked = Asked {
+    let asked = SuiteFlags {
         num: config.num,
         rounds: config.suite_rounds,
         directories: config.bases.len(),

@@ -2,9 +2,14 @@
 
 use std::fmt::Write as _;
 
-use bench_core::flags::{Family, Flag, Kind};
+use bench_core::flags::{Family, Flag, FlagKind};
 
-const fn flag(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Flag {
+const fn flag(
+    name: &'static str,
+    kind: FlagKind,
+    default: &'static str,
+    help: &'static str,
+) -> Flag {
     Flag {
         name,
         aliases: &[],
@@ -18,65 +23,65 @@ const fn flag(name: &'static str, kind: Kind, default: &'static str, help: &'sta
 /// All flags.
 pub(crate) const FAMILY: Family = Family {
     flags: &[
-        flag("help", Kind::Bool, "0", "print this text"),
-        flag("version", Kind::Bool, "0", "print the version"),
+        flag("help", FlagKind::Bool, "0", "print this text"),
+        flag("version", FlagKind::Bool, "0", "print the version"),
         flag(
             "db",
-            Kind::Text,
+            FlagKind::Text,
             "",
             "directory that the stores are created in; required, and created if it is missing",
         ),
         flag(
             "engines",
-            Kind::Text,
+            FlagKind::Text,
             "cairndb,leveldb,rocksdb,lmdb",
             "engines, separated by commas",
         ),
         flag(
             "workloads",
-            Kind::Text,
+            FlagKind::Text,
             "queue,stack,window,deleteall,deleterange",
             "workloads, separated by commas",
         ),
         flag(
             "threads",
-            Kind::Text,
+            FlagKind::Text,
             "1,4",
             "numbers of threads, separated by commas",
         ),
         flag(
             "num",
-            Kind::Number(100, 1 << 40),
+            FlagKind::Number(100, 1 << 40),
             "400000",
             "number of entries before the first deletion, of all threads",
         ),
         flag(
             "turns",
-            Kind::Number(1, 1 << 40),
+            FlagKind::Number(1, 1 << 40),
             "200000",
             "number of turns of all threads",
         ),
         flag(
             "seconds",
-            Kind::Number(1, 86_400),
+            FlagKind::Number(1, 86_400),
             "5",
             "time after which the turns of a run end early",
         ),
         flag(
             "memory",
-            Kind::Number(1 << 20, 1 << 40),
+            FlagKind::Number(1 << 20, 1 << 40),
             "4194304",
             "memory of each store in bytes",
         ),
         flag(
             "rounds",
-            Kind::Number(1, 1000),
+            FlagKind::Number(1, 1000),
             "3",
             "number of rounds; the engines take turns",
         ),
         flag(
             "json",
-            Kind::Text,
+            FlagKind::Text,
             "",
             "file for the results, one JSON object a line",
         ),

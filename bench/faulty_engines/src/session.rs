@@ -5,12 +5,12 @@ use bench_core::fault::Fault;
 use engine_cairndb::{CairnCursor, CairnSession};
 
 use crate::defect::Defect;
-use crate::shared::Shared;
+use crate::shared::DefectState;
 
 /// The session.
 #[derive(Debug)]
 pub(crate) struct FaultySession<'s> {
-    pub(crate) shared: &'s Shared,
+    pub(crate) shared: &'s DefectState,
     pub(crate) inner: CairnSession<'s>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
 /// The defect, and the state that it needs.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct DefectState {
     pub(crate) defect: Defect,
     /// Puts that were acknowledged but not executed.
     unwritten: Mutex<Vec<Entry>>,
@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     crashed: PathBuf,
 }
 
-impl Shared {
+impl DefectState {
     pub(crate) fn new(defect: Defect, dir: &Path) -> Self {
         Self {
             defect,

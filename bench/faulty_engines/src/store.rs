@@ -8,20 +8,20 @@ use engine_cairndb::CairnStore;
 
 use crate::defect::Defect;
 use crate::session::FaultySession;
-use crate::shared::Shared;
+use crate::shared::DefectState;
 
 const ROLE: Role = Role::single(Durability::Os);
 
 /// The store.
 #[derive(Debug)]
 pub(crate) struct FaultyStore {
-    shared: Shared,
+    shared: DefectState,
     inner: CairnStore,
 }
 
 impl FaultyStore {
     pub(crate) fn new(defect: Defect, dir: &Path, inner: CairnStore) -> Self {
-        let shared = Shared::new(defect, dir);
+        let shared = DefectState::new(defect, dir);
         Self { shared, inner }
     }
 

@@ -7,7 +7,7 @@
 
 use std::io::BufRead;
 
-use bench_core::result::outline::{Aggregate, End, Outline};
+use bench_core::result::outline::{Aggregate, Outline, SuiteEnd};
 use bench_core::result::record::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -75,7 +75,7 @@ pub(crate) fn words(value: &Value) -> Option<String> {
 
 /// All input of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct ReportInput {
     /// Machine lines, one per start of the run.
     pub(crate) machines: Vec<Machine>,
     /// Suites that were run, without duplicates.
@@ -92,7 +92,7 @@ pub(crate) struct Source {
     pub(crate) aggregate: Option<Aggregate>,
 }
 
-impl Source {
+impl ReportInput {
     /// Reads JSON lines.
     pub(crate) fn read(mut input: impl BufRead) -> Result<Self, Error> {
         let mut source = Self::default();
@@ -139,7 +139,7 @@ impl Source {
                 Outline::KIND => self.suite(object),
                 "build" => self.build(object),
                 "note" => self.note(&object),
-                End::KIND => self.end(object),
+                SuiteEnd::KIND => self.end(object),
                 other => Err(format!(
                     "type {other:?} is none of \"machine\", \"suite\", \"build\", \"note\" and \"end\""
                 )),
@@ -187,7 +187,7 @@ impl Source {
     }
 
     fn end(&mut self, object: Map<String, Value>) -> Result<(), String> {
-        let end = End::deserialize(Value::Object(object))
+        let end = SuiteEnd::deserialize(Value::Object(object))
             .map_err(|error| format!("not the end of a suite: {error}"))?;
         if !self.ended.contains(&end.suite) {
             self.ended.push(end.suite);
@@ -214,7 +214,7 @@ mod tests {
     const ROW: &str = r#"{"engine":"lmdb","workload":"fillseq","status":"ok","round":1}"#;
 
     fn refusal(text: &str) -> String {
-        Source::read(text.as_bytes())
+        ReportInput::read(text.as_bytes())
             .expect_err("refused")
             .to_string()
     }
@@ -226,7 +226,7 @@ mod tests {
             r#"{"type":"machine","cpu":"x","command":["a","b"],"cpus":2}"#,
             r#"{"type":"note","text":"round 3 was left out"}"#
         );
-        let source = Source::read(text.as_bytes()).expect("well formed");
+        let source = ReportInput::read(text.as_bytes()).expect("well formed");
         assert_eq!(source.machines[0].text("command").as_deref(), Some("a b"));
         assert_eq!(source.machines[0].number("cpus"), Some(2));
         assert_eq!(source.machines[0].text("type"), None);
@@ -250,12 +250,15 @@ mod tests {
         );
         let negative = ROW.replace("\"round\":1", "\"round\":-1");
         assert!(refusal(&negative).contains("line 1: not a result: "));
-        let error = Source::read(&b"\n\xff\n"[..]).expect_err("refused");
+        let error = ReportInput::read(&b"\n\xff\n"[..]).expect_err("refused");
         assert_eq!(error.to_string(), "line 2: not UTF-8");
     }
 
     #[test]
     fn nothing_is_read_from_nothing() {
-        assert_eq!(Source::read(&b""[..]).expect("empty"), Source::default());
+        assert_eq!(
+            ReportInput::read(&b""[..]).expect("empty"),
+            ReportInput::default()
+        );
     }
 }

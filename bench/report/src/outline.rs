@@ -4,7 +4,7 @@ pub(crate) mod sections;
 
 use std::fmt::Write as _;
 
-use crate::table::{Key, State, Table};
+use crate::table::{Key, StoreState, Table};
 
 /// A chapter of the page.
 #[derive(Clone, Copy, Debug)]
@@ -232,20 +232,20 @@ pub(crate) fn same_workload(one: &str, other: &str) -> bool {
 }
 
 /// Returns the state of the store for `report.json` and `report.csv`.
-pub(crate) const fn state(state: State) -> Option<&'static str> {
+pub(crate) const fn state(state: StoreState) -> Option<&'static str> {
     match state {
-        State::Irrelevant => None,
-        State::AsLeft => Some("as left"),
-        State::Compacted => Some("compacted"),
+        StoreState::Irrelevant => None,
+        StoreState::AsLeft => Some("as left"),
+        StoreState::Compacted => Some("compacted"),
     }
 }
 
 /// Returns the state of the store as text.
-pub(crate) const fn state_text(state: State) -> Option<&'static str> {
+pub(crate) const fn state_text(state: StoreState) -> Option<&'static str> {
     match state {
-        State::Irrelevant => None,
-        State::AsLeft => Some("as loaded"),
-        State::Compacted => Some("after compact"),
+        StoreState::Irrelevant => None,
+        StoreState::AsLeft => Some("as loaded"),
+        StoreState::Compacted => Some("after compact"),
     }
 }
 
@@ -258,7 +258,7 @@ pub(crate) fn label(table: &Table) -> String {
         (None, Some(section)) => format!("{section}: {}", key.workload),
         (_, None) => key.workload.clone(),
     };
-    if table.state == State::Compacted {
+    if table.state == StoreState::Compacted {
         text.push_str(", after compact");
     }
     if let Some(data) = key.data.as_deref().filter(|data| *data != "synthetic") {

@@ -9,7 +9,7 @@ use bench_core::result::record::Status;
 use crate::chapter;
 use crate::error::Error;
 use crate::form::{csv, html, json, markdown, terminal};
-use crate::input::Source;
+use crate::input::ReportInput;
 use crate::run::Run;
 
 /// Report of one run of the benchmark.
@@ -24,7 +24,7 @@ impl Report {
     /// # Errors
     /// If a line cannot be read or is none of these; the error names the line number.
     pub fn from_records(input: impl BufRead) -> Result<Self, Error> {
-        Ok(Self::of(Source::read(input)?))
+        Ok(Self::of(ReportInput::read(input)?))
     }
 
     /// Reads a `report.json`.
@@ -47,7 +47,7 @@ impl Report {
         }
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: ReportInput) -> Self {
         Self {
             run: Run::new(source),
         }

@@ -5,14 +5,14 @@ use bench_core::workload::definition::Workload;
 use serde_json::Value;
 
 use crate::engine_style;
-use crate::input::Source;
+use crate::input::ReportInput;
 use crate::table::{self, Key, Table};
 
 /// A run, ready to be reported.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// Input as read.
-    pub(crate) source: Source,
+    pub(crate) source: ReportInput,
     /// Tables made from the records: these are shown, ranked and counted.
     pub(crate) tables: Vec<Table>,
     /// Earlier instances of workloads that a section runs several times, in suites that count the
@@ -21,7 +21,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(source: Source) -> Self {
+    pub(crate) fn new(source: ReportInput) -> Self {
         let mut tables = table::tables(&source.records, |record| {
             aggregate(&source, record.suite.as_deref())
         });
@@ -97,7 +97,7 @@ impl Run {
 
 /// Returns whether a table counts. If the suite trims its rounds, as the WiredTiger page did, only
 /// the last instance of each workload in a section counts.
-fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
+fn is_counted(source: &ReportInput, tables: &[Table], table: &Table) -> bool {
     let key = &table.key;
     let outline = source.outline(key.suite.as_deref());
     if !outline.is_some_and(Outline::last_instance_counts) {
@@ -118,7 +118,7 @@ fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
 const KILL: &str = "kill";
 
 /// Returns the reason a table does not compare stores, if it does not.
-fn apart(source: &Source, table: &Table) -> Option<&'static str> {
+fn apart(source: &ReportInput, table: &Table) -> Option<&'static str> {
     if table.workload().is_some_and(Workload::is_engineless) {
         Some("the store takes no part")
     } else if is_killed(source, &table.key) {
@@ -130,7 +130,7 @@ fn apart(source: &Source, table: &Table) -> Option<&'static str> {
 
 /// Returns whether the process killed itself after this row, so that another process checks what it
 /// had written. Such a row is correct or wrong; its rate is that of one short round.
-fn is_killed(source: &Source, key: &Key) -> bool {
+fn is_killed(source: &ReportInput, key: &Key) -> bool {
     let Some(section) = key.section.as_deref() else {
         return false;
     };
@@ -152,7 +152,7 @@ fn is_killed(source: &Source, key: &Key) -> bool {
 }
 
 /// Returns the aggregation of rounds: the chosen one, else that of the suite.
-fn aggregate(source: &Source, suite: Option<&str>) -> Aggregate {
+fn aggregate(source: &ReportInput, suite: Option<&str>) -> Aggregate {
     let said = || source.outline(suite).map(|outline| outline.aggregate);
     source.aggregate.or_else(said).unwrap_or_default()
 }

@@ -65,7 +65,7 @@ impl Key {
 
 /// The state of the store that reads encounter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum StoreState {
     /// Not a read.
     Irrelevant,
     /// As the preceding writes left it.
@@ -108,7 +108,7 @@ pub(crate) struct Table {
     /// Properties that all rows share.
     pub(crate) key: Key,
     /// State of the store.
-    pub(crate) state: State,
+    pub(crate) state: StoreState,
     /// Whether the same rows ran in another directory too.
     pub(crate) elsewhere: bool,
     /// Rows in the order of styles, variants after their engine.
@@ -432,7 +432,7 @@ impl Row {
 /// Returns for each record whether everything had been compacted when it started. A record that
 /// does not state it is derived from those before: the rows of one engine, variant, section and
 /// round follow one another.
-fn states(records: &[Record]) -> Vec<State> {
+fn states(records: &[Record]) -> Vec<StoreState> {
     type Run<'r> = (
         &'r str,
         Option<&'r str>,
@@ -452,15 +452,15 @@ fn states(records: &[Record]) -> Vec<State> {
         );
         let at = compacted.iter().position(|other| *other == run);
         let Some(workload) = catalog::named(&record.workload) else {
-            states.push(State::Irrelevant);
+            states.push(StoreState::Irrelevant);
             continue;
         };
         states.push(match (record.state.as_deref(), at) {
-            (Some("compacted"), _) => State::Compacted,
-            (Some("as left"), _) => State::AsLeft,
-            _ if !is_read(workload) => State::Irrelevant,
-            (_, Some(_)) => State::Compacted,
-            (_, None) => State::AsLeft,
+            (Some("compacted"), _) => StoreState::Compacted,
+            (Some("as left"), _) => StoreState::AsLeft,
+            _ if !is_read(workload) => StoreState::Irrelevant,
+            (_, Some(_)) => StoreState::Compacted,
+            (_, None) => StoreState::AsLeft,
         });
         if workload.action == Action::Compact && at.is_none() {
             compacted.push(run);

@@ -1,6 +1,6 @@
 //! The table of flags, with the defaults of both profiles.
 
-use bench_core::flags::{Family, Flag, Kind};
+use bench_core::flags::{Family, Flag, FlagKind};
 
 /// The caches that `--cache` may name, in the order of `all`.
 pub(crate) const NAMES: &[&str] = &[
@@ -16,7 +16,7 @@ pub(crate) const NAMES: &[&str] = &[
 const BYTES_MAX: i64 = 1 << 50;
 const VALUE_MAX: i64 = 1 << 30;
 const SEED_MAX: i64 = (1 << 32) - 1;
-const PERCENT: Kind = Kind::Number(0, 100);
+const PERCENT: FlagKind = FlagKind::Number(0, 100);
 
 pub(super) const CLASSIC: &str = "Flags of RocksDB 5.x";
 pub(super) const LATER: &str = "Flags of newer versions (each chooses --profile=modern)";
@@ -56,7 +56,7 @@ pub(super) const NEWER: &[&str] = &[
 const fn flag(
     topic: &'static str,
     name: &'static str,
-    kind: Kind,
+    kind: FlagKind,
     default: &'static str,
     help: &'static str,
 ) -> Flag {
@@ -114,7 +114,7 @@ pub(crate) static FAMILY: Family = Family {
 
 #[rustfmt::skip]
 static FLAGS: &[Flag] = &[
-    flag(CLASSIC, "cache_size", Kind::Number(1, BYTES_MAX), "8388608",
+    flag(CLASSIC, "cache_size", FlagKind::Number(1, BYTES_MAX), "8388608",
         "Number of bytes to use as a cache of uncompressed data."),
     flag(CLASSIC, "erase_percent", PERCENT, "10",
         "Ratio of erase to total workload (expressed as a percentage)"),
@@ -122,51 +122,53 @@ static FLAGS: &[Flag] = &[
         "Ratio of insert to total workload (expressed as a percentage)"),
     flag(CLASSIC, "lookup_percent", PERCENT, "50",
         "Ratio of lookup to total workload (expressed as a percentage)"),
-    flag(CLASSIC, "max_key", Kind::Number(1, i64::MAX), "1073741824",
+    flag(CLASSIC, "max_key", FlagKind::Number(1, i64::MAX), "1073741824",
         "Max number of key to place in cache"),
-    flag(CLASSIC, "num_shard_bits", Kind::Number(-1, 19), "4",
+    flag(CLASSIC, "num_shard_bits", FlagKind::Number(-1, 19), "4",
         "shard_bits. Negative: each cache's own choice"),
-    flag(CLASSIC, "ops_per_thread", Kind::Number(1, i64::MAX), "1200000",
+    flag(CLASSIC, "ops_per_thread", FlagKind::Number(1, i64::MAX), "1200000",
         "Number of operations per thread."),
-    flag(CLASSIC, "populate_cache", Kind::Bool, "0", "Populate cache before operations"),
-    flag(CLASSIC, "threads", Kind::Number(1, 4096), "16", "Number of concurrent threads to run."),
-    flag(CLASSIC, "use_clock_cache", Kind::Bool, "0", "the same as --cache=clock"),
+    flag(CLASSIC, "populate_cache", FlagKind::Bool, "0", "Populate cache before operations"),
+    flag(CLASSIC, "threads", FlagKind::Number(1, 4096), "16",
+        "Number of concurrent threads to run."),
+    flag(CLASSIC, "use_clock_cache", FlagKind::Bool, "0", "the same as --cache=clock"),
 
     flag(LATER, "blind_insert_percent", PERCENT, "0",
         "Ratio of insert without keeping the value to total workload (expressed as a percentage)"),
-    flag(LATER, "cache_type", Kind::Word(&["lru_cache", "clock_cache", "hyper_clock_cache"]), "lru_cache",
+    flag(LATER, "cache_type", FlagKind::Word(&["lru_cache", "clock_cache", "hyper_clock_cache"]),
+        "lru_cache",
         "lru_cache is --cache=lru, the others are --cache=clock"),
-    flag(LATER, "histograms", Kind::Bool, "1", "Whether to measure and print latencies."),
-    flag(LATER, "lean", Kind::Bool, "0",
+    flag(LATER, "histograms", FlagKind::Bool, "1", "Whether to measure and print latencies."),
+    flag(LATER, "lean", FlagKind::Bool, "0",
         "Fill and check only the first eight bytes of each value."),
     flag(LATER, "lookup_insert_percent", PERCENT, "0",
         "Ratio of lookup (+ insert on not found) to total workload (expressed as a percentage)"),
-    flag(LATER, "resident_ratio", Kind::Ratio(1e-9, 1e9), "0.25",
+    flag(LATER, "resident_ratio", FlagKind::Ratio(1e-9, 1e9), "0.25",
         "Ratio of keys fitting in cache to keyspace; determines max_key if that is not given."),
-    flag(LATER, "seed", Kind::Number(0, SEED_MAX), "1000",
+    flag(LATER, "seed", FlagKind::Number(0, SEED_MAX), "1000",
         "Thread t draws from seed + t. 0 = choose at random, and print it"),
-    flag(LATER, "skew", Kind::Number(0, 1000), "0",
+    flag(LATER, "skew", FlagKind::Number(0, 1000), "0",
         "Degree of skew in key selection: the smallest of skew + 1 draws. 0 = no skew"),
-    flag(LATER, "value_bytes", Kind::Number(1, VALUE_MAX), "10", "Size of each value added."),
+    flag(LATER, "value_bytes", FlagKind::Number(1, VALUE_MAX), "10", "Size of each value added."),
 
-    flag(OURS, "cache", Kind::Text, "lru",
+    flag(OURS, "cache", FlagKind::Text, "lru",
         "comma-separated list of caches, or all: null, lru, clock, quick_cache, moka, rocksdb_lru, \
          rocksdb_hyper_clock. The last two run RocksDB's own cache_bench; all takes them if it is \
          installed"),
-    flag(OURS, "help", Kind::Bool, "0", "print this"),
-    flag(OURS, "json", Kind::Text, "",
+    flag(OURS, "help", FlagKind::Bool, "0", "print this"),
+    flag(OURS, "json", FlagKind::Text, "",
         "write one JSON object per line to this file as each run ends"),
-    flag(OURS, "latency_ops", Kind::Number(-1, i64::MAX), "-1",
+    flag(OURS, "latency_ops", FlagKind::Number(-1, i64::MAX), "-1",
         "operations per thread of the latency pass; negative: a tenth of ops_per_thread; 0: no latency pass"),
-    flag(OURS, "profile", Kind::Word(&["classic", "modern"]), "classic",
+    flag(OURS, "profile", FlagKind::Word(&["classic", "modern"]), "classic",
         "whose defaults apply: RocksDB 5.x or 7.8; modern if a flag of newer versions is given"),
-    flag(OURS, "rocksdb_cache_bench", Kind::Text, "",
+    flag(OURS, "rocksdb_cache_bench", FlagKind::Text, "",
         "RocksDB's own program; without this flag it is looked for in PATH"),
-    flag(OURS, "rounds", Kind::Number(1, 1000), "1",
+    flag(OURS, "rounds", FlagKind::Number(1, 1000), "1",
         "how often each cache runs, in rotating order; the table shows median, lowest and highest"),
-    flag(OURS, "timeout", Kind::Number(1, 1 << 30), "600",
+    flag(OURS, "timeout", FlagKind::Number(1, 1 << 30), "600",
         "seconds after which a run is killed and counted as failed"),
-    flag(OURS, "version", Kind::Bool, "0", "print the version"),
-    flag(OURS, "warmup_ops", Kind::Number(0, i64::MAX), "0",
+    flag(OURS, "version", FlagKind::Bool, "0", "print the version"),
+    flag(OURS, "warmup_ops", FlagKind::Number(0, i64::MAX), "0",
         "operations per thread before those that are measured"),
 ];

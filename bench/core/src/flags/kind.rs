@@ -2,7 +2,7 @@
 
 /// The kind of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum FlagKind {
     /// A switch.
     Bool,
     /// Any string.
@@ -19,7 +19,7 @@ pub enum Kind {
 /// and the like.
 const COUNTED_IN_THOUSANDS: i64 = (1 << 20) - 1;
 
-impl Kind {
+impl FlagKind {
     /// Returns the value in its canonical form, or `None` if it is not allowed.
     pub fn check(self, value: &str) -> Option<String> {
         match self {

@@ -1,6 +1,6 @@
 use super::*;
 
-const fn flag(name: &'static str, kind: Kind, default: &'static str) -> Flag {
+const fn flag(name: &'static str, kind: FlagKind, default: &'static str) -> Flag {
     Flag {
         name,
         aliases: &[],
@@ -13,13 +13,13 @@ const fn flag(name: &'static str, kind: Kind, default: &'static str) -> Flag {
 
 static FAMILY: Family = Family {
     flags: &[
-        flag("num", Kind::Number(1, 1000), "7"),
-        flag("histogram", Kind::Bool, "0"),
-        flag("ratio", Kind::Ratio(0.01, 1.0), "0.5"),
-        flag("shape", Kind::Word(&["round", "square"]), "round"),
+        flag("num", FlagKind::Number(1, 1000), "7"),
+        flag("histogram", FlagKind::Bool, "0"),
+        flag("ratio", FlagKind::Ratio(0.01, 1.0), "0.5"),
+        flag("shape", FlagKind::Word(&["round", "square"]), "round"),
         Flag {
             aliases: &["buffer"],
-            ..flag("write_buffer_size", Kind::Number(-1, i64::MAX), "")
+            ..flag("write_buffer_size", FlagKind::Number(-1, i64::MAX), "")
         },
     ],
     model: "somebody's program",

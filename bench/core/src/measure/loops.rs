@@ -35,7 +35,7 @@ use crate::workload::model::{ABSENT, Word};
 use crate::workload::random::Random;
 
 use drawn_ahead::Ahead;
-use reader::Reader;
+use reader::ReaderGuard;
 
 /// Answers and writes of a single thread are recorded and checked against the model in batches. The
 /// model does not fit in the near caches: batched loads overlap their misses, while a store after
@@ -245,7 +245,7 @@ pub fn run<St: Store>(
     }));
     let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode(index));
-    let leaving = (!beside).then(|| Reader(&task.running));
+    let leaving = (!beside).then(|| ReaderGuard(&task.running));
     // Between the two waits, the counters of the process are read.
     task.barrier.wait();
     task.barrier.wait();

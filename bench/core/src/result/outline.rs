@@ -2,7 +2,7 @@
 //!
 //! Records name their section. The outline holds the headings of the sections in the order in which
 //! they are shown, the baselines by which figures are divided, and the aggregation of rounds.
-//! Records and occasional [`Note`]s follow it; the last object is an [`End`].
+//! Records and occasional [`Note`]s follow it; the last object is a [`SuiteEnd`].
 
 use std::collections::BTreeMap;
 
@@ -167,12 +167,12 @@ pub type Settings = BTreeMap<String, Value>;
 /// still in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "end")]
-pub struct End {
+pub struct SuiteEnd {
     /// The name of the suite.
     pub suite: String,
 }
 
-impl End {
+impl SuiteEnd {
     /// The word in its `type`.
     pub const KIND: &'static str = "end";
 }
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn an_end_is_an_object_with_a_type() {
         let suite = "quick".into();
-        let text = serde_json::to_string(&End { suite }).expect("plain data");
+        let text = serde_json::to_string(&SuiteEnd { suite }).expect("plain data");
         assert_eq!(
             text,
-            format!(r#"{{"type":"{}","suite":"quick"}}"#, End::KIND)
+            format!(r#"{{"type":"{}","suite":"quick"}}"#, SuiteEnd::KIND)
         );
     }
 

@@ -25,17 +25,17 @@ use crate::supervise::{self, Start};
 #[derive(Debug, Default)]
 pub(crate) struct Timed {
     rows: BTreeMap<(usize, u32), (String, Record)>,
-    place: Place,
+    place: PassPlace,
 }
 
 /// Position of a pass in the list.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct PassPlace {
     entry: usize,
     run: u32,
 }
 
-impl Place {
+impl PassPlace {
     fn begin(&mut self, entry: usize) {
         *self = Self { entry, run: 0 };
     }
@@ -73,7 +73,7 @@ impl Timed {
                 _ => {}
             },
         );
-        timed.place = Place::default();
+        timed.place = PassPlace::default();
         if let Some(copy) = copy {
             directory::remove(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
         }

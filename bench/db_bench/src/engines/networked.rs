@@ -11,11 +11,11 @@ pub(crate) const NAMES: &[&str] = &["etcd", "postgres"];
 /// Uses the engine with this name over the store at `url`.
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 pub(super) fn using<U: Use>(name: &str, url: Option<&str>, task: U) -> Result<U::Output, Trouble> {
-    use engine_remote::{Kind, Remote};
+    use engine_remote::{Remote, RemoteKind};
 
     let kind = match name {
-        "etcd" => Kind::Etcd,
-        _ => Kind::Postgres,
+        "etcd" => RemoteKind::Etcd,
+        _ => RemoteKind::Postgres,
     };
     task.with(&Remote::new(kind, url)).map_err(Trouble::Broken)
 }

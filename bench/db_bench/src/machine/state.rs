@@ -11,7 +11,7 @@ const PROCESSORS: &str = "/sys/devices/system/cpu";
 
 /// Settings and load that influence figures. Facts that the kernel does not report are absent.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct State {
+pub(crate) struct MachineState {
     /// Clock governors of all processors.
     #[serde(skip_serializing_if = "Option::is_none")]
     governor: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct State {
     memory_available_bytes: Option<u64>,
 }
 
-impl State {
+impl MachineState {
     /// Returns the current state.
     pub(crate) fn now() -> Self {
         let system = Path::new(PROCESSORS);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_load_and_free_memory_of_this_machine_are_known() {
-        let now = State::now();
+        let now = MachineState::now();
         let load = now.load_average.expect("Linux reports it");
         assert_eq!(load.split(' ').count(), 3, "{load}");
         assert!(now.memory_free_bytes <= now.memory_available_bytes.max(now.memory_free_bytes));

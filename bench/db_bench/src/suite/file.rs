@@ -213,7 +213,7 @@ fn synthetic() -> Vec<Spanned<String>> {
 }
 
 /// The text of a suite and its origin, for error messages.
-struct Source<'s> {
+struct SuiteText<'s> {
     name: &'s str,
     text: &'s str,
 }
@@ -247,13 +247,13 @@ pub(crate) fn plain_name(name: &str) -> String {
 }
 
 fn parse(name: &str, text: &str) -> Result<File, String> {
-    let source = Source { name, text };
+    let source = SuiteText { name, text };
     let file: File = toml::from_str(text).map_err(|error| source.malformed(&error))?;
     source.check(&file)?;
     Ok(file)
 }
 
-impl Source<'_> {
+impl SuiteText<'_> {
     /// Returns an error message with file and line.
     fn refuse(&self, at: usize, what: &str) -> String {
         let before = self.text.get(..at).unwrap_or_default();

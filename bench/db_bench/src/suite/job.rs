@@ -88,14 +88,14 @@ pub(crate) struct Shown {
 
 /// The flags that apply to a suite.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct SuiteFlags {
     pub(crate) num: Option<u64>,
     pub(crate) rounds: Option<u32>,
     pub(crate) directories: usize,
 }
 
 /// Returns the jobs of a suite in the order of execution, and what had to be left out.
-pub(crate) fn jobs(file: &File, asked: Asked) -> (Vec<Job>, Vec<String>) {
+pub(crate) fn jobs(file: &File, asked: SuiteFlags) -> (Vec<Job>, Vec<String>) {
     let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
     for root in file.section.iter().filter(|section| section.over.is_none()) {
         let chain = chain(file, root);
@@ -201,7 +201,7 @@ fn chain<'f>(file: &'f File, root: &'f Section) -> Vec<&'f Section> {
 /// Creates the jobs of one database.
 struct Maker<'f> {
     file: &'f File,
-    asked: Asked,
+    asked: SuiteFlags,
     variant: Option<&'f file::Variant>,
     data: &'f str,
 }

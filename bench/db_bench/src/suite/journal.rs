@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 use bench_core::result::civil_date::Civil;
-use bench_core::result::outline::{End, Fact, Note, Outline};
+use bench_core::result::outline::{Fact, Note, Outline, SuiteEnd};
 use bench_core::result::record::{Record, Status};
 use serde::Deserialize;
 use serde_json::Value;
@@ -142,7 +142,7 @@ impl Journal {
                 self.records.push(record);
             }
             Some(Outline::KIND) => *found = Some(serde_json::from_value(value)?),
-            Some(End::KIND) => self.ended = true,
+            Some(SuiteEnd::KIND) => self.ended = true,
             Some("note") => self.notes.push(serde_json::from_value(value)?),
             Some("machine") => self.begun.push(serde_json::from_value(value)?),
             Some(_) => {}

@@ -55,7 +55,7 @@ mod tests {
     use bench_core::workload::plan::Distribution;
 
     use super::super::file::File;
-    use super::super::job::{Asked, jobs};
+    use super::super::job::{SuiteFlags, jobs};
     use super::*;
 
     const SUITE: &str = r#"
@@ -88,7 +88,7 @@ mod tests {
     /// Returns the plans of all parts of a suite, in order.
     fn plans(base: &Plan) -> Vec<Plan> {
         let file: File = toml::from_str(SUITE).expect("well formed");
-        let asked = Asked {
+        let asked = SuiteFlags {
             num: Some(700),
             rounds: None,
             directories: 1,

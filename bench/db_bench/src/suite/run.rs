@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bench_core::host::directory;
 use bench_core::measure::runner::Event;
-use bench_core::result::outline::{End, Fact, Note, Outline};
+use bench_core::result::outline::{Fact, Note, Outline, SuiteEnd};
 use bench_core::result::record::{Record, Status};
 use bench_core::workload::catalog;
 use bench_core::workload::definition::Workload;
@@ -17,7 +17,7 @@ use super::job::Job;
 use super::journal::{Journal, Key};
 use super::progress::{Planned, Progress};
 use super::results::Results;
-use super::turn::Turn;
+use super::turn::JobTurn;
 use crate::config::Config;
 use crate::machine::{self, Machine};
 use crate::output::Output;
@@ -87,7 +87,7 @@ impl<'c> Run<'c> {
     /// error if there still is none.
     pub(super) fn close(&mut self) -> Result<(), String> {
         let suite = self.outline.name.clone();
-        self.output.object(&End { suite })?;
+        self.output.object(&SuiteEnd { suite })?;
         self.output.settle()
     }
 
@@ -95,7 +95,7 @@ impl<'c> Run<'c> {
         self.results
     }
 
-    fn turn_of<'t>(&self, job: &'t Job, engine: &'t str, round: u32, latency: bool) -> Turn<'t> {
+    fn turn_of<'t>(&self, job: &'t Job, engine: &'t str, round: u32, latency: bool) -> JobTurn<'t> {
         let base = &self.config.bases[job.directory];
         let file_system = machine::file_system(base).map(|kind| {
             if self.config.bases.len() > 1 {
@@ -104,7 +104,7 @@ impl<'c> Run<'c> {
                 kind
             }
         });
-        Turn {
+        JobTurn {
             job,
             engine,
             round,
@@ -134,7 +134,7 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Result<(), String> {
+    fn turn(&mut self, turn: &mut JobTurn<'_>) -> Result<(), String> {
         let Some(start) = self.start(turn) else {
             return Ok(());
         };
@@ -182,7 +182,7 @@ impl<'c> Run<'c> {
     }
 
     /// Reports the rows that a turn could not reach.
-    fn end(&mut self, turn: &mut Turn<'_>, ending: Ending) -> Result<(), String> {
+    fn end(&mut self, turn: &mut JobTurn<'_>, ending: Ending) -> Result<(), String> {
         match ending {
             Ending::Complete => {}
             Ending::Unavailable(reason) => {
@@ -221,7 +221,7 @@ impl<'c> Run<'c> {
 
     /// Returns where a turn starts: after the rows that an earlier process has reported; `None` if
     /// that covers all rows.
-    fn start(&self, turn: &Turn<'_>) -> Option<Start> {
+    fn start(&self, turn: &JobTurn<'_>) -> Option<Start> {
         let mut start = Start::default();
         let mut open = false;
         for (part, list) in turn.job.parts.iter().enumerate() {
@@ -253,7 +253,7 @@ impl<'c> Run<'c> {
     }
 
     /// Returns the plan of each child of a turn.
-    fn plans(&self, turn: &Turn<'_>) -> Vec<Plan> {
+    fn plans(&self, turn: &JobTurn<'_>) -> Vec<Plan> {
         let base = self
             .config
             .plan_in(turn.job.directory, turn.engine, turn.round);
@@ -270,7 +270,7 @@ impl<'c> Run<'c> {
     /// Handles a result of the current entry of a child.
     fn row(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut JobTurn<'_>,
         part: usize,
         mut record: Box<Record>,
     ) -> Result<(), String> {
@@ -331,7 +331,7 @@ impl<'c> Run<'c> {
     /// promised, a loss is expected; otherwise it fails the row.
     fn judge_killed(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &JobTurn<'_>,
         mut held: Box<Record>,
         lost: Option<String>,
     ) -> Result<(), String> {
@@ -360,7 +360,7 @@ impl<'c> Run<'c> {
     }
 
     /// Records rows that could not be reached.
-    fn lose(&mut self, turn: &Turn<'_>, status: Status, reason: &str) -> Result<(), String> {
+    fn lose(&mut self, turn: &JobTurn<'_>, status: Status, reason: &str) -> Result<(), String> {
         let plans = self.plans(turn);
         for (part, list) in turn.job.parts.iter().enumerate() {
             for (entry, listed) in list.entries.iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::supervise::Position;
 const LATENCY: &str = "latency";
 
 /// One engine's turn at a job.
-pub(super) struct Turn<'t> {
+pub(super) struct JobTurn<'t> {
     pub(super) job: &'t Job,
     pub(super) engine: &'t str,
     pub(super) round: u32,
@@ -29,7 +29,7 @@ pub(super) struct Turn<'t> {
     pub(super) uncompacted: Option<(Status, String)>,
 }
 
-impl Turn<'_> {
+impl JobTurn<'_> {
     /// Whether the turn is in the round in which every engine has rows, even absent ones.
     pub(super) const fn is_first(&self) -> bool {
         self.round == 1 && !self.latency
@@ -177,7 +177,7 @@ mod tests {
     /// Returns a row labelled as compacted, after a compaction with this status.
     fn judged(ended: Status, why: Option<&str>) -> Record {
         let job = Job::default();
-        let mut turn = Turn {
+        let mut turn = JobTurn {
             job: &job,
             engine: "own",
             round: 1,

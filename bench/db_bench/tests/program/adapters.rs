@@ -13,7 +13,7 @@ use bench_core::engine::{
 };
 use bench_core::fault::Fault;
 use bench_core::workload::settings::{Memory, Settings};
-use engine_wiredtiger::Kind;
+use engine_wiredtiger::TreeKind;
 
 use crate::common::{skip, unable};
 
@@ -296,13 +296,13 @@ fn kyoto_treedb_conforms() {
 
 #[test]
 fn wiredtiger_btree_conforms() {
-    let loaded = engine_wiredtiger::WiredTiger::load(None, Kind::Btree);
+    let loaded = engine_wiredtiger::WiredTiger::load(None, TreeKind::Btree);
     conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
 }
 
 #[test]
 fn wiredtiger_lsm_conforms() {
-    let loaded = engine_wiredtiger::WiredTiger::load(None, Kind::Lsm);
+    let loaded = engine_wiredtiger::WiredTiger::load(None, TreeKind::Lsm);
     conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
 }
 
@@ -351,7 +351,7 @@ fn several_keys_are_read_at_one_moment() {
     let lmdb = engine_lmdb::Lmdb::load(None);
     reads_at_one_moment(lmdb.as_ref().map_err(Clone::clone), "liblmdb0");
     reads_at_one_moment(Ok(engine_redb::Redb), "");
-    for kind in [Kind::Btree, Kind::Lsm] {
+    for kind in [TreeKind::Btree, TreeKind::Lsm] {
         let tiger = engine_wiredtiger::WiredTiger::load(None, kind);
         reads_at_one_moment(tiger.as_ref().map_err(Clone::clone), WIREDTIGER);
     }

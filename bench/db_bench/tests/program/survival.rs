@@ -14,7 +14,7 @@ use engine_lmdb::Lmdb;
 use engine_redb::Redb;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
-use engine_wiredtiger::{Kind, WiredTiger};
+use engine_wiredtiger::{TreeKind, WiredTiger};
 
 use crate::common::skip;
 
@@ -71,8 +71,8 @@ fn act(name: &str, act: &impl Act) {
         "lmdb" => loaded(Lmdb::load(None), act),
         "redb" => act.with(&Redb),
         "kyoto_treedb" => loaded(TreeDb::load(None), act),
-        "wiredtiger_btree" => loaded(WiredTiger::load(None, Kind::Btree), act),
-        "wiredtiger_lsm" => loaded(WiredTiger::load(None, Kind::Lsm), act),
+        "wiredtiger_btree" => loaded(WiredTiger::load(None, TreeKind::Btree), act),
+        "wiredtiger_lsm" => loaded(WiredTiger::load(None, TreeKind::Lsm), act),
         other => panic!("{other} is not known here"),
     }
 }

@@ -18,7 +18,7 @@ const GONE: u32 = u32::MAX;
 
 /// The location of a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ValueLocation {
     offset: u64,
     len: u32,
 }
@@ -34,7 +34,7 @@ impl Records {
     /// Returns the end of the last record.
     pub(crate) fn open(
         path: &Path,
-        mut each: impl FnMut(Vec<u8>, Option<Place>),
+        mut each: impl FnMut(Vec<u8>, Option<ValueLocation>),
     ) -> Result<(Records, u64), Fault> {
         let fault = |error| Fault::io(path.display(), &error);
         let mut options = OpenOptions::new();
@@ -62,7 +62,7 @@ impl Records {
             };
             let key_at = at + PREFIX_BYTES as u64;
             let offset = key_at + u64::from(key_len);
-            let place = (value_len != GONE).then_some(Place {
+            let place = (value_len != GONE).then_some(ValueLocation {
                 offset,
                 len: value_len,
             });
@@ -97,7 +97,7 @@ impl Records {
         key: &[u8],
         value: Option<&[u8]>,
         sync: bool,
-    ) -> Result<Option<Place>, Fault> {
+    ) -> Result<Option<ValueLocation>, Fault> {
         let len = |bytes: &[u8]| u32::try_from(bytes.len()).ok().filter(|len| *len < GONE);
         let key_len = len(key).map(|len| len + 1);
         let value_len = value.map_or(Some(GONE), len);
@@ -109,7 +109,7 @@ impl Records {
         if sync {
             self.sync()?;
         }
-        Ok(value.map(|_| Place {
+        Ok(value.map(|_| ValueLocation {
             offset: offset + (PREFIX_BYTES + key.len()) as u64,
             len: value_len,
         }))
@@ -135,7 +135,7 @@ impl Records {
     }
 
     /// Reads a value.
-    pub(crate) fn read(&self, place: Place, value: &mut Vec<u8>) -> Result<(), Fault> {
+    pub(crate) fn read(&self, place: ValueLocation, value: &mut Vec<u8>) -> Result<(), Fault> {
         value.resize(place.len as usize, 0);
         self.file
             .read_exact_at(value, place.offset)

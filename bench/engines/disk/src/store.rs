@@ -9,7 +9,7 @@ use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 use parking_lot::{Mutex, RwLock};
 
-use crate::file::{PREWRITTEN, Place, Records};
+use crate::file::{PREWRITTEN, Records, ValueLocation};
 
 /// An open directory.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct DiskStore {
     records: Records,
     /// The offset of the next record.
     end: Mutex<u64>,
-    places: RwLock<BTreeMap<Vec<u8>, Place>>,
+    places: RwLock<BTreeMap<Vec<u8>, ValueLocation>>,
     asked: Settings,
 }
 
@@ -156,7 +156,7 @@ impl Session for DiskSession<'_> {
 #[derive(Debug)]
 pub struct DiskCursor<'c> {
     store: &'c DiskStore,
-    entry: Option<(Vec<u8>, Place)>,
+    entry: Option<(Vec<u8>, ValueLocation)>,
     value: &'c mut Vec<u8>,
 }
 

@@ -17,7 +17,7 @@ use crate::visit::Visit;
 
 /// The position of the library's cursor relative to the record that was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum CursorPlace {
     /// On the record.
     On,
     /// On the record after it, moving forward.
@@ -36,7 +36,7 @@ pub struct TreeCursor<'c> {
     record: Vec<u8>,
     key_length: usize,
     valid: bool,
-    place: Place,
+    place: CursorPlace,
     session: PhantomData<&'c mut ()>,
 }
 
@@ -52,14 +52,14 @@ impl<'c> TreeCursor<'c> {
             record: Vec::new(),
             key_length: 0,
             valid: false,
-            place: Place::On,
+            place: CursorPlace::On,
             session: PhantomData,
         }
     }
 
     /// Copies the record at the library's cursor, which is then at that record.
     #[inline]
-    fn fetch(&mut self, place: Place) -> Result<(), Fault> {
+    fn fetch(&mut self, place: CursorPlace) -> Result<(), Fault> {
         let (record, key_length) = (&mut self.record, &mut self.key_length);
         let mut visit = Visit::new(self.api, |key: &[u8], value: &[u8]| {
             record.clear();
@@ -68,7 +68,7 @@ impl<'c> TreeCursor<'c> {
             *key_length = key.len();
         });
         let full = callback(&visit);
-        let steps = i32::from(place != Place::On);
+        let steps = i32::from(place != CursorPlace::On);
         // SAFETY: cursor and visit are live, and the callback is this visit's own.
         let visited = unsafe { (self.api.curaccept)(self.cursor, full, visit.context(), 0, steps) };
         self.place = place;
@@ -88,7 +88,7 @@ impl<'c> TreeCursor<'c> {
 
     /// Copies the record in `place` if the library's cursor is at one.
     #[inline]
-    fn after(&mut self, moved: i32, place: Place) -> Result<(), Fault> {
+    fn after(&mut self, moved: i32, place: CursorPlace) -> Result<(), Fault> {
         self.reached(moved)?;
         if self.valid {
             self.fetch(place)
@@ -118,26 +118,26 @@ impl Cursor for TreeCursor<'_> {
     fn first(&mut self) -> Result<(), Fault> {
         // SAFETY: the cursor is live.
         let moved = unsafe { (self.api.curjump)(self.cursor) };
-        self.after(moved, Place::After)
+        self.after(moved, CursorPlace::After)
     }
 
     fn last(&mut self) -> Result<(), Fault> {
         // SAFETY: the cursor is live.
         let moved = unsafe { (self.api.curjumpback)(self.cursor) };
-        self.after(moved, Place::Before)
+        self.after(moved, CursorPlace::Before)
     }
 
     #[inline]
     fn seek(&mut self, key: &[u8]) -> Result<(), Fault> {
         // SAFETY: the cursor is live; the length belongs to a live slice.
         let moved = unsafe { (self.api.curjumpkey)(self.cursor, key.as_ptr(), key.len()) };
-        self.after(moved, Place::On)
+        self.after(moved, CursorPlace::On)
     }
 
     #[inline]
     fn next(&mut self) -> Result<(), Fault> {
-        if self.place == Place::After {
-            return self.fetch(Place::After);
+        if self.place == CursorPlace::After {
+            return self.fetch(CursorPlace::After);
         }
         let (key, length) = self.key_parts();
         // SAFETY: the cursor is live; the key is this cursor's own.
@@ -146,13 +146,13 @@ impl Cursor for TreeCursor<'_> {
             // SAFETY: the cursor is live.
             moved = unsafe { (self.api.curstep)(self.cursor) };
         }
-        self.after(moved, Place::After)
+        self.after(moved, CursorPlace::After)
     }
 
     #[inline]
     fn prev(&mut self) -> Result<(), Fault> {
-        if self.place == Place::Before {
-            return self.fetch(Place::Before);
+        if self.place == CursorPlace::Before {
+            return self.fetch(CursorPlace::Before);
         }
         let (key, length) = self.key_parts();
         // SAFETY: the cursor is live; the key is this cursor's own.
@@ -161,7 +161,7 @@ impl Cursor for TreeCursor<'_> {
             // SAFETY: the cursor is live.
             moved = unsafe { (self.api.curstepback)(self.cursor) };
         }
-        self.after(moved, Place::Before)
+        self.after(moved, CursorPlace::Before)
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 use redb::{AccessGuard, ReadableTable as _};
 
-use crate::database::Reader;
+use crate::database::TableReader;
 use crate::error::fault;
 
 type Bytes<'c> = AccessGuard<'c, &'static [u8]>;
@@ -19,7 +19,7 @@ type Gap<'c> = redb::Cursor<'c, &'static [u8], &'static [u8]>;
 
 /// A cursor over a session's read table.
 pub struct RedbCursor<'c> {
-    table: &'c Reader,
+    table: &'c TableReader,
     gap: Option<Gap<'c>>,
     entry: Option<(Bytes<'c>, Bytes<'c>)>,
     /// Whether the gap is before the entry.
@@ -36,7 +36,7 @@ impl fmt::Debug for RedbCursor<'_> {
 
 impl<'c> RedbCursor<'c> {
     #[inline]
-    pub(crate) const fn new(table: &'c Reader) -> Self {
+    pub(crate) const fn new(table: &'c TableReader) -> Self {
         Self {
             table,
             gap: None,

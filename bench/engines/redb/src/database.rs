@@ -9,7 +9,7 @@ use redb::{ReadOnlyTable, ReadableDatabase as _, TableDefinition, WriteTransacti
 use crate::error::fault;
 
 /// A table of byte strings, open for reading.
-pub(crate) type Reader = ReadOnlyTable<&'static [u8], &'static [u8]>;
+pub(crate) type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 /// The only table.
 pub(crate) const TABLE: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
@@ -44,7 +44,7 @@ impl Database {
 
     /// Returns the table as of now.
     #[inline]
-    pub(crate) fn reader(&self) -> Result<Reader, Fault> {
+    pub(crate) fn reader(&self) -> Result<TableReader, Fault> {
         let transaction = self.inner.begin_read().map_err(fault)?;
         transaction.open_table(TABLE).map_err(fault)
     }

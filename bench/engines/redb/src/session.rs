@@ -9,7 +9,7 @@ use bench_core::fault::Fault;
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
 use crate::cursor::RedbCursor;
-use crate::database::{Database, Reader, TABLE};
+use crate::database::{Database, TABLE, TableReader};
 use crate::error::fault;
 use crate::pending::{Change, Pending};
 
@@ -25,7 +25,7 @@ pub struct RedbSession<'s> {
     /// dominate.
     pending: Pending,
     /// The table of the last cursor. Dropped by the next call, which ends its read transaction.
-    scanned: Option<Reader>,
+    scanned: Option<TableReader>,
 }
 
 impl fmt::Debug for RedbSession<'_> {

@@ -6,7 +6,7 @@ use bench_core::engine::{Capabilities, Durability, Engine, Placement};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
-use crate::kind::Kind;
+use crate::kind::RemoteKind;
 use crate::store::RemoteStore;
 
 /// Longest value that etcd takes, less room for its key.
@@ -15,13 +15,13 @@ const ETCD_VALUE_BYTES_MAX: usize = 1 << 20;
 /// An engine, and the URL of the store that it is measured over.
 #[derive(Clone, Debug)]
 pub struct Remote {
-    kind: Kind,
+    kind: RemoteKind,
     url: Option<String>,
 }
 
 impl Remote {
     /// Returns the engine over the store at `url`, which may be missing until a store is opened.
-    pub fn new(kind: Kind, url: Option<&str>) -> Remote {
+    pub fn new(kind: RemoteKind, url: Option<&str>) -> Remote {
         let url = url.map(str::to_owned);
         Remote { kind, url }
     }
@@ -32,15 +32,15 @@ impl Engine for Remote {
 
     fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Etcd => "etcd",
-            Kind::Postgres => "postgres",
+            RemoteKind::Etcd => "etcd",
+            RemoteKind::Postgres => "postgres",
         }
     }
 
     fn title(&self) -> &'static str {
         match self.kind {
-            Kind::Etcd => "etcd",
-            Kind::Postgres => "PostgreSQL",
+            RemoteKind::Etcd => "etcd",
+            RemoteKind::Postgres => "PostgreSQL",
         }
     }
 
@@ -51,7 +51,7 @@ impl Engine for Remote {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            batch: self.kind == Kind::Postgres,
+            batch: self.kind == RemoteKind::Postgres,
             merge: false,
             snapshot: false,
             reverse: true,
@@ -70,18 +70,18 @@ impl Engine for Remote {
 
     fn placement(&self) -> Placement {
         match self.kind {
-            Kind::Etcd => Placement::Replicated,
-            Kind::Postgres => Placement::Networked,
+            RemoteKind::Etcd => Placement::Replicated,
+            RemoteKind::Postgres => Placement::Networked,
         }
     }
 
     fn declines(&self, value_bytes: usize, _durability: Durability) -> Option<&'static str> {
-        let is_long = self.kind == Kind::Etcd && value_bytes > ETCD_VALUE_BYTES_MAX;
+        let is_long = self.kind == RemoteKind::Etcd && value_bytes > ETCD_VALUE_BYTES_MAX;
         is_long.then_some("etcd takes values of about a megabyte at most")
     }
 
     fn without_batch(&self) -> Option<&'static str> {
-        (self.kind == Kind::Etcd).then_some("etcd takes 128 writes at most")
+        (self.kind == RemoteKind::Etcd).then_some("etcd takes 128 writes at most")
     }
 
     fn open(&self, dir: &Path, _settings: &Settings) -> Result<RemoteStore, Fault> {
@@ -90,8 +90,8 @@ impl Engine for Remote {
             return Err(Fault::new(format!(
                 "--engine={name} needs --store=URL, such as {}",
                 match self.kind {
-                    Kind::Etcd => "etcd://127.0.0.1:2379/bench",
-                    Kind::Postgres => "postgres://user@127.0.0.1/database/bench",
+                    RemoteKind::Etcd => "etcd://127.0.0.1:2379/bench",
+                    RemoteKind::Postgres => "postgres://user@127.0.0.1/database/bench",
                 }
             )));
         };

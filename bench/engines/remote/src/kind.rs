@@ -2,7 +2,7 @@
 
 /// An engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RemoteKind {
     /// An etcd cluster.
     Etcd,
     /// A PostgreSQL server, or a server that speaks its protocol.

@@ -29,6 +29,6 @@ mod store;
 
 pub use cursor::RemoteCursor;
 pub use engine::Remote;
-pub use kind::Kind;
+pub use kind::RemoteKind;
 pub use session::RemoteSession;
 pub use store::RemoteStore;

@@ -9,7 +9,7 @@ use cairndb_remote::AsyncStore;
 use cairndb_store::Engine;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::kind::Kind;
+use crate::kind::RemoteKind;
 use crate::space;
 
 /// The file that says that a directory stands for what the store holds.
@@ -18,7 +18,7 @@ const MARK: &str = "store-of-the-rows";
 /// What all sessions share.
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RemoteKind,
     runtime: Runtime,
     store: Arc<dyn AsyncStore>,
     round_trips: AtomicU64,
@@ -35,7 +35,7 @@ pub(crate) fn fault(error: cairndb_store::Error) -> Fault {
 
 impl Server {
     /// Opens the store. An empty directory stands for an empty store.
-    pub(crate) fn open(kind: Kind, url: &str, dir: &Path) -> Result<Server, Fault> {
+    pub(crate) fn open(kind: RemoteKind, url: &str, dir: &Path) -> Result<Server, Fault> {
         let url = space::own_url(kind, url)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)

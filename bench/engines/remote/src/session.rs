@@ -5,7 +5,7 @@ use bench_core::fault::Fault;
 use cairndb_store::{Batch, CallOptions};
 
 use crate::cursor::RemoteCursor;
-use crate::kind::Kind;
+use crate::kind::RemoteKind;
 use crate::server::Server;
 
 /// Keys that etcd compares or reads with one request.
@@ -77,8 +77,8 @@ impl<'s> Session for RemoteSession<'s> {
         mut each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Fault> {
         let round_trips = match self.store.kind {
-            Kind::Etcd => keys.len().div_ceil(ETCD_KEYS),
-            Kind::Postgres => 1,
+            RemoteKind::Etcd => keys.len().div_ceil(ETCD_KEYS),
+            RemoteKind::Postgres => 1,
         };
         let call = self.store.adapter().multi_get_with(keys, &self.options);
         let found = self.store.wait(round_trips as u64, call)?;

@@ -4,7 +4,7 @@ use bench_core::fault::Fault;
 use cairndb_remote::{Address, AsyncStore};
 use cairndb_store::{Batch, CallOptions, Scan};
 
-use crate::kind::Kind;
+use crate::kind::RemoteKind;
 
 /// What is appended to the path of the URL.
 const SUFFIX: &str = "_db_bench";
@@ -12,11 +12,11 @@ const SUFFIX: &str = "_db_bench";
 const BATCH_OPS: usize = 5000;
 
 /// Returns the URL of the store of the rows.
-pub(crate) fn own_url(kind: Kind, url: &str) -> Result<String, Fault> {
+pub(crate) fn own_url(kind: RemoteKind, url: &str) -> Result<String, Fault> {
     let address = Address::parse(url).map_err(|error| Fault::new(error.to_string()))?;
     let schemes: &[&str] = match kind {
-        Kind::Etcd => &["etcd"],
-        Kind::Postgres => &["postgres", "postgresql"],
+        RemoteKind::Etcd => &["etcd"],
+        RemoteKind::Postgres => &["postgres", "postgresql"],
     };
     if !schemes.contains(&address.scheme()) || address.path().is_empty() {
         return Err(Fault::new(format!(
@@ -59,15 +59,15 @@ mod tests {
     #[test]
     fn the_store_of_the_rows_is_beside_the_one_that_is_named() {
         let own = |kind, url| own_url(kind, url).map_err(|fault| fault.to_string());
-        let etcd = own(Kind::Etcd, "etcd://a:1,b:2/app/?timeout=2s");
+        let etcd = own(RemoteKind::Etcd, "etcd://a:1,b:2/app/?timeout=2s");
         assert_eq!(
             etcd.as_deref(),
             Ok("etcd://a:1,b:2/app_db_bench?timeout=2s")
         );
-        let table = own(Kind::Postgres, "postgresql://u@h/db/table");
+        let table = own(RemoteKind::Postgres, "postgresql://u@h/db/table");
         assert_eq!(table.as_deref(), Ok("postgresql://u@h/db/table_db_bench"));
         for url in ["etcd://a/b", "postgres://h", "file:x", "x"] {
-            assert!(own(Kind::Postgres, url).is_err(), "{url}");
+            assert!(own(RemoteKind::Postgres, url).is_err(), "{url}");
         }
     }
 }

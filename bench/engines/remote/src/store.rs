@@ -5,7 +5,7 @@ use std::path::Path;
 use bench_core::engine::{Quiet, Role, Store};
 use bench_core::fault::Fault;
 
-use crate::kind::Kind;
+use crate::kind::RemoteKind;
 use crate::server::Server;
 use crate::session::RemoteSession;
 
@@ -15,7 +15,7 @@ pub struct RemoteStore(Server);
 
 impl RemoteStore {
     /// Opens the store. An empty directory stands for an empty store.
-    pub(crate) fn open(kind: Kind, url: &str, dir: &Path) -> Result<RemoteStore, Fault> {
+    pub(crate) fn open(kind: RemoteKind, url: &str, dir: &Path) -> Result<RemoteStore, Fault> {
         Server::open(kind, url, dir).map(RemoteStore)
     }
 }

@@ -10,9 +10,9 @@ use bench_core::engine::{Cursor, Durability, Engine, Role, Session, Store};
 use bench_core::host::test_skip::skip;
 use bench_core::workload::settings::{Memory, Settings};
 use cairndb_remote::testing::{EtcdCluster, Medium, PostgresServer, Proxy};
-use engine_remote::{Kind, Remote, RemoteStore};
+use engine_remote::{Remote, RemoteKind, RemoteStore};
 
-fn open(kind: Kind, url: &str, dir: &std::path::Path) -> RemoteStore {
+fn open(kind: RemoteKind, url: &str, dir: &std::path::Path) -> RemoteStore {
     let settings = Settings::plain(Memory::split(4 << 20, false));
     Remote::new(kind, Some(url)).open(dir, &settings).unwrap()
 }
@@ -22,7 +22,7 @@ fn key(n: u64) -> Vec<u8> {
 }
 
 /// Runs calls of every kind, and compares both counts.
-fn compare(kind: Kind, url: &str, proxy: &Proxy) {
+fn compare(kind: RemoteKind, url: &str, proxy: &Proxy) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(kind, url, dir.path());
     let mut session = store.session(Role::single(Durability::Sync)).unwrap();
@@ -60,13 +60,13 @@ fn compare(kind: Kind, url: &str, proxy: &Proxy) {
 }
 
 /// Runs calls of every kind, and returns the number of entries that a scan finds.
-fn calls<S: Session>(kind: Kind, session: &mut S) -> u64 {
+fn calls<S: Session>(kind: RemoteKind, session: &mut S) -> u64 {
     for n in 0..150 {
         session.put(&key(n), &[7; 100]).unwrap();
     }
     for n in 0..1500 {
         session.batch_put(&key(n), &[7; 100]).unwrap();
-        if kind == Kind::Etcd && n % 100 == 99 {
+        if kind == RemoteKind::Etcd && n % 100 == 99 {
             session.batch_write().unwrap();
         }
     }
@@ -114,14 +114,14 @@ fn postgres_counts_what_a_proxy_sees() {
         &format!(":{}", server.port()),
         &format!(":{}", proxy.port()),
     );
-    compare(Kind::Postgres, &url, &proxy);
+    compare(RemoteKind::Postgres, &url, &proxy);
 }
 
 #[test]
 fn etcd_counts_what_a_proxy_sees() {
     let settings = Settings::plain(Memory::split(4 << 20, false));
     let dir = tempfile::tempdir().unwrap();
-    let probe = Remote::new(Kind::Etcd, Some("etcd://127.0.0.1:1/x?timeout=10ms"));
+    let probe = Remote::new(RemoteKind::Etcd, Some("etcd://127.0.0.1:1/x?timeout=10ms"));
     let error = probe.open(dir.path(), &settings).map(drop).unwrap_err();
     if error.to_string().contains("no adapter") {
         return skip("the engine etcd of db_bench: test it with the whole workspace");
@@ -131,7 +131,7 @@ fn etcd_counts_what_a_proxy_sees() {
     };
     let proxy = Proxy::start(cluster.ports()[0]);
     let url = format!("etcd://127.0.0.1:{}/rows", proxy.port());
-    compare(Kind::Etcd, &url, &proxy);
+    compare(RemoteKind::Etcd, &url, &proxy);
 }
 
 #[test]
@@ -139,15 +139,15 @@ fn a_wrong_url_is_refused() {
     let settings = Settings::plain(Memory::split(4 << 20, false));
     let dir = tempfile::tempdir().unwrap();
     for (kind, url, part) in [
-        (Kind::Etcd, None, "needs --store=URL"),
+        (RemoteKind::Etcd, None, "needs --store=URL"),
         (
-            Kind::Postgres,
+            RemoteKind::Postgres,
             Some("etcd://localhost/x"),
             "must be postgres",
         ),
-        (Kind::Postgres, Some("nothing"), "scheme"),
+        (RemoteKind::Postgres, Some("nothing"), "scheme"),
         (
-            Kind::Postgres,
+            RemoteKind::Postgres,
             Some("postgres://127.0.0.1:1/db/t?timeout=50ms"),
             "unavailable",
         ),

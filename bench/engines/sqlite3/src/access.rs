@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use bench_core::fault::Fault;
 
-use crate::connection::{Connection, Statement, Turn};
+use crate::connection::{Connection, ConnectionTurn, Statement};
 
 /// The connection of a session.
 #[derive(Debug)]
@@ -25,21 +25,21 @@ pub(crate) enum Holder<'s> {
 pub(crate) struct Access<'s> {
     /// Held from the first entry of a batch to its commit. Declared before the connection, which it
     /// uses.
-    batch: Option<Turn<'s>>,
+    batch: Option<ConnectionTurn<'s>>,
     holder: Holder<'s>,
 }
 
 /// The turn of an active batch, or one for a single operation.
 pub(crate) enum Use<'u, 's> {
-    Batch(&'u Turn<'s>),
-    Single(Turn<'s>),
+    Batch(&'u ConnectionTurn<'s>),
+    Single(ConnectionTurn<'s>),
 }
 
 impl<'s> Deref for Use<'_, 's> {
-    type Target = Turn<'s>;
+    type Target = ConnectionTurn<'s>;
 
     #[inline]
-    fn deref(&self) -> &Turn<'s> {
+    fn deref(&self) -> &ConnectionTurn<'s> {
         match self {
             Self::Batch(turn) => turn,
             Self::Single(turn) => turn,
@@ -65,7 +65,7 @@ impl<'s> Access<'s> {
     }
 
     #[inline]
-    fn wait(&self) -> Turn<'s> {
+    fn wait(&self) -> ConnectionTurn<'s> {
         match &self.holder {
             Holder::Shared(connection) => connection.turn(),
             // SAFETY: the connection belongs to this access, which no other thread uses and which

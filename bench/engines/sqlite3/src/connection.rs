@@ -2,9 +2,10 @@
 //!
 //! The store has one connection, with `locking_mode=EXCLUSIVE`, which all threads of a writing row
 //! share. It is opened without SQLite's own mutex, which would be locked several times per
-//! operation; instead, a thread holds [`Turn`] for a whole operation, or from the first entry of a
-//! batch to its commit. If several threads read and none writes, each also has its own connection
-//! and takes no turns. Every method of a [`Turn`] is called by the thread that holds it.
+//! operation; instead, a thread holds [`ConnectionTurn`] for a whole operation, or from
+//! the first entry of a batch to its commit. If several threads read and none writes, each also has
+//! its own connection and takes no turns. Every method of a [`ConnectionTurn`] is called by the
+//! thread that holds it.
 
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
@@ -35,7 +36,7 @@ unsafe impl Sync for Connection<'_> {}
 
 /// The right to use the connection.
 #[derive(Debug)]
-pub(crate) struct Turn<'t> {
+pub(crate) struct ConnectionTurn<'t> {
     api: &'t Api,
     db: *mut c_void,
     /// `None` if one session owns the connection.
@@ -97,8 +98,8 @@ impl<'e> Connection<'e> {
 
     /// Waits for the right to use the connection.
     #[inline]
-    pub(crate) fn turn(&self) -> Turn<'_> {
-        Turn {
+    pub(crate) fn turn(&self) -> ConnectionTurn<'_> {
+        ConnectionTurn {
             api: self.api,
             db: self.db,
             _guard: Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -110,8 +111,8 @@ impl<'e> Connection<'e> {
     /// # Safety
     /// No other thread may use the connection, and it must outlive the returned turn.
     #[inline]
-    pub(crate) const unsafe fn own(&self) -> Turn<'e> {
-        Turn {
+    pub(crate) const unsafe fn own(&self) -> ConnectionTurn<'e> {
+        ConnectionTurn {
             api: self.api,
             db: self.db,
             _guard: None,
@@ -141,7 +142,7 @@ impl Drop for Connection<'_> {
     }
 }
 
-impl Turn<'_> {
+impl ConnectionTurn<'_> {
     #[inline]
     pub(crate) fn check(&self, code: c_int) -> Result<(), Fault> {
         if code == OK {

@@ -11,7 +11,7 @@ use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 
 use crate::access::Access;
-use crate::connection::{Column, Statement, Turn};
+use crate::connection::{Column, ConnectionTurn, Statement};
 
 /// The direction and starting point of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Scans {
         self.prepared.into_iter().flatten()
     }
 
-    fn statement(&mut self, turn: &Turn<'_>, scan: Scan) -> Result<Statement, Fault> {
+    fn statement(&mut self, turn: &ConnectionTurn<'_>, scan: Scan) -> Result<Statement, Fault> {
         let place = &mut self.prepared[scan as usize];
         if let Some(statement) = *place {
             return Ok(statement);

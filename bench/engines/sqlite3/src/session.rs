@@ -8,7 +8,7 @@ use bench_core::engine::Session;
 use bench_core::fault::Fault;
 
 use crate::access::{Access, Holder};
-use crate::connection::{Statement, Turn};
+use crate::connection::{ConnectionTurn, Statement};
 use crate::cursor::{Scans, SqliteCursor};
 
 const PUT: &CStr = c"REPLACE INTO test (key, value) VALUES (?1, ?2)";
@@ -64,7 +64,7 @@ impl<'s> SqliteSession<'s> {
 
     /// Runs a statement with a key.
     #[inline]
-    fn one(turn: &Turn<'_>, statement: Statement, key: &[u8]) -> Result<(), Fault> {
+    fn one(turn: &ConnectionTurn<'_>, statement: Statement, key: &[u8]) -> Result<(), Fault> {
         // SAFETY: the statement is reset before this returns.
         unsafe { turn.bind(statement, 1, key) }?;
         turn.execute(statement)
@@ -72,7 +72,12 @@ impl<'s> SqliteSession<'s> {
 
     /// Runs a statement with a key and a value.
     #[inline]
-    fn two(turn: &Turn<'_>, statement: Statement, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+    fn two(
+        turn: &ConnectionTurn<'_>,
+        statement: Statement,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Fault> {
         // SAFETY: the statement is reset before this returns.
         unsafe { turn.bind(statement, 2, value) }?;
         Self::one(turn, statement, key)

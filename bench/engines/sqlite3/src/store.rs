@@ -8,7 +8,7 @@ use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
 use crate::access::Holder;
-use crate::connection::{Connection, Turn};
+use crate::connection::{Connection, ConnectionTurn};
 use crate::session::SqliteSession;
 use crate::sys::Api;
 use crate::table;
@@ -50,7 +50,7 @@ pub struct SqliteStore<'e> {
 }
 
 /// Sets a mode with a statement that returns the mode then in effect.
-fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
+fn set_mode(turn: &ConnectionTurn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
     let effective = turn.ask(&format!("PRAGMA {name}={mode}"))?;
     if effective
         .as_deref()
@@ -67,7 +67,7 @@ fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
 /// Applies the settings and creates the table. The page size comes first: it can be chosen only
 /// before anything is written, and setting the log mode writes. Exclusive locking comes last: a log
 /// opened under it would have an index that no other connection can ever share.
-fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
+fn prepare(turn: &ConnectionTurn<'_>, settings: &Settings) -> Result<(), Fault> {
     let page = settings
         .block_bytes
         .unwrap_or_else(|| table::page(settings));
@@ -79,7 +79,11 @@ fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
 }
 
 /// Applies the settings of one of `connections` connections. Returns the page size of the database.
-fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u64, Fault> {
+fn set_rest(
+    turn: &ConnectionTurn<'_>,
+    settings: &Settings,
+    connections: u32,
+) -> Result<u64, Fault> {
     let synchronous = match settings.durability {
         Durability::Os => "OFF",
         Durability::Sync => "FULL",
@@ -99,7 +103,7 @@ fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u6
 }
 
 /// Sets the locking mode, which takes effect with the next write transaction.
-fn lock(turn: &Turn<'_>, mode: &str) -> Result<(), Fault> {
+fn lock(turn: &ConnectionTurn<'_>, mode: &str) -> Result<(), Fault> {
     set_mode(turn, "locking_mode", mode)?;
     turn.run("BEGIN IMMEDIATE; COMMIT")
 }

@@ -2,7 +2,7 @@
 
 /// One of WiredTiger's two trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TreeKind {
     /// A B+ tree.
     Btree,
     /// A log-structured merge tree of B+ trees.

@@ -32,7 +32,7 @@ use bench_core::host::library::Library;
 use bench_core::workload::settings::Settings;
 
 pub use cursor::TigerCursor;
-pub use kind::Kind;
+pub use kind::TreeKind;
 pub use session::TigerSession;
 pub use store::TigerStore;
 use sys::Api;
@@ -41,7 +41,7 @@ use sys::Api;
 #[derive(Debug)]
 pub struct WiredTiger {
     api: Api,
-    kind: Kind,
+    kind: TreeKind,
 }
 
 impl WiredTiger {
@@ -50,7 +50,7 @@ impl WiredTiger {
     /// # Errors
     /// If there is none, if it lacks a symbol (the error names it), or if its version is not the
     /// one whose structures are known here.
-    pub fn load(path: Option<&Path>, kind: Kind) -> Result<Self, Fault> {
+    pub fn load(path: Option<&Path>, kind: TreeKind) -> Result<Self, Fault> {
         Ok(Self {
             api: Api::load(path)?,
             kind,
@@ -63,15 +63,15 @@ impl<'e> Engine for &'e WiredTiger {
 
     fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Btree => "wiredtiger_btree",
-            Kind::Lsm => "wiredtiger_lsm",
+            TreeKind::Btree => "wiredtiger_btree",
+            TreeKind::Lsm => "wiredtiger_lsm",
         }
     }
 
     fn title(&self) -> &'static str {
         match self.kind {
-            Kind::Btree => "WiredTiger B-tree",
-            Kind::Lsm => "WiredTiger LSM",
+            TreeKind::Btree => "WiredTiger B-tree",
+            TreeKind::Lsm => "WiredTiger LSM",
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use bench_core::engine::{Durability, Variant};
 use bench_core::workload::settings::Settings;
 
-use crate::kind::Kind;
+use crate::kind::TreeKind;
 
 /// Uncompressed size in bytes of a page, internal or leaf, as in the program for the engine's own
 /// published results; smaller in a small cache, which then holds more pages.
@@ -60,7 +60,7 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     /// Creates the configuration; `snappy` is the compression extension, if available.
-    pub(crate) fn new(kind: Kind, settings: &Settings, snappy: Option<&Path>) -> Self {
+    pub(crate) fn new(kind: TreeKind, settings: &Settings, snappy: Option<&Path>) -> Self {
         let seed = settings.variant == Variant::Seed;
         let snappy = snappy.filter(|_| settings.compression);
         let cache = settings.memory.total_bytes.max(CACHE_BYTES_MIN);
@@ -74,7 +74,7 @@ impl Chosen {
     }
 }
 
-fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>) -> String {
+fn connection(kind: TreeKind, settings: &Settings, cache: u64, snappy: Option<&Path>) -> String {
     let fair = settings.variant == Variant::Fair;
     // Writes that must survive a power loss need the log in every variant.
     let log = match (settings.durability, settings.variant) {
@@ -88,7 +88,7 @@ fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>
             }
         ),
     };
-    let handles = if fair && kind == Kind::Lsm {
+    let handles = if fair && kind == TreeKind::Lsm {
         LSM_HANDLES
     } else {
         ""
@@ -97,7 +97,7 @@ fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>
         format!(",extensions=[\"{}\"]", path.display())
     });
     let (target, trigger) = match kind {
-        Kind::Btree if fair && cache < SMALL_CACHE_BYTES => DIRTY_PERCENT_SMALL,
+        TreeKind::Btree if fair && cache < SMALL_CACHE_BYTES => DIRTY_PERCENT_SMALL,
         _ => DIRTY_PERCENT,
     };
     // The counters are off by default. They report the bytes written and whether the engine is
@@ -108,7 +108,7 @@ fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>
     )
 }
 
-fn table(kind: Kind, settings: &Settings, cache: u64, compressed: bool) -> String {
+fn table(kind: TreeKind, settings: &Settings, cache: u64, compressed: bool) -> String {
     let page = settings
         .block_bytes
         .unwrap_or(if cache < SMALL_CACHE_BYTES {
@@ -125,8 +125,8 @@ fn table(kind: Kind, settings: &Settings, cache: u64, compressed: bool) -> Strin
         ),
     };
     let structure = match kind {
-        Kind::Btree => "type=file".to_owned(),
-        Kind::Lsm => lsm(settings, cache, page),
+        TreeKind::Btree => "type=file".to_owned(),
+        TreeKind::Lsm => lsm(settings, cache, page),
     };
     format!(
         "{variant},internal_page_max={page},leaf_page_max={page},block_compressor={compressor},{structure}"
@@ -178,11 +178,11 @@ pub(crate) fn reported<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 }
 
 /// Returns the settings in effect, parsed from the engine's own description of the table.
-pub(crate) fn describe(table: &str, kind: Kind) -> Vec<(String, String)> {
+pub(crate) fn describe(table: &str, kind: TreeKind) -> Vec<(String, String)> {
     let lsm_only = |name: &str| matches!(name, "chunk_size" | "bloom_bit_count");
     SHOWN
         .iter()
-        .filter(|name| kind == Kind::Lsm || !lsm_only(name))
+        .filter(|name| kind == TreeKind::Lsm || !lsm_only(name))
         .filter_map(|name| Some(((*name).to_owned(), reported(table, name)?.to_owned())))
         .collect()
 }

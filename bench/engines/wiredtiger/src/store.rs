@@ -11,7 +11,7 @@ use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
 use crate::connection::Connection;
-use crate::kind::Kind;
+use crate::kind::TreeKind;
 use crate::options::{Chosen, describe, reported};
 use crate::session::TigerSession;
 use crate::statistics::Statistics;
@@ -26,7 +26,7 @@ pub struct TigerStore<'e> {
     connection: Connection<'e>,
     /// Whether sequential fills may use a bulk cursor.
     bulk: bool,
-    kind: Kind,
+    kind: TreeKind,
     asked: Settings,
     /// The configuration with which the directory was opened.
     configuration: String,
@@ -46,7 +46,7 @@ fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
 impl<'e> TigerStore<'e> {
     pub(crate) fn open(
         api: &'e Api,
-        kind: Kind,
+        kind: TreeKind,
         dir: &Path,
         settings: &Settings,
     ) -> Result<Self, Fault> {
@@ -58,7 +58,7 @@ impl<'e> TigerStore<'e> {
         connection.check(session.create(&c_text(chosen.table)?))?;
         drop(session);
         // Only an LSM tree drops chunks, and only a log written at each commit sets the flag.
-        let rescue = if kind == Kind::Lsm
+        let rescue = if kind == TreeKind::Lsm
             && settings.variant == Variant::Fair
             && settings.durability == Durability::Os
         {
@@ -98,7 +98,7 @@ impl<'e> TigerStore<'e> {
 }
 
 /// Returns the settings in effect, with the cache size as reported by the counters.
-fn effective(cache: Option<u64>, table: &str, kind: Kind) -> Vec<(String, String)> {
+fn effective(cache: Option<u64>, table: &str, kind: TreeKind) -> Vec<(String, String)> {
     let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
     let compressor = reported(table, "block_compressor").filter(|name| !name.is_empty());
     let compressor = (
@@ -197,7 +197,7 @@ mod tests {
     use bench_core::workload::settings::{Memory, Settings};
 
     use crate::WiredTiger;
-    use crate::kind::Kind;
+    use crate::kind::TreeKind;
 
     fn settings() -> Settings {
         Settings::plain(Memory::split(4 << 20, false))
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn opening_reads_neither_description_nor_counters() {
-        let Ok(engine) = WiredTiger::load(None, Kind::Btree) else {
+        let Ok(engine) = WiredTiger::load(None, TreeKind::Btree) else {
             bench_core::host::test_skip::skip("install libwiredtiger");
             return;
         };

@@ -6,7 +6,7 @@ use crate::number;
 use crate::outline;
 use crate::published::{self, Check, Page2011, Row2011, WiredTigerRow};
 use crate::run::Run;
-use crate::table::{Row, State, Table, standing, verdict};
+use crate::table::{Row, StoreState, Table, standing, verdict};
 
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
@@ -69,7 +69,7 @@ fn today<'r>(run: &'r Run, row: &Row2011) -> Option<&'r Table> {
     run.tables.iter().find(|table| {
         outline::place(&table.key) == Some(row.place.as_str())
             && outline::same_workload(&table.key.workload, workload)
-            && table.state != State::Compacted
+            && table.state != StoreState::Compacted
             && table
                 .key
                 .data

@@ -5,7 +5,7 @@ use bench_core::workload::definition::Workload;
 use bench_core::workload::durability::Survival;
 
 use crate::engine_style;
-use crate::input::{Machine, Source};
+use crate::input::{Machine, ReportInput};
 use crate::outline;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table, verdict};
@@ -67,7 +67,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
 
 /// Returns the suites that did not complete. An outline without a fingerprint predates the line
 /// that marks the end, or was written by hand.
-fn stopped(source: &Source) -> Vec<String> {
+fn stopped(source: &ReportInput) -> Vec<String> {
     let open = source.suites.iter().filter(|outline| {
         let tells_ends = outline.fingerprint.is_some();
         tells_ends && !source.ended.contains(&outline.name)

@@ -77,7 +77,7 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Source;
+    use crate::input::ReportInput;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn lines_have_as_many_fields_as_the_head() {
         let text = r#"{"engine":"lmdb","workload":"fillseq","status":"failed","reason":"a, b"}"#;
-        let run = Run::new(Source::read(text.as_bytes()).expect("a record"));
+        let run = Run::new(ReportInput::read(text.as_bytes()).expect("a record"));
         let row = &json::statistics(&run)[0];
         assert_eq!(line(row).len(), HEAD.split(',').count());
         assert!(sheet(&run).contains("failed,\"a, b\",false"));

@@ -209,7 +209,7 @@ fn table(grid: &Grid) -> Markup {
                             Line::Cells(cells) => {
                                 tr {
                                     @for (at, one) in cells.iter().enumerate() {
-                                        (cell(one, Place {
+                                        (cell(one, CellAlignment {
                                             first: at == 0,
                                             columns: if cells.len() == 1 { columns } else { 1 },
                                             numeric: numeric[at],
@@ -291,7 +291,7 @@ const UNIT_MAX: usize = 4;
 
 /// The alignment of a cell.
 #[derive(Clone, Copy)]
-struct Place {
+struct CellAlignment {
     first: bool,
     columns: usize,
     numeric: bool,
@@ -301,7 +301,7 @@ struct Place {
     unit: usize,
 }
 
-fn cell(cell: &Cell, place: Place) -> Markup {
+fn cell(cell: &Cell, place: CellAlignment) -> Markup {
     let tone = match cell.tone {
         Tone::Plain | Tone::Number => "",
         Tone::Best => "best",

@@ -11,7 +11,7 @@ use bench_core::result::spread::Spread;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::input::{Build, Machine, Source};
+use crate::input::{Build, Machine, ReportInput};
 use crate::outline;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table, standing};
@@ -172,7 +172,7 @@ pub(crate) fn is_report(text: &str) -> bool {
 }
 
 /// Reads the file back.
-pub(crate) fn read(text: &str) -> Result<Source, Error> {
+pub(crate) fn read(text: &str) -> Result<ReportInput, Error> {
     let read: Read =
         serde_json::from_str(text).map_err(|error| Error::new(format!("not a report: {error}")))?;
     if read.report != VERSION {
@@ -181,7 +181,7 @@ pub(crate) fn read(text: &str) -> Result<Source, Error> {
             read.report
         )));
     }
-    Ok(Source {
+    Ok(ReportInput {
         machines: read.machines,
         suites: read.suites,
         builds: read.builds,

@@ -8,7 +8,7 @@ use crate::workload::random::Random;
 
 /// The contents of a field.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FieldKind {
     /// One of these words, quoted.
     Word(&'static [&'static str]),
     /// A number of random digits, the first of which is not 0.
@@ -18,32 +18,32 @@ enum Kind {
 }
 
 /// The fields in order; a record takes as many as fit.
-const FIELDS: &[(&str, Kind)] = &[
-    ("id", Kind::Digits(7)),
-    ("user", Kind::Name(8)),
+const FIELDS: &[(&str, FieldKind)] = &[
+    ("id", FieldKind::Digits(7)),
+    ("user", FieldKind::Name(8)),
     (
         "city",
-        Kind::Word(&[
+        FieldKind::Word(&[
             "Athens", "Bergen", "Cusco", "Dakar", "Essen", "Fes", "Ghent", "Hanoi", "Izmir",
             "Jena", "Kyoto", "Lima", "Minsk", "Nice", "Oslo", "Porto",
         ]),
     ),
     (
         "state",
-        Kind::Word(&["new", "paid", "packed", "sent", "returned", "lost"]),
+        FieldKind::Word(&["new", "paid", "packed", "sent", "returned", "lost"]),
     ),
-    ("created", Kind::Digits(10)),
-    ("amount", Kind::Digits(5)),
+    ("created", FieldKind::Digits(10)),
+    ("amount", FieldKind::Digits(5)),
     (
         "currency",
-        Kind::Word(&["CHF", "EUR", "GBP", "JPY", "SEK", "USD"]),
+        FieldKind::Word(&["CHF", "EUR", "GBP", "JPY", "SEK", "USD"]),
     ),
-    ("session", Kind::Name(24)),
+    ("session", FieldKind::Name(24)),
     (
         "agent",
-        Kind::Word(&["terminal", "browser", "phone", "kiosk"]),
+        FieldKind::Word(&["terminal", "browser", "phone", "kiosk"]),
     ),
-    ("latency", Kind::Digits(3)),
+    ("latency", FieldKind::Digits(3)),
 ];
 
 /// The last field, which is padded.
@@ -90,7 +90,7 @@ fn record(random: &mut Random, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(END);
 }
 
-impl Kind {
+impl FieldKind {
     fn write(self, random: &mut Random, out: &mut Vec<u8>) {
         match self {
             Self::Digits(count) => digits(random, count, out),

@@ -3,7 +3,7 @@
 
 use bench_core::workload::key::DIGITS;
 
-use super::{File, Section, Source, Variant};
+use super::{File, Section, SuiteText, Variant};
 use crate::flags;
 use crate::suite::job::scaled;
 
@@ -13,7 +13,7 @@ type Number = (&'static str, Option<u64>, &'static str, u64);
 
 const MIB: u64 = 1 << 20;
 
-impl Source<'_> {
+impl SuiteText<'_> {
     /// Returns the numbers of the whole file.
     pub(super) fn numbers(&self, file: &File) -> Result<(), String> {
         self.bounded(

@@ -4,7 +4,7 @@ use super::*;
 
 fn of(text: &str, directories: usize) -> (Vec<Job>, Vec<String>) {
     let file: File = toml::from_str(text).expect("well formed");
-    let asked = Asked {
+    let asked = SuiteFlags {
         num: Some(1000),
         rounds: None,
         directories,
@@ -179,7 +179,7 @@ fn occurrences_are_numbered_over_the_whole_suite() {
 
 #[test]
 fn every_suite_has_json_records_and_quick_has_them_in_the_round_that_is_never_left_out() {
-    let asked = Asked {
+    let asked = SuiteFlags {
         num: None,
         rounds: None,
         directories: 1,
@@ -217,7 +217,7 @@ fn every_suite_has_json_records_and_quick_has_them_in_the_round_that_is_never_le
 /// The rows of redb's benchmark that are divided among readers count the same reads.
 #[test]
 fn shapes_divides_its_reads_among_the_readers_and_has_random_keys_and_values() {
-    let asked = Asked {
+    let asked = SuiteFlags {
         num: Some(320_000),
         rounds: None,
         directories: 1,

@@ -14,7 +14,7 @@ fn settings(total: u64, variant: Variant, durability: Durability) -> Settings {
 #[test]
 fn the_fair_variant_writes_its_log_to_the_system_and_checks_its_pages() {
     let fair = settings(4 * MIB, Variant::Fair, Durability::Os);
-    let chosen = Chosen::new(Kind::Btree, &fair, Some(Path::new("/x/snappy.so")));
+    let chosen = Chosen::new(TreeKind::Btree, &fair, Some(Path::new("/x/snappy.so")));
     assert_eq!(
         chosen.connection,
         "create,cache_size=4194304,eviction_dirty_target=5,eviction_dirty_trigger=20,\
@@ -29,7 +29,7 @@ fn the_fair_variant_writes_its_log_to_the_system_and_checks_its_pages() {
     );
     assert!(!chosen.bulk && !chosen.zero_ended && chosen.compressed);
     let synced = settings(4 * MIB, Variant::Fair, Durability::Sync);
-    let chosen = Chosen::new(Kind::Btree, &synced, None);
+    let chosen = Chosen::new(TreeKind::Btree, &synced, None);
     assert!(chosen.connection.contains("method=fsync"), "{chosen:?}");
     assert!(!chosen.compressed && chosen.table.contains("block_compressor=none"));
 }
@@ -40,16 +40,16 @@ fn what_may_be_dirty_goes_by_shape_and_cache() {
         let fair = settings(total, Variant::Fair, Durability::Os);
         Chosen::new(kind, &fair, None).connection
     };
-    assert!(reported(Kind::Btree, 128 * MIB).contains("eviction_dirty_trigger=95"));
-    assert!(reported(Kind::Lsm, 4 * MIB).contains("eviction_dirty_trigger=95"));
-    assert!(reported(Kind::Lsm, 4 * MIB).contains("close_idle_time=1"));
-    assert!(!reported(Kind::Btree, 4 * MIB).contains("close_idle_time"));
+    assert!(reported(TreeKind::Btree, 128 * MIB).contains("eviction_dirty_trigger=95"));
+    assert!(reported(TreeKind::Lsm, 4 * MIB).contains("eviction_dirty_trigger=95"));
+    assert!(reported(TreeKind::Lsm, 4 * MIB).contains("close_idle_time=1"));
+    assert!(!reported(TreeKind::Btree, 4 * MIB).contains("close_idle_time"));
 }
 
 #[test]
 fn the_seed_variant_is_that_of_the_engines_own_page() {
     let seed = settings(128 * MIB, Variant::Seed, Durability::Os);
-    let chosen = Chosen::new(Kind::Lsm, &seed, Some(Path::new("/x/snappy.so")));
+    let chosen = Chosen::new(TreeKind::Lsm, &seed, Some(Path::new("/x/snappy.so")));
     assert_eq!(
         chosen.connection,
         "create,cache_size=134217728,eviction_dirty_target=80,eviction_dirty_trigger=95,\
@@ -63,7 +63,7 @@ fn the_seed_variant_is_that_of_the_engines_own_page() {
     );
     assert!(chosen.bulk && chosen.zero_ended);
     let synced = settings(128 * MIB, Variant::Seed, Durability::Sync);
-    let chosen = Chosen::new(Kind::Lsm, &synced, None);
+    let chosen = Chosen::new(TreeKind::Lsm, &synced, None);
     assert!(chosen.connection.contains("method=fsync"), "{chosen:?}");
     assert!(!chosen.bulk, "a bulk cursor writes no log");
 }
@@ -75,7 +75,7 @@ fn a_chunk_leaves_room_for_merges_in_a_small_cache() {
             block_bytes,
             ..settings(total, Variant::Fair, Durability::Os)
         };
-        let text = Chosen::new(Kind::Lsm, &settings, None).table;
+        let text = Chosen::new(TreeKind::Lsm, &settings, None).table;
         reported(&text, "chunk_size").map(str::to_owned)
     };
     // 4 MiB minus 45 pages of 4 KiB, divided by six.
@@ -92,7 +92,7 @@ fn settings_are_found_by_their_whole_name() {
     assert_eq!(reported(text, "leaf_page_max"), Some("16KB"));
     assert_eq!(reported(text, "chunk_size"), Some("1MB"));
     assert_eq!(reported(text, "page_max"), None);
-    let shown = describe(text, Kind::Btree);
+    let shown = describe(text, TreeKind::Btree);
     assert!(!shown.iter().any(|(name, _)| name == "chunk_size"));
     assert!(shown.contains(&("type".to_owned(), "lsm".to_owned())));
 }
