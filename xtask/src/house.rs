@@ -20,7 +20,7 @@ pub(crate) struct House {
     /// Every Rust file, parsed.
     pub(crate) sources: Sources,
     /// The module trees of every target.
-    pub(crate) targets: Vec<Target>,
+    pub(crate) targets: Vec<TargetModules>,
     /// The commits whose subjects are checked.
     pub(crate) history: History,
     /// Files that belong to product targets only as test code.
@@ -28,7 +28,7 @@ pub(crate) struct House {
 }
 
 /// One target's modules.
-pub(crate) struct Target {
+pub(crate) struct TargetModules {
     /// Name of the package.
     pub(crate) package: String,
     /// Whether the target is a library or program, not a test, bench, example or build script.
@@ -68,7 +68,7 @@ impl House {
                 targets.extend(roots.iter().map(|root| {
                     let modules = Modules::read(&sources, root);
                     let types = product.then(|| types::read(&modules));
-                    Target {
+                    TargetModules {
                         package: package.name.clone(),
                         product,
                         modules,
@@ -104,7 +104,7 @@ impl House {
 const LIBRARY_FLOOR_MAX: i64 = 4;
 
 /// Returns the files that targets reach only through `#[cfg(test)]` and similar attributes.
-fn test_files(targets: &[Target]) -> BTreeSet<String> {
+fn test_files(targets: &[TargetModules]) -> BTreeSet<String> {
     let files = || targets.iter().flat_map(|target| &target.modules.files);
     let live: BTreeSet<&str> = files()
         .filter(|file| !file.test)

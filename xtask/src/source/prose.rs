@@ -9,7 +9,7 @@ use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 
 /// The kind of a piece of prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProseKind {
     /// `//`, `///`, `//!`.
     Line,
     /// `/* */` and its doc forms.
@@ -21,14 +21,14 @@ pub(crate) enum Kind {
 /// A comment or a string literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProseKind,
     /// Byte range in the file, including the markers, without the line break of a line comment.
     pub(crate) range: Range<usize>,
 }
 
 /// Returns all prose of a file, in order.
 pub(super) fn pieces(text: &str, tokens: &TokenStream) -> Vec<Piece> {
-    let mut reader = Reader {
+    let mut reader = ProseReader {
         text,
         lines: std::iter::once(0)
             .chain(text.match_indices('\n').map(|(at, _)| at + 1))
@@ -41,7 +41,7 @@ pub(super) fn pieces(text: &str, tokens: &TokenStream) -> Vec<Piece> {
     reader.found
 }
 
-struct Reader<'a> {
+struct ProseReader<'a> {
     text: &'a str,
     /// Offset of the start of each line.
     lines: Vec<usize>,
@@ -50,7 +50,7 @@ struct Reader<'a> {
     found: Vec<Piece>,
 }
 
-impl Reader<'_> {
+impl ProseReader<'_> {
     fn stream(&mut self, tokens: &TokenStream) {
         for tree in tokens.clone() {
             match tree {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         if text.starts_with("//") || text.starts_with("/*") {
             self.comment(range.start, text);
         } else if literal && is_string(text) {
-            self.push(Kind::Literal, range.start, text);
+            self.push(ProseKind::Literal, range.start, text);
         }
         self.end = range.end;
     }
@@ -109,13 +109,13 @@ impl Reader<'_> {
 
     fn comment(&mut self, start: usize, text: &str) {
         if text.starts_with("/*") {
-            self.push(Kind::Block, start, text);
+            self.push(ProseKind::Block, start, text);
         } else {
-            self.push(Kind::Line, start, text.trim_end());
+            self.push(ProseKind::Line, start, text.trim_end());
         }
     }
 
-    fn push(&mut self, kind: Kind, start: usize, text: &str) {
+    fn push(&mut self, kind: ProseKind, start: usize, text: &str) {
         let range = start..start + text.len();
         self.found.push(Piece { kind, range });
     }
@@ -164,14 +164,14 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Kind::Line, "//! head"),
-                (Kind::Line, "// one"),
-                (Kind::Block, "/* in /* two */ */"),
-                (Kind::Literal, "\"// no\""),
-                (Kind::Line, "// after"),
-                (Kind::Line, "/// doc"),
-                (Kind::Literal, "r#\"raw \" text\"#"),
-                (Kind::Line, "// end"),
+                (ProseKind::Line, "//! head"),
+                (ProseKind::Line, "// one"),
+                (ProseKind::Block, "/* in /* two */ */"),
+                (ProseKind::Literal, "\"// no\""),
+                (ProseKind::Line, "// after"),
+                (ProseKind::Line, "/// doc"),
+                (ProseKind::Literal, "r#\"raw \" text\"#"),
+                (ProseKind::Line, "// end"),
             ]
         );
     }

@@ -15,7 +15,7 @@ pub(super) fn read(
     file: &syn::File,
     test: &[Range<LineColumn>],
 ) -> (Outline, Vec<Import>, Vec<String>) {
-    let mut reader = Reader {
+    let mut reader = SourceReader {
         test,
         scope: Vec::new(),
         at_module_level: true,
@@ -31,7 +31,7 @@ pub(super) fn read(
     (reader.outline, reader.imports, reader.included)
 }
 
-struct Reader<'a> {
+struct SourceReader<'a> {
     test: &'a [Range<LineColumn>],
     /// The inline modules that enclose the current item.
     scope: Vec<String>,
@@ -43,7 +43,7 @@ struct Reader<'a> {
     words: BTreeSet<String>,
 }
 
-impl Reader<'_> {
+impl SourceReader<'_> {
     fn is_test(&self, span: Span) -> bool {
         within(self.test, span)
     }
@@ -129,7 +129,7 @@ fn is_punct(tree: Option<&TokenTree>, wanted: char) -> bool {
     matches!(tree, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
 }
 
-impl<'ast> Visit<'ast> for Reader<'_> {
+impl<'ast> Visit<'ast> for SourceReader<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         if self.at_module_level
             && let Some(name) = defined_name(item)

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::Finding;
-use crate::house::{House, Target};
+use crate::house::{House, TargetModules};
 use crate::settings::{self, LargeType};
 use crate::tree::parent;
 use crate::types::Type;
@@ -32,7 +32,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 
 fn type_limits(
     house: &House,
-    target: &Target,
+    target: &TargetModules,
     index: usize,
     found: &Type,
     findings: &mut Vec<Finding>,

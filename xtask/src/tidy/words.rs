@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::house::House;
 use crate::settings::{Word, covers};
 use crate::source::Source;
-use crate::source::prose::Kind;
+use crate::source::prose::ProseKind;
 
 const RULE: &str = "words";
 
@@ -72,7 +72,7 @@ fn of_source<'a>(text: &'a str, source: &Source) -> Vec<Spoken<'a>> {
         let between = &text[end..piece.range.start];
         line += between.matches('\n').count();
         let piece_text = &text[piece.range.clone()];
-        let comment = piece.kind == Kind::Line;
+        let comment = piece.kind == ProseKind::Line;
         // A comment line continues on the next one.
         let joined = after_comment && comment && between.trim().is_empty();
         let body = if comment {

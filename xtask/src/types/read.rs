@@ -10,7 +10,7 @@ use crate::source::modules::{ModulePath, Modules};
 
 /// Reads the types of a target.
 pub(crate) fn read(modules: &Modules) -> Types {
-    let mut reader = Reader {
+    let mut reader = TypeReader {
         modules,
         types: Vec::new(),
         known: BTreeMap::new(),
@@ -37,14 +37,14 @@ struct Located<'a> {
     item: &'a Item,
 }
 
-struct Reader<'a> {
+struct TypeReader<'a> {
     modules: &'a Modules,
     types: Vec<Type>,
     /// Index in `types` by path.
     known: BTreeMap<Vec<String>, usize>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TypeReader<'a> {
     /// Collects all items outside test code, including those of inline modules.
     fn located(
         &self,

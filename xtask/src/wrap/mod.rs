@@ -10,7 +10,7 @@ mod paragraphs;
 use std::path::Path;
 
 use crate::source::Source;
-use crate::source::prose::Kind;
+use crate::source::prose::ProseKind;
 use crate::tree::Tree;
 
 /// Maximum number of columns of a comment line, including indentation.
@@ -69,7 +69,11 @@ pub(crate) fn comment_lines<'a>(text: &'a str, source: &Source) -> Vec<CommentLi
     let mut found = Vec::new();
     let mut line = 1;
     let mut counted = 0;
-    for piece in source.prose.iter().filter(|piece| piece.kind == Kind::Line) {
+    for piece in source
+        .prose
+        .iter()
+        .filter(|piece| piece.kind == ProseKind::Line)
+    {
         let before = &text[..piece.range.start];
         line += text[counted..piece.range.start].matches('\n').count();
         counted = piece.range.start;
