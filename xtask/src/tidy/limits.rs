@@ -1,10 +1,14 @@
 //! A type has at most 30 methods and 15 fields; a source folder holds at most 15 files.
 //!
+//! A module with a folder is the file `foo.rs` next to `foo/`, never `foo/mod.rs`: editors then
+//! show forty files by different names. It counts in neither folder, because it is the contents
+//! page of its own.
+//!
 //! A method is a function of an inherent implementation, anywhere in the crate. Test code is
 //! exempt. An exception states the counts that it grants: above them it no longer covers the type
 //! or folder, and once it is no longer needed the entry must be removed (a ratchet).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Finding;
 use crate::house::{House, TargetModules};
@@ -88,9 +92,17 @@ fn unneeded_type(house: &House, entry: &LargeType, findings: &mut Vec<Finding>) 
 }
 
 fn folders(house: &House, findings: &mut Vec<Finding>) {
+    let paths = || house.sources.keys().filter(|path| !house.is_test(path));
+    let parents: BTreeSet<&str> = paths().map(|path| parent(path)).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for path in house.sources.keys().filter(|path| !house.is_test(path)) {
-        *counts.entry(parent(path)).or_default() += 1;
+    for path in paths() {
+        if path.ends_with("/mod.rs") {
+            let message = format!("rename it to `{}.rs`, next to its folder", parent(path));
+            findings.push(Finding::new(path, 0, "module", message));
+        }
+        if !parents.contains(path.trim_end_matches(".rs")) {
+            *counts.entry(parent(path)).or_default() += 1;
+        }
     }
     let entries = &house.settings.folders;
     for (folder, count) in &counts {
@@ -173,12 +185,22 @@ mod tests {
     }
 
     #[test]
+    fn a_module_with_a_folder_is_next_to_it() {
+        let check_module = |path: &str| lines(&check(&house("", &[(path, ""), ("s/a/b.rs", "")])));
+        assert_eq!(check_module("s/a.rs"), Vec::<String>::new());
+        let found = check_module("s/a/mod.rs");
+        let line = "s/a/mod.rs: module: rename it to `s/a.rs`, next to its folder";
+        assert_eq!(found, [line]);
+    }
+
+    #[test]
     fn full_folders_need_an_entry_that_holds() {
         let check_folder = |settings: &str, count: usize| {
             let paths: Vec<String> = (0..count).map(|at| format!("s/{at}.rs")).collect();
             let mut files: Vec<(&str, &str)> =
                 paths.iter().map(|path| (path.as_str(), "")).collect();
             files.extend([("s/tests.rs", ""), ("s/tests/a.rs", "")]);
+            files.extend([("s/part.rs", ""), ("s/part/a.rs", "")]);
             lines(&check(&house(settings, &files)))
         };
         assert_eq!(check_folder("", 15), Vec::<String>::new());
