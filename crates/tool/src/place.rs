@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Where a command works.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place<'a> {
+pub(crate) enum StorePlace<'a> {
     Directory(&'a Path),
     Url(&'a str),
 }
@@ -19,7 +19,7 @@ pub(crate) enum Place<'a> {
 /// What `put` writes, and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written<'a> {
-    pub(crate) place: Place<'a>,
+    pub(crate) place: StorePlace<'a>,
     pub(crate) key: &'a OsStr,
     /// The value, unless it comes from a file.
     pub(crate) value: Option<&'a OsStr>,
@@ -27,10 +27,10 @@ pub(crate) struct Written<'a> {
 
 impl Get {
     /// Returns place and key. With `--store`, the first word is the key.
-    pub(crate) fn place(&self) -> Result<(Place<'_>, &OsStr), Failure> {
+    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr), Failure> {
         match (&self.store.store, &self.key) {
-            (None, Some(key)) => Ok((Place::Directory(&self.directory), key)),
-            (Some(url), None) => Ok((Place::Url(url), self.directory.as_os_str())),
+            (None, Some(key)) => Ok((StorePlace::Directory(&self.directory), key)),
+            (Some(url), None) => Ok((StorePlace::Url(url), self.directory.as_os_str())),
             (Some(_), Some(_)) => Err(no_directory()),
             (None, None) => Err(needed("a key")),
         }
@@ -43,13 +43,13 @@ impl Put {
         let (place, key, value, rest) = match &self.store.store {
             None => {
                 let key = self.key.as_deref().ok_or_else(|| needed("a key"))?;
-                let place = Place::Directory(&self.directory);
+                let place = StorePlace::Directory(&self.directory);
                 (place, key, self.value.as_deref(), None)
             }
             Some(url) => {
                 let key = self.directory.as_os_str();
                 let value = self.key.as_deref();
-                (Place::Url(url), key, value, self.value.as_deref())
+                (StorePlace::Url(url), key, value, self.value.as_deref())
             }
         };
         match (value, &self.file, rest) {
@@ -65,14 +65,14 @@ impl Put {
 
 impl Delete {
     /// Returns place and keys. With `--store`, the first word is a key.
-    pub(crate) fn place(&self) -> (Place<'_>, Vec<&OsStr>) {
+    pub(crate) fn place(&self) -> (StorePlace<'_>, Vec<&OsStr>) {
         let keys = self.keys.iter().map(OsString::as_os_str);
         match &self.store.store {
-            None => (Place::Directory(&self.directory), keys.collect()),
+            None => (StorePlace::Directory(&self.directory), keys.collect()),
             Some(url) => {
                 let first = self.directory.as_os_str();
                 (
-                    Place::Url(url),
+                    StorePlace::Url(url),
                     std::iter::once(first).chain(keys).collect(),
                 )
             }
@@ -82,10 +82,10 @@ impl Delete {
 
 impl Scan {
     /// Returns the place.
-    pub(crate) fn place(&self) -> Result<Place<'_>, Failure> {
+    pub(crate) fn place(&self) -> Result<StorePlace<'_>, Failure> {
         match (&self.store.store, &self.directory) {
-            (None, Some(directory)) => Ok(Place::Directory(directory)),
-            (Some(url), None) => Ok(Place::Url(url)),
+            (None, Some(directory)) => Ok(StorePlace::Directory(directory)),
+            (Some(url), None) => Ok(StorePlace::Url(url)),
             (Some(_), Some(_)) => Err(no_directory()),
             (None, None) => Err(needed("a directory")),
         }

@@ -16,7 +16,7 @@ use crate::durable::disk::Disk;
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome};
 use crate::jobs::rules::Rules;
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
@@ -64,7 +64,9 @@ fn spans(immutables: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
 impl Span {
     fn inputs(&self, order: &Order) -> Inputs {
         let newest_first = self.immutables.iter().rev();
-        let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
+        let sources = newest_first
+            .map(|mem| MergeSource::Mem(mem.cursor()))
+            .collect();
         Inputs::new(sources, order.clone())
     }
 

@@ -29,7 +29,7 @@ use cairndb_format::table::EntryIn;
 use cairndb_mem::MemCursor;
 
 use crate::jobs::loser_tree::{LoserPlace, LoserTree};
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 
 /// Maximum number of heads of a run's page that are taken at a time: twice as many as a page of
 /// typical values has. In a compaction of many runs, each should take only one or two kilobytes for
@@ -70,7 +70,7 @@ pub(crate) enum Change {
 /// Decides between two sources with equal heads.
 #[derive(Clone, Copy)]
 struct Ties<'a> {
-    sources: &'a [Source],
+    sources: &'a [MergeSource],
     ahead: &'a [PageHeads],
     order: &'a Order,
     /// Source that plays for the entry after its current one.
@@ -103,7 +103,7 @@ impl Ties<'_> {
 /// Sorted sources, newest first, as one stream.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    sources: Vec<Source>,
+    sources: Vec<MergeSource>,
     order: Order,
     heads: Heads,
     ahead: Vec<PageHeads>,
@@ -122,8 +122,8 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    pub(crate) fn new(sources: Vec<Source>, order: Order) -> Inputs {
-        let hint = sources.first().and_then(Source::hint);
+    pub(crate) fn new(sources: Vec<MergeSource>, order: Order) -> Inputs {
+        let hint = sources.first().and_then(MergeSource::hint);
         let heads = if !order.is_bytewise() {
             Heads::None
         } else if hint.is_some() && sources.iter().all(|source| source.hint() == hint) {
@@ -335,7 +335,7 @@ impl Inputs {
     #[inline]
     pub(crate) fn lone_memtable(&mut self) -> Option<&mut MemCursor> {
         match self.sources.as_mut_slice() {
-            [Source::Mem(cursor)] if self.order.is_bytewise() => Some(cursor),
+            [MergeSource::Mem(cursor)] if self.order.is_bytewise() => Some(cursor),
             _ => None,
         }
     }
@@ -348,23 +348,23 @@ impl Inputs {
     }
 
     #[inline]
-    fn source(&self) -> Option<&Source> {
+    fn source(&self) -> Option<&MergeSource> {
         self.sources.get(self.current.source)
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.source().map_or(&[], Source::key)
+        self.source().map_or(&[], MergeSource::key)
     }
 
     #[inline]
     pub(crate) fn seq(&self) -> SeqNo {
-        self.source().map_or(0, Source::seq)
+        self.source().map_or(0, MergeSource::seq)
     }
 
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
-        self.source().map_or(Kind::Delete, Source::kind)
+        self.source().map_or(Kind::Delete, MergeSource::kind)
     }
 
     /// Returns the current entry, with its value as stored if it can be copied verbatim.
@@ -389,9 +389,9 @@ impl Inputs {
 
 /// Returns the prefix that all keys share, as far as the sources determine it. A prefix that some
 /// keys lack costs comparisons, never the order.
-fn shared_prefix(sources: &[Source]) -> &[u8] {
+fn shared_prefix(sources: &[MergeSource]) -> &[u8] {
     let shared = |a: &'_ [u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let prefixes = sources.iter().map(Source::prefix);
+    let prefixes = sources.iter().map(MergeSource::prefix);
     prefixes
         .reduce(|a, b| &a[..shared(a, b)])
         .unwrap_or_default()

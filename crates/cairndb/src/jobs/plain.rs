@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::jobs::job::Job;
     use crate::jobs::output::OutputSettings;
-    use crate::read::source::Source;
+    use crate::read::source::MergeSource;
     use crate::state::context::ReadContext;
     use crate::state::fold_limits::FoldLimits;
     use crate::state::merge_operator::{Add, Append};
@@ -169,17 +169,17 @@ mod tests {
         }
     }
 
-    fn memtable(entries: &[Entry], order: &Order, hint: &str) -> Source {
+    fn memtable(entries: &[Entry], order: &Order, hint: &str) -> MergeSource {
         let hint = hint.as_bytes().to_vec();
         let (table, mut writer) = Memtable::new(order.clone(), hint, 1 << 20);
         for (key, seq, kind, value) in entries {
             writer.insert(*seq, *kind, key, value, hash64(key));
         }
-        Source::Mem(table.cursor())
+        MergeSource::Mem(table.cursor())
     }
 
     /// Returns the entries that a job over `sources` writes, in steps of `step` entries.
-    fn written(dir: &dyn Dir, rules: Rules, sources: Vec<Source>, step: u64) -> Vec<Entry> {
+    fn written(dir: &dyn Dir, rules: Rules, sources: Vec<MergeSource>, step: u64) -> Vec<Entry> {
         let order = rules.context.order.clone();
         let settings = OutputSettings {
             order: order.clone(),

@@ -24,7 +24,7 @@
 //!
 //! # States
 //!
-//! [`State`] says where the current entry is, and where the merging iterator is:
+//! [`CursorState`] says where the current entry is, and where the merging iterator is:
 //!
 //! ```text
 //!  seek, first, last, seek_for_prev: from any state
@@ -86,7 +86,7 @@ use crate::read::view::View;
 /// (Rejected: the window and the copied entry as data of their states. Their buffers outlive the
 /// states, and would be moved with every change.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CursorState {
     /// No entry: before the first or after the last, or not positioned yet.
     Nowhere,
     /// In `window`, which the merging iterator has filled and which is stepped in this direction.
@@ -111,7 +111,7 @@ enum MergerAt {
 
 /// How a cursor came to its place, from which the next seek is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum History {
+enum CursorHistory {
     /// It has never been positioned.
     New,
     /// By `first`, `last` or `seek_for_prev`.
@@ -128,8 +128,8 @@ pub(crate) struct ViewCursor {
     view: ViewRef,
     seq: SeqNo,
     versions: MergedVersions,
-    state: State,
-    history: History,
+    state: CursorState,
+    history: CursorHistory,
     /// Dead entries passed.
     passed: Passed,
     window: PageWindow,
@@ -151,8 +151,8 @@ impl ViewCursor {
             view,
             seq,
             versions: MergedVersions::default(),
-            state: State::Nowhere,
-            history: History::New,
+            state: CursorState::Nowhere,
+            history: CursorHistory::New,
             passed: Passed::default(),
             window: PageWindow::default(),
             entry: CopiedEntry::take(),
@@ -176,22 +176,22 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn valid(&self) -> bool {
-        !matches!(self.state, State::Nowhere | State::Failed)
+        !matches!(self.state, CursorState::Nowhere | CursorState::Failed)
     }
 
     /// Returns the key of the current entry, or of the entry that could not be folded.
     #[inline]
     pub(crate) fn place(&self) -> Option<&[u8]> {
         match self.state {
-            State::Nowhere => None,
-            State::Failed => Some(&self.entry.key),
+            CursorState::Nowhere => None,
+            CursorState::Failed => Some(&self.entry.key),
             _ => Some(self.key()),
         }
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        if let State::Window(_) = self.state {
+        if let CursorState::Window(_) = self.state {
             return self.window.key();
         }
         self.key_elsewhere()
@@ -199,7 +199,7 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        if let State::Window(_) = self.state {
+        if let CursorState::Window(_) = self.state {
             return self.window.value();
         }
         self.value_elsewhere()
@@ -208,7 +208,7 @@ impl ViewCursor {
     /// Returns the mapping that holds the bytes of `value`, if it is borrowed from a value file.
     pub(crate) fn borrowed_value(&self) -> Option<&Mapping> {
         match self.state {
-            State::Pointed | State::Copied(_) => self.entry.value.borrowed(),
+            CursorState::Pointed | CursorState::Copied(_) => self.entry.value.borrowed(),
             _ => None,
         }
     }
@@ -218,10 +218,10 @@ impl ViewCursor {
     #[inline(never)]
     fn key_elsewhere(&self) -> &[u8] {
         match self.state {
-            State::Nowhere | State::Failed => &[],
-            State::Window(_) => self.window.key(),
-            State::Merged | State::Pointed => self.versions.merger.key(),
-            State::Copied(_) => &self.entry.key,
+            CursorState::Nowhere | CursorState::Failed => &[],
+            CursorState::Window(_) => self.window.key(),
+            CursorState::Merged | CursorState::Pointed => self.versions.merger.key(),
+            CursorState::Copied(_) => &self.entry.key,
         }
     }
 
@@ -229,41 +229,41 @@ impl ViewCursor {
     #[inline(never)]
     fn value_elsewhere(&self) -> &[u8] {
         match self.state {
-            State::Nowhere | State::Failed => &[],
-            State::Window(_) => self.window.value(),
-            State::Merged => self.versions.merger.value(),
-            State::Pointed | State::Copied(_) => self.entry.value.bytes(),
+            CursorState::Nowhere | CursorState::Failed => &[],
+            CursorState::Window(_) => self.window.value(),
+            CursorState::Merged => self.versions.merger.value(),
+            CursorState::Pointed | CursorState::Copied(_) => self.entry.value.bytes(),
         }
     }
 
     pub(crate) fn first(&mut self) -> Result<()> {
-        self.depart(History::Placed);
+        self.depart(CursorHistory::Placed);
         let arrival = Arrival::new(&self.view, self.seq, Direction::Forward, KeyBound::First);
         self.arrive(&arrival)
     }
 
     pub(crate) fn last(&mut self) -> Result<()> {
-        self.depart(History::Placed);
+        self.depart(CursorHistory::Placed);
         let arrival = Arrival::new(&self.view, self.seq, Direction::Backward, KeyBound::End);
         self.arrive(&arrival)
     }
 
     /// Seeks to the last entry whose key is at or before `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
-        self.depart(History::Placed);
+        self.depart(CursorHistory::Placed);
         let arrival = Arrival::new(&self.view, self.seq, Direction::Backward, KeyBound::At(key));
         self.arrive(&arrival)
     }
 
     /// Seeks to the first entry whose key is at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.depart(History::Sought);
+        self.depart(CursorHistory::Sought);
         let from = KeyBound::At(key);
         let arrival = Arrival::new(&self.view, self.seq, Direction::Forward, from);
         // A key in a known tombstone span is not looked up.
         if arrival.span.is_none() && point_seek(&self.view, self.seq, key, &mut self.entry)? {
             debug_assert!(!self.view.context().order.is_bytewise() || *key <= *self.entry.key);
-            self.state = State::Copied(MergerAt::Anywhere);
+            self.state = CursorState::Copied(MergerAt::Anywhere);
             return Ok(());
         }
         self.arrive(&arrival)
@@ -272,15 +272,15 @@ impl ViewCursor {
     /// Leaves the cursor without an entry.
     pub(crate) fn unplace(&mut self) {
         self.end_window();
-        self.state = State::Nowhere;
+        self.state = CursorState::Nowhere;
     }
 
     /// Leaves the cursor without an entry, and ends the last seek, before the cursor is positioned.
     /// A cursor that is positioned again may be long-lived, so it takes a counted reference to its
     /// view.
-    fn depart(&mut self, history: History) {
+    fn depart(&mut self, history: CursorHistory) {
         self.end_seek();
-        if self.history != History::New {
+        if self.history != CursorHistory::New {
             self.view.count();
         }
         self.unplace();
@@ -289,7 +289,7 @@ impl ViewCursor {
 
     /// Ends the last seek: the cursor is dropped or repositioned.
     fn end_seek(&mut self) {
-        if self.history == History::Sought {
+        if self.history == CursorHistory::Sought {
             self.view.readers.thread_caches.mine().seeks.note_alone();
         }
         self.view.readers.spans.note_passed(self.passed.take());
@@ -312,7 +312,7 @@ impl ViewCursor {
     /// Moves to the next entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.state == State::Window(Direction::Forward) && self.window.step_forward() {
+        if self.state == CursorState::Window(Direction::Forward) && self.window.step_forward() {
             return Ok(());
         }
         self.step(Direction::Forward)
@@ -321,7 +321,7 @@ impl ViewCursor {
     /// Moves to the previous entry; does nothing on an invalid cursor.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
-        if self.state == State::Window(Direction::Backward) && self.window.step_backward() {
+        if self.state == CursorState::Window(Direction::Backward) && self.window.step_backward() {
             return Ok(());
         }
         self.step(Direction::Backward)
@@ -334,12 +334,12 @@ impl ViewCursor {
         self.passed.begin_call();
         self.end_window();
         let merger = &mut self.versions.merger;
-        if self.history == History::Moved
-            && self.state == State::Merged
+        if self.history == CursorHistory::Moved
+            && self.state == CursorState::Merged
             && merger.direction() == direction
             && merger.alone()
         {
-            self.state = State::Nowhere;
+            self.state = CursorState::Nowhere;
             merger.step()?;
             return self.show(direction);
         }
@@ -348,17 +348,17 @@ impl ViewCursor {
 
     /// Moves to the nearest entry in `direction`, past other versions of the current key.
     fn step_over(&mut self, direction: Direction) -> Result<()> {
-        if self.history != History::Moved {
+        if self.history != CursorHistory::Moved {
             self.view.count();
-            if self.history == History::Sought {
+            if self.history == CursorHistory::Sought {
                 self.view.readers.thread_caches.mine().seeks.note_moved();
             }
-            self.history = History::Moved;
+            self.history = CursorHistory::Moved;
         }
         let (versions, key) = (&mut self.versions, &mut self.entry.key);
-        match mem::replace(&mut self.state, State::Nowhere) {
-            State::Nowhere => return Ok(()),
-            State::Merged | State::Pointed | State::Window(_) => {
+        match mem::replace(&mut self.state, CursorState::Nowhere) {
+            CursorState::Nowhere => return Ok(()),
+            CursorState::Merged | CursorState::Pointed | CursorState::Window(_) => {
                 debug_assert!(versions.merger.valid());
                 versions.merger.key().clone_into(key);
                 if versions.merger.direction() == direction {
@@ -367,13 +367,13 @@ impl ViewCursor {
                     versions.turn(key)?;
                 }
             }
-            State::Copied(MergerAt::Beyond) | State::Failed => {
+            CursorState::Copied(MergerAt::Beyond) | CursorState::Failed => {
                 debug_assert!(versions.has_left(key));
                 if versions.merger.direction() != direction {
                     versions.turn(key)?;
                 }
             }
-            State::Copied(MergerAt::Anywhere) => {
+            CursorState::Copied(MergerAt::Anywhere) => {
                 versions.gather(&self.view);
                 versions.seek_beyond(key, direction)?;
             }
@@ -385,11 +385,11 @@ impl ViewCursor {
     /// Moves the merging iterator to the position of the window.
     #[inline]
     fn end_window(&mut self) {
-        if let State::Window(direction) = self.state {
+        if let CursorState::Window(direction) = self.state {
             debug_assert_eq!(self.versions.merger.direction(), direction);
-            debug_assert_eq!(self.history, History::Moved);
+            debug_assert_eq!(self.history, CursorHistory::Moved);
             self.versions.merger.take_back(&mut self.window);
-            self.state = State::Merged;
+            self.state = CursorState::Merged;
         }
     }
 }

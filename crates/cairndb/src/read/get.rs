@@ -13,7 +13,7 @@ use cairndb_mem::Memtable;
 
 use crate::read::key_versions::{KeyVersions, Operand};
 use crate::read::presence::Presence;
-use crate::read::source::{RunCursor, Source};
+use crate::read::source::{MergeSource, RunCursor};
 use crate::read::value_ref::{borrow_pointer, read_pointer};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
@@ -288,15 +288,15 @@ fn newest_in_table(
 }
 
 /// Returns sources over everything in a view, newest first.
-pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
+pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<MergeSource> {
     let mut sources = Vec::with_capacity(1 + view.immutables.len() + view.version.runs.len());
     for part in std::iter::once(&view.mutable).chain(&view.immutables) {
         if !part.is_empty() {
-            sources.push(Source::Mem(part.cursor()));
+            sources.push(MergeSource::Mem(part.cursor()));
         }
     }
     for run in &view.version.runs {
-        sources.push(Source::Run(Box::new(RunCursor::new(
+        sources.push(MergeSource::Run(Box::new(RunCursor::new(
             run.clone(),
             context.order.clone(),
         ))));

@@ -9,7 +9,7 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use crate::read::fold::Fold;
 use crate::read::presence::Presence;
-use crate::read::source::{RunCursor, Source};
+use crate::read::source::{MergeSource, RunCursor};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
 
@@ -145,7 +145,7 @@ impl<'a> KeyVersions<'a> {
     }
 
     /// Like `gather`, but with a cursor.
-    fn gather_rest(self, mut source: Source, seq: SeqNo, fold: &mut Fold) -> Result<bool> {
+    fn gather_rest(self, mut source: MergeSource, seq: SeqNo, fold: &mut Fold) -> Result<bool> {
         source.seek(self.key, seq)?;
         let order = &self.context.order;
         while source.valid() && order.compare(source.key(), self.key).is_eq() {
@@ -186,13 +186,13 @@ impl<'a> KeyVersions<'a> {
     }
 
     /// Returns an unpositioned cursor over one source.
-    fn cursor(self, source: usize) -> Source {
+    fn cursor(self, source: usize) -> MergeSource {
         if let Some(run) = source.checked_sub(self.view.memtables()) {
             let run = self.view.version.runs[run].clone();
             let cursor = RunCursor::new(run, self.context.order.clone());
-            return Source::Run(Box::new(cursor));
+            return MergeSource::Run(Box::new(cursor));
         }
-        Source::Mem(self.view.memtable(source).cursor())
+        MergeSource::Mem(self.view.memtable(source).cursor())
     }
 
     /// Adds a version to `fold`. Returns whether older versions are irrelevant because this one is

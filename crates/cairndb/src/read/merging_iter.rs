@@ -25,7 +25,7 @@ use cairndb_format::table::PageWindow;
 use cairndb_mem::Memtable;
 
 use crate::read::hints::tombstone_spans::KeyBound;
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 
 /// Direction of an iterator, and of the cursor that steps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +53,8 @@ enum Heads {
 impl Heads {
     /// Returns `Kept` if all sources are memtables whose entries keep heads after one prefix.
     #[cold]
-    fn of(sources: &[Source], order: &Order) -> Heads {
-        let hint = sources.first().and_then(Source::hint);
+    fn of(sources: &[MergeSource], order: &Order) -> Heads {
+        let hint = sources.first().and_then(MergeSource::hint);
         if hint.is_some() && sources.iter().all(|source| source.hint() == hint) {
             return Heads::Kept;
         }
@@ -65,7 +65,7 @@ impl Heads {
 /// A merging iterator over sources, newest first; by default over none.
 #[derive(Debug)]
 pub(crate) struct MergingIter {
-    sources: Vec<Source>,
+    sources: Vec<MergeSource>,
     order: Order,
     /// `None` until there are two sources to compare: a seek in an idle database needs none.
     heads: Option<Heads>,
@@ -88,7 +88,7 @@ impl Default for MergingIter {
 }
 
 impl MergingIter {
-    pub(crate) fn new(sources: Vec<Source>, order: Order) -> MergingIter {
+    pub(crate) fn new(sources: Vec<MergeSource>, order: Order) -> MergingIter {
         MergingIter {
             sources,
             order,
@@ -118,9 +118,13 @@ impl MergingIter {
 
     /// Returns the number of heap bytes that the iterator owns.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let own = self.sources.capacity() * size_of::<Source>()
+        let own = self.sources.capacity() * size_of::<MergeSource>()
             + self.heap.capacity() * size_of::<HeapEntry>();
-        own + self.sources.iter().map(Source::memory_bytes).sum::<usize>()
+        own + self
+            .sources
+            .iter()
+            .map(MergeSource::memory_bytes)
+            .sum::<usize>()
     }
 
     #[inline]
@@ -139,23 +143,23 @@ impl MergingIter {
     }
 
     #[inline]
-    fn source(&self) -> Option<&Source> {
+    fn source(&self) -> Option<&MergeSource> {
         self.current.map(|index| &self.sources[index])
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.source().map_or(&[], Source::key)
+        self.source().map_or(&[], MergeSource::key)
     }
 
     #[inline]
     pub(crate) fn seq(&self) -> SeqNo {
-        self.source().map_or(0, Source::seq)
+        self.source().map_or(0, MergeSource::seq)
     }
 
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
-        self.source().map_or(Kind::Delete, Source::kind)
+        self.source().map_or(Kind::Delete, MergeSource::kind)
     }
 
     #[inline]
@@ -168,13 +172,13 @@ impl MergingIter {
 
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        self.source().map_or(&[], Source::value)
+        self.source().map_or(&[], MergeSource::value)
     }
 
     /// Returns whether the current entry is the only one of its key in all sources.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
-        self.ahead && self.source().is_some_and(Source::unique)
+        self.ahead && self.source().is_some_and(MergeSource::unique)
     }
 
     /// Fills `window` with the current entry and the entries that follow it without a comparison,
@@ -351,7 +355,7 @@ impl MergingIter {
         &mut self,
         direction: Direction,
         seq: SeqNo,
-        start: impl Fn(&Source, usize) -> KeyBound<'a>,
+        start: impl Fn(&MergeSource, usize) -> KeyBound<'a>,
     ) -> Result<()> {
         for (older, source) in self.sources.iter_mut().rev().enumerate() {
             match (start(source, older), direction) {
@@ -428,7 +432,7 @@ impl MergingIter {
 
     /// Returns whether the current source is a run of tables.
     pub(crate) fn is_in_run(&self) -> bool {
-        matches!(self.source(), Some(Source::Run(_)))
+        matches!(self.source(), Some(MergeSource::Run(_)))
     }
 
     /// Moves the current source, which is at a version of `key`, past its entries before `(key,
@@ -451,7 +455,7 @@ impl MergingIter {
     }
 
     /// Repositions the current source.
-    fn replace(&mut self, place: impl FnOnce(&mut Source) -> Result<()>) -> Result<()> {
+    fn replace(&mut self, place: impl FnOnce(&mut MergeSource) -> Result<()>) -> Result<()> {
         let Some(index) = self.current else {
             return Ok(());
         };
@@ -483,16 +487,16 @@ impl MergingIter {
 
 /// Returns the common prefix of all sources, as far as runs determine it; memtables count only if
 /// there is no run. A prefix that some keys lack costs comparisons, never the order.
-fn shared_prefix(sources: &[Source]) -> &[u8] {
+fn shared_prefix(sources: &[MergeSource]) -> &[u8] {
     let runs = sources
         .iter()
-        .any(|source| matches!(source, Source::Run(_)));
+        .any(|source| matches!(source, MergeSource::Run(_)));
     let counted = sources
         .iter()
-        .filter(|source| !runs || matches!(source, Source::Run(_)));
+        .filter(|source| !runs || matches!(source, MergeSource::Run(_)));
     let shared = |a: &'_ [u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
     counted
-        .map(Source::prefix)
+        .map(MergeSource::prefix)
         .reduce(|a, b| &a[..shared(a, b)])
         .unwrap_or_default()
 }

@@ -120,31 +120,31 @@ impl RunCursor {
 
 /// One source of a merging iterator.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum MergeSource {
     /// A memtable.
     Mem(MemCursor),
     /// A run of tables.
     Run(Box<RunCursor>),
 }
 
-impl Source {
+impl MergeSource {
     /// Returns the prefix that all keys of the source share.
     pub(crate) fn prefix(&self) -> &[u8] {
         match self {
-            Source::Mem(cursor) => cursor.table().common_prefix(),
-            Source::Run(run) => run.run.prefix(),
+            MergeSource::Mem(cursor) => cursor.table().common_prefix(),
+            MergeSource::Run(run) => run.run.prefix(),
         }
     }
 
     /// Returns whether the source is a cursor over `memtable`.
     #[inline]
     pub(crate) fn is(&self, memtable: &Arc<Memtable>) -> bool {
-        matches!(self, Source::Mem(cursor) if Arc::ptr_eq(cursor.table(), memtable))
+        matches!(self, MergeSource::Mem(cursor) if Arc::ptr_eq(cursor.table(), memtable))
     }
 
     /// Leaves the source unpositioned, without a page. It must be positioned before any other call.
     pub(crate) fn release(&mut self) {
-        if let Source::Run(run) = self
+        if let MergeSource::Run(run) = self
             && let Some(table) = &mut run.table
         {
             table.release();
@@ -154,8 +154,8 @@ impl Source {
     /// Returns the number of heap bytes that the source owns.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
-            Source::Mem(_) => 0,
-            Source::Run(run) => {
+            MergeSource::Mem(_) => 0,
+            MergeSource::Run(run) => {
                 let table = run.table.as_ref().map_or(0, TableCursor::memory_bytes);
                 size_of::<RunCursor>() + table
             }
@@ -165,40 +165,40 @@ impl Source {
     /// Returns the prefix after which a memtable takes its heads.
     pub(crate) fn hint(&self) -> Option<&[u8]> {
         match self {
-            Source::Mem(cursor) => Some(cursor.table().prefix_hint()),
-            Source::Run(_) => None,
+            MergeSource::Mem(cursor) => Some(cursor.table().prefix_hint()),
+            MergeSource::Run(_) => None,
         }
     }
 
     #[inline]
     pub(crate) fn valid(&self) -> bool {
         match self {
-            Source::Mem(cursor) => cursor.valid(),
-            Source::Run(run) => run.table.is_some(),
+            MergeSource::Mem(cursor) => cursor.valid(),
+            MergeSource::Run(run) => run.table.is_some(),
         }
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         match self {
-            Source::Mem(cursor) => cursor.key(),
-            Source::Run(run) => run.table.as_ref().map_or(&[], TableCursor::key),
+            MergeSource::Mem(cursor) => cursor.key(),
+            MergeSource::Run(run) => run.table.as_ref().map_or(&[], TableCursor::key),
         }
     }
 
     #[inline]
     pub(crate) fn seq(&self) -> SeqNo {
         match self {
-            Source::Mem(cursor) => cursor.seq(),
-            Source::Run(run) => run.table.as_ref().map_or(SEQ_MAX, TableCursor::seq),
+            MergeSource::Mem(cursor) => cursor.seq(),
+            MergeSource::Run(run) => run.table.as_ref().map_or(SEQ_MAX, TableCursor::seq),
         }
     }
 
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Source::Mem(cursor) => cursor.kind(),
-            Source::Run(run) => run.table.as_ref().map_or(Kind::Delete, TableCursor::kind),
+            MergeSource::Mem(cursor) => cursor.kind(),
+            MergeSource::Run(run) => run.table.as_ref().map_or(Kind::Delete, TableCursor::kind),
         }
     }
 
@@ -207,8 +207,8 @@ impl Source {
     #[inline]
     pub(crate) fn kept_head(&self) -> Option<u64> {
         match self {
-            Source::Mem(cursor) => cursor.valid().then(|| cursor.head()),
-            Source::Run(_) => None,
+            MergeSource::Mem(cursor) => cursor.valid().then(|| cursor.head()),
+            MergeSource::Run(_) => None,
         }
     }
 
@@ -216,8 +216,8 @@ impl Source {
     #[inline]
     pub(crate) fn load_value(&mut self) -> Result<()> {
         match self {
-            Source::Mem(cursor) => cursor.check_value(),
-            Source::Run(run) => run.table.as_mut().map_or(Ok(()), TableCursor::load_value),
+            MergeSource::Mem(cursor) => cursor.check_value(),
+            MergeSource::Run(run) => run.table.as_mut().map_or(Ok(()), TableCursor::load_value),
         }
     }
 
@@ -225,8 +225,8 @@ impl Source {
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
         match self {
-            Source::Mem(cursor) => cursor.value(),
-            Source::Run(run) => run.table.as_ref().map_or(&[], TableCursor::loaded),
+            MergeSource::Mem(cursor) => cursor.value(),
+            MergeSource::Run(run) => run.table.as_ref().map_or(&[], TableCursor::loaded),
         }
     }
 
@@ -234,7 +234,7 @@ impl Source {
     #[inline]
     pub(crate) fn entry(&mut self) -> Result<EntryIn<'_>> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.check_value()?;
                 Ok(EntryIn {
                     key: cursor.key(),
@@ -243,7 +243,7 @@ impl Source {
                     value: ValueIn::Raw(cursor.value()),
                 })
             }
-            Source::Run(run) => match run.table.as_mut() {
+            MergeSource::Run(run) => match run.table.as_mut() {
                 Some(table) => table.entry(),
                 None => Ok(EntryIn::default()),
             },
@@ -255,7 +255,7 @@ impl Source {
     /// [`CursorPage::heads_ahead`](cairndb_format::table::CursorPage::heads_ahead) returns.
     pub(crate) fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         match self {
-            Source::Run(run) if let Some(table) = &run.table => {
+            MergeSource::Run(run) if let Some(table) = &run.table => {
                 table.page().heads_ahead(rule, most, out)
             }
             _ => {
@@ -270,16 +270,16 @@ impl Source {
     #[inline]
     pub(crate) fn next_kept_head(&self) -> Option<u64> {
         match self {
-            Source::Mem(cursor) => cursor.next_head(),
-            Source::Run(_) => None,
+            MergeSource::Mem(cursor) => cursor.next_head(),
+            MergeSource::Run(_) => None,
         }
     }
 
     /// Compares the key after the current one, whose head is known, with `key`.
     pub(crate) fn compare_next(&self, key: &[u8]) -> Ordering {
         match self {
-            Source::Mem(cursor) => cursor.compare_next(key),
-            Source::Run(run) => {
+            MergeSource::Mem(cursor) => cursor.compare_next(key),
+            MergeSource::Run(run) => {
                 let table = run.table.as_ref();
                 table.map_or(Ordering::Greater, |table| table.page().compare_next(key))
             }
@@ -290,8 +290,8 @@ impl Source {
     #[inline]
     pub(crate) fn unique(&self) -> bool {
         match self {
-            Source::Mem(_) => false,
-            Source::Run(run) => run
+            MergeSource::Mem(_) => false,
+            MergeSource::Run(run) => run
                 .table
                 .as_ref()
                 .is_some_and(|table| table.page().unique()),
@@ -302,8 +302,8 @@ impl Source {
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         match self {
-            Source::Mem(_) => false,
-            Source::Run(run) => {
+            MergeSource::Mem(_) => false,
+            MergeSource::Run(run) => {
                 let table = run.table.as_mut();
                 table.is_some_and(|table| table.borrow_window(window, steps, forward))
             }
@@ -312,7 +312,7 @@ impl Source {
 
     /// Moves to the position that `window`, filled by `lend`, has reached.
     pub(crate) fn take_back(&mut self, window: &mut PageWindow) {
-        if let Source::Run(run) = self
+        if let MergeSource::Run(run) = self
             && let Some(table) = run.table.as_mut()
         {
             table.return_window(window);
@@ -324,8 +324,8 @@ impl Source {
     #[inline]
     pub(crate) fn begins_stretch(&self, forward: bool) -> bool {
         match self {
-            Source::Mem(_) => false,
-            Source::Run(run) => {
+            MergeSource::Mem(_) => false,
+            MergeSource::Run(run) => {
                 let table = run.table.as_ref();
                 table.is_some_and(|table| table.page().begins_key_window(forward))
             }
@@ -335,8 +335,8 @@ impl Source {
     /// Returns a lower bound on the steps that stay before `bound`, within a page of a run.
     pub(crate) fn steps_before(&self, bound: &[u8], forward: bool) -> usize {
         match self {
-            Source::Mem(_) => 0,
-            Source::Run(run) => {
+            MergeSource::Mem(_) => 0,
+            MergeSource::Run(run) => {
                 let table = run.table.as_ref();
                 table.map_or(0, |table| table.page().steps_before(bound, forward))
             }
@@ -346,11 +346,11 @@ impl Source {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.next();
                 Ok(())
             }
-            Source::Run(run) => {
+            MergeSource::Run(run) => {
                 let Some(table) = run.table.as_mut() else {
                     return Ok(());
                 };
@@ -367,11 +367,11 @@ impl Source {
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.prev();
                 Ok(())
             }
-            Source::Run(run) => {
+            MergeSource::Run(run) => {
                 let Some(table) = run.table.as_mut() else {
                     return Ok(());
                 };
@@ -396,8 +396,8 @@ impl Source {
     #[inline]
     pub(crate) fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         match self {
-            Source::Mem(_) => Ok(()),
-            Source::Run(run) => run.begin_seek(key),
+            MergeSource::Mem(_) => Ok(()),
+            MergeSource::Run(run) => run.begin_seek(key),
         }
     }
 
@@ -405,40 +405,40 @@ impl Source {
     #[inline]
     pub(crate) fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.seek(key, seq);
                 Ok(())
             }
-            Source::Run(run) => run.end_seek(key, seq),
+            MergeSource::Run(run) => run.end_seek(key, seq),
         }
     }
 
     /// Seeks to the last entry at or before `(key, seq)`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.seek_for_prev(key, seq);
                 Ok(())
             }
-            Source::Run(run) => run.seek_for_prev(key, seq),
+            MergeSource::Run(run) => run.seek_for_prev(key, seq),
         }
     }
 
     pub(crate) fn first(&mut self) -> Result<()> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.seek_to_first();
                 Ok(())
             }
-            Source::Run(run) => run.first(),
+            MergeSource::Run(run) => run.first(),
         }
     }
 
     /// Leaves the source unpositioned: after its last entry, or before its first.
     pub(crate) fn leave(&mut self) {
         match self {
-            Source::Mem(cursor) => cursor.leave(),
-            Source::Run(run) => {
+            MergeSource::Mem(cursor) => cursor.leave(),
+            MergeSource::Run(run) => {
                 run.table = None;
                 run.at = usize::MAX;
             }
@@ -447,11 +447,11 @@ impl Source {
 
     pub(crate) fn last(&mut self) -> Result<()> {
         match self {
-            Source::Mem(cursor) => {
+            MergeSource::Mem(cursor) => {
                 cursor.seek_to_last();
                 Ok(())
             }
-            Source::Run(run) => run.last(),
+            MergeSource::Run(run) => run.last(),
         }
     }
 }

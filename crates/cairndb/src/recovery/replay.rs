@@ -17,7 +17,7 @@ use crate::jobs::inputs::Inputs;
 use crate::jobs::job::Job;
 use crate::jobs::rules::Rules;
 use crate::log::commit::MemtableValues;
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 use crate::recovery::live_log::{LiveLog, OnDisk};
 use crate::recovery::log_end::{LogEnd, locate_error};
 use crate::recovery::orphans::ManifestFiles;
@@ -194,7 +194,7 @@ impl Replay<'_> {
         let sources = parts
             .iter()
             .rev()
-            .map(|part| Source::Mem(part.cursor()))
+            .map(|part| MergeSource::Mem(part.cursor()))
             .collect();
         let inputs = Inputs::new(sources, self.context.order.clone());
         let mut job = Job::new(inputs, rules, self.settings.output.clone());

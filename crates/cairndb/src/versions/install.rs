@@ -83,7 +83,12 @@ impl Installer {
     }
 
     /// Installs a flush of the `immutables` oldest immutable memtables.
-    pub(crate) fn install_flush(&self, state: &mut EngineState, immutables: usize, outcome: Outcome) {
+    pub(crate) fn install_flush(
+        &self,
+        state: &mut EngineState,
+        immutables: usize,
+        outcome: Outcome,
+    ) {
         let mut taken = state.immutables.iter().take(immutables);
         assert!(
             immutables > 0 && taken.all(|immutable| immutable.flush.is_some()),

@@ -6,7 +6,7 @@ use crate::coding::{Coding, append_json_entry};
 use crate::database::{DatabaseReader, Visitor};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::place::Place;
+use crate::place::StorePlace;
 use crate::range::{Direction, Range};
 
 /// Prints the value of a key.
@@ -15,11 +15,11 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
     let (place, key) = arguments.place()?;
     let key = coding.decode("key", key)?;
     let (value, place) = match place {
-        Place::Directory(path) => {
+        StorePlace::Directory(path) => {
             let value = DatabaseReader::open(path)?.get(path, &key)?;
             (value, path.display().to_string())
         }
-        Place::Url(url) => {
+        StorePlace::Url(url) => {
             let (value, name) = stores::get(url, &key)?;
             (value.map(|value| value.to_vec()), name)
         }
@@ -97,11 +97,11 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
         left: arguments.limit.unwrap_or(u64::MAX),
     };
     let walked = match arguments.place()? {
-        Place::Directory(path) => {
+        StorePlace::Directory(path) => {
             let reader = DatabaseReader::open(path)?;
             reader.walk(path, &range, direction, &mut printer)
         }
-        Place::Url(url) => stores::walk(url, &range, direction, printer.left, &mut printer),
+        StorePlace::Url(url) => stores::walk(url, &range, direction, printer.left, &mut printer),
     };
     if let Err(Failure::OutputClosed) = walked {
         return walked;

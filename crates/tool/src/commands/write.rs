@@ -12,7 +12,7 @@ use crate::arguments::{Delete, Put};
 use crate::coding::Coding;
 use crate::database::{open_to_write, options_for};
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::place::StorePlace;
 use crate::store::Access;
 
 /// Limit of a value: the database's own.
@@ -34,13 +34,13 @@ pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
         (None, None) => return Err(Failure::Usage("a value is needed".to_owned())),
     };
     match written.place {
-        Place::Directory(path) => {
+        StorePlace::Directory(path) => {
             let mut batch = WriteBatch::new();
             batch.put(&key, &value);
             let options = options_for(path).create_if_missing(arguments.create);
             write(path, &options, &batch)
         }
-        Place::Url(url) => {
+        StorePlace::Url(url) => {
             let mut batch = Batch::new();
             batch.put(&key, &value);
             let access = if arguments.create {
@@ -76,14 +76,14 @@ pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
     let (place, keys) = arguments.place();
     match place {
-        Place::Directory(path) => {
+        StorePlace::Directory(path) => {
             let mut batch = WriteBatch::new();
             for key in keys {
                 batch.delete(&coding.decode("key", key)?);
             }
             write(path, &options_for(path), &batch)
         }
-        Place::Url(url) => {
+        StorePlace::Url(url) => {
             let mut batch = Batch::new();
             for key in keys {
                 batch.delete(&coding.decode("key", key)?);

@@ -21,7 +21,7 @@ use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome, STEP_ENTRIES};
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::rules::Rules;
-use crate::read::source::{RunCursor, Source};
+use crate::read::source::{MergeSource, RunCursor};
 use crate::state::guard::guarded;
 use crate::state::version::Run;
 use crate::versions::engine_state::stopped;
@@ -266,7 +266,7 @@ impl Compactor {
         let order = &self.base.context.order;
         let source = |run: &Run| {
             let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
-            Source::Run(Box::new(cursor.rechecking()))
+            MergeSource::Run(Box::new(cursor.rechecking()))
         };
         let sources = plan.hiders.iter().chain(&plan.inputs).map(source);
         // Only the value files that the job may read: it would keep others on disk.

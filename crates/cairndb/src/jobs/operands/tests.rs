@@ -16,7 +16,7 @@ use crate::jobs::inputs::Inputs;
 use crate::jobs::job::Job;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::rules::Rules;
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 use crate::state::context::ReadContext;
 use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::{Append, MergeOperator};
@@ -79,12 +79,12 @@ fn directory() -> Arc<dyn Dir> {
     env.open_dir("/operands".as_ref(), true).unwrap()
 }
 
-fn source(entries: &[Entry]) -> Source {
+fn source(entries: &[Entry]) -> MergeSource {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 1 << 20);
     for (key, seq, kind, value) in entries {
         writer.insert(*seq, *kind, key, value, hash64(key));
     }
-    Source::Mem(table.cursor())
+    MergeSource::Mem(table.cursor())
 }
 
 fn rules(operator: &Arc<Noting>, limits: FoldLimits, snapshots: Vec<SeqNo>, bottom: bool) -> Rules {

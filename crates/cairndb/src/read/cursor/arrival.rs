@@ -6,7 +6,7 @@ use cairndb_base::{Result, SeqNo};
 
 use crate::read::hints::tombstone_spans::{KeyBound, ReadPoint, SpanUse, TombstoneSpan};
 use crate::read::merging_iter::{Direction, MergingIter};
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 use crate::read::view::View;
 
 /// A bound, and the direction from it to the nearest visible entry.
@@ -29,7 +29,7 @@ impl<'k> Arrival<'k> {
         let spans = &view.readers.spans;
         let span = if spans.any() {
             let forward = direction == Direction::Forward;
-            spans.find(read_point(view, seq), from, forward)
+            spans.find(span_read_point(view, seq), from, forward)
         } else {
             None
         };
@@ -70,8 +70,8 @@ impl<'k> Arrival<'k> {
         seq: SeqNo,
         merger: &mut MergingIter,
     ) -> Result<()> {
-        let now = read_point(view, seq);
-        let start = |source: &Source, older| span.start(now, self.from, source, older);
+        let now = span_read_point(view, seq);
+        let start = |source: &MergeSource, older| span.start(now, self.from, source, older);
         merger.start(self.direction, seq, start)
     }
 
@@ -79,7 +79,7 @@ impl<'k> Arrival<'k> {
     /// the end.
     #[cold]
     pub(super) fn record(&self, view: &View, seq: SeqNo, reached: Option<&[u8]>) {
-        let now = read_point(view, seq);
+        let now = span_read_point(view, seq);
         let forward = self.direction == Direction::Forward;
         let end = if forward {
             KeyBound::End
@@ -95,7 +95,7 @@ impl<'k> Arrival<'k> {
 }
 
 /// Returns the parts of a view and sequence number that tombstone spans need.
-fn read_point(view: &View, seq: SeqNo) -> ReadPoint<'_> {
+fn span_read_point(view: &View, seq: SeqNo) -> ReadPoint<'_> {
     ReadPoint {
         mutable: &view.mutable,
         immutables: &view.immutables,

@@ -5,7 +5,7 @@ use cairndb_base::{Kind, Result};
 use cairndb_format::value_file::Pointer;
 
 use super::arrival::Arrival;
-use super::{History, MergerAt, State, ViewCursor};
+use super::{CursorHistory, CursorState, MergerAt, ViewCursor};
 use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::merging_iter::Direction;
 
@@ -14,7 +14,7 @@ impl ViewCursor {
     /// entry be current.
     #[inline]
     pub(super) fn show(&mut self, direction: Direction) -> Result<()> {
-        debug_assert_eq!(self.state, State::Nowhere, "the last entry was left");
+        debug_assert_eq!(self.state, CursorState::Nowhere, "the last entry was left");
         debug_assert_eq!(self.versions.merger.direction(), direction);
         match direction {
             Direction::Forward => self.show_forward(),
@@ -26,7 +26,7 @@ impl ViewCursor {
     #[inline(never)]
     fn show_forward(&mut self) -> Result<()> {
         while self.versions.merger.valid() {
-            if self.history == History::Moved && self.passed.are_many() {
+            if self.history == CursorHistory::Moved && self.passed.are_many() {
                 return self.leap();
             }
             if self.versions.merger.seq() > self.seq {
@@ -47,7 +47,7 @@ impl ViewCursor {
                     let pointer = Pointer::decode(merger.value())?;
                     let value = &mut self.entry.value;
                     value.follow(&self.view, merger.key(), pointer)?;
-                    self.state = State::Pointed;
+                    self.state = CursorState::Pointed;
                     return Ok(());
                 }
                 Kind::Merge => {
@@ -64,7 +64,7 @@ impl ViewCursor {
     #[inline(never)]
     fn show_backward(&mut self) -> Result<()> {
         while self.versions.merger.valid() {
-            if self.history == History::Moved && self.passed.are_many() {
+            if self.history == CursorHistory::Moved && self.passed.are_many() {
                 return self.leap();
             }
             let merger = &mut self.versions.merger;
@@ -95,7 +95,7 @@ impl ViewCursor {
                 Some(Kind::Merge) => return self.show_folded(),
             }
             debug_assert!(self.versions.has_left(&self.entry.key));
-            self.state = State::Copied(MergerAt::Beyond);
+            self.state = CursorState::Copied(MergerAt::Beyond);
             return Ok(());
         }
         Ok(())
@@ -108,10 +108,10 @@ impl ViewCursor {
         let merger = &mut self.versions.merger;
         debug_assert!(merger.kind() == Kind::Put && merger.seq() <= self.seq);
         merger.load_value()?;
-        self.state = if self.history == History::Moved && merger.lend(&mut self.window) {
-            State::Window(merger.direction())
+        self.state = if self.history == CursorHistory::Moved && merger.lend(&mut self.window) {
+            CursorState::Window(merger.direction())
         } else {
-            State::Merged
+            CursorState::Merged
         };
         Ok(())
     }
@@ -119,9 +119,9 @@ impl ViewCursor {
     /// Folds the operands gathered for the key of `entry`; the merging iterator has moved on.
     fn show_folded(&mut self) -> Result<()> {
         debug_assert!(self.versions.has_left(&self.entry.key));
-        self.state = State::Failed;
+        self.state = CursorState::Failed;
         self.entry.fold(&self.view)?;
-        self.state = State::Copied(MergerAt::Beyond);
+        self.state = CursorState::Copied(MergerAt::Beyond);
         Ok(())
     }
 
@@ -129,9 +129,9 @@ impl ViewCursor {
     /// which has not been considered yet: past the tombstone span there, or recording one.
     #[cold]
     fn leap(&mut self) -> Result<()> {
-        debug_assert_eq!(self.history, History::Moved);
+        debug_assert_eq!(self.history, CursorHistory::Moved);
         // A step that has moved would leap again. An error leaves it so: the next step is a move.
-        self.history = History::Placed;
+        self.history = CursorHistory::Placed;
         let direction = self.versions.merger.direction();
         let from = self.versions.merger.key();
         if KeyBound::At(from).is_long() {
@@ -150,7 +150,7 @@ impl ViewCursor {
                 arrival.record(&self.view, self.seq, self.place());
             }
         }
-        self.history = History::Moved;
+        self.history = CursorHistory::Moved;
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use cairndb_env::sync::Mutex;
 const PLACES: usize = 2;
 
 #[derive(Debug, Default)]
-struct Place {
+struct ViewBoundPlace {
     /// Number of the view that is, or is about to be, published.
     view: u64,
     kept: Option<Box<dyn Any + Send>>,
@@ -26,7 +26,7 @@ struct Place {
 
 /// The values that are kept for a handle.
 #[derive(Debug, Default)]
-pub(crate) struct ViewBound([Mutex<Place>; PLACES]);
+pub(crate) struct ViewBound([Mutex<ViewBoundPlace>; PLACES]);
 
 impl ViewBound {
     /// Returns places for the view with this number.

@@ -12,7 +12,7 @@ use crate::engine::core::Core;
 use crate::jobs::inputs::{Change, Inputs};
 use crate::jobs::plan::CompactionPlan;
 use crate::read::merging_iter::MergingIter;
-use crate::read::source::{RunCursor, Source};
+use crate::read::source::{MergeSource, RunCursor};
 use crate::state::options::{Compression, Durability, Options};
 
 #[test]
@@ -154,11 +154,11 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
                 .max()
                 .unwrap_or(0),
         );
-        let sources = || -> Vec<Source> {
+        let sources = || -> Vec<MergeSource> {
             let runs = version.runs.iter();
             let cursors = runs.map(|run| RunCursor::new(Arc::clone(run), Order::Bytewise));
             cursors
-                .map(|cursor| Source::Run(Box::new(cursor.rechecking())))
+                .map(|cursor| MergeSource::Run(Box::new(cursor.rechecking())))
                 .collect()
         };
         let mut merger = MergingIter::new(sources(), Order::Bytewise);

@@ -31,7 +31,7 @@ use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 use cairndb_mem::Memtable;
 
 use super::key_bound::{KeyBound, OwnedBound};
-use crate::read::source::Source;
+use crate::read::source::MergeSource;
 use crate::state::version::Version;
 
 /// The read point of a cursor: the parts of its view, and its sequence number. The view must show
@@ -373,7 +373,7 @@ impl SpanUse {
         &'a self,
         now: ReadPoint<'_>,
         place: KeyBound<'a>,
-        source: &Source,
+        source: &MergeSource,
         older: usize,
     ) -> KeyBound<'a> {
         let far = if self.forward {
