@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use cairndb::{Error, ErrorKind};
 use cairndb_store::ErrorKind as StoreErrorKind;
 
-use crate::holder::holder;
 use crate::message::notify;
 
 /// The subdirectory in which a conversion keeps LevelDB's files.
@@ -185,7 +184,6 @@ impl Failure {
                 store,
             } => {
                 let path = directory.display();
-                let error = &locked_by(error, directory);
                 match (error.kind(), advice(error.kind(), *store, directory)) {
                     (ErrorKind::NotFound, Some(advice)) => {
                         format!("{path} holds no database; {advice}")
@@ -195,18 +193,6 @@ impl Failure {
                 }
             }
         })
-    }
-}
-
-/// Names the process that has the database open, if the system shows it.
-fn locked_by(error: &Error, directory: &Path) -> Error {
-    let holder = match error.kind() {
-        ErrorKind::Locked => holder(directory),
-        _ => None,
-    };
-    match holder {
-        Some(process) => Error::new(ErrorKind::Locked, format!("opened by process {process}")),
-        None => error.clone(),
     }
 }
 

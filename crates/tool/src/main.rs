@@ -23,7 +23,6 @@ mod copy;
 mod database;
 mod escape;
 mod failure;
-mod holder;
 mod inspect;
 mod json;
 mod message;

@@ -178,15 +178,12 @@ impl HeldLocks {
         match set_lock(fd.as_fd(), kind) {
             Ok(()) => {}
             Err(Errno::AGAIN | Errno::ACCESS) => {
-                let error = Error::new(
-                    ErrorKind::Locked,
-                    "another process has the database open; close it there first",
-                );
-                return Err(match holder(fd.as_fd(), kind) {
-                    Some(process) => error.found(format_args!("process {process}")),
-                    None => error,
-                }
-                .file(name));
+                let holder = match holder(fd.as_fd(), kind).or_else(|| holder_shown(name, id)) {
+                    Some(process) => format!("process {process}"),
+                    None => "another process".to_owned(),
+                };
+                let message = format!("{holder} has the database open; close it there first");
+                return Err(Error::new(ErrorKind::Locked, message).file(name));
             }
             Err(errno) => {
                 let error = system_error("lock the file", errno).file(name);
@@ -215,7 +212,7 @@ impl HeldLocks {
 }
 
 /// The process whose record lock is in the way, if the system names one: a lock of an open file
-/// description belongs to no process.
+/// description, as ours are on Linux, belongs to no process.
 #[expect(
     unsafe_code,
     reason = "the safe wrapper asserts that every lock belongs to a process"
@@ -233,6 +230,31 @@ fn holder(fd: BorrowedFd<'_>, kind: LockKind) -> Option<libc::pid_t> {
     let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
     let locked = i32::from(lock.l_type) != libc::F_UNLCK;
     (result == 0 && locked && lock.l_pid > 0).then_some(lock.l_pid)
+}
+
+/// The process that holds a lock on the file, as Linux lists the locks of each descriptor. The
+/// processes of other users are visible to root only.
+#[cold]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the list of processes is no directory of a database"
+)]
+fn holder_shown(name: &str, id: FileId) -> Option<libc::pid_t> {
+    let holds = |process: &libc::pid_t| {
+        let descriptors = std::fs::read_dir(format!("/proc/{process}/fd"));
+        descriptors.into_iter().flatten().flatten().any(|link| {
+            // A file of another name may be on a device that does not answer.
+            let named = std::fs::read_link(link.path()).is_ok_and(|path| path.ends_with(name));
+            let same = named && rustix::fs::stat(link.path()).is_ok_and(|it| file_id(&it) == id);
+            let number = link.file_name();
+            let locks = format!("/proc/{process}/fdinfo/{}", number.display());
+            same && std::fs::read_to_string(locks)
+                .is_ok_and(|text| text.lines().any(|line| line.starts_with("lock:")))
+        })
+    };
+    let processes = std::fs::read_dir("/proc").ok()?.flatten();
+    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.find(holds)
 }
 
 /// The file that `name` means now.

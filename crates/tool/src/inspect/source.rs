@@ -17,7 +17,6 @@ use cairndb_format::name::{self, FileKind};
 
 use crate::escape::typed;
 use crate::failure::{Failure, Store};
-use crate::holder::holder;
 use crate::message::notify;
 
 /// Number of attempts to read files that are replaced meanwhile.
@@ -43,12 +42,9 @@ impl InspectedDir {
         let (lock, is_live) = match dir.lock_shared(name::LOCK) {
             Ok(lock) => (lock, false),
             Err(error) if error.kind() == ErrorKind::Locked => {
-                let process = match holder(path) {
-                    Some(process) => format!("process {process}"),
-                    None => "another process".to_owned(),
-                };
+                let holder = error.message().split(';').next().unwrap_or_default();
                 notify(&format!(
-                    "cairn: {} is opened by {process}; what it writes meanwhile may be missing",
+                    "cairn: {}: {holder}; what it writes meanwhile may be missing",
                     path.display()
                 ));
                 (None, true)

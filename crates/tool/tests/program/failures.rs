@@ -156,7 +156,7 @@ fn a_locked_database_is_an_error_of_its_own() {
     for (command, arguments) in COMMANDS {
         if command != "upgrade" && !INSPECTING.contains(&command) {
             let process = if cfg!(target_os = "linux") {
-                format!("opened by process {}", std::process::id())
+                format!("process {} has the database open", std::process::id())
             } else {
                 "another process".to_owned()
             };

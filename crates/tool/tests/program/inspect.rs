@@ -308,7 +308,7 @@ fn an_open_database_is_read_without_its_lock() {
     for command in COMMANDS {
         let ran = cairn(command, &path, NONE);
         assert_eq!(ran.code, 0, "{command}: {}", ran.stderr);
-        let process = format!("opened by process {}", std::process::id());
+        let process = format!("process {} has the database open", std::process::id());
         assert!(
             !cfg!(target_os = "linux") || ran.stderr.contains(&process),
             "{}",

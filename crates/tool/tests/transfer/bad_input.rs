@@ -112,7 +112,7 @@ fn a_locked_database_is_4_and_names_the_process() {
     write(&at.join("from"), &entries(10));
     cairn(at, "export @from @file --format=jsonl").done();
     let db = Db::open(at.join("from")).unwrap();
-    let holder = format!("opened by process {}", std::process::id());
+    let holder = format!("process {} has the database open", std::process::id());
     for line in EXPORTS {
         let line = line.replace("@file", "@other");
         let name = at.join("from");
@@ -431,7 +431,7 @@ fn a_locked_or_damaged_leveldb_database_is_not_imported() {
     let import = "import @to @file --format=leveldb";
     let dir = RealEnv::new().open_dir(&at.join("file"), false).unwrap();
     let lock = dir.lock("LOCK").unwrap();
-    let holder = format!("opened by process {}", std::process::id());
+    let holder = format!("process {} has the database open", std::process::id());
     cairn(at, import).failed(4, &["file", &holder]);
     drop(lock);
     let table = at.join("file/000002.ldb");
