@@ -100,6 +100,11 @@ pub(crate) fn not_bytes(value: &Bound<'_, PyAny>) -> PyErr {
         ": pass int(number).to_bytes(8, 'big'), which sorts by value"
     } else if value.is_instance_of::<PySlice>() {
         ": range(start, stop) returns the entries between two keys"
+    } else if value
+        .getattr("ndim")
+        .is_ok_and(|number| number.eq(0).unwrap_or(false))
+    {
+        ": pass struct.pack('>d', number), or its bytes in an order that sorts by value"
     } else if PyMemoryView::from(value).is_ok() {
         " whose items are not single bytes: pass memoryview(data).tobytes(), in the machine's order"
     } else {
