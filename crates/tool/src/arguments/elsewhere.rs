@@ -9,7 +9,7 @@ const NAMES: [(&[&str], &str); 17] = [
     ),
     (&["values"], "`scan --values-only` prints the values"),
     (
-        &["iterate", "range", "cat", "show", "print"],
+        &["iterate", "range", "query", "cat", "show", "print"],
         "`scan` prints entries, and `get` a value",
     ),
     (
