@@ -76,6 +76,12 @@ impl ErrorKind {
 const KEY_BYTES_SHOWN: usize = 64;
 
 #[derive(Clone, Debug)]
+struct ErrorKey {
+    bytes: Box<[u8]>,
+    text: String,
+}
+
+#[derive(Clone, Debug)]
 struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
@@ -86,7 +92,7 @@ struct Inner {
     offset: Option<u64>,
     expected: Option<String>,
     found: Option<String>,
-    key: Option<String>,
+    key: Option<ErrorKey>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -200,26 +206,30 @@ impl Error {
         self
     }
 
-    /// Sets the key, unless an inner layer has already done so. The key is escaped; a long key is
-    /// cut to its first bytes and its length.
+    /// Sets the key, unless an inner layer has already done so. In the text the key is escaped, and
+    /// a long one is cut to its first bytes and its length.
     ///
     /// ```
     /// use cairndb_base::Error;
     /// let error = Error::invalid("operands disagree");
     /// assert_eq!(error.clone().key(b"a\0").key_text(), Some(r#""a\x00""#));
-    /// let long = error.key(&[b'k'; 1 << 20]).to_string();
-    /// assert!(long.ends_with("kkk\"... of 1048576 bytes)"), "{long}");
-    /// assert!(long.len() < 150);
+    /// let long = error.key(&[b'k'; 1 << 20]);
+    /// assert_eq!(long.key_bytes().map(<[u8]>::len), Some(1 << 20));
+    /// let text = long.to_string();
+    /// assert!(text.ends_with("kkk\"... of 1048576 bytes)"), "{text}");
+    /// assert!(text.len() < 150);
     /// ```
     #[must_use]
     pub fn key(mut self, key: &[u8]) -> Error {
         self.0.key.get_or_insert_with(|| {
             let shown = key.get(..KEY_BYTES_SHOWN).unwrap_or(key).escape_ascii();
-            if key.len() > KEY_BYTES_SHOWN {
+            let text = if key.len() > KEY_BYTES_SHOWN {
                 format!("\"{shown}\"... of {} bytes", key.len())
             } else {
                 format!("\"{shown}\"")
-            }
+            };
+            let bytes = key.into();
+            ErrorKey { bytes, text }
         });
         self
     }
@@ -263,7 +273,12 @@ impl Error {
     /// Returns the key that the error names, as its message shows it: quoted, escaped, and cut if
     /// long.
     pub fn key_text(&self) -> Option<&str> {
-        self.0.key.as_deref()
+        Some(&self.0.key.as_ref()?.text)
+    }
+
+    /// Returns the bytes of the key that the error names, all of them.
+    pub fn key_bytes(&self) -> Option<&[u8]> {
+        Some(&self.0.key.as_ref()?.bytes)
     }
 
     /// Returns the offset that the error names.
@@ -284,7 +299,7 @@ impl fmt::Display for Error {
         let inner = &*self.0;
         write!(f, "{}: {}", inner.kind.as_str(), inner.message)?;
         let context = [
-            inner.key.as_ref().map(|key| format!("key {key}")),
+            self.key_text().map(|key| format!("key {key}")),
             inner.file.as_ref().map(|file| match &inner.directory {
                 Some(directory) => format!("file {file} in {directory}"),
                 None => format!("file {file}"),

@@ -29,34 +29,9 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         errno(error),
         error.file_name(),
         error.file_offset(),
-        error
-            .key_text()
-            .and_then(unescaped)
-            .map(|key| PyBytes::new(py, &key)),
+        error.key_bytes().map(|key| PyBytes::new(py, key)),
     ))?;
     Ok(PyErr::from_value(exception))
-}
-
-/// Returns the key of [`Error::key_text`], `None` if the text shows only the start of a long one.
-fn unescaped(text: &str) -> Option<Vec<u8>> {
-    let mut escaped = text.strip_prefix('"')?.strip_suffix('"')?.bytes();
-    let mut key = Vec::with_capacity(escaped.len());
-    while let Some(byte) = escaped.next() {
-        key.push(match byte {
-            b'\\' => match escaped.next()? {
-                b't' => b'\t',
-                b'r' => b'\r',
-                b'n' => b'\n',
-                b'x' => {
-                    let digits = [escaped.next()?, escaped.next()?];
-                    u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?
-                }
-                quoted => quoted,
-            },
-            plain => plain,
-        });
-    }
-    Some(key)
 }
 
 /// Returns the number of the system's error that caused this one.

@@ -17,8 +17,7 @@ class Error(Exception):
     file: Optional[str] = None
     #: Offset in that file, or None.
     offset: Optional[int] = None
-    #: The key that the message names. None if it names none, or shows only the start of one that is
-    #: longer than 64 bytes.
+    #: The key that the message names, or None. The message shows at most its first 64 bytes.
     key: Optional[bytes] = None
 
     def __str__(self) -> str:
