@@ -97,7 +97,8 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy
-	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --workspace --exclude '*bench*' \
+		--exclude 'engine-*' --exclude xtask --no-deps --locked --quiet
 	cargo xtask tidy
 	@xtask/check.sh loom
 	@$(with_peers) xtask/check.sh tests || { CI=false xtask/skips.sh; exit 1; }
@@ -160,6 +161,7 @@ lint: toolchain ## check formatting, clippy, documentation, tidy, licences, othe
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy
+	@xtask/check.sh features
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	cargo xtask tidy
 	@xtask/check.sh deny

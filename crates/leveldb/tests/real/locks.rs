@@ -60,13 +60,13 @@ fn a_database_that_leveldb_has_open_is_refused_with_the_process() {
     assert!(
         error
             .to_string()
-            .contains(&format!("found process {}", child.id())),
+            .contains(&format!("process {} has the database open", child.id())),
         "{error}"
     );
     let options = UpgradeOptions::new(cairndb::Options::new());
     let error = upgrade(home.path(), options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
-    assert!(error.to_string().contains("found process"), "{error}");
+    assert!(error.to_string().contains(": process "), "{error}");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     let database = Database::open(&dir, &ReadOptions::default()).unwrap();

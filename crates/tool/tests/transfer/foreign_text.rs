@@ -278,7 +278,7 @@ fn a_restart_is_no_leave_to_replace_entries() {
     let restart = "import @new @other --format=csv --restart";
     for _ in 0..2 {
         let db = cairndb::Db::open(at.join("new")).unwrap();
-        cairn(at, restart).failed(4, &["opened by"]);
+        cairn(at, restart).failed(4, &["has the database open"]);
         db.close().unwrap();
         std::fs::write(at.join("other"), "\u{feff}b\n").unwrap();
         cairn(at, restart).failed(5, &["line 1"]);
