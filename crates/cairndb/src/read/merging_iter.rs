@@ -120,11 +120,8 @@ impl MergingIter {
     pub(crate) fn memory_bytes(&self) -> usize {
         let own = self.sources.capacity() * size_of::<MergeSource>()
             + self.heap.capacity() * size_of::<HeapEntry>();
-        own + self
-            .sources
-            .iter()
-            .map(MergeSource::memory_bytes)
-            .sum::<usize>()
+        let held = self.sources.iter().map(MergeSource::memory_bytes);
+        own + held.sum::<usize>()
     }
 
     #[inline]
