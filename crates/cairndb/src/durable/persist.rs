@@ -43,12 +43,17 @@ struct Batch<'a> {
     floor: u64,
 }
 
+/// Returns the file number of each table and the number of its run.
+fn runs_of_tables(version: &Version) -> BTreeMap<u64, u64> {
+    let tables = version.tables();
+    tables
+        .map(|table| (table.record.file, table.record.run))
+        .collect()
+}
+
 /// Returns the edit that turns `from` into `to`.
 fn difference(from: &Version, to: &Version) -> VersionEdit {
-    let old: BTreeMap<u64, u64> = from
-        .tables()
-        .map(|table| (table.record.file, table.record.run))
-        .collect();
+    let old = runs_of_tables(from);
     let mut edit = VersionEdit::default();
     let mut kept = BTreeSet::new();
     for table in to.tables() {
@@ -75,10 +80,16 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
     edit
 }
 
-/// Returns whether `edit` leads from `from` to a version with as many tables as `to`.
+/// Returns whether recovery, applying `edit` to `from`, finds the tables of `to` in their runs.
 fn leads(edit: &VersionEdit, from: &Version, to: &Version) -> bool {
-    let count = from.tables().count() + edit.added_tables.len();
-    count.checked_sub(edit.removed_tables.len()) == Some(to.tables().count())
+    let mut found = runs_of_tables(from);
+    for file in &edit.removed_tables {
+        found.remove(file);
+    }
+    found.extend(edit.moved_tables.iter().copied());
+    let added = edit.added_tables.iter();
+    found.extend(added.map(|table| (table.file, table.run)));
+    found == runs_of_tables(to)
 }
 
 /// Checks what the next open relies on.

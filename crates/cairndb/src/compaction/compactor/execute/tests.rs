@@ -1,13 +1,15 @@
-//! Tests of tables that differ on disk from what was written, and of the order in which a job reads
-//! its inputs.
+//! Tests of tables that differ on disk from what was written, of tables that a flush adds to a run
+//! while it is compacted, and of the order in which a job reads its inputs.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{ErrorKind, FileNumber, Kind, Order, SEQ_MAX, SeqNo};
 use cairndb_format::name;
-use cairndb_sim::SimEnv;
+use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
+use crate::compaction::pick::Group;
+use crate::compaction::schedule::Schedule;
 use crate::engine::core::Core;
 use crate::jobs::inputs::{Change, Inputs};
 use crate::jobs::plan::CompactionPlan;
@@ -208,4 +210,43 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
     }
     println!("{sure} sure, {same} same, {tables} tables");
     assert!(sure > 10_000 && same > 1_000 && tables > 2);
+}
+
+#[test]
+fn a_table_that_moves_to_another_run_is_there_after_a_crash() {
+    let env = SimEnv::new(7);
+    let options = Options::new().create_if_missing(true);
+    let opened = Core::open(&options.clone().env(env.clone()), Path::new("/db"));
+    let core = opened.expect("the database can be opened");
+    let write = |key: &[u8], round: u8| {
+        let written = core.write_one(Kind::Put, key, &[round; 60], Durability::Os);
+        written.expect("the disk has room");
+    };
+    for round in 0..3_u8 {
+        (0..50_u32).for_each(|n| write(&n.to_le_bytes(), round));
+        core.flush_all().expect("the disk has room");
+    }
+    let plan = {
+        let mut state = core.base.versions.lock();
+        let last = state.version.runs.len() - 1;
+        Schedule::group_plan(&mut state, Group { first: 0, last })
+    };
+    let compactor = &core.space.compactor;
+    let outcome = compactor.carry_out(&plan).expect("the inputs are intact");
+    // Behind all other keys: the flush adds its table to a run that is being compacted.
+    write(&[255; 9], 3);
+    core.flush_all().expect("the disk has room");
+    {
+        let mut state = core.base.versions.lock();
+        state.end_compaction(&plan);
+        let installer = &core.disk.installer;
+        installer.install_compaction(&mut state, &plan, outcome);
+        assert_eq!(state.version.runs.len(), 1);
+    }
+    assert!(core.disk.persist().expect("the disk has room"));
+    let kept = CrashChoice::new(Keep::All);
+    let image = env.crash_point().image(Profile::Kill, &kept);
+    let again = Core::open(&options.env(image), Path::new("/db"));
+    let again = again.expect("the killed database can be opened");
+    assert_eq!(again.base.versions.lock().version.tables().count(), 2);
 }
