@@ -141,7 +141,6 @@ impl Drop for ViewCursor {
         self.end_window();
         self.versions.release(&self.view);
         self.end_seek();
-        self.entry.keep();
     }
 }
 
@@ -155,7 +154,7 @@ impl ViewCursor {
             history: CursorHistory::New,
             passed: Passed::default(),
             window: PageWindow::default(),
-            entry: CopiedEntry::take(),
+            entry: CopiedEntry::default(),
         }
     }
 

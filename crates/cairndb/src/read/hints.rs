@@ -6,7 +6,6 @@
 //! the time of every pattern with the hint switched off; a hint that gains less than 5 % on the
 //! pattern it was made for must be deleted.
 
-pub(crate) mod buffers;
 pub(crate) mod read_cost;
 pub(crate) mod seek_predictor;
 pub(crate) mod thread_cache;

@@ -4,18 +4,15 @@
 //! Going backward, the versions of a key come oldest first, so the newest visible one and the
 //! operands above it are known only after all versions have been seen.
 
-use std::mem;
-
 use cairndb_base::{Kind, Result, SeqNo};
 
 use super::entry_value::EntryValue;
 use super::merged_versions::{MergedVersions, Patience};
 use crate::read::fold::Fold;
-use crate::read::hints::buffers::Buffers;
 use crate::read::view::View;
 
 /// Key and value of an entry, in buffers that the next entry reuses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CopiedEntry {
     pub(super) key: Vec<u8>,
     /// A key that is not, or not yet, the entry's.
@@ -25,27 +22,6 @@ pub(super) struct CopiedEntry {
 }
 
 impl CopiedEntry {
-    /// Returns an empty entry in the thread's buffers.
-    pub(super) fn take() -> CopiedEntry {
-        let Buffers { key, other, value } = Buffers::take();
-        CopiedEntry {
-            key,
-            other,
-            value: EntryValue::with_buffer(value),
-            fold: Fold::default(),
-        }
-    }
-
-    /// Leaves the buffers to the thread's next cursor.
-    pub(super) fn keep(&mut self) {
-        let buffers = Buffers {
-            key: mem::take(&mut self.key),
-            other: mem::take(&mut self.other),
-            value: mem::take(&mut self.value).into_buffer(),
-        };
-        buffers.keep();
-    }
-
     /// Gathers, going forward, the operands of the key at which `versions` are, and their base.
     /// `versions` move past the key.
     pub(super) fn gather_forward(

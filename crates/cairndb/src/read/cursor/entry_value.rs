@@ -16,18 +16,6 @@ pub(super) struct EntryValue {
 }
 
 impl EntryValue {
-    /// Returns an empty value with a buffer for later ones.
-    pub(super) fn with_buffer(own: Vec<u8>) -> EntryValue {
-        EntryValue {
-            own,
-            borrowed: None,
-        }
-    }
-
-    pub(super) fn into_buffer(self) -> Vec<u8> {
-        self.own
-    }
-
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.borrowed {
