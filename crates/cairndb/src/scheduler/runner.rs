@@ -228,6 +228,9 @@ impl Runner {
         result
     }
 
+    /// A task returns whether it did anything; a turn that asks for it goes on until it did not.
+    /// Work that may fail for a while records that by `Base::note_background`, which also sets the
+    /// pause: without it, the policy would choose the same task again at once.
     fn do_task(&self, turn: &Turn, task: Task) -> Result<bool> {
         let flush_max = self.base.settings.budget.flush_max;
         match task {

@@ -233,7 +233,7 @@ fn a_table_that_moves_to_another_run_is_there_after_a_crash() {
     };
     let compactor = &core.space.compactor;
     let outcome = compactor.carry_out(&plan).expect("the inputs are intact");
-    // Behind all other keys: the flush adds its table to a run that is being compacted.
+    // After all other keys: the flush adds its table to a run that is being compacted.
     write(&[255; 9], 3);
     core.flush_all().expect("the disk has room");
     {
