@@ -17,6 +17,13 @@ use crate::read::merging_iter::MergingIter;
 use crate::read::source::{MergeSource, RunCursor};
 use crate::state::options::{Compression, Durability, Options};
 
+/// Reserves all runs for a compaction.
+fn plan_of_all_runs(core: &Core) -> CompactionPlan {
+    let mut state = core.base.versions.lock();
+    let last = state.version.runs.len() - 1;
+    Schedule::group_plan(&mut state, Group { first: 0, last })
+}
+
 #[test]
 fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
     let env = SimEnv::new(7);
@@ -30,25 +37,8 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
         }
         core.flush_all().expect("the disk has room");
     }
-    let plan = {
-        let mut state = core.base.versions.lock();
-        let inputs: Vec<_> = state
-            .version
-            .runs
-            .iter()
-            .map(|run| (**run).clone())
-            .collect();
-        assert_eq!(inputs.len(), 2);
-        state.begin_compaction(CompactionPlan {
-            inputs,
-            target: 99,
-            bottom: true,
-            waited_for: false,
-            when_idle: false,
-            relocation: None,
-            hiders: Vec::new(),
-        })
-    };
+    let plan = plan_of_all_runs(&core);
+    assert_eq!(plan.inputs.len(), 2);
     let mut whole = core
         .space
         .compactor
@@ -226,11 +216,7 @@ fn a_table_that_moves_to_another_run_is_there_after_a_crash() {
         (0..50_u32).for_each(|n| write(&n.to_le_bytes(), round));
         core.flush_all().expect("the disk has room");
     }
-    let plan = {
-        let mut state = core.base.versions.lock();
-        let last = state.version.runs.len() - 1;
-        Schedule::group_plan(&mut state, Group { first: 0, last })
-    };
+    let plan = plan_of_all_runs(&core);
     let compactor = &core.space.compactor;
     let outcome = compactor.carry_out(&plan).expect("the inputs are intact");
     // After all other keys: the flush adds its table to a run that is being compacted.
