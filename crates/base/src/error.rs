@@ -77,7 +77,7 @@ const KEY_BYTES_SHOWN: usize = 64;
 
 #[derive(Clone, Debug)]
 struct ErrorKey {
-    bytes: Box<[u8]>,
+    bytes: Arc<[u8]>,
     text: String,
 }
 

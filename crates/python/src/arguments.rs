@@ -41,9 +41,8 @@ fn copied<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     })?;
     let dimensions: usize = view.getattr("ndim")?.extract()?;
     // Scalars of numpy, such as a time, are buffers of single bytes; their type knows better.
-    let item = object
-        .getattr("dtype")
-        .unwrap_or_else(|_| view.as_any().clone());
+    let item = object.getattr_opt("dtype")?;
+    let item = item.as_ref().unwrap_or_else(|| view.as_any());
     let item_bytes: usize = item.getattr("itemsize")?.extract()?;
     if dimensions == 0 || item_bytes != 1 {
         // A number of numpy, or an array of numbers: the order of its bytes is that of the machine,
