@@ -42,8 +42,8 @@ clippy)
     ;;
 features)
     # The workspace joins the features of its members, which hides code that needs one.
-    echo "cargo check --package cairndb"
-    RUSTFLAGS="-D warnings" cargo check --package cairndb --locked
+    echo "cargo clippy --package cairndb"
+    cargo clippy --profile test --package cairndb --locked -- -D warnings
     ;;
 deny)
     if cargo deny --version >/dev/null 2>&1; then
