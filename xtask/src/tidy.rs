@@ -5,7 +5,7 @@
 //! | `floors` | a crate imports only lower floors; every member has a floor and the shared lints |
 //! | `cycles` | no import cycle between the modules of a crate; bands are not imported upwards |
 //! | `sizes` | files of at most 500 lines, functions of at most 60 |
-//! | `limits` | types of at most 30 methods and 15 fields, folders of at most 15 source files; no `mod.rs` |
+//! | `limits` | at most 30 methods and 15 fields a type, 15 source files a folder; no `mod.rs` |
 //! | `code` | `unsafe` only where listed; files, clocks and threads only through the environment; a head comment in every file |
 //! | `dead` | every source file belongs to a target |
 //! | `docs` | links, paths and `make` targets named in documents exist |

@@ -228,9 +228,10 @@ impl Runner {
         result
     }
 
-    /// A task returns whether it did anything; a turn that asks for it goes on until it did not.
-    /// Work that may fail for a while records that by `Base::note_background`, which also sets the
-    /// pause: without it, the policy would choose the same task again at once.
+    /// Does a step of `task`. `Ok(false)` means that there was nothing to do, and the policy skips
+    /// the task until another one does something. A task that fails records the error with
+    /// `Base::note_background`, which sets the pause; otherwise the policy would choose the task
+    /// again at once.
     fn do_task(&self, turn: &Turn, task: Task) -> Result<bool> {
         let flush_max = self.base.settings.budget.flush_max;
         match task {
