@@ -1203,15 +1203,14 @@ cairndb_error *cairndb_iter_next_n(cairndb_iter *iter,
  * Stores the property `name` in `*value`, as a string that the caller frees with `free`, or NULL
  * if there is none of this name.
  *
- * "cairndb.memory", "cairndb.space", "cairndb.stalls" and "cairndb.stats" are JSON; LevelDB's
- * names are those of "leveldb/c.h". docs/guide/properties.md defines every field.
+ * Names that begin with "cairndb." are JSON; LevelDB's names are those of "leveldb/c.h".
+ * docs/guide/properties.md lists the names and defines every field.
  */
 cairndb_error *cairndb_property(const cairndb_db *db, const char *name, char **value);
 
 /**
- * Stores one number of a JSON property in `*value`: `property` is "cairndb.memory",
- * "cairndb.space", "cairndb.stalls" or "cairndb.stats", `field` is the field's name, such as
- * "total". Fields of an object in it are named with a dot: "memtable.count" of "cairndb.stalls".
+ * Stores one number of a JSON property in `*value`: "total" of "cairndb.memory", for example.
+ * Fields of an object in it are named with a dot: "memtable.count" of "cairndb.stalls".
  * `INVALID_ARGUMENT` if there is no such number.
  */
 cairndb_error *cairndb_figure(const cairndb_db *db,

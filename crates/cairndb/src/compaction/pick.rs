@@ -8,9 +8,12 @@
 //! Rejected: levelling with small files, because it rewrites each entry four to eight times on the
 //! way down; tiering alone, because it leaves a dozen runs for every read.
 //!
-//! Rules, in order: runs that have outgrown the last, or runs of one tier (`outgrown`, `alike`);
-//! too many runs (`crowded`); values that newer runs may hide (`pick_for_values`); idle compaction
-//! (`pick_idle`).
+//! There are four questions, which `scheduler/policy.rs` asks at different times: what to compact
+//! while writes continue (`pick`), because of dead values (`pick_for_values`), in place of a
+//! stalled writer (`pick_for_stall`), and once the database is idle (`pick_idle`). `pick` applies
+//! its rules in this order: runs of one tier (`alike`), runs that have outgrown the last
+//! (`outgrown`), too many runs (`crowded`). The first two swap places when readers have too many
+//! runs. A damaged run divides the others: no group extends over it.
 
 /// Number of runs of one tier that are compacted together.
 pub(crate) const FAN_IN: usize = 8;

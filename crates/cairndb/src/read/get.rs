@@ -204,7 +204,7 @@ pub(crate) fn newest(
     if let [run] = view.version.runs.as_slice() {
         let table = run.tables().get(run.find(&context.order, key));
         let found = match table {
-            Some(table) => newest_in_table(table, view.memtables(), key, hash, seq, out)?,
+            Some(table) => newest_in_table(table, view.memtable_count(), key, hash, seq, out)?,
             None => None,
         };
         return Ok(found.unwrap_or(Newest::Missing));
@@ -235,7 +235,7 @@ fn newest_in_runs(
         }
         for (at, table) in tables.iter().enumerate() {
             let Some(table) = table else { continue };
-            let source = view.memtables() + chunk * RUNS_ASKED + at;
+            let source = view.memtable_count() + chunk * RUNS_ASKED + at;
             if let Some(newest) = newest_in_table(table, source, key, hash, seq, out)? {
                 return Ok(newest);
             }

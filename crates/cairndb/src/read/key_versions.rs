@@ -89,7 +89,7 @@ impl<'a> KeyVersions<'a> {
     ) -> Result<()> {
         let mut older = first.seq.checked_sub(1).filter(|_| first.goes_on);
         self.prefetch(first.source);
-        for source in first.source..self.view.memtables() + self.view.version.runs.len() {
+        for source in first.source..self.view.memtable_count() + self.view.version.runs.len() {
             if self.gather(source, older, fold, scratch)? {
                 break;
             }
@@ -102,7 +102,7 @@ impl<'a> KeyVersions<'a> {
     /// Prefetches the data that lookups in the runs after source number `from` read. The base value
     /// may be in the last run, and any run may have more operands.
     fn prefetch(self, from: usize) {
-        let first = (from + 1).saturating_sub(self.view.memtables());
+        let first = (from + 1).saturating_sub(self.view.memtable_count());
         let runs = self.view.version.runs.get(first..).unwrap_or_default();
         let order = &self.context.order;
         let tables = || {
@@ -162,7 +162,7 @@ impl<'a> KeyVersions<'a> {
     fn version(self, source: usize, seq: SeqNo, out: &mut Vec<u8>) -> Result<Option<VersionIn>> {
         out.clear();
         let (key, hash) = (self.key, self.hash);
-        let Some(run) = source.checked_sub(self.view.memtables()) else {
+        let Some(run) = source.checked_sub(self.view.memtable_count()) else {
             let entry = self.view.memtable(source).get(key, hash, seq)?;
             return Ok(entry.map(|entry| {
                 out.extend_from_slice(entry.value);
@@ -187,7 +187,7 @@ impl<'a> KeyVersions<'a> {
 
     /// Returns an unpositioned cursor over one source.
     fn cursor(self, source: usize) -> MergeSource {
-        if let Some(run) = source.checked_sub(self.view.memtables()) {
+        if let Some(run) = source.checked_sub(self.view.memtable_count()) {
             let run = self.view.version.runs[run].clone();
             let cursor = RunCursor::new(run, self.context.order.clone());
             return MergeSource::Run(Box::new(cursor));

@@ -140,7 +140,7 @@ impl View {
 
     /// Returns the number of memtables, including the mutable one.
     #[inline]
-    pub(crate) fn memtables(&self) -> usize {
+    pub(crate) fn memtable_count(&self) -> usize {
         1 + self.immutables.len()
     }
 

@@ -1,7 +1,8 @@
 //! The state guarded by the state lock, and the order of all locks.
 //!
-//! The methods of `EngineState` only query it; its owners change it: `Installer`, `Disk`,
-//! `Flusher`, `Compactor`, `Sealer`, `DeadFiles`.
+//! Changes that several owners make are methods here, such as `begin_compaction`. The others are in
+//! the owner: `Installer` changes the versions, `Sealer` and `Flusher` the memtables, `Disk` and
+//! `DeadFiles` what is durable, `Base` the pauses after failures.
 //!
 //! Lock order, outermost first:
 //!

@@ -115,8 +115,8 @@ LEVELDB_EXPORT void leveldb_release_snapshot(leveldb_t* db, const leveldb_snapsh
  *
  * LevelDB's names answer in LevelDB's layout: "leveldb.num-files-at-level<N>", "leveldb.stats",
  * "leveldb.sstables", "leveldb.approximate-memory-usage". Level 1 stands for the last run, level 0
- * for all others, levels 2 to 6 are empty. "cairndb.memory", "cairndb.space", "cairndb.stalls" and
- * "cairndb.stats" return JSON. */
+ * for all others, levels 2 to 6 are empty. Names that begin with "cairndb." return JSON;
+ * docs/guide/properties.md lists them. */
 LEVELDB_EXPORT char* leveldb_property_value(leveldb_t* db, const char* propname);
 
 /* Stores in sizes[i] how many bytes the keys from range_start_key[i] to before range_limit_key[i]

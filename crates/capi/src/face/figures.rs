@@ -15,8 +15,8 @@ use crate::objects::Database;
 /// Stores the property `name` in `*value`, as a string that the caller frees with `free`, or NULL
 /// if there is none of this name.
 ///
-/// "cairndb.memory", "cairndb.space", "cairndb.stalls" and "cairndb.stats" are JSON; LevelDB's
-/// names are those of "leveldb/c.h". docs/guide/properties.md defines every field.
+/// Names that begin with "cairndb." are JSON; LevelDB's names are those of "leveldb/c.h".
+/// docs/guide/properties.md lists the names and defines every field.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_property(
     db: *const cairndb_db,
@@ -33,9 +33,8 @@ pub unsafe extern "C" fn cairndb_property(
     unsafe { outcome_in(value, null_mut(), found) }
 }
 
-/// Stores one number of a JSON property in `*value`: `property` is "cairndb.memory",
-/// "cairndb.space", "cairndb.stalls" or "cairndb.stats", `field` is the field's name, such as
-/// "total". Fields of an object in it are named with a dot: "memtable.count" of "cairndb.stalls".
+/// Stores one number of a JSON property in `*value`: "total" of "cairndb.memory", for example.
+/// Fields of an object in it are named with a dot: "memtable.count" of "cairndb.stalls".
 /// `INVALID_ARGUMENT` if there is no such number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_figure(

@@ -28,7 +28,7 @@ pub(super) fn point_seek(
     key: &[u8],
     entry: &mut CopiedEntry,
 ) -> Result<bool> {
-    let (parts, runs) = (view.memtables(), view.version.runs.len());
+    let (parts, runs) = (view.memtable_count(), view.version.runs.len());
     let seeks = &view.readers.thread_caches.mine().seeks;
     let looks_up = parts + runs >= SOURCES_ASKED && !seeks.moved();
     // Keys that compare equal in a custom order may differ in bytes, and only a source has the

@@ -285,7 +285,7 @@ fn seeks_between_writes_find_their_place_in_every_part() {
     let core = open(SimEnv::new(1)).expect("a new database can be opened");
     let key = |number: u32| [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
     let mut number = 0_u32;
-    while core.base.versions.view().memtables() < 3 {
+    while core.base.versions.view().memtable_count() < 3 {
         core.write_one(Kind::Put, &key(number), b"", Durability::Os)
             .expect("a healthy database takes writes");
         number += 1;
