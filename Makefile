@@ -74,8 +74,8 @@ prepare: begun
 	@bench/prepare.sh
 
 .PHONY: bench
-bench: prepare ## run the benchmark over every engine found, with a tenth of the entries
-	@./db_bench --suite=quick --started=$(begun) --report=report $(verbose) || $(call report_failures,report)
+bench: prepare ## run the benchmark over every engine found, with a tenth of the entries; again: add its rounds
+	@./db_bench --suite=quick --started=$(begun) --report=report --add_rounds $(verbose) || $(call report_failures,report)
 
 rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
 # A run with another number of rounds is a separate run with its own files.

@@ -53,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) intervals: Option<IntervalFile>,
     /// Whether to resume the run in the JSON file.
     pub(crate) resume: bool,
+    /// Whether to add rounds to that run if it is complete.
+    pub(crate) add_rounds: bool,
     /// Amount of output of a suite.
     pub(crate) detail: Detail,
     /// The suite to run instead of the list.
@@ -76,10 +78,12 @@ impl Config {
     /// Interprets the flags.
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let suite = given.given("suite").map(str::to_owned);
+        let add_rounds = given.is_on("add_rounds");
+        let resume = add_rounds || given.is_on("resume");
         let (engines, named) = engine_list(given, suite.is_some())?;
         if suite.is_some() {
             suite_overrides::refuse_what_suites_say(given)?;
-        } else if given.is_on("resume") {
+        } else if resume {
             return Err("--resume: only a suite can be resumed; add --suite".into());
         }
         engines::networked::check(&engines, given.given("store"), suite.is_some())?;
@@ -95,7 +99,7 @@ impl Config {
         // A report is made from records, so they are stored in the report's directory by default.
         let beside = report.as_ref().map(|dir| dir.join(RECORDS));
         let json = given.given("json").map(PathBuf::from).or(beside);
-        if given.is_on("resume") && json.is_none() {
+        if resume && json.is_none() {
             return Err(
                 "--resume needs --json=FILE or --report=DIR, which names the run to resume".into(),
             );
@@ -119,7 +123,8 @@ impl Config {
             report,
             csv: given.given("csv").map(PathBuf::from),
             intervals: intervals(given),
-            resume: given.is_on("resume"),
+            resume,
+            add_rounds,
             detail: Detail::of(given.is_on("verbose")),
             suite,
             spent: spent(given)?,

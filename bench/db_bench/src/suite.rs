@@ -6,6 +6,7 @@ mod fingerprint;
 mod job;
 mod journal;
 mod lock;
+mod more_rounds;
 mod plan;
 mod progress;
 mod results;
@@ -42,9 +43,13 @@ struct Plan {
 /// Runs the suite. Returns whether everything requested was available and correct, and what to
 /// print: a summary, or with `--verbose` the whole table.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
-    let plan = plan(config, name)?;
+    let (plan, kept_rounds) = match config.json.as_deref().filter(|_| config.add_rounds) {
+        Some(json) => more_rounds::plan(config, name, json)?,
+        None => (plan(config, name, config.suite_rounds)?, 0),
+    };
     let _results = config.json.as_deref().map(lock::results).transpose()?;
-    let journal = journal(config, &plan.outline)?;
+    let mut journal = journal(config, &plan.outline)?;
+    journal.kept_rounds = kept_rounds;
     let mut run = Run::new(config, &plan.file, &plan.outline, &journal);
     if run.is_complete(&plan.jobs) {
         show(config, &journal)?;
@@ -133,8 +138,8 @@ fn show(config: &Config, journal: &Journal) -> Result<(), String> {
     Output::again(config.csv.as_deref(), &journal.records)
 }
 
-/// Reads the suite and plans the run.
-fn plan(config: &Config, name: &str) -> Result<Plan, String> {
+/// Reads the suite and plans the run. `rounds` replaces the suite's number of rounds.
+fn plan(config: &Config, name: &str, rounds: Option<u32>) -> Result<Plan, String> {
     let mut file = file::read(name)?;
     let mut left_out = match &config.data {
         Some(word) => file.over_data(word),
@@ -143,7 +148,7 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     refuse_shuffle(config, &file)?;
     let asked = SuiteFlags {
         num: config.num,
-        rounds: config.suite_rounds,
+        rounds,
         directories: config.bases.len(),
     };
     let (jobs, apart) = job::jobs(&file, asked);
@@ -151,7 +156,8 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     refuse_more_than_are_drawn(config, &jobs)?;
     refuse_more_than_a_file_has(config, &jobs)?;
     let fingerprint = Some(fingerprint::of(config, &file, &jobs));
-    let outline = outline(config, name, &file);
+    let mut outline = outline(config, name, &file);
+    outline.rounds = rounds.unwrap_or(outline.rounds);
     let outline = Outline {
         fingerprint,
         fewer_rounds: job::fewer_rounds(&jobs, outline.rounds),
@@ -240,7 +246,7 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
         title: file.title.clone(),
         about: file.about.clone(),
         num: config.num.unwrap_or(file.num),
-        rounds: config.suite_rounds.unwrap_or(file.rounds),
+        rounds: file.rounds,
         aggregate: config.aggregate.unwrap_or(file.aggregate),
         aggregate_asked: config
             .aggregate

@@ -165,6 +165,13 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "add_rounds",
+        FlagKind::Bool,
+        "0",
+        "as --resume; to a complete run of the same build and settings, add as many rounds again, and replace any other run",
+    ),
+    flag(
+        WHAT,
         "started",
         FlagKind::Text,
         "",

@@ -31,6 +31,8 @@ pub(crate) struct Journal {
     ended: bool,
     /// Length of the complete lines in bytes.
     bytes: usize,
+    /// Rounds of a complete run to which this one adds rounds, or 0.
+    pub(crate) kept_rounds: u32,
 }
 
 /// The key of a record: the row that it is a result of.

@@ -62,6 +62,11 @@ impl<'c> Run<'c> {
             self.output.object(self.outline)?;
             return self.output.settle();
         }
+        let (kept, rounds) = (self.journal.kept_rounds, self.outline.rounds);
+        if kept > 0 {
+            let text = format!("earlier runs of this build measured {kept} of the {rounds} rounds");
+            return self.note(text, None);
+        }
         let kept = self.journal.records.len();
         self.note(
             format!(

@@ -62,7 +62,7 @@ impl Run<'_> {
         let mut longest = Duration::ZERO;
         for round in 1..=rounds {
             let began = self.elapsed();
-            if round > 1 && self.is_late(began, longest) {
+            if round > self.journal.kept_rounds.max(1) && self.is_late(began, longest) {
                 let which = if round == rounds {
                     format!("round {round} was")
                 } else {
