@@ -3,7 +3,7 @@
 //!
 //! Nothing here changes a result: each hint may be cleared at any moment, and a read that finds
 //! none does the full work. Each is justified in the table of `docs/perf/read-hints.md`, which has
-//! the time of every pattern with the hint switched off; a hint that gains less than 5 % on the
+//! the time of its pattern with the hint switched off; a hint that gains less than 5 % on the
 //! pattern it was made for must be deleted.
 
 pub(crate) mod read_cost;
