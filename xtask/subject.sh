@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks commit subjects against `area: imperative summary`, at most 60 characters.
+# Checks commit subjects against `area: imperative summary`, at most 60 characters; a message with a
+# subject alone is refused if the commit changes 50 lines or more.
 #
 #   subject.sh FILE   the message in FILE, as the commit-msg hook passes it
 #   subject.sh        subjects on standard input, one per line; prints one line for each, which is
@@ -48,6 +49,11 @@ case "$subject" in
 "Merge "* | "fixup! "* | "squash! "* | "amend! "*) exit 0 ;;
 esac
 found=$(complaint "$subject")
+# Number of changed lines from which a commit needs a body; `history.rs` has it too.
+changed=$(git diff --cached --numstat 2>/dev/null | awk '{ lines += $1 + $2 } END { print lines + 0 }')
+if [ -z "$found" ] && ((changed >= 50)) && [ "$(grep -v '^#' "$1" | grep -c .)" = 1 ]; then
+    found="changes $changed lines and has no body: give the reason in one"
+fi
 if [ -n "$found" ]; then
     echo "commit-msg: \`$subject\` $found" >&2
     exit 1

@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 /// Path of the script, relative to the root.
 const SCRIPT: &str = "xtask/subject.sh";
 
-/// A commit whose subject was checked.
+/// A commit whose message was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
     /// Abbreviated hash.
     pub(crate) hash: String,
     pub(crate) subject: String,
-    /// What is wrong with the subject; empty if nothing is.
+    /// What is wrong with the message; empty if nothing is.
     pub(crate) complaint: String,
 }
 
@@ -28,12 +28,13 @@ pub(crate) enum History {
     Unknown(String),
 }
 
-/// Reads and checks the subjects of all commits after `commit`, merges excepted.
+/// Reads and checks the subjects of all commits after `commit`, merges excepted, and the bodies of
+/// those after `bodies_after`.
 ///
 /// # Errors
 ///
 /// If the script is missing or fails.
-pub(crate) fn after(root: &Path, commit: &str) -> Result<History, String> {
+pub(crate) fn after(root: &Path, commit: &str, bodies_after: &str) -> Result<History, String> {
     if commit.is_empty() {
         return Ok(History::Unknown("no commit is named".to_owned()));
     }
@@ -53,12 +54,44 @@ pub(crate) fn after(root: &Path, commit: &str) -> Result<History, String> {
     let subjects: Vec<&str> = commits.iter().map(|(_, subject)| *subject).collect();
     let complaints = complaints(root, &subjects)?;
     let commits = commits.into_iter().zip(complaints);
-    let commits = commits.map(|((hash, subject), complaint)| Commit {
-        hash: hash.to_owned(),
-        subject: subject.to_owned(),
-        complaint,
+    let mut commits: Vec<Commit> = commits
+        .map(|((hash, subject), complaint)| Commit {
+            hash: hash.to_owned(),
+            subject: subject.to_owned(),
+            complaint,
+        })
+        .collect();
+    for hash in without_body(root, bodies_after) {
+        let long = commits.iter_mut().find(|commit| commit.hash == hash);
+        if let Some(commit) = long.filter(|commit| commit.complaint.is_empty()) {
+            commit.complaint = format!(
+                "changes {BODY_LINES_MIN} lines or more and has no body: give the reason in one"
+            );
+        }
+    }
+    Ok(History::Known(commits))
+}
+
+/// Number of changed lines from which a commit needs a body. `subject.sh` has it too.
+const BODY_LINES_MIN: usize = 50;
+
+/// Returns the long commits after `commit` whose message is its subject alone.
+fn without_body(root: &Path, commit: &str) -> Vec<String> {
+    let range = format!("{commit}..HEAD");
+    let format = "--format=%x00%h%x01%b%x01";
+    let listed = git(root, &["log", "--no-merges", "--shortstat", format, &range]);
+    let listed = listed.unwrap_or_default();
+    let long = listed.split('\0').filter_map(|entry| {
+        let (hash, rest) = entry.split_once('\u{1}')?;
+        let (body, changes) = rest.split_once('\u{1}')?;
+        // ` 3 files changed, 40 insertions(+), 12 deletions(-)`
+        let changed = changes.split(',').skip(1);
+        let changed: usize = changed
+            .filter_map(|part| part.trim().split(' ').next()?.parse::<usize>().ok())
+            .sum();
+        (body.trim().is_empty() && changed >= BODY_LINES_MIN).then(|| hash.to_owned())
     });
-    Ok(History::Known(commits.collect()))
+    long.collect()
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<String, String> {
@@ -143,7 +176,7 @@ mod tests {
     fn subjects_after_the_named_commit_are_checked() {
         let folder = tempfile::tempdir().unwrap();
         let first = repository(folder.path(), &["Start", "Bad one", "engine: add a lock"]);
-        let History::Known(commits) = after(folder.path(), &first).unwrap() else {
+        let History::Known(commits) = after(folder.path(), &first, "").unwrap() else {
             panic!("the history is known");
         };
         let found: Vec<_> = commits
@@ -154,11 +187,33 @@ mod tests {
     }
 
     #[test]
+    fn a_long_commit_needs_a_body() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let first = repository(root, &["Start"]);
+        for (at, (lines, body)) in [(49, ""), (50, ""), (50, "Why.")].into_iter().enumerate() {
+            let name = at.to_string();
+            std::fs::write(root.join(&name), "a\n".repeat(lines)).unwrap();
+            run(root, &["add", &name]);
+            let message = format!("engine: add {at}\n\n{body}");
+            let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            let commit = ["commit", "--quiet", "--no-verify", "-m", &message];
+            run(root, &[&who[..], &commit[..]].concat());
+        }
+        let History::Known(commits) = after(root, &first, &first).unwrap() else {
+            panic!("the history is known");
+        };
+        let bad = commits.iter().filter(|commit| !commit.complaint.is_empty());
+        let bad: Vec<&str> = bad.map(|commit| commit.subject.as_str()).collect();
+        assert_eq!(bad, ["engine: add 1"]);
+    }
+
+    #[test]
     fn a_missing_history_is_no_error() {
         let folder = tempfile::tempdir().unwrap();
         let unknown = "0123456789012345678901234567890123456789";
         for root in [folder.path(), house_root()] {
-            let found = after(root, unknown).unwrap();
+            let found = after(root, unknown, unknown).unwrap();
             assert!(matches!(found, History::Unknown(_)), "{found:?}");
         }
     }

@@ -45,7 +45,7 @@ impl House {
         let text = tree.text(settings::PATH);
         let settings = Settings::parse(text.ok_or(format!("{} is missing", settings::PATH))?)?;
         let packages = packages::packages(root, &tree, &settings.workspaces)?;
-        let history = history::after(root, &settings.subjects_after)?;
+        let history = history::after(root, &settings.subjects_after, &settings.bodies_after)?;
         House::new(tree, settings, packages, history)
     }
 

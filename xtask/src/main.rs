@@ -1,5 +1,5 @@
-//! Repository maintenance: `cargo xtask tidy` checks what rustc and clippy cannot,
-//! `cargo xtask wrap` breaks comments that are too wide.
+//! Repository maintenance: `cargo xtask tidy` checks what rustc and clippy cannot, `cargo xtask
+//! count` counts lines of code, tests and words.
 //!
 //! Both read only the tree and its history: they need no build and no network. The rules are in
 //! [`tidy`], one file each. The exceptions to the rules, with their reasons, are in
@@ -15,6 +15,7 @@
 )]
 #![forbid(unsafe_code)]
 
+mod count;
 mod finding;
 mod history;
 mod house;
@@ -24,7 +25,6 @@ mod source;
 mod tidy;
 mod tree;
 mod types;
-mod wrap;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,8 +32,7 @@ use std::time::Instant;
 
 const USAGE: &str =
     "usage: cargo xtask tidy [ROOT]    check the rules of this repository (xtask/tidy.toml)
-       cargo xtask tidy --lower   write lower counts into xtask/tidy.toml
-       cargo xtask wrap [ROOT]    break comment lines at 100 columns
+       cargo xtask count [ROOT]   count lines of code and tests, and words of documents
 in this working tree, or in the tree at ROOT";
 
 fn main() -> ExitCode {
@@ -41,10 +40,9 @@ fn main() -> ExitCode {
     let (command, argument) = (arguments.next(), arguments.next());
     match (command.as_deref(), argument.as_deref()) {
         (Some("tidy"), None) => run_tidy(&root()),
-        (Some("tidy"), Some("--lower")) => run_lower(&root()),
         (Some("tidy"), Some(root)) => run_tidy(Path::new(root)),
-        (Some("wrap"), None) => run_wrap(&root()),
-        (Some("wrap"), Some(root)) => run_wrap(Path::new(root)),
+        (Some("count"), None) => run_count(&root()),
+        (Some("count"), Some(root)) => run_count(Path::new(root)),
         (Some("help" | "--help" | "-h"), None) => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -65,32 +63,17 @@ fn root() -> PathBuf {
     package.parent().unwrap_or(&package).to_path_buf()
 }
 
-fn run_wrap(root: &Path) -> ExitCode {
-    match wrap::run(root) {
-        Ok(changed) => {
-            for path in &changed {
-                println!("{path}");
-            }
-            println!("wrap: {} files changed", changed.len());
+fn run_count(root: &Path) -> ExitCode {
+    match house::House::read(root) {
+        Ok(house) => {
+            print!("{}", count::table(&house));
             ExitCode::SUCCESS
         }
         Err(message) => {
-            eprintln!("wrap: {message}");
+            eprintln!("count: {message}");
             ExitCode::from(2)
         }
     }
-}
-
-fn run_lower(root: &Path) -> ExitCode {
-    match tidy::lower(root) {
-        Ok(true) => println!("tidy: lowered the counts"),
-        Ok(false) => println!("tidy: no count has gone down"),
-        Err(message) => {
-            eprintln!("tidy: {message}");
-            return ExitCode::from(2);
-        }
-    }
-    ExitCode::SUCCESS
 }
 
 fn run_tidy(root: &Path) -> ExitCode {

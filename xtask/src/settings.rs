@@ -105,8 +105,10 @@ pub(crate) struct Word {
 pub(crate) struct Settings {
     /// The commit after which subjects are checked.
     pub(crate) subjects_after: String,
-    /// Number of comment lines that are still too wide.
-    pub(crate) comment_width: usize,
+    /// The commit after which long changes need a body.
+    pub(crate) bodies_after: String,
+    /// Maximum number of words of all documents.
+    pub(crate) words_max: Option<usize>,
     /// Manifests of the separate workspaces below the root.
     pub(crate) workspaces: Vec<String>,
     /// Files that may contain `unsafe`, and folders, which end in `/`.
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn all_kinds_are_read() {
         let text = r#"
-            comment-width = 7
+            words-max = 7
             unsafe = ["sys/"]
             [floors]
             base = 1
@@ -191,7 +193,7 @@ mod tests {
             may-stay = ["docs/"]
         "#;
         let settings = Settings::parse(text).unwrap();
-        assert_eq!(settings.comment_width, 7);
+        assert_eq!(settings.words_max, Some(7));
         assert_eq!(settings.floors["base"], 1);
         assert_eq!(settings.bands["engine"], ["low", "high"]);
         assert_eq!(settings.apart[0].never, ["store"]);

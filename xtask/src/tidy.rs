@@ -12,14 +12,13 @@
 //! | `formats` | every format page has its golden file and every golden file its page and test |
 //! | `width` | comments of at most 100 columns |
 //! | `words` | words that must not be reintroduced |
-//! | `subjects` | commit subjects are `area: imperative summary` |
+//! | `subjects` | commit subjects are `area: imperative summary`; a long change has a body |
 //! | `open` | no open task without an issue number; no machine-specific path |
 //!
 //! A rule is a function from the [`House`] to findings. It reads nothing else, so its tests can
 //! pass a tree of a few lines.
 
 mod code;
-mod counted;
 mod cycles;
 mod dead;
 mod docs;
@@ -37,22 +36,6 @@ use std::path::Path;
 use crate::finding::Finding;
 use crate::history::History;
 use crate::house::House;
-use crate::settings;
-
-/// Writes lower counts into the settings of the tree at `root`; returns whether any count is lower.
-pub(crate) fn lower(root: &Path) -> Result<bool, String> {
-    let house = House::read(root)?;
-    let text = house.tree.text(settings::PATH).unwrap_or_default();
-    let words = words::counted(&house);
-    let words: Vec<usize> = words.iter().map(|word| word.places.len()).collect();
-    let width = width::counted(&house).places.len();
-    let lowered = counted::lowered(text, width, &words);
-    if lowered != text {
-        let written = std::fs::write(root.join(settings::PATH), &lowered);
-        written.map_err(|e| format!("{}: {e}", settings::PATH))?;
-    }
-    Ok(lowered != text)
-}
 
 /// Runs every rule over the tree below `root`; returns the findings, and notes on rules that could
 /// not be checked.

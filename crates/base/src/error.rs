@@ -109,7 +109,8 @@ struct Inner {
 /// assert_eq!(error.kind(), ErrorKind::Corruption);
 /// assert_eq!(
 ///     error.to_string(),
-///     "corruption: page checksum does not match (file 000007.tbl, offset 4096, expected 1, found 2)"
+///     "corruption: page checksum does not match \
+///      (file 000007.tbl, offset 4096, expected 1, found 2)"
 /// );
 /// ```
 #[derive(Clone)]

@@ -6,7 +6,7 @@
 //! token      1 byte    high half: literal count L, low half: match length M minus 4
 //! L more     0..       only if the high half is 15: bytes to be summed, the last one below 255
 //! literals   L bytes
-//! offset     2 bytes   little-endian, 1..=65535: distance back to the start of the match in the output
+//! offset     2 bytes   little-endian, 1..=65535: distance back to the match in the output
 //! M more     0..       only if the low half is 15: as above
 //! ```
 //!

@@ -4,8 +4,10 @@
 //! If the text of a link is code and its target is a Rust file (`` [`Db::put`](../x.rs) ``), the
 //! file must also contain something of that name, so that a tour of the code cannot rot.
 
+use crate::count;
 use crate::finding::Finding;
 use crate::house::House;
+use crate::settings;
 use crate::tree::{join, parent};
 
 /// Folders at the root; paths below them in code spans must exist.
@@ -15,6 +17,11 @@ const FOLDERS: [&str; 8] = [
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let (words, max) = (count::words(house), house.settings.words_max);
+    if let Some(max) = max.filter(|max| words > *max) {
+        let message = format!("the documents have {words} words, more than {max}: shorten one");
+        findings.push(Finding::new(settings::PATH, 0, "docs", message));
+    }
     let targets = make_targets(house.tree.text("Makefile").unwrap_or_default());
     for (path, text) in house.tree.with_suffix(".md") {
         let mut fenced = false;

@@ -1,4 +1,5 @@
-//! Commit subjects are `area: imperative summary`, with at most 60 characters.
+//! Commit subjects are `area: imperative summary`, with at most 60 characters;
+//! a commit that changes 50 lines or more has a body.
 //!
 //! The rule checks the commits after the one named in the settings, because older ones can no
 //! longer be changed. `make hooks` installs a hook that checks a subject before the commit is made.

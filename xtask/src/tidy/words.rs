@@ -4,22 +4,17 @@
 //! phrase may be broken between two lines. Identifiers are not prose. The settings state the number
 //! of remaining uses of each word, which only decreases.
 
-use super::counted::Counted;
+use std::cmp::Ordering;
+
 use crate::finding::Finding;
 use crate::house::House;
-use crate::settings::{Word, covers};
+use crate::settings::{self, Word, covers};
 use crate::source::Source;
 use crate::source::prose::ProseKind;
 
 const RULE: &str = "words";
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
-    let counted = counted(house).into_iter();
-    counted.flat_map(|word| word.findings(RULE)).collect()
-}
-
-/// Returns all places of each entry of the settings, in their order.
-pub(super) fn counted(house: &House) -> Vec<Counted> {
     let mut files: Vec<(&str, Vec<Spoken<'_>>)> = Vec::new();
     for (path, source) in &house.sources {
         let text = house.tree.text(path).unwrap_or_default();
@@ -31,11 +26,12 @@ pub(super) fn counted(house: &House) -> Vec<Counted> {
         files.push((path, spoken));
     }
     let words = house.settings.words.iter();
-    words.map(|word| find(word, &files)).collect()
+    words.flat_map(|word| find(word, &files)).collect()
 }
 
-/// Returns all places of one entry of the settings.
-fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Counted {
+/// Returns the findings of one entry if the tree has another count than the settings: all places if
+/// it has more, because it is unknown which of them are new.
+fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Vec<Finding> {
     let mut places = Vec::new();
     for (path, spoken) in files {
         if word.may_stay.iter().any(|entry| covers(entry, path)) {
@@ -47,11 +43,20 @@ fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Counted {
             places.extend(lines.map(|line| Finding::new(*path, line, RULE, message.clone())));
         }
     }
-    Counted {
-        name: format!("[[word]] {}: count", word.words.join(", ")),
-        granted: word.count,
-        places,
-    }
+    let (count, granted) = (places.len(), word.count);
+    let advice = match count.cmp(&granted) {
+        Ordering::Equal => return Vec::new(),
+        Ordering::Greater => "fix the new ones".to_owned(),
+        Ordering::Less => {
+            places.clear();
+            format!("set it to {count}")
+        }
+    };
+    let words = word.words.join(", ");
+    let message =
+        format!("[[word]] {words}: count = {granted}, but the tree has {count}: {advice}");
+    places.push(Finding::new(settings::PATH, 0, RULE, message));
+    places
 }
 
 /// One word of prose.
@@ -191,7 +196,7 @@ mod tests {
         let below = found(&entry("[\"wug\"]", 5));
         assert_eq!(below.len(), 1, "{below:?}");
         assert!(
-            below[0].contains("but the tree has 4: set it to 4,"),
+            below[0].contains("but the tree has 4: set it to 4"),
             "{below:?}"
         );
     }
