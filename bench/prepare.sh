@@ -49,8 +49,7 @@ step() {
 }
 
 build() {
-    cargo build --release --locked --package db_bench --package cache_bench &&
-        cp -f "$target/release/db_bench" "$target/release/cache_bench" .
+    cargo build --release --locked --package db_bench && cp -f "$target/release/db_bench" .
 }
 
 mkdir -p "$target" && : >"$log" || exit 1

@@ -15,6 +15,7 @@ use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 use crate::flags::{clock_seed, nearest};
 use crate::output::detail::Detail;
 use crate::output::interval_file::IntervalFile;
+use crate::resume::Resume;
 use crate::{child, engines, machine};
 
 /// Number of operations between two clock reads for `--stats_interval_seconds`, as in RocksDB's
@@ -51,10 +52,8 @@ pub(crate) struct Config {
     pub(crate) csv: Option<PathBuf>,
     /// File for the operations over time.
     pub(crate) intervals: Option<IntervalFile>,
-    /// Whether to resume the run in the JSON file.
-    pub(crate) resume: bool,
-    /// Whether to add rounds to that run if it is complete.
-    pub(crate) add_rounds: bool,
+    /// What to do with the run in the JSON file.
+    pub(crate) resume: Resume,
     /// Amount of output of a suite.
     pub(crate) detail: Detail,
     /// The suite to run instead of the list.
@@ -78,12 +77,11 @@ impl Config {
     /// Interprets the flags.
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let suite = given.given("suite").map(str::to_owned);
-        let add_rounds = given.is_on("add_rounds");
-        let resume = add_rounds || given.is_on("resume");
+        let resume = Resume::of(given);
         let (engines, named) = engine_list(given, suite.is_some())?;
         if suite.is_some() {
             suite_overrides::refuse_what_suites_say(given)?;
-        } else if resume {
+        } else if resume != Resume::Never {
             return Err("--resume: only a suite can be resumed; add --suite".into());
         }
         engines::networked::check(&engines, given.given("store"), suite.is_some())?;
@@ -99,7 +97,7 @@ impl Config {
         // A report is made from records, so they are stored in the report's directory by default.
         let beside = report.as_ref().map(|dir| dir.join(RECORDS));
         let json = given.given("json").map(PathBuf::from).or(beside);
-        if resume && json.is_none() {
+        if resume != Resume::Never && json.is_none() {
             return Err(
                 "--resume needs --json=FILE or --report=DIR, which names the run to resume".into(),
             );
@@ -124,7 +122,6 @@ impl Config {
             csv: given.given("csv").map(PathBuf::from),
             intervals: intervals(given),
             resume,
-            add_rounds,
             detail: Detail::of(given.is_on("verbose")),
             suite,
             spent: spent(given)?,

@@ -5,12 +5,14 @@ pub(crate) mod clock_seed;
 mod refused;
 mod rocksdb;
 mod table;
+mod topic;
 
 use std::fmt::Write as _;
 
 use bench_core::flags::{self, Family, FlagKind, Given};
 
-use table::{FLAGS, TOPICS};
+use table::FLAGS;
+use topic::TOPICS;
 
 /// All flags of a command line.
 static FAMILY: Family = Family {

@@ -15,6 +15,7 @@ mod flags;
 mod machine;
 mod output;
 mod report;
+mod resume;
 mod suite;
 mod supervise;
 mod table;

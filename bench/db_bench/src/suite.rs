@@ -11,41 +11,36 @@ mod plan;
 mod progress;
 mod results;
 mod run;
+mod run_plan;
 mod turn;
 
 use std::path::Path;
 use std::time::Instant;
 
-use bench_core::result::outline::{self, Aggregate, Outline};
-use bench_core::workload::plan::Data;
+use bench_core::result::outline::Outline;
 
 use crate::config::Config;
-use crate::flags::bounds;
 use crate::machine::Machine;
 use crate::output::detail::Detail;
 use crate::output::{Output, notify, print};
 use crate::report;
+use crate::resume::Resume;
 use crate::table;
 
-use file::File;
-use job::{Job, SuiteFlags};
 use journal::Journal;
 use run::Run;
-
-/// What the program will do with a suite, before anything has run.
-struct Plan {
-    file: File,
-    outline: Outline,
-    jobs: Vec<Job>,
-    left_out: Vec<String>,
-}
+use run_plan::RunPlan;
 
 /// Runs the suite. Returns whether everything requested was available and correct, and what to
 /// print: a summary, or with `--verbose` the whole table.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
-    let (plan, kept_rounds) = match config.json.as_deref().filter(|_| config.add_rounds) {
+    let (plan, kept_rounds) = match config
+        .json
+        .as_deref()
+        .filter(|_| config.resume == Resume::AddRounds)
+    {
         Some(json) => more_rounds::plan(config, name, json)?,
-        None => (plan(config, name, config.suite_rounds)?, 0),
+        None => (RunPlan::new(config, name, config.suite_rounds)?, 0),
     };
     let _results = config.json.as_deref().map(lock::results).transpose()?;
     let mut journal = journal(config, &plan.outline)?;
@@ -81,7 +76,7 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
 /// Runs what remains to be run.
 fn measure(
     config: &Config,
-    plan: &Plan,
+    plan: &RunPlan,
     journal: &Journal,
     run: &mut Run<'_>,
 ) -> Result<(), String> {
@@ -114,7 +109,7 @@ fn after_a_stop(config: &Config, json: &Path) -> String {
     let program = words.first().cloned().unwrap_or_default();
     // Its time limits would count from an old build.
     words.retain(|word| !word.starts_with("--started="));
-    if !config.resume {
+    if config.resume == Resume::Never {
         words.push("--resume".into());
     }
     let report = config.report.as_ref();
@@ -138,135 +133,12 @@ fn show(config: &Config, journal: &Journal) -> Result<(), String> {
     Output::again(config.csv.as_deref(), &journal.records)
 }
 
-/// Reads the suite and plans the run. `rounds` replaces the suite's number of rounds.
-fn plan(config: &Config, name: &str, rounds: Option<u32>) -> Result<Plan, String> {
-    let mut file = file::read(name)?;
-    let mut left_out = match &config.data {
-        Some(word) => file.over_data(word),
-        None => Vec::new(),
-    };
-    refuse_shuffle(config, &file)?;
-    let asked = SuiteFlags {
-        num: config.num,
-        rounds,
-        directories: config.bases.len(),
-    };
-    let (jobs, apart) = job::jobs(&file, asked);
-    left_out.extend(apart);
-    refuse_more_than_are_drawn(config, &jobs)?;
-    refuse_more_than_a_file_has(config, &jobs)?;
-    let fingerprint = Some(fingerprint::of(config, &file, &jobs));
-    let mut outline = outline(config, name, &file);
-    outline.rounds = rounds.unwrap_or(outline.rounds);
-    let outline = Outline {
-        fingerprint,
-        fewer_rounds: job::fewer_rounds(&jobs, outline.rounds),
-        ..outline
-    };
-    Ok(Plan {
-        file,
-        outline,
-        jobs,
-        left_out,
-    })
-}
-
-/// Refuses `--shuffle` with a section that draws some keys more often than others.
-fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
-    if !config.plan.shuffle {
-        return Ok(());
-    }
-    for section in &file.section {
-        if let Some(word) = &section.distribution
-            && word.get_ref() != "uniform"
-        {
-            return Err(format!(
-                "--shuffle takes every key once, but section {:?} has distribution = {:?}",
-                section.name.get_ref(),
-                word.get_ref()
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Returns the section and the number of entries of the first part with more than `most` entries.
-fn larger(jobs: &[Job], most: u64) -> Option<(&str, u64)> {
-    let mut parts = jobs.iter().flat_map(|job| {
-        let parts = job.parts.iter();
-        parts.map(move |part| (job.section.as_str(), part.settings.num))
-    });
-    parts.find(|(_, num)| *num > most)
-}
-
-/// Refuses `--num` if a section takes a multiple of it that no flag would allow.
-fn refuse_more_than_are_drawn(config: &Config, jobs: &[Job]) -> Result<(), String> {
-    let (_, most) = bounds("num");
-    match larger(jobs, most) {
-        None => Ok(()),
-        Some((section, entries)) => Err(format!(
-            "--num={}: section {section} would have {entries} entries, and at most {most} are allowed",
-            config.num.unwrap_or_default()
-        )),
-    }
-}
-
-/// Refuses a section that needs more entries than the data file has.
-fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), String> {
-    let Data::File { path, .. } = &config.plan.data else {
-        return Ok(());
-    };
-    match larger(jobs, config.plan.num) {
-        None => Ok(()),
-        Some((section, num)) => Err(format!(
-            "--data={}: section {section} needs {num} entries, and there are only {}",
-            path.display(),
-            config.plan.num
-        )),
-    }
-}
-
-fn outline(config: &Config, name: &str, file: &File) -> Outline {
-    let section = |section: &file::Section| outline::Section {
-        name: section.name.get_ref().clone(),
-        chapter: section.chapter.clone(),
-        heading: section.heading.clone(),
-        table: section.table.clone(),
-        about: section.about.clone(),
-        baseline: section.baseline.as_ref().map(|name| name.get_ref().clone()),
-    };
-    let trims = |aggregate| aggregate == Aggregate::Trimmed;
-    let variant = |variant: &file::Variant| outline::Named {
-        name: variant.name.get_ref().clone(),
-        about: variant.about.clone(),
-    };
-    Outline {
-        kind: Outline::KIND.to_owned(),
-        name: file::plain_name(name),
-        title: file.title.clone(),
-        about: file.about.clone(),
-        num: config.num.unwrap_or(file.num),
-        rounds: file.rounds,
-        aggregate: config.aggregate.unwrap_or(file.aggregate),
-        aggregate_asked: config
-            .aggregate
-            .is_some_and(|asked| trims(asked) != trims(file.aggregate)),
-        engines: config.engines.clone(),
-        directories: config
-            .bases
-            .iter()
-            .map(|base| base.display().to_string())
-            .collect(),
-        sections: file.section.iter().map(section).collect(),
-        variants: file.variant.iter().map(variant).collect(),
-        fewer_rounds: Vec::new(),
-        fingerprint: None,
-    }
-}
-
 /// Returns the results of earlier processes, if the run is to be resumed.
 fn journal(config: &Config, outline: &Outline) -> Result<Journal, String> {
-    let json = config.json.as_deref().filter(|_| config.resume);
+    let json = config
+        .json
+        .as_deref()
+        .filter(|_| config.resume != Resume::Never);
     let journal = json.map(|path| Journal::read(path, outline)).transpose()?;
     Ok(journal.flatten().unwrap_or_default())
 }

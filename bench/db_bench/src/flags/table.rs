@@ -3,6 +3,8 @@
 use bench_core::flags::{Flag, FlagKind};
 use bench_core::workload::plan::Distribution;
 
+use super::topic::{DATA, SHOW, STORE, WHAT, flag, library};
+
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
 readrandom,readseq,readreverse,fill100K,crc32c,snappycomp,snappyuncomp,zstdcomp,zstduncomp";
@@ -19,35 +21,6 @@ const PREFIX_MAX: i64 = bench_core::workload::key::PREFIX_MAX as i64;
 const CODECS: &[&str] = &[
     "none", "snappy", "zlib", "bzip2", "lz4", "lz4hc", "xpress", "zstd",
 ];
-
-const WHAT: &str = "what runs";
-const DATA: &str = "the data";
-const STORE: &str = "the store";
-const SHOW: &str = "what is shown";
-
-/// The topics of the help, in order.
-pub(crate) const TOPICS: &[&str] = &[WHAT, DATA, STORE, SHOW];
-
-const fn flag(
-    topic: &'static str,
-    name: &'static str,
-    kind: FlagKind,
-    default: &'static str,
-    help: &'static str,
-) -> Flag {
-    Flag {
-        name,
-        aliases: &[],
-        kind,
-        default,
-        help,
-        topic,
-    }
-}
-
-const fn library(name: &'static str, help: &'static str) -> Flag {
-    flag(WHAT, name, FlagKind::Text, "", help)
-}
 
 /// Every flag.
 pub(crate) static FLAGS: &[Flag] = &[

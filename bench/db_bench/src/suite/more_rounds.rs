@@ -9,7 +9,8 @@ use std::path::Path;
 use bench_core::result::outline::{Fact, Note, Outline, SuiteEnd};
 use serde_json::Value;
 
-use super::{Plan, fingerprint, lock};
+use super::run_plan::RunPlan;
+use super::{fingerprint, lock};
 use crate::config::Config;
 use crate::output::notify;
 
@@ -28,14 +29,14 @@ struct Found {
 ///
 /// # Errors
 /// As planning; also if the file cannot be read, replaced or locked.
-pub(super) fn plan(config: &Config, name: &str, json: &Path) -> Result<(Plan, u32), String> {
+pub(super) fn plan(config: &Config, name: &str, json: &Path) -> Result<(RunPlan, u32), String> {
     let _lock = lock::results(json)?;
-    let anew = || super::plan(config, name, config.suite_rounds).map(|plan| (plan, 0));
+    let anew = || RunPlan::new(config, name, config.suite_rounds).map(|plan| (plan, 0));
     let failed = |error: std::io::Error| format!("--add_rounds: {}: {error}", json.display());
     let Some(found) = Found::read(&std::fs::read_to_string(json).map_err(failed)?) else {
         return anew();
     };
-    let same = super::plan(config, name, Some(found.outline.rounds))?;
+    let same = RunPlan::new(config, name, Some(found.outline.rounds))?;
     if let Some(what) = fingerprint::difference(&found.outline, &same.outline) {
         notify(&format!(
             "{} has another run ({what}), which this one replaces\n",
@@ -48,7 +49,7 @@ pub(super) fn plan(config: &Config, name: &str, json: &Path) -> Result<(Plan, u3
         return Ok((same, 0));
     }
     let (kept, (suite, _)) = (found.rounds, anew()?);
-    let plan = super::plan(config, name, Some(kept + suite.outline.rounds))?;
+    let plan = RunPlan::new(config, name, Some(kept + suite.outline.rounds))?;
     let text = found.planned_as(&plan.outline)?;
     // The lock ends with the old file; its name is free for a new run from then on.
     let beside = json.with_extension("json.new");

@@ -33,13 +33,10 @@ fn quick_prints_every_row_and_removes_its_databases() {
         "overwrite",
         "fillsync",
         "readseq",
-        "readreverse",
         "readrandom",
         "readmissing",
-        "readhot",
         "seekrandom",
         "deleteseq",
-        "deleterandom",
         "open",
         "compact",
         "fillseq",
@@ -51,7 +48,7 @@ fn quick_prints_every_row_and_removes_its_databases() {
     ] {
         let line = format!("  {row:<24} ");
         let rows = text.lines().filter(|text| text.starts_with(&line)).count();
-        assert!(rows >= 2, "{row}: {rows} in\n{text}");
+        assert!(rows >= 1, "{row}: {rows} in\n{text}");
     }
     for heading in [
         "\n1A  1. Baseline Performance / A. Sequential Reads\n",

@@ -59,10 +59,15 @@ impl Run<'_> {
         let rounds = self.last_round();
         let turns = self.planned(jobs, rounds);
         self.progress.plan(rounds, turns, self.deadline());
-        let mut longest = Duration::ZERO;
+        let mut lasted = vec![Duration::ZERO; jobs.len()];
         for round in 1..=rounds {
             let began = self.elapsed();
-            if round > self.journal.kept_rounds.max(1) && self.is_late(began, longest) {
+            let repeated = jobs.iter().zip(&lasted);
+            let expected = repeated
+                .filter(|(job, _)| round <= job.rounds)
+                .map(|(_, lasted)| *lasted)
+                .sum();
+            if round > self.journal.kept_rounds.max(1) && self.is_late(began, expected) {
                 let which = if round == rounds {
                     format!("round {round} was")
                 } else {
@@ -77,17 +82,20 @@ impl Run<'_> {
             }
             for (at, job) in jobs.iter().enumerate() {
                 if round <= job.rounds {
+                    let began = self.elapsed();
                     self.job(at, job, round, false)?;
+                    lasted[at] = lasted[at].max(self.elapsed().saturating_sub(began));
                 }
             }
             self.results.rounds = round;
-            longest = longest.max(self.elapsed().saturating_sub(began));
         }
         let began = self.elapsed();
         if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
             return Ok(());
         }
-        if self.is_late(began, longest) {
+        let timed = jobs.iter().zip(&lasted).filter(|(job, _)| job.latency);
+        let expected = timed.map(|(_, lasted)| *lasted).sum();
+        if self.is_late(began, expected) {
             let text = format!(
                 "the pass that times each operation was left out after {} s, {}: there are no percentiles",
                 began.as_secs(),
@@ -107,11 +115,11 @@ impl Run<'_> {
         self.config.spent + self.started.elapsed()
     }
 
-    /// Returns whether there is no time for another round.
-    fn is_late(&self, now: Duration, longest: Duration) -> bool {
+    /// Returns whether there is no time for another round, which is expected to take `expected`.
+    fn is_late(&self, now: Duration, expected: Duration) -> bool {
         let limit = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
         limit(self.file.rounds_begin_within).is_some_and(|limit| now > limit)
-            || limit(self.file.rounds_end_within).is_some_and(|limit| now + longest > limit)
+            || limit(self.file.rounds_end_within).is_some_and(|limit| now + expected > limit)
     }
 
     /// Returns the engines of a job, in the order of their turns.
