@@ -105,6 +105,19 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	@xtask/check.sh node
 	@xtask/skips.sh
 
+# One house alone; the first lines of its README say what it holds.
+houses := test-engine test-clients test-adapters test-bench
+.PHONY: $(houses)
+test-engine: ## run the lints and tests of the engine alone
+test-clients: ## run those of the clients
+test-adapters: ## run those of the adapters
+test-bench: ## run those of the benchmark
+$(houses): test-%: toolchain tools
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@xtask/check.sh format
+	@$(with_peers) xtask/check.sh house $*
+	@xtask/skips.sh
+
 .PHONY: nightly
 nightly: toolchain tools ## run the tests at twenty times the size with new seeds, Miri, ThreadSanitizer, TiKV, TLS, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
@@ -143,13 +156,13 @@ compat: toolchain ## check LevelDB's format with goleveldb, the C library with l
 .PHONY: python
 python: toolchain ## build the Python packages, and test them under every Python found (needs PyPI)
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
-	@crates/python/check.py all
+	@clients/python/check.py all
 	@xtask/skips.sh
 
 .PHONY: node
 node: toolchain ## build the npm packages, and test them in an empty project (needs npm and PyPI)
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
-	@crates/node/check.mjs all
+	@clients/node/check.mjs all
 	@xtask/skips.sh
 
 .PHONY: fuzz
@@ -179,7 +192,7 @@ classes = $(TARGET)/cpp/lib
 cpp: toolchain ## build libleveldb.so.1d, LevelDB's C++ classes over CairnDB (needs g++ and libleveldb-dev)
 	cargo rustc --release --locked --package cairndb-capi --lib --crate-type cdylib,staticlib
 	install -D $(TARGET)/release/libcairndb_capi.so $(classes)/libcairndb.so.0
-	crates/capi/cpp/build.sh $(classes)/libcairndb.so.0 $(classes)/cairndb
+	clients/capi/cpp/build.sh $(classes)/libcairndb.so.0 $(classes)/cairndb
 	@echo "LD_LIBRARY_PATH=$(classes)/cairndb runs programs that are linked with LevelDB"
 
 .PHONY: docs
@@ -220,7 +233,7 @@ install-cairn: prefix build-cairn ## install cairn alone, with manual pages and 
 
 .PHONY: install-c
 install-c: prefix toolchain ## install the C library and LevelDB's C++ classes alone (PREFIX=/usr/local, DESTDIR=)
-	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" crates/capi/install.sh
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" clients/capi/install.sh
 
 .PHONY: install
 install: install-cairn install-c build ## install both, db_bench and cache_bench (PREFIX=/usr/local, DESTDIR=)

@@ -25,7 +25,7 @@ if [ "${TOOLS:-0}" = 1 ]; then
     peers+=("sst_dump rocksdb-tools" "mdb_load lmdb-utils" "db5.3_load db5.3-util")
     peers+=("libmemenv.a libleveldb-dev" "plyvel python3-plyvel" "pytest python3-pytest" "pip python3-pip"
         "abidiff abigail-tools")
-    # The servers for the tests of crates/remote, and what compiles the protocol of one of them.
+    # The servers for the tests of adapters/remote, and what compiles the protocol of one of them.
     peers+=("etcd etcd-server" "pg_ctlcluster postgresql" "pgbouncer pgbouncer" "protoc protobuf-compiler"
         "libprotobuf.a libprotobuf-dev")
 fi

@@ -62,7 +62,7 @@ advisories)
 tests)
     # Failures are repeated at the end, because a full run prints thousands of lines.
     if [ ${#packages[@]} -gt 1 ]; then
-        skip "crates/remote: install protobuf-compiler"
+        skip "adapters/remote: install protobuf-compiler"
     fi
     echo "cargo test ${packages[*]} --locked --no-fail-fast"
     log=${CARGO_TARGET_DIR:-target}/tests.log
@@ -75,13 +75,24 @@ tests)
 compat)
     xtask/compat.sh
     ;;
+house)
+    # The packages of one folder at the root, alone: lints and tests.
+    own=()
+    for name in $(find "$2" -name Cargo.toml -exec sed -n '/^\[package\]/{n;s/^name = "\(.*\)"/\1/p}' {} +); do
+        if [[ $name != cairndb-remote || ${#packages[@]} = 1 ]]; then own+=(--package "$name"); fi
+    done
+    echo "cargo clippy --profile test ${own[*]} --all-targets"
+    cargo clippy --profile test "${own[@]}" --all-targets --locked -- -D warnings
+    echo "cargo test ${own[*]} --locked"
+    cargo test "${own[@]}" --locked
+    ;;
 node)
     if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
         skip "Node: install Node 18 or newer, with npm"
         exit 0
     fi
-    echo "crates/node/check.mjs test"
-    crates/node/check.mjs test
+    echo "clients/node/check.mjs test"
+    clients/node/check.mjs test
     ;;
 loom)
     # Another configuration is another build, so it gets its own target folder.
@@ -140,7 +151,7 @@ fuzz)
 remote)
     # Compiled and tested apart, because these clients bring a second set of network crates.
     if [ ${#packages[@]} -gt 1 ]; then
-        skip "crates/remote: install protobuf-compiler"
+        skip "adapters/remote: install protobuf-compiler"
         exit 0
     fi
     remote=(--package cairndb-remote --features tikv,tls --locked)
@@ -160,7 +171,7 @@ platforms)
     done
     ;;
 *)
-    echo "usage: xtask/check.sh format|clippy|features|node|loom|miri|tsan|deny|advisories|fuzz|remote|platforms" >&2
+    echo "usage: xtask/check.sh format|clippy|features|tests|house FOLDER|node|loom|miri|tsan|deny|advisories|fuzz|remote|platforms" >&2
     exit 2
     ;;
 esac

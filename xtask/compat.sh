@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-scripts=crates/capi/tests
+scripts=clients/capi/tests
 
 skip() {
     echo "skipped: $*" >&2
@@ -24,7 +24,7 @@ run() {
 }
 
 goleveldb() {
-    if ! (cd crates/leveldb/tests/goleveldb && go build -o "$target/goleveldb" .); then
+    if ! (cd engine/leveldb/tests/goleveldb && go build -o "$target/goleveldb" .); then
         skip "goleveldb: the program does not build; it needs the Go module proxy once"
         return 0
     fi
@@ -38,7 +38,7 @@ trap 'rm -rf "$prefix"' EXIT
 # A user that is not root runs one of the programs.
 chmod 755 "$prefix"
 export PREFIX=$prefix CAIRN=$target/release/cairn
-DESTDIR='' crates/capi/install.sh
+DESTDIR='' clients/capi/install.sh
 cargo build --release --locked --package cairndb-tool
 
 if command -v go >/dev/null; then

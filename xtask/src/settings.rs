@@ -116,6 +116,8 @@ pub(crate) struct Settings {
     pub(crate) unsafe_files: Vec<String>,
     /// Floor of every workspace member.
     pub(crate) floors: BTreeMap<String, i64>,
+    /// The houses, which are folders at the root, each with the houses that its crates may import.
+    pub(crate) houses: BTreeMap<String, Vec<String>>,
     /// Bands of folders inside a crate, lowest first.
     pub(crate) bands: BTreeMap<String, Vec<String>>,
     pub(crate) apart: Vec<Apart>,

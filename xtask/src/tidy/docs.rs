@@ -11,8 +11,9 @@ use crate::settings;
 use crate::tree::{join, parent};
 
 /// Folders at the root; paths below them in code spans must exist.
-const FOLDERS: [&str; 8] = [
-    "crates", "bench", "docs", "xtask", "examples", "testdata", "fuzz", ".ci",
+const FOLDERS: [&str; 10] = [
+    "engine", "clients", "adapters", "bench", "docs", "xtask", "examples", "testdata", "fuzz",
+    ".ci",
 ];
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
@@ -184,7 +185,7 @@ mod tests {
                     "X := 1\n.PHONY: test\ntest lint: build ## does\n\tmake y\n",
                 ),
                 ("docs/a.md", "# Of two Words, (x)\n```\n# not this\n```\n"),
-                ("crates/e/src/db.rs", "impl Db { pub fn put() {} } // get"),
+                ("engine/e/src/db.rs", "impl Db { pub fn put() {} } // get"),
             ],
         );
         lines(&check(&house))
@@ -192,22 +193,22 @@ mod tests {
 
     #[test]
     fn what_exists_passes() {
-        let text = "[a](docs/a.md#of-two-words-x) [`Db::put()`](crates/e/src/db.rs) `crates/e`\n\
+        let text = "[a](docs/a.md#of-two-words-x) [`Db::put()`](engine/e/src/db.rs) `engine/e`\n\
                     `make test` [web](https://example.org/x) [here](#top)\n# Top\n\
-                    ```\nmake lint\ncd docs/none\n```\n`crates/{a,b}` `and/or`";
+                    ```\nmake lint\ncd docs/none\n```\n`engine/{a,b}` `and/or`";
         assert_eq!(found(text), Vec::<String>::new());
     }
 
     #[test]
     fn what_does_not_exist_is_reported() {
         let reported = found(
-            "[a](docs/b.md)\n[a](docs/a.md#x)\n[`Db::get`](crates/e/src/db.rs)\n`docs/c.md`\n\
+            "[a](docs/b.md)\n[a](docs/a.md#x)\n[`Db::get`](engine/e/src/db.rs)\n`docs/c.md`\n\
              `make fly`\n[a](../x)\n```\nmake jump\n```",
         );
         let expected = [
             "README.md:1: link: the link `docs/b.md` is broken: `docs/b.md` does not exist",
             "README.md:2: link: `docs/a.md` has no heading `#x`",
-            "README.md:3: link: `crates/e/src/db.rs` contains nothing named `get`",
+            "README.md:3: link: `engine/e/src/db.rs` contains nothing named `get`",
             "README.md:4: path: `docs/c.md` does not exist",
             "README.md:5: make: the Makefile has no target `fly`",
             "README.md:6: link: the link `../x` leaves the repository",

@@ -2,9 +2,10 @@
 //!
 //! rustc rejects cycles between crates, but not a dependency in the wrong direction, such as a
 //! format crate that knows the engine or a benchmark core that knows one of its engines.
-//! Dev-dependencies are exempt. Every member has a floor and inherits the workspace's lints. Every
-//! manifest in the tree belongs to the workspace or to one that the settings list, so that no
-//! package is skipped.
+//! Crates also keep to the walls of their house: the engine imports no client, no adapter and no
+//! part of the benchmark. Dev-dependencies are exempt. Every member has a floor and inherits the
+//! workspace's lints. Every manifest in the tree belongs to the workspace or to one that the
+//! settings list, so that no package is skipped.
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -81,6 +82,12 @@ fn imports(house: &House, package: &Package, findings: &mut Vec<Finding>) {
                 package.name
             ));
         }
+        if let Some((ours, theirs)) = walled(house, package, name) {
+            refuse(format!(
+                "`{}` is in `{ours}`, which must not import `{theirs}`, where `{name}` is",
+                package.name
+            ));
+        }
         for apart in &house.settings.apart {
             if apart.package == package.name && apart.never.contains(name) {
                 let why = &apart.why.0;
@@ -88,6 +95,16 @@ fn imports(house: &House, package: &Package, findings: &mut Vec<Finding>) {
             }
         }
     }
+}
+
+/// Returns the houses of a package and of its dependency, if the first must not import the second.
+fn walled<'h>(house: &'h House, package: &'h Package, name: &str) -> Option<(&'h str, &'h str)> {
+    let of = |package: &'h Package| package.folder.split('/').next().unwrap_or_default();
+    let dependency = house.packages.iter().find(|package| package.name == name)?;
+    let (ours, theirs) = (of(package), of(dependency));
+    let allowed = house.settings.houses.get(ours)?;
+    let walled = ours != theirs && !allowed.iter().any(|house| house == theirs);
+    walled.then_some((ours, theirs))
 }
 
 #[cfg(test)]
@@ -142,6 +159,28 @@ mod tests {
             found,
             ["side/Cargo.toml:6: floors: `side` must not know `low`: it is neutral"]
         );
+    }
+
+    #[test]
+    fn houses_have_walls() {
+        let manifest = |name: &str, rest: &str| {
+            format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{rest}")
+        };
+        let settings = "[floors]\nlow = 1\nhigh = 2\n[houses]\nengine = []\nbench = [\"engine\"]";
+        let found = |low: &str, high: &str| {
+            let (low, high) = (format!("{low}/Cargo.toml"), format!("{high}/Cargo.toml"));
+            let upper = manifest("high", "[dependencies]\nlow = \"1\"");
+            let files = [
+                (low.as_str(), &*manifest("low", "")),
+                (high.as_str(), &*upper),
+            ];
+            lines(&check(&house(settings, &files)))
+        };
+        assert_eq!(found("engine/low", "engine/high"), Vec::<String>::new());
+        assert_eq!(found("engine/low", "bench/high"), Vec::<String>::new());
+        let refused = "engine/high/Cargo.toml:6: floors: `high` is in `engine`, which must not import \
+                       `bench`, where `low` is";
+        assert_eq!(found("bench/low", "engine/high"), [refused]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Beside the row of `cairndb`, the row shows what the interface costs a C program: a call through
 //! a pointer, the check of a handle, and a copy into the program's buffer. The library is the one
-//! that `crates/capi/install.sh` installs, or the one in the folder of this program.
+//! that `clients/capi/install.sh` installs, or the one in the folder of this program.
 
 mod store;
 mod sys;

@@ -61,7 +61,7 @@ functions! {
 type Free = unsafe extern "C" fn(*mut c_void);
 
 api! {
-    SONAMES, "CairnDB's C library: crates/capi/install.sh", _library;
+    SONAMES, "CairnDB's C library: clients/capi/install.sh", _library;
     free: Free = free;
 }
 
