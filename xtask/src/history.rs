@@ -83,10 +83,11 @@ fn without_body(root: &Path, commit: &str) -> Vec<String> {
     let listed = listed.unwrap_or_default();
     let long = listed.split('\0').filter_map(|entry| {
         let (hash, rest) = entry.split_once('\u{1}')?;
-        let (body, changes) = rest.split_once('\u{1}')?;
+        let (body, stat) = rest.split_once('\u{1}')?;
         // ` 3 files changed, 40 insertions(+), 12 deletions(-)`
-        let changed = changes.split(',').skip(1);
-        let changed: usize = changed
+        let changed: usize = stat
+            .split(',')
+            .skip(1)
             .filter_map(|part| part.trim().split(' ').next()?.parse::<usize>().ok())
             .sum();
         (body.trim().is_empty() && changed >= BODY_LINES_MIN).then(|| hash.to_owned())
