@@ -104,6 +104,8 @@ mod documents {
     mod durability {}
     #[doc = include_str!("../../../docs/guide/after-damage.md")]
     mod after_damage {}
+    #[doc = include_str!("../../../docs/guide/operating.md")]
+    mod operating {}
     #[doc = include_str!("../../../docs/guide/from-leveldb.md")]
     mod from_leveldb {}
     #[doc = include_str!("../../../docs/guide/transactions.md")]
