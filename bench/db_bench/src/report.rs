@@ -16,15 +16,12 @@ use crate::table::Rows;
 /// Width assumed if that of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
 
-/// Writes the report of the run that has just ended. After a suite, `--verbose` prints its bars.
+/// Writes the report of the run that has just ended.
 pub(crate) fn write(config: &Config, dir: &Path) -> Result<(), String> {
     let Some(records) = &config.json else {
         return Ok(());
     };
     let report = read(records)?;
-    if config.suite.is_some() && config.detail == Detail::Full {
-        print(&report.bars(columns()));
-    }
     report.write(dir).map_err(|error| error.to_string())
 }
 
@@ -70,11 +67,11 @@ fn in_memory(rows: &Rows, notes: &[String], outline: &Outline) -> Result<Report,
     Report::from_text(&text).map_err(|error| error.to_string())
 }
 
-/// Makes the report of a file again and prints its summary or its bars.
+/// Makes the report of a file again and prints its summary, or all of it as Markdown.
 pub(crate) fn render(file: &Path, dir: Option<&Path>, detail: Detail) -> Result<(), String> {
     let report = read(file)?;
     print(&match detail {
-        Detail::Full => report.bars(columns()),
+        Detail::Full => report.markdown(),
         Detail::Summary => report.summary(columns()),
     });
     let beside = || file.parent().map(Path::to_owned).unwrap_or_default();

@@ -14,10 +14,6 @@ impl Error {
         Self { text: text.into() }
     }
 
-    pub(crate) fn line(number: usize, what: impl fmt::Display) -> Self {
-        Self::new(format!("line {number}: {what}"))
-    }
-
     pub(crate) fn at(path: &Path, what: impl fmt::Display) -> Self {
         Self::new(format!("{}: {what}", path.display()))
     }

@@ -1,7 +1,8 @@
-//! The output formats of a report: pages for readers, files for programs, lines for a terminal.
+//! The forms of a report, each made from the model.
 
 pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;
+mod row;
 pub(crate) mod terminal;

@@ -1,26 +1,30 @@
 //! Benchmark reports, made from recorded results.
 //!
-//! [`Report::from_records`] reads the lines of `--json`; [`Report::write`] makes `index.html`,
-//! `report.md`, `report.csv` and `report.json`; [`Report::summary`] and [`Report::bars`] are for
-//! the terminal. Everything is computed from the records: `report.json` holds them all, and
-//! [`Report::from_json`] makes the same pages from that file.
+//! [`Report::from_text`] reads the lines of `--json`; one pass turns them into a model, which every
+//! form shows: `index.html`, `report.md`, `report.csv` and `report.json` ([`Report::write`]), and
+//! [`Report::summary`] on the terminal. `report.json` also holds all records, so that it can be
+//! read instead of those lines.
 //!
-//! The readable forms are made from one sequence of blocks (`document`), so that they cannot differ
-//! in a number. The page is markup checked at compile time (maud) that escapes every value; no text
-//! reaches it in any other way.
+//! The page is static: a template, a style sheet and a script (`page.html`, `page.css`, `page.js`)
+//! with the model as JSON inside. The script writes values as text only, never as markup. Prose is
+//! in `prose/*.md`.
 
-mod chapter;
-mod document;
-mod engine_style;
+mod cost;
+mod engine;
 mod error;
 mod form;
 mod input;
+mod model;
+mod notes;
 mod number;
 mod outline;
 mod published;
 mod report;
 mod run;
+mod sheets;
 mod table;
+mod verdict;
+mod warnings;
 
 pub use error::Error;
 pub use report::Report;

@@ -75,17 +75,8 @@ pub(crate) fn ratio(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Formats a measured time given in nanoseconds with three digits, so that columns align.
+/// Formats a time given in nanoseconds with three digits, so that columns align.
 pub(crate) fn time(nanoseconds: f64) -> String {
-    time_as(nanoseconds, digits)
-}
-
-/// Formats a round time, as used for an axis or a limit: `25 ns`.
-pub(crate) fn round_time(nanoseconds: f64) -> String {
-    time_as(nanoseconds, trimmed)
-}
-
-fn time_as(nanoseconds: f64, show: fn(f64) -> String) -> String {
     if !nanoseconds.is_finite() || nanoseconds < 0.0 {
         return "-".into();
     }
@@ -98,7 +89,7 @@ fn time_as(nanoseconds: f64, show: fn(f64) -> String) -> String {
         ns if ns < 999.5e6 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };
-    format!("{} {unit}", show(value))
+    format!("{} {unit}", digits(value))
 }
 
 /// Formats bytes in MB of 1,048,576 bytes, like the result lines.
@@ -114,16 +105,6 @@ pub(crate) fn megabytes(bytes: f64) -> String {
 /// Formats an amount of memory or disk space: `24,100 MB`.
 pub(crate) fn memory(bytes: u64) -> String {
     format!("{} MB", megabytes(float(bytes)))
-}
-
-/// Formats a setting given in bytes in the largest unit that divides it: `4 MB`.
-pub(crate) fn size(bytes: u64) -> String {
-    for (shift, unit) in [(30, "GB"), (20, "MB"), (10, "KB")] {
-        if bytes > 0 && bytes.is_multiple_of(1 << shift) {
-            return format!("{} {unit}", thousands(bytes >> shift));
-        }
-    }
-    format!("{} bytes", thousands(bytes))
 }
 
 /// Formats the day of a time given in seconds since 1970: `2011-07-27`.
@@ -212,10 +193,6 @@ mod tests {
         assert_eq!(time(1_500_000.0), "1.50 ms");
         assert_eq!(time(61e9), "61.0 s");
         assert_eq!(time(0.0), "0 ns");
-        assert_eq!(round_time(1e4), "10 \u{b5}s");
-        assert_eq!(size(4 << 20), "4 MB");
-        assert_eq!(size(120_795_955), "120,795,955 bytes");
-        assert_eq!(size(0), "0 bytes");
         assert_eq!(megabytes(41_566_208.0), "39.6");
     }
 

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::number;
-
 /// Width of the fastest store's bar on the page of 2011, in pixels.
 pub(crate) const BAR_PX: f64 = 350.0;
 
@@ -174,107 +172,11 @@ impl Page2011 {
         let times = quotient(*row.ops.get(engine)?, *base);
         Some(check(*printed, times, off))
     }
-
-    /// Returns a sentence about each figure that does not follow.
-    pub(crate) fn contradictions(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for row in &self.row {
-            for engine in row.ops.keys() {
-                let title = crate::engine_style::title(engine);
-                if let Some(ratio) = self.ratio(row, engine).filter(|check| !check.follows) {
-                    found.push(format!(
-                        "{}: {title} is printed as {}x baseline; its rates give {}x.",
-                        row.section,
-                        number::ratio(ratio.printed),
-                        number::ratio(ratio.computed)
-                    ));
-                }
-                if let Some(bar) = row.bar(engine).filter(|check| !check.follows) {
-                    found.push(format!(
-                        "{}: the bar of {title} is {:.0} px wide; its rate gives {:.1} px.",
-                        row.section, bar.printed, bar.computed
-                    ));
-                }
-            }
-        }
-        found
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row<'p>(page: &'p Page2011, place: &str, workload: &str) -> &'p Row2011 {
-        let is = |row: &&Row2011| row.place == place && row.workload.as_deref() == Some(workload);
-        page.row.iter().find(is).expect("published")
-    }
-
-    #[test]
-    fn every_table_of_2011_is_there() {
-        let page = page_2011();
-        assert_eq!(page.row.len(), 19);
-        assert_eq!(page.engines.len(), 3);
-        let figures: usize = page.row.iter().map(|row| row.ops.len()).sum();
-        let bars: usize = page.row.iter().map(|row| row.bar_px.len()).sum();
-        assert_eq!((figures, bars), (54, 52));
-        for row in &page.row {
-            let names = |figures: &Figures| figures.keys().cloned().collect::<Vec<_>>();
-            assert!(
-                row.bar_px.is_empty() || names(&row.bar_px) == names(&row.ops),
-                "{}",
-                row.section
-            );
-        }
-    }
-
-    #[test]
-    fn five_printed_ratios_do_not_follow() {
-        let page = page_2011();
-        let mut wrong = Vec::new();
-        for row in &page.row {
-            for engine in row.ops.keys() {
-                if page.ratio(row, engine).is_some_and(|check| !check.follows) {
-                    wrong.push((
-                        row.place.as_str(),
-                        row.workload.as_deref().expect("one"),
-                        engine.as_str(),
-                    ));
-                }
-            }
-        }
-        assert_eq!(
-            wrong,
-            [
-                ("2C", "fillseqsync", "kyoto_treedb"),
-                ("2C", "fillseqsync", "leveldb"),
-                ("2C", "fillrandsync", "kyoto_treedb"),
-                ("2C", "fillrandsync", "leveldb"),
-                ("3B", "readseq", "kyoto_treedb"),
-            ]
-        );
-        let treedb = page
-            .ratio(row(&page, "3B", "readseq"), "kyoto_treedb")
-            .expect("printed");
-        assert!((treedb.computed - 1_230_000.0 / 1_010_000.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn bars_are_computed_again() {
-        let page = page_2011();
-        let bar =
-            |place, workload, engine| row(&page, place, workload).bar(engine).expect("printed");
-        assert!(bar("1A", "readseq", "leveldb").follows);
-        assert!(bar("1A", "readseq", "sqlite3").follows);
-        let wide = bar("1A", "readseq", "kyoto_treedb");
-        assert!(
-            !wide.follows && (wide.computed - 87.717).abs() < 0.01,
-            "{wide:?}"
-        );
-        assert!(!bar("2E", "fillseq", "leveldb").printed.is_nan());
-        let narrow = bar("2E", "fillrandom", "sqlite3");
-        assert!(narrow.follows, "{narrow:?}");
-    }
 
     #[test]
     fn rounding_is_half_a_unit_of_what_was_printed() {

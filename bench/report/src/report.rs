@@ -1,111 +1,67 @@
-//! The report: records, the tables made from them, and the output formats.
+//! The report: what was read, the model made from it, and the output formats.
 
-use std::io::BufRead;
 use std::path::Path;
 
-use bench_core::result::outline::Aggregate;
-use bench_core::result::record::Status;
-
-use crate::chapter;
 use crate::error::Error;
 use crate::form::{csv, html, json, markdown, terminal};
 use crate::input::ReportInput;
+use crate::model::{self, Model};
 use crate::run::Run;
 
 /// Report of one run of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Report {
-    run: Run,
+    source: ReportInput,
+    model: Model,
 }
 
 impl Report {
-    /// Reads the lines of `--json`: records, machines, suites, notes.
+    /// Reads a `report.json`, or the lines of `--json`: records, machines, suites, notes.
     ///
     /// # Errors
-    /// If a line cannot be read or is none of these; the error names the line number.
-    pub fn from_records(input: impl BufRead) -> Result<Self, Error> {
-        Ok(Self::of(ReportInput::read(input)?))
-    }
-
-    /// Reads a `report.json`.
-    ///
-    /// # Errors
-    /// If the text is not a report or has another version; the error names the position.
-    pub fn from_json(text: &str) -> Result<Self, Error> {
-        Ok(Self::of(json::read(text)?))
-    }
-
-    /// Reads a `report.json` or the lines of `--json`.
-    ///
-    /// # Errors
-    /// Same as [`Report::from_records`] and [`Report::from_json`].
+    /// If the text is neither, or a report of another version; the error names the line.
     pub fn from_text(text: &str) -> Result<Self, Error> {
-        if json::is_report(text) {
-            Self::from_json(text)
+        let source = if json::is_report(text) {
+            json::read(text)?
         } else {
-            Self::from_records(text.as_bytes())
-        }
+            ReportInput::read(text)?
+        };
+        let run = Run::new(source);
+        let model = model::of(&run);
+        Ok(Self {
+            source: run.source,
+            model,
+        })
     }
 
-    fn of(source: ReportInput) -> Self {
-        Self {
-            run: Run::new(source),
-        }
-    }
-
-    /// Returns the report with another aggregation of rounds.
-    #[must_use]
-    pub fn aggregated(self, aggregate: Aggregate) -> Self {
-        let mut source = self.run.source;
-        source.aggregate = Some(aggregate);
-        Self::of(source)
-    }
-
-    /// Returns the report with one more note for the reader.
-    #[must_use]
-    pub fn noted(mut self, text: impl Into<String>) -> Self {
-        self.run.source.notes.push(text.into());
-        self
-    }
-
-    /// Returns whether any row failed.
-    pub fn any_failed(&self) -> bool {
-        let mut records = self.run.source.records.iter();
-        records.any(|record| record.status == Status::Failed)
-    }
-
-    /// Returns the HTML page: one file without scripts or external resources.
+    /// Returns the page: one file without external resources, which draws itself from its data and
+    /// shows the summary if it cannot.
     pub fn html(&self) -> String {
-        html::page(&chapter::all(&self.run))
+        html::page(&self.model)
     }
 
     /// Returns the report in Markdown.
     pub fn markdown(&self) -> String {
-        markdown::page(&chapter::all(&self.run))
+        markdown::page(&self.model)
     }
 
     /// Returns the statistics as CSV, one line for each engine, variant and workload.
     pub fn csv(&self) -> String {
-        csv::sheet(&self.run)
+        csv::sheet(&self.model)
     }
 
-    /// Returns everything as JSON: records, notes, machines, and the statistics made from them.
+    /// Returns everything as JSON: records, notes, machines, and the model made from them.
     ///
     /// # Errors
     /// If a number cannot be written as JSON.
     pub fn json(&self) -> Result<String, Error> {
-        json::write(&self.run)
-    }
-
-    /// Returns every table as bars, for a terminal of `width` columns.
-    pub fn bars(&self, width: usize) -> String {
-        terminal::bars(&self.run, width)
+        json::write(&self.source, &self.model)
     }
 
     /// Returns a summary that fits a screen: at most 56 lines of at most `width` columns, and never
     /// more than 120 columns.
     pub fn summary(&self, width: usize) -> String {
-        terminal::summary(&self.run, width)
+        terminal::summary(&self.model, width)
     }
 
     /// Writes the four files into a directory, which is created if missing.

@@ -4,8 +4,10 @@ use bench_core::result::outline::{Aggregate, Outline, Settings};
 use bench_core::workload::definition::Workload;
 use serde_json::Value;
 
-use crate::engine_style;
+use crate::engine;
 use crate::input::ReportInput;
+use crate::notes::distinct;
+use crate::outline;
 use crate::table::{self, Key, Table};
 
 /// A run, ready to be reported.
@@ -31,20 +33,22 @@ impl Run {
                 row.apart = apart;
             }
         }
-        let counted: Vec<bool> = tables
-            .iter()
-            .map(|table| is_counted(&source, &tables, table))
-            .collect();
-        let (counted, earlier): (Vec<_>, Vec<_>) = tables
-            .into_iter()
-            .zip(counted)
-            .partition(|(_, counted)| *counted);
-        let plain = |tables: Vec<(Table, bool)>| tables.into_iter().map(|(table, _)| table);
-        Self {
+        let keys: Vec<Key> = tables.iter().map(|table| table.key.clone()).collect();
+        let counted = |table: &Table| is_counted(&source, &keys, &table.key);
+        let (tables, earlier) = tables.into_iter().partition(counted);
+        let mut run = Self {
             source,
-            tables: plain(counted).collect(),
-            earlier: plain(earlier).collect(),
-        }
+            tables,
+            earlier,
+        };
+        let suites = run.suites();
+        let mut tables = std::mem::take(&mut run.tables);
+        tables.sort_by_cached_key(|table| {
+            let suite = suites.iter().position(|suite| *suite == table.key.suite);
+            (suite, outline::heading(&run, table).order)
+        });
+        run.tables = tables;
+        run
     }
 
     /// Returns all tables; those that do not count come last.
@@ -64,53 +68,31 @@ impl Run {
 
     /// Returns the engines in the order of styles, without the harness's own.
     pub(crate) fn engines(&self) -> Vec<String> {
-        let mut names: Vec<&str> = Vec::new();
-        for row in self.tables.iter().flat_map(Table::engines) {
-            if !names.contains(&row.engine.as_str()) {
-                names.push(&row.engine);
-            }
-        }
-        names.sort_by_key(|name| (engine_style::index(name), *name));
-        names.into_iter().map(str::to_owned).collect()
+        let rows = self.tables.iter().flat_map(Table::engines);
+        let mut names = distinct(rows.map(|row| row.engine.clone()));
+        names.sort_by_cached_key(|name| (engine::index(name), name.clone()));
+        names
     }
 
     /// Returns the suites in order, without duplicates; `None` stands for lists that belong to no
     /// suite.
     pub(crate) fn suites(&self) -> Vec<Option<String>> {
-        let mut suites: Vec<Option<String>> = Vec::new();
-        for table in &self.tables {
-            if !suites.contains(&table.key.suite) {
-                suites.push(table.key.suite.clone());
-            }
-        }
-        suites
-    }
-
-    /// Returns the prefix of a table's name if there are several suites.
-    pub(crate) fn suite_words(&self, suite: Option<&str>) -> String {
-        match suite {
-            Some(suite) if self.suites().len() > 1 => format!("{suite}: "),
-            _ => String::new(),
-        }
+        distinct(self.tables.iter().map(|table| table.key.suite.clone()))
     }
 }
 
 /// Returns whether a table counts. If the suite trims its rounds, as the WiredTiger page did, only
 /// the last instance of each workload in a section counts.
-fn is_counted(source: &ReportInput, tables: &[Table], table: &Table) -> bool {
-    let key = &table.key;
+fn is_counted(source: &ReportInput, keys: &[Key], key: &Key) -> bool {
     let outline = source.outline(key.suite.as_deref());
-    if !outline.is_some_and(Outline::last_instance_counts) {
-        return true;
-    }
-    let later = |other: &Table| {
+    let later = |other: &Key| {
         let last = Key {
-            instance: other.key.instance,
+            instance: other.instance,
             ..key.clone()
         };
-        other.key == last && last.instance > key.instance
+        *other == last && last.instance > key.instance
     };
-    !tables.iter().any(later)
+    !outline.is_some_and(Outline::last_instance_counts) || !keys.iter().any(later)
 }
 
 /// Name of the section in this project's suites whose rows test what a killed process leaves. Files
@@ -151,8 +133,9 @@ fn is_killed(source: &ReportInput, key: &Key) -> bool {
     fingerprint.jobs.values().flatten().any(ends)
 }
 
-/// Returns the aggregation of rounds: the chosen one, else that of the suite.
+/// Returns the aggregation of rounds of a suite.
 fn aggregate(source: &ReportInput, suite: Option<&str>) -> Aggregate {
-    let said = || source.outline(suite).map(|outline| outline.aggregate);
-    source.aggregate.or_else(said).unwrap_or_default()
+    source
+        .outline(suite)
+        .map_or_else(Aggregate::default, |outline| outline.aggregate)
 }

@@ -1,20 +1,20 @@
 //! Records grouped into a table per workload and a row per engine and variant.
 
 pub(crate) mod standing;
-pub(crate) mod verdict;
 
 use bench_core::result::outline::Aggregate;
 use bench_core::result::record::{Record, Status};
 use bench_core::result::spread::Spread;
 use bench_core::workload::catalog;
 use bench_core::workload::definition::{Action, Workload};
+use serde::Serialize;
 
-use crate::document::Name;
-use crate::engine_style;
-use crate::number::float;
+use crate::engine;
+use crate::notes::distinct;
+use crate::number;
 
 /// The properties that all rows of a table share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Key {
     /// Suite.
     pub(crate) suite: Option<String>,
@@ -48,31 +48,23 @@ impl Key {
     /// Returns whether a record belongs to this table; a field missing in an unreached row matches
     /// any value.
     fn takes(&self, record: &Record) -> bool {
-        let fits = |here: &Option<String>, there: &Option<String>| {
+        fn fits<T: PartialEq>(here: Option<&T>, there: Option<&T>) -> bool {
             here.is_none() || there.is_none() || here == there
-        };
+        }
         self.suite == record.suite
             && self.section == record.section
             && self.workload == record.workload
             && self.instance == record.instance
-            && fits(&self.data, &record.data)
-            && fits(&self.file_system, &record.file_system)
-            && (self.threads.is_none()
-                || record.threads.is_none()
-                || self.threads == record.threads)
+            && fits(self.data.as_ref(), record.data.as_ref())
+            && fits(self.file_system.as_ref(), record.file_system.as_ref())
+            && fits(self.threads.as_ref(), record.threads.as_ref())
     }
 }
 
-/// The state of the store that reads encounter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoreState {
-    /// Not a read.
-    Irrelevant,
-    /// As the preceding writes left it.
-    AsLeft,
-    /// After a compaction of everything.
-    Compacted,
-}
+/// The states of the store that reads encounter: as the preceding writes left it, and after a
+/// compaction of everything.
+const AS_LEFT: Option<&str> = Some("as left");
+pub(crate) const COMPACTED: Option<&str> = Some("compacted");
 
 /// The outcome of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,8 +99,8 @@ pub(crate) struct Row {
 pub(crate) struct Table {
     /// Properties that all rows share.
     pub(crate) key: Key,
-    /// State of the store.
-    pub(crate) state: StoreState,
+    /// State of the store; `None` if the rows do not only read.
+    pub(crate) state: Option<&'static str>,
     /// Whether the same rows ran in another directory too.
     pub(crate) elsewhere: bool,
     /// Rows in the order of styles, variants after their engine.
@@ -116,28 +108,15 @@ pub(crate) struct Table {
 }
 
 impl Row {
-    /// Returns the title with the variant, unless it is the plain one, and the mark of a row that
-    /// merges by hand.
+    /// Returns the title with the mark of a row that merges by hand, and with the variant, unless it
+    /// is the plain one.
     pub(crate) fn title(&self) -> String {
-        self.name().full()
-    }
-
-    /// Returns style, title and variant.
-    pub(crate) fn name(&self) -> Name {
-        Name {
-            variant: self.variant.clone().filter(|variant| !is_plain(variant)),
-            by_hand: self.by_hand(),
-            ..Name::plain(&self.engine)
+        let mark = if self.by_hand() { engine::BY_HAND } else { "" };
+        let title = format!("{}{mark}", engine::title(&self.engine));
+        match self.variant.as_deref().filter(|_| !self.is_plain()) {
+            Some(variant) => format!("{title} ({variant})"),
+            None => title,
         }
-    }
-
-    /// Returns the title with the variant and without a mark, for other programs.
-    pub(crate) fn bare_title(&self) -> String {
-        let name = Name {
-            by_hand: false,
-            ..self.name()
-        };
-        name.full()
     }
 
     /// Returns whether the row has the engine's ordinary settings.
@@ -161,9 +140,9 @@ impl Row {
     /// Returns the reason a row is shown without a rank.
     pub(crate) fn unranked(&self) -> Option<&'static str> {
         let below = |record: &Record| record.durability.as_deref() == Some("below_os");
-        if self.engine == engine_style::HARNESS {
+        if self.engine == engine::HARNESS {
             Some("stores nothing")
-        } else if self.engine == engine_style::BARE {
+        } else if self.engine == engine::BARE {
             Some("not a store: a bare loop")
         } else if self.apart.is_some() {
             self.apart
@@ -171,14 +150,10 @@ impl Row {
             Some("below Os")
         } else if self.records.iter().any(|record| record.placement.is_some()) {
             Some("over a network")
-        } else if self
-            .records
-            .iter()
-            .any(|record| record.ranked == Some(false))
-        {
-            Some("not ranked")
         } else {
-            None
+            let mut records = self.records.iter();
+            let unranked = records.any(|record| record.ranked == Some(false));
+            unranked.then_some("not ranked")
         }
     }
 
@@ -200,18 +175,13 @@ impl Row {
     /// Returns whether the row merged with a read and a put because the engine has no merge
     /// operation.
     pub(crate) fn by_hand(&self) -> bool {
-        self.records
-            .iter()
-            .chain(&self.timed)
-            .any(|record| record.by_hand)
+        let mut all = self.records.iter().chain(&self.timed);
+        all.any(|record| record.by_hand)
     }
 
     /// Returns the number of rounds that the row ran in.
     pub(crate) fn rounds(&self) -> usize {
-        let mut rounds: Vec<u32> = self.records.iter().map(|record| record.round).collect();
-        rounds.sort_unstable();
-        rounds.dedup();
-        rounds.len()
+        distinct(self.records.iter().map(|record| record.round)).len()
     }
 
     /// Returns a field of the first record that has it.
@@ -222,9 +192,8 @@ impl Row {
     /// Returns the record whose rate is nearest to the figure.
     pub(crate) fn typical(&self) -> Option<&Record> {
         let middle = self.rate()?.middle;
-        let off = |record: &Record| {
-            record
-                .rate()
+        let off = |it: &Record| {
+            it.rate()
                 .map_or(f64::INFINITY, |rate| (rate - middle).abs())
         };
         self.records.iter().min_by(|a, b| off(a).total_cmp(&off(b)))
@@ -254,18 +223,25 @@ impl Table {
     /// Returns the unit of the rates.
     pub(crate) fn unit(&self) -> &'static str {
         match self.workload() {
+            Some(workload) if workload.is_event() => "time",
             Some(workload) if workload.batch > 1 => "entries/sec",
             _ => "ops/sec",
+        }
+    }
+
+    /// Formats a rate of this table, or the time of an event.
+    pub(crate) fn amount(&self, rate: f64) -> String {
+        if self.is_event() && rate > 0.0 {
+            number::time(1e9 / rate)
+        } else {
+            number::short(rate)
         }
     }
 
     /// Returns the rows of stores; those of the harness and of the bare loop are reported
     /// separately.
     pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
-        let stores = |row: &&Row| {
-            ![engine_style::HARNESS, engine_style::BARE].contains(&row.engine.as_str())
-        };
-        self.rows.iter().filter(stores)
+        self.rows.iter().filter(|row| engine::is_store(&row.engine))
     }
 
     /// Returns the row of an engine with its ordinary settings, or else any of its rows.
@@ -278,7 +254,7 @@ impl Table {
     /// Returns the time of one operation of one thread in nanoseconds.
     pub(crate) fn nanoseconds(&self, row: &Row) -> Option<f64> {
         let rate = row.rate()?.middle;
-        let threads = float(u64::from(self.key.threads.unwrap_or(1).max(1)));
+        let threads = number::float(u64::from(self.key.threads.unwrap_or(1).max(1)));
         (rate > 0.0).then(|| 1e9 * threads / rate)
     }
 }
@@ -335,7 +311,7 @@ pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) 
 fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
     let variant = row.variant.as_deref();
     (
-        engine_style::index(&row.engine),
+        engine::index(&row.engine),
         &row.engine,
         !row.is_plain(),
         variant,
@@ -349,7 +325,7 @@ fn is_text(record: &Record) -> bool {
 
 /// Returns whether the record is a skipped row of the bare loop.
 fn is_beside_the_point(record: &Record) -> bool {
-    record.status == Status::Skipped && record.engine == engine_style::BARE
+    record.status == Status::Skipped && record.engine == engine::BARE
 }
 
 impl Table {
@@ -372,10 +348,10 @@ impl Table {
             });
             self.rows.len() - 1
         });
-        self.key.data = self.key.data.take().or_else(|| record.data.clone());
-        self.key.threads = self.key.threads.or(record.threads);
-        self.key.file_system = self
-            .key
+        let key = &mut self.key;
+        key.data = key.data.take().or_else(|| record.data.clone());
+        key.threads = key.threads.or(record.threads);
+        key.file_system = key
             .file_system
             .take()
             .or_else(|| record.file_system.clone());
@@ -390,35 +366,25 @@ impl Row {
         let timed = |record: &Record| {
             record.pass.is_some() || record.wall_ns.is_none() && record.p50_ns.is_some()
         };
-        if self
-            .records
-            .iter()
-            .any(|record| !timed(record) && record.rate().is_some())
-        {
-            let (pass, rest) = std::mem::take(&mut self.records)
-                .into_iter()
-                .partition(timed);
-            self.timed = pass;
-            self.records = rest;
+        let mut rated = self.records.iter().filter(|record| !timed(record));
+        if rated.any(|record| record.rate().is_some()) {
+            let records = std::mem::take(&mut self.records).into_iter();
+            (self.timed, self.records) = records.partition(timed);
         }
         self.outcome = self.judged(aggregate);
     }
 
     fn judged(&self, aggregate: Aggregate) -> Outcome {
         let reason = |record: &Record| {
-            record
-                .reason
-                .clone()
-                .unwrap_or_else(|| "no reason given".into())
+            let reason = record.reason.clone();
+            reason.unwrap_or_else(|| "no reason given".into())
         };
         let all = || self.records.iter().chain(&self.timed);
         if let Some(record) = all().find(|record| record.status == Status::Failed) {
             return Outcome::Failed(reason(record));
         }
-        let good = self
-            .records
-            .iter()
-            .filter(|record| record.status == Status::Ok);
+        let good = self.records.iter();
+        let good = good.filter(|record| record.status == Status::Ok);
         if let Some(spread) = Spread::of(good.filter_map(Record::rate), aggregate) {
             return Outcome::Measured(spread);
         }
@@ -432,35 +398,29 @@ impl Row {
 /// Returns for each record whether everything had been compacted when it started. A record that
 /// does not state it is derived from those before: the rows of one engine, variant, section and
 /// round follow one another.
-fn states(records: &[Record]) -> Vec<StoreState> {
-    type Run<'r> = (
-        &'r str,
-        Option<&'r str>,
-        Option<&'r str>,
-        Option<&'r str>,
-        u32,
-    );
-    let mut compacted: Vec<Run<'_>> = Vec::new();
+fn states(records: &[Record]) -> Vec<Option<&'static str>> {
+    let mut compacted = Vec::new();
     let mut states = Vec::with_capacity(records.len());
     for record in records {
-        let run: Run<'_> = (
+        let (of, at) = (record.suite.as_ref(), record.section.as_ref());
+        let run = (
             &record.engine,
-            record.variant.as_deref(),
-            record.suite.as_deref(),
-            record.section.as_deref(),
+            record.variant.as_ref(),
+            of,
+            at,
             record.round,
         );
         let at = compacted.iter().position(|other| *other == run);
         let Some(workload) = catalog::named(&record.workload) else {
-            states.push(StoreState::Irrelevant);
+            states.push(None);
             continue;
         };
-        states.push(match (record.state.as_deref(), at) {
-            (Some("compacted"), _) => StoreState::Compacted,
-            (Some("as left"), _) => StoreState::AsLeft,
-            _ if !is_read(workload) => StoreState::Irrelevant,
-            (_, Some(_)) => StoreState::Compacted,
-            (_, None) => StoreState::AsLeft,
+        states.push(match record.state.as_deref() {
+            Some("compacted") => COMPACTED,
+            Some("as left") => AS_LEFT,
+            _ if !workload.only_reads() => None,
+            _ if at.is_some() => COMPACTED,
+            _ => AS_LEFT,
         });
         if workload.action == Action::Compact && at.is_none() {
             compacted.push(run);
@@ -471,17 +431,4 @@ fn states(records: &[Record]) -> Vec<StoreState> {
         }
     }
     states
-}
-
-/// Returns whether the row's figure depends on the state of the store.
-const fn is_read(workload: &Workload) -> bool {
-    matches!(
-        workload.action,
-        Action::Scan { .. }
-            | Action::Iterate
-            | Action::Get(_)
-            | Action::MultiGet
-            | Action::Seek
-            | Action::SeekOrdered
-    )
 }

@@ -465,7 +465,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "verbose",
         FlagKind::Bool,
         "0",
-        "for a suite or --render, print every row, bar and table instead of a summary",
+        "for a suite or --render, print every row and table instead of a summary",
     ),
     flag(SHOW, "help", FlagKind::Bool, "0", "print this"),
     flag(

@@ -19,16 +19,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(
-        text.contains("Only CairnDB, the best other ranked store")
-            && text.contains("\nquick 1C fillseq\n  CairnDB "),
-        "{text}"
-    );
-    let place = |words: &str| text.find(words).expect(words);
-    assert!(
-        place("Only CairnDB, the best") < place("\ndurability  "),
-        "{text}"
-    );
+    assert!(text.contains("\ndurability  "), "{text}");
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");
     assert!(page.contains("1. Baseline Performance"));
     assert!(page.contains("--suite=quick"), "the command line is shown");
@@ -37,6 +28,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     let source = format!("--render={}", first.join("report.json").display());
     let output = run(&[&source, &format!("--report={}", second.display())]);
     assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("\n1C fillseq "));
     for name in FORMS {
         let read = |dir: &std::path::Path| std::fs::read(dir.join(name)).expect("written");
         assert!(read(&first) == read(&second), "{name} differs");
@@ -49,9 +41,9 @@ fn a_list_has_a_report_too_and_no_summary() {
     let flag = format!("--report={}", home.path().display());
     let output = run(&[&flag, "--benchmarks=fillseq,readseq", "--num=1000"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(!stdout(&output).contains("can be ranked"));
+    assert!(!stdout(&output).contains("best peer"));
     let page = std::fs::read_to_string(home.path().join("index.html")).expect("written");
-    assert!(page.contains("Sequential Reads (readseq), as loaded"));
+    assert!(page.contains("\"label\":\"readseq\""));
 }
 
 #[test]

@@ -1,61 +1,41 @@
 //! `report.csv`: one line per row of statistics, in the format of RFC 4180.
 
-use crate::form::json::{self, Statistics};
-use crate::run::Run;
+use serde_json::Value;
+
+use crate::model::{Model, RowModel};
 
 const HEAD: &str = "suite,section,workload,instance,state,data,threads,file_system,engine,engine_version,variant,\
 durability,status,reason,ranked,aggregate,rounds,ops_per_sec_min,ops_per_sec,ops_per_sec_max,times_baseline,\
 times_leveldb,best_peer,times_best_peer,ties_best_peer,standing,counted,by_hand,writer_ops_per_sec";
 
 /// Returns the whole file.
-pub(crate) fn sheet(run: &Run) -> String {
+pub(crate) fn sheet(model: &Model) -> String {
     let mut text = format!("{HEAD}\r\n");
-    for row in json::statistics(run) {
-        text.push_str(&line(&row).join(","));
+    for row in &model.results {
+        text.push_str(&line(row).join(","));
         text.push_str("\r\n");
     }
     text
 }
 
-fn line(row: &Statistics) -> Vec<String> {
-    let word = |text: &Option<String>| text.as_deref().map(field).unwrap_or_default();
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let rate = row.ops_per_sec;
-    vec![
-        word(&row.suite),
-        word(&row.section),
-        field(&row.workload),
-        row.instance.to_string(),
-        row.state.unwrap_or_default().to_owned(),
-        word(&row.data),
-        row.threads
-            .map(|threads| threads.to_string())
-            .unwrap_or_default(),
-        word(&row.file_system),
-        field(&row.engine),
-        word(&row.engine_version),
-        word(&row.variant),
-        word(&row.durability),
-        row.status.to_owned(),
-        word(&row.reason),
-        row.ranked.to_string(),
-        format!("{:?}", row.aggregate).to_lowercase(),
-        rate.map(|rate| rate.rounds.to_string()).unwrap_or_default(),
-        number(rate.map(|rate| rate.low)),
-        number(rate.map(|rate| rate.middle)),
-        number(rate.map(|rate| rate.high)),
-        number(row.times_baseline),
-        number(row.times_leveldb),
-        word(&row.best_peer),
-        number(row.times_best_peer),
-        row.ties_best_peer
-            .map(|ties| ties.to_string())
-            .unwrap_or_default(),
-        row.standing.unwrap_or_default().to_owned(),
-        row.counted.to_string(),
-        row.by_hand.to_string(),
-        number(row.writer_ops_per_sec.map(|rate| rate.middle)),
-    ]
+/// Returns the fields of a row, from its form in `report.json`.
+fn line(row: &RowModel) -> Vec<String> {
+    let row = serde_json::to_value(row).unwrap_or_default();
+    let rate = &row["ops_per_sec"];
+    let value = |name: &str| match name {
+        "rounds" => &rate["rounds"],
+        "ops_per_sec_min" => &rate["low"],
+        "ops_per_sec" => &rate["middle"],
+        "ops_per_sec_max" => &rate["high"],
+        "writer_ops_per_sec" => &row[name]["middle"],
+        name => &row[name],
+    };
+    let cell = |name| match value(name) {
+        Value::Null => String::new(),
+        Value::String(text) => field(text),
+        other => other.to_string(),
+    };
+    HEAD.split(',').map(cell).collect()
 }
 
 /// Returns a string as a field, quoted if needed, and never starting like a formula, which a
@@ -78,6 +58,8 @@ fn field(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::input::ReportInput;
+    use crate::model;
+    use crate::run::Run;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
@@ -91,9 +73,9 @@ mod tests {
     #[test]
     fn lines_have_as_many_fields_as_the_head() {
         let text = r#"{"engine":"lmdb","workload":"fillseq","status":"failed","reason":"a, b"}"#;
-        let run = Run::new(ReportInput::read(text.as_bytes()).expect("a record"));
-        let row = &json::statistics(&run)[0];
-        assert_eq!(line(row).len(), HEAD.split(',').count());
-        assert!(sheet(&run).contains("failed,\"a, b\",false"));
+        let run = Run::new(ReportInput::read(text).expect("a record"));
+        let model = model::of(&run);
+        assert_eq!(line(&model.results[0]).len(), HEAD.split(',').count());
+        assert!(sheet(&model).contains("failed,\"a, b\",false"));
     }
 }

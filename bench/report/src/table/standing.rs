@@ -2,10 +2,8 @@
 
 use bench_core::result::spread::Spread;
 use bench_core::result::standing::{self, Standing};
-use bench_core::workload::definition::{Action, Order, Target};
 
-use crate::engine_style;
-use crate::outline;
+use crate::engine;
 use crate::run::Run;
 use crate::table::{Row, Table};
 
@@ -18,11 +16,6 @@ pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
     let mut rows: Vec<Ranked<'_>> = ranked.filter_map(|row| Some((row, row.rate()?))).collect();
     rows.sort_by(|a, b| b.1.middle.total_cmp(&a.1.middle));
     rows
-}
-
-/// Returns whether the row is this project's store, through either interface.
-pub(crate) fn is_ours(row: &Row) -> bool {
-    row.engine == engine_style::OURS || row.engine == engine_style::OURS_IN_C
 }
 
 /// Returns the rows that no ranked row is ahead of, fastest first: the first, and those that tie
@@ -39,31 +32,35 @@ pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
 pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = ranking(table)
         .into_iter()
-        .filter(|(other, _)| !is_ours(other) && !std::ptr::eq(*other, row));
+        .filter(|(other, _)| !engine::is_ours(&other.engine) && !std::ptr::eq(*other, row));
     standing::standing(row.rate()?, others.map(|(other, rate)| (other, *rate)))
 }
 
 /// Like [`among_ranked`], but among all other rows, ranked or not.
 pub(crate) fn among_all<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
-    let others = table.engines().filter(|other| !is_ours(other));
+    let others = table
+        .engines()
+        .filter(|other| !engine::is_ours(&other.engine));
     let others = others.filter_map(|other| Some((other, *other.rate()?)));
     standing::standing(row.rate()?, others)
 }
 
 /// Returns the fastest ranked row of another store.
 pub(crate) fn best_peer(table: &Table) -> Option<Ranked<'_>> {
-    ranking(table).into_iter().find(|(row, _)| !is_ours(row))
+    ranking(table)
+        .into_iter()
+        .find(|(row, _)| !engine::is_ours(&row.engine))
 }
 
 /// Returns our row with its ordinary settings, ranked or not.
 pub(crate) fn ours(table: &Table) -> Option<Ranked<'_>> {
-    let row = table.row(engine_style::OURS)?;
+    let row = table.row(engine::OURS)?;
     Some((row, row.rate()?))
 }
 
 /// Returns the row that ratios refer to.
 pub(crate) fn reference(table: &Table) -> Option<Ranked<'_>> {
-    let row = table.row(engine_style::REFERENCE)?;
+    let row = table.row(engine::REFERENCE)?;
     Some((row, row.rate()?))
 }
 
@@ -72,39 +69,18 @@ pub(crate) fn over(rate: &Spread, other: &Spread) -> Option<f64> {
     (other.middle > 0.0).then(|| rate.middle / other.middle)
 }
 
-/// Returns the section and workload that a row is divided by if no outline names them: section 1 of
-/// 2011.
-fn usual_base(table: &Table) -> Option<(&'static str, &'static str)> {
-    if outline::place(&table.key)?.starts_with('1') {
-        return None;
-    }
-    match table.workload()?.action {
-        Action::Fill(Order::Sequential) => Some(("1C", "fillseq")),
-        Action::Fill(Order::Random) => Some(("1D", "fillrandom")),
-        Action::Scan { backward: false } => Some(("1A", "readseq")),
-        Action::Get(Target::All) => Some(("1B", "readrandom")),
-        _ => None,
-    }
-}
-
 /// Returns whether `base` is the table that `table` is divided by.
 fn is_base(run: &Run, table: &Table, base: &Table) -> bool {
     let alike = base.key.suite == table.key.suite
         && base.key.data == table.key.data
         && base.state == table.state;
-    let named = match run.outline(table.key.suite.as_deref()) {
-        Some(suite) => {
-            let name = table.key.section.as_deref();
-            let mut sections = suite.sections.iter();
-            let section = sections.find(|section| Some(section.name.as_str()) == name);
-            let wanted = section.and_then(|section| section.baseline.as_deref());
-            wanted.is_some() && wanted == base.key.section.as_deref()
-        }
-        None => usual_base(table).is_some_and(|(place, workload)| {
-            outline::place(&base.key) == Some(place) && base.key.workload == workload
-        }),
+    let named = || {
+        let sections = &run.outline(table.key.suite.as_deref())?.sections;
+        let name = table.key.section.as_deref()?;
+        let section = sections.iter().find(|section| section.name == name)?;
+        section.baseline.as_ref()
     };
-    alike && named
+    alike && named().is_some_and(|named| base.key.section.as_ref() == Some(named))
 }
 
 /// Returns the ratio of the row's rate to its own engine's figure in its baseline section, if there

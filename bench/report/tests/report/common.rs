@@ -1,4 +1,4 @@
-//! Helpers that make records and reports.
+//! Helpers that make records and reports, and read what a page shows.
 
 use std::time::Duration;
 
@@ -21,10 +21,7 @@ pub(crate) fn row(engine: &str, section: &str, workload: &str, round: u32, rate:
 
 /// Returns records of three rounds, one and two per cent apart.
 pub(crate) fn rounds(engine: &str, section: &str, workload: &str, rate: f64) -> Vec<Value> {
-    (1..)
-        .zip([0.99, 1.0, 1.02])
-        .map(|(round, part)| row(engine, section, workload, round, rate * part))
-        .collect()
+    rated(engine, section, workload, &[0.99 * rate, rate, 1.02 * rate])
 }
 
 /// Returns records of as many rounds as there are rates.
@@ -48,11 +45,44 @@ pub(crate) fn machine() -> Value {
 pub(crate) fn report(lines: &[Value]) -> Report {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     let text = lines.join("\n");
-    Report::from_records(text.as_bytes()).expect("well formed")
+    Report::from_text(&text).expect("well formed")
 }
 
 /// Returns a record with one field changed.
 pub(crate) fn with(mut record: Value, field: &str, value: impl Into<Value>) -> Value {
     record[field] = value.into();
     record
+}
+
+/// Returns the data of a page.
+pub(crate) fn data(html: &str) -> Value {
+    let (_, rest) = html.split_once("id=\"data\">").expect("data");
+    let (text, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// Returns every text that the page of some lines shows, each on a line of its own.
+pub(crate) fn page(lines: &[Value]) -> String {
+    fn collect(value: &Value, texts: &mut Vec<String>) {
+        match value {
+            Value::String(text) => texts.push(text.clone()),
+            Value::Array(parts) => parts.iter().for_each(|part| collect(part, texts)),
+            Value::Object(members) => members.values().for_each(|part| collect(part, texts)),
+            _ => {}
+        }
+    }
+    let mut texts = Vec::new();
+    collect(&data(&report(lines).html()), &mut texts);
+    texts.join("\n")
+}
+
+/// Returns the lines of a sheet of the page.
+pub(crate) fn sheet(lines: &[Value], title: &str) -> Vec<Vec<String>> {
+    let data = data(&report(lines).html());
+    let sheets = data["sheets"].as_array().expect("a list");
+    let sheet = sheets.iter().find(|sheet| sheet["title"] == title);
+    let lines = sheet.map(|sheet| sheet["lines"].clone());
+    lines.map_or_else(Vec::new, |lines| {
+        serde_json::from_value(lines).expect("texts")
+    })
 }

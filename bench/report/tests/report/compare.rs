@@ -1,44 +1,35 @@
-//! Rows with a concurrent writer, and rows that merge.
+//! Sentences under a table: writers, merges, filters; and what rows cost.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::common::{report, rounds, row, with};
+use crate::common::{page, report, rounds, row, sheet, with};
 
-fn beside(engine: &str, rate: f64, writer_ops: u64) -> Vec<Value> {
-    let lines = rounds(engine, "1 thread", "readwhilemerging", rate);
-    lines
-        .into_iter()
-        .map(|line| with(line, "writer_ops", writer_ops))
-        .collect()
+fn changed(lines: Vec<Value>, field: &str, value: impl Into<Value>) -> Vec<Value> {
+    let value = value.into();
+    let change = |line| with(line, field, value.clone());
+    lines.into_iter().map(change).collect()
 }
 
 #[test]
 fn the_writers_rate_is_in_every_form() {
+    let beside = |engine, rate, ops: u64| {
+        changed(
+            rounds(engine, "1 thread", "readwhilemerging", rate),
+            "writer_ops",
+            ops,
+        )
+    };
     let mut lines = beside("cairndb", 1e6, 500_000);
     lines.extend(beside("leveldb", 2e6, 1000));
-    let report = report(&lines);
-    assert!(
-        report
-            .html()
-            .contains("<td class=\"writer\">writer 500k</td>")
-    );
-    assert!(report.html().contains(
-        "; the writer: lowest 495,000, figure 500,000, highest 510,000, of 3 measurements"
-    ));
-    assert!(report.markdown().contains("| writer 2.00k |"));
     let sentence = "The concurrent writers did between 2,000 (LevelDB) and 500,000 (CairnDB) operations per second";
-    assert!(report.html().contains(sentence), "{}", report.html());
+    let text = page(&lines);
     assert!(
-        report.bars(140).contains("  writer 500k"),
-        "{}",
-        report.bars(140)
+        text.contains("\n500k\n") && text.contains(sentence),
+        "{text}"
     );
+    let report = report(&lines);
+    assert!(report.markdown().contains("| writer |") && report.markdown().contains("| 2.00k |"));
     let csv = report.csv();
-    assert!(
-        csv.lines()
-            .next()
-            .is_some_and(|head| head.ends_with(",writer_ops_per_sec"))
-    );
     let ours = csv.lines().find(|line| line.contains(",cairndb,"));
     let rate = ours
         .and_then(|line| line.rsplit(',').next())
@@ -57,82 +48,163 @@ fn the_writers_rate_is_in_every_form() {
 }
 
 #[test]
-fn no_writer_no_column() {
-    let report = report(&rounds("lmdb", "1B", "readrandom", 1e6));
-    assert!(!report.html().contains("class=\"writer\""));
-    assert!(!report.markdown().contains("writer |"));
-}
-
-#[test]
-fn cpu_time_is_divided_among_the_writers_operations_too() {
-    let line = row("cairndb", "1 thread", "readwhilewriting", 1, 1e6);
-    let line = with(
-        with(line, "cpu_user_ns", 3_000_000_000_u64),
-        "writer_ops",
-        500_000,
-    );
-    let html = report(&[line]).html();
-    assert!(
-        html.contains(">2.00 \u{b5}s<"),
-        "three seconds for a million and a half"
-    );
-}
-
-#[test]
 fn merges_by_hand_are_marked_and_explained() {
     let mut lines = rounds("cairndb", "1 thread", "mergerandom", 1e6);
-    let by_hand = rounds("leveldb", "1 thread", "mergerandom", 2e5);
-    lines.extend(by_hand.into_iter().map(|line| with(line, "by_hand", true)));
-    let variant: Vec<Value> = lines[3..]
-        .iter()
-        .map(|line| with(line.clone(), "variant", "bloom10"))
-        .collect();
-    let reported = report(&lines);
-    let legend = "\u{2020} marks a store without a merge operation";
+    lines.extend(changed(
+        rounds("leveldb", "1 thread", "mergerandom", 2e5),
+        "by_hand",
+        true,
+    ));
     let sentence = "LevelDB\u{2020} has no merge operation: each merge is a read and a put there";
-    for text in [reported.html(), reported.markdown(), reported.bars(400)] {
+    for text in [page(&lines), report(&lines).markdown()] {
         assert!(
             text.contains("CairnDB is fastest, 5.00 times LevelDB\u{2020}, the next."),
             "{text}"
         );
-        assert!(text.contains(sentence) && text.contains(legend), "{text}");
+        assert!(text.contains(sentence), "{text}");
+        assert!(
+            text.contains("marks a store without a merge operation"),
+            "{text}"
+        );
     }
-    lines.extend(variant);
-    let html = report(&lines).html();
-    assert!(html.contains(sentence), "once, whatever its variants");
-    let html = reported.html();
-    assert!(
-        html.contains("<th scope=\"row\">LevelDB\u{2020}</th>"),
-        "behind the name at the bar"
-    );
-    assert!(html.contains("200k\u{2020}"), "at a glance");
-    assert!(html.contains("Merging favours CairnDB, RocksDB and SQLite."));
-    let csv = reported.csv();
-    let line = csv
-        .lines()
-        .find(|line| line.contains(",leveldb,"))
-        .expect("a line");
-    assert!(line.ends_with(",true,"), "{line}");
+    let csv = report(&lines).csv();
+    let line = csv.lines().find(|line| line.contains(",leveldb,"));
+    assert!(line.is_some_and(|line| line.ends_with(",true,")), "{csv}");
     assert!(!csv.contains('\u{2020}'), "{csv}");
-    let plain = report(&rounds("leveldb", "1 thread", "mergerandom", 2e5));
-    assert!(!plain.html().contains('\u{2020}') && !plain.bars(400).contains('\u{2020}'));
 }
 
 #[test]
-fn latencies_of_one_pass_are_no_median_of_rounds() {
-    let pass = |round: u32| {
-        let line = with(row("lmdb", "1B", "readrandom", round, 1e6), "p50_ns", 900);
-        with(line, "pass", "latency")
+fn rows_in_which_only_ours_has_filters_say_so() {
+    let rows = |engine: &str, workload: &str, option: [&str; 2]| {
+        changed(
+            rounds(engine, "1B", workload, 1e6),
+            "options",
+            json!([option]),
+        )
     };
+    let mut lines = Vec::new();
+    for workload in ["readrandom", "readseq"] {
+        lines.extend(rows("cairndb", workload, ["filter_bits", "10"]));
+        lines.extend(rows("leveldb", workload, ["bloom_bits", "none"]));
+        lines.extend(rows("rocksdb", workload, ["filter_policy", "nullptr"]));
+    }
+    let sentence = "CairnDB has filters here; LevelDB and RocksDB have none in any variant.";
+    assert_eq!(
+        page(&lines).matches(sentence).count(),
+        1,
+        "only where keys are looked up"
+    );
+    lines.extend(changed(
+        rows("leveldb", "readrandom", ["bloom_bits", "10"]),
+        "variant",
+        "bloom10",
+    ));
+    assert!(page(&lines).contains("CairnDB has filters here; RocksDB has none in any variant."));
+}
+
+#[test]
+fn costs_are_divided_by_what_they_are_for() {
+    let mut record = row("cairndb", "1 thread", "readwhilewriting", 1, 1e6);
+    for (field, value) in [
+        ("cpu_user_ns", 2_500_000_000_u64),
+        ("cpu_sys_ns", 500_000_000),
+        ("writer_ops", 500_000),
+        ("disk_bytes", 58_000_000),
+        ("live_bytes", 46_400_000),
+        ("engine_write_bytes", 232_000_000),
+        ("settle_ns", 1_250_000_000),
+        ("anon_rss_peak", 8 << 20),
+    ] {
+        record = with(record, field, value);
+    }
+    let text = report(&[record]).markdown();
+    // Three seconds for a million reads and half a million writes, and so on.
+    let costs = "| 2.00 \u{b5}s | 333 ns | 8.00 | 1.25 s | 55.3 | 1.25 | 2.00 |";
+    assert!(text.contains(costs), "{text}");
+}
+
+#[test]
+fn costs_in_which_a_peer_is_cheaper_are_counted() {
+    let mut lines = Vec::new();
+    for (engine, mapped) in [("cairndb", 64_u64 << 20), ("leveldb", 8 << 20)] {
+        let rows = rounds(engine, "1B", "readrandom", 1e6);
+        lines.extend(changed(rows, "mapped_rss_peak", mapped));
+    }
+    let costs = sheet(&lines, "Where a peer needs less (by more than 5 %)");
+    assert_eq!(
+        costs,
+        [[
+            "mapped MB, peak",
+            "1 of 1",
+            "1B readrandom",
+            "LevelDB",
+            "8.00x"
+        ]]
+    );
+}
+
+#[test]
+fn percentiles_come_from_their_own_pass() {
     let mut lines = rounds("lmdb", "1B", "readrandom", 1e6);
-    lines.push(pass(1));
-    let html = report(&lines).html();
-    assert!(html.contains("and the longest, of one pass: "));
-    assert!(!html.contains("the median of the rounds"));
-    lines.push(pass(2));
+    let mut timed = with(row("lmdb", "1B", "readrandom", 1, 1e5), "pass", "latency");
+    for (field, value) in [("p50_ns", 950), ("p99_ns", 21_000), ("max_ns", 7_000_000)] {
+        timed = with(timed, field, value);
+    }
+    lines.push(timed);
+    let text = report(&lines).markdown();
     assert!(
-        report(&lines)
-            .html()
-            .contains("and the longest, the median of the passes")
+        text.contains("| store | rate | rounds | p50 | p99 | max |"),
+        "{text}"
+    );
+    assert!(
+        text.contains("| LMDB | 1.00M | 990k to 1.02M | 950 ns | 21.0 \u{b5}s | 7.00 ms |"),
+        "{text}"
+    );
+}
+
+#[test]
+fn stalls_show_second_by_second() {
+    let seconds = |count: usize| {
+        let values: Vec<u64> = [1000, 1000, 10, 1000, 300]
+            .into_iter()
+            .take(count)
+            .collect();
+        with(
+            row("lmdb", "1D", "fillrandom", 1, 700.0),
+            "intervals",
+            values,
+        )
+    };
+    assert!(page(&[seconds(5)]).contains("lowest second 10, highest 1.00k"));
+    assert!(
+        !page(&[seconds(3)]).contains("lowest second 10"),
+        "over too soon"
+    );
+}
+
+#[test]
+fn the_same_row_in_several_places_is_compared() {
+    let mut lines = Vec::new();
+    for (place, rate) in [("ext4, /a", 1e6), ("tmpfs, /b", 3e6)] {
+        lines.extend(changed(
+            rounds("lmdb", "FS", "fillseq", rate),
+            "file_system",
+            place,
+        ));
+    }
+    let several = "The same rows in several sections";
+    let figures = "FS on ext4, /a: 1.00M; FS on tmpfs, /b: 3.00M";
+    assert_eq!(
+        sheet(&lines, several),
+        [["fillseq", "LMDB", figures, "3.00x"]]
+    );
+    assert!(page(&lines).contains("FS fillseq, on tmpfs, /b"));
+    let mut lines = rounds("lmdb", "1 M", "fillrandom", 1e6);
+    assert!(sheet(&lines, several).is_empty());
+    lines.extend(rounds("lmdb", "10 M", "fillrandom", 5e5));
+    let figures = "1 M: 1.00M; 10 M: 500k";
+    assert_eq!(
+        sheet(&lines, several),
+        [["fillrandom", "LMDB", figures, "0.50x"]]
     );
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::common::{report, row, with};
+use crate::common::{data, page, report, row, with};
 
 /// Prefix of every hostile value; unescaped, it would start a tag.
 const TAG: &str = "<zq";
@@ -56,52 +56,78 @@ fn run(text: &str) -> Vec<Value> {
     lines
 }
 
+/// Checks that a page has the elements of its template and no others: that its data is whole JSON
+/// without a tag, and that nothing in its summary is one.
+fn is_safe(html: &str) {
+    assert!(!html.contains(TAG), "{html}");
+    let (head, rest) = html.split_once("id=\"data\">").expect("data");
+    let (inner, tail) = rest.split_once("</script>").expect("its end");
+    assert!(!inner.contains('<'));
+    assert!(data(html)["rows"].is_array());
+    let plain = row("lmdb", "1A", "readseq", 1, 1e6);
+    let template = report(&[plain]).html();
+    assert_eq!(
+        tail,
+        template
+            .split_once("id=\"data\">")
+            .expect("data")
+            .1
+            .split_once("</script>")
+            .expect("its end")
+            .1
+    );
+    let tags = |text: &str| text.matches('<').count();
+    assert_eq!(
+        tags(head),
+        tags(template.split_once("id=\"data\">").expect("data").0)
+    );
+}
+
 #[test]
 fn known_attacks_stay_text() {
     for attack in [
         "<script>alert(1)</script>",
+        "</script><script>alert(1)</script>",
         "\"><img src=x onerror=alert(1)>",
         "' onmouseover='x",
         "</style><script>",
-        "<!--",
+        "</pre>",
+        "<!--<script>",
+        "/*script*/<!--summary-->/*data*/",
         "]]>",
         "&lt;script&gt;",
         "\u{202e}\u{0}\u{1b}[2J",
+        "\u{2028}\u{2029}",
         "|`*_[x](javascript:y)",
     ] {
         let report = report(&run(attack));
-        let html = report.html();
-        assert!(!html.contains(TAG), "{attack}");
-        assert!(!html.contains("<script"), "{attack}");
-        assert!(!html.contains("<img"), "{attack}");
+        is_safe(&report.html());
         assert!(!report.markdown().contains(TAG), "{attack}");
-        assert!(!report.bars(120).contains('\u{1b}'), "{attack}");
+        assert!(!report.summary(120).contains('\u{1b}'), "{attack}");
+        assert!(
+            page(&run(attack)).contains(&format!("{TAG}{attack}")),
+            "kept whole"
+        );
     }
 }
 
 #[test]
 fn very_long_names_are_kept_whole() {
     let name = "n".repeat(5000);
-    let report = report(&[row(&name, "1A", "readseq", 1, 1e6)]);
-    assert!(report.html().contains(&name));
-    assert!(
-        report
-            .bars(80)
-            .lines()
-            .all(|line| line.chars().count() <= 80 || line.contains(&name))
-    );
+    let lines = [row(&name, "1A", "readseq", 1, 1e6)];
+    assert!(page(&lines).contains(&name));
+    let summary = report(&lines).summary(80);
+    assert!(summary.lines().all(|line| line.chars().count() <= 80));
 }
 
 #[test]
-fn fields_that_are_missing_are_dashes() {
+fn fields_that_are_missing_are_empty() {
     let line = json!({"engine": "lmdb", "workload": "fillrandom", "status": "ok"});
-    let html = report(&[line]).html();
-    assert!(html.contains("skipped"));
-    assert!(html.contains("nothing was measured"));
+    assert!(page(&[line]).contains("skipped\nnothing was measured"));
 }
 
 #[test]
-fn numbers_without_sense_make_no_bar_and_no_panic() {
+fn numbers_without_sense_make_no_panic() {
     let zero = with(row("lmdb", "1A", "readseq", 1, 1e6), "wall_ns", 0);
     let huge = with(row("leveldb", "1A", "readseq", 1, 1e6), "ops", u64::MAX);
     let tiny = with(row("sqlite3", "1A", "readseq", 1, 1e6), "wall_ns", u64::MAX);
@@ -123,35 +149,21 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
         line["live_bytes"] = 0.into();
         line["intervals"] = json!([u64::MAX, 0, u64::MAX, 1, 2]);
     }
-    let report = report(&lines);
-    let html = report.html();
-    assert!(
-        !html.contains("NaN") && !html.contains("inf"),
-        "no meaningless number is shown"
-    );
-    assert!(report.bars(80).contains("LevelDB"));
+    let text = report(&lines).markdown();
+    assert!(!text.contains("NaN") && !text.contains("inf |"), "{text}");
+    assert!(text.contains("LevelDB"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Checks that no `<` of a value reaches the page or the Markdown, and that none of its quotes
-    /// ends an attribute.
+    /// Checks that no value becomes markup in the page or the Markdown, or a control character on
+    /// the terminal.
     #[test]
     fn no_value_becomes_markup(text in any::<String>()) {
         let report = report(&run(&text));
-        let html = report.html();
-        prop_assert!(!html.contains(TAG));
-        let plain = report_html_without(&html);
-        prop_assert_eq!(plain.matches('<').count(), plain.matches('>').count());
+        is_safe(&report.html());
         prop_assert!(!report.markdown().contains(TAG));
-        prop_assert!(!report.bars(100).chars().any(|letter| letter.is_control() && letter != '\n'));
+        prop_assert!(!report.summary(100).chars().any(|letter| letter.is_control() && letter != '\n'));
     }
-}
-
-/// Returns the page without its style sheet, whose selectors contain `>`.
-fn report_html_without(html: &str) -> String {
-    let (head, rest) = html.split_once("<style>").expect("a style sheet");
-    let (_, tail) = rest.split_once("</style>").expect("its end");
-    format!("{head}{tail}")
 }

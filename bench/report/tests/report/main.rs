@@ -1,12 +1,13 @@
-//! Reports from records: numbers, pages, hostile values.
+//! Reports from records: numbers, pages, warnings, hostile values.
 
-mod bias;
 mod builds;
 mod common;
 mod compare;
 mod forms;
 mod hostile;
 mod numbers;
+mod published;
 mod runs;
 mod standing;
 mod summary;
+mod warnings;

@@ -158,6 +158,5 @@ fn other_suites_show_rows_while_there_is_room() {
 
 #[test]
 fn a_summary_of_nothing_is_short() {
-    let text = report(&[]).summary(120);
-    assert_eq!(text.lines().count(), 0, "{text}");
+    assert_eq!(report(&[]).summary(120), "");
 }
