@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod form;
 mod input;
+mod list;
 mod model;
 mod notes;
 mod number;

@@ -4,28 +4,9 @@ use bench_core::result::record::Record;
 use bench_core::workload::definition::{Action, Target};
 
 use crate::engine;
+use crate::list::{distinct, list};
 use crate::number;
 use crate::table::{Outcome, Row, Table, standing};
-
-/// Joins names with commas, and with "and" before the last.
-pub(crate) fn list(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-/// Returns values without duplicates, in order.
-pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for value in values {
-        if !found.contains(&value) {
-            found.push(value);
-        }
-    }
-    found
-}
 
 /// Returns the sentences: which store is first and by how much, and what the figures do not show.
 pub(crate) fn notes(table: &Table) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! Where a table belongs: its chapter and heading in its suite, and its section on the page of 2011.
+//! Where a table belongs: its chapter and heading in its suite, and its section on the page of
+//! 2011.
 
 use std::fmt::Write as _;
 
@@ -22,8 +23,6 @@ pub(crate) fn place(key: &Key) -> Option<&'static str> {
 /// The place of a table in the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heading {
-    /// Position of its section.
-    pub(crate) order: usize,
     /// Heading of its chapter.
     pub(crate) chapter: String,
     /// Heading of its section, such as `2C Synchronous Writes`.
@@ -55,7 +54,6 @@ pub(crate) fn heading(run: &Run, table: &Table) -> Heading {
         _ => first_of([words, name, suite]),
     };
     Heading {
-        order: known.unwrap_or(usize::MAX),
         chapter: match chapter {
             "" => first_of([suite, "Results", ""]),
             chapter => after_suite(run, table, chapter),

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::engine;
 use crate::input::ReportInput;
-use crate::notes::distinct;
-use crate::outline;
+use crate::list::distinct;
 use crate::table::{self, Key, Table};
 
 /// A run, ready to be reported.
@@ -45,7 +44,7 @@ impl Run {
         let mut tables = std::mem::take(&mut run.tables);
         tables.sort_by_cached_key(|table| {
             let suite = suites.iter().position(|suite| *suite == table.key.suite);
-            (suite, outline::heading(&run, table).order)
+            (suite, run.position(&table.key))
         });
         run.tables = tables;
         run
@@ -64,6 +63,16 @@ impl Run {
     /// Returns the outline of a suite, if the records include it.
     pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
         self.source.outline(suite)
+    }
+
+    /// Returns the position of a table's section in its suite, or the largest number.
+    fn position(&self, key: &Key) -> usize {
+        let outline = self.outline(key.suite.as_deref());
+        let mut sections = outline.into_iter().flat_map(|outline| &outline.sections);
+        let name = key.section.as_deref().unwrap_or_default();
+        sections
+            .position(|section| section.name == name)
+            .unwrap_or(usize::MAX)
     }
 
     /// Returns the engines in the order of styles, without the harness's own.

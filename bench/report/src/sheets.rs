@@ -11,36 +11,12 @@ mod bias;
 mod growth;
 mod published;
 mod run;
-
-use serde::Serialize;
+mod sheet;
 
 pub(crate) use self::run::failures;
+pub(crate) use self::sheet::Sheet;
 
 use crate::run::Run;
-
-/// A titled table, or prose, or both.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Sheet {
-    /// Title.
-    pub(crate) title: String,
-    /// Markdown of this crate; no value from outside is in it.
-    pub(crate) prose: &'static str,
-    /// Headings of the columns.
-    pub(crate) head: Vec<String>,
-    /// Lines; one cell alone is a heading.
-    pub(crate) lines: Vec<Vec<String>>,
-}
-
-impl Sheet {
-    fn new(title: &str, prose: &'static str, head: &[&str], lines: Vec<Vec<String>>) -> Self {
-        Self {
-            title: title.to_owned(),
-            prose,
-            head: head.iter().map(|&title| title.to_owned()).collect(),
-            lines,
-        }
-    }
-}
 
 /// Prose of the columns of costs and percentiles, for the forms that show them.
 pub(crate) const COSTS: &str = prose!("costs");

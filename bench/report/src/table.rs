@@ -10,7 +10,7 @@ use bench_core::workload::definition::{Action, Workload};
 use serde::Serialize;
 
 use crate::engine;
-use crate::notes::distinct;
+use crate::list::distinct;
 use crate::number;
 
 /// The properties that all rows of a table share.
@@ -108,8 +108,8 @@ pub(crate) struct Table {
 }
 
 impl Row {
-    /// Returns the title with the mark of a row that merges by hand, and with the variant, unless it
-    /// is the plain one.
+    /// Returns the title with the mark of a row that merges by hand, and with the variant, unless
+    /// it is the plain one.
     pub(crate) fn title(&self) -> String {
         let mark = if self.by_hand() { engine::BY_HAND } else { "" };
         let title = format!("{}{mark}", engine::title(&self.engine));

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::cost;
 use crate::engine;
-use crate::notes;
 use crate::number;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table, standing};
@@ -143,7 +142,7 @@ pub(crate) fn sentence(run: &Run) -> Option<String> {
     let costs = costs.filter_map(|(mean, name)| Some(format!("{} its {name}", times_text(mean?))));
     let costs: Vec<String> = costs.collect();
     if !costs.is_empty() {
-        let _ = write!(text, " for {}", notes::list(&costs));
+        let _ = write!(text, " for {}", crate::list::list(&costs));
     }
     let _ = write!(
         text,

@@ -6,7 +6,7 @@ use bench_core::workload::durability::Survival;
 
 use crate::engine;
 use crate::input::{Machine, ReportInput};
-use crate::notes::{distinct, list};
+use crate::list::{distinct, list};
 use crate::outline;
 use crate::run::Run;
 use crate::table::{Outcome, Row, Table};

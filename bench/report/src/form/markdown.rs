@@ -1,7 +1,5 @@
 //! `report.md`: the verdict, every row with all its figures, and the sheets.
 
-use std::fmt::Write as _;
-
 use crate::engine;
 use crate::form::row;
 use crate::model::Model;
@@ -9,39 +7,35 @@ use crate::sheets;
 
 /// Returns the whole file.
 pub(crate) fn page(model: &Model) -> String {
-    let mut text = "# CairnDB Benchmarks\n".to_owned();
-    let mut add = |part: String| {
-        if !part.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "\n{part}\n");
-        }
-    };
-    if model.tables.is_empty() {
-        add("There are no results in this report.".to_owned());
+    let mut parts = vec!["# CairnDB Benchmarks".to_owned()];
+    parts.extend(verdict(model));
+    parts.extend(every_row(model));
+    for sheet in &model.sheets {
+        let head: Vec<&str> = sheet.head.iter().map(String::as_str).collect();
+        parts.push(format!("## {}", sheet.title));
+        parts.push(sheet.prose.trim_end().to_owned());
+        parts.push(grid(&head, sheet.lines.clone()));
     }
-    add(escaped(&model.verdict));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n") + "\n"
+}
+
+/// Returns the verdict, what limits it, and the best figures of each row.
+fn verdict(model: &Model) -> Vec<String> {
     let peers = model.peers.iter();
     let peers =
         peers.map(|peer| vec![peer.title.clone(), peer.text.clone(), peer.rows.to_string()]);
-    add(grid(
-        &["CairnDB's rate over that of", "geometric mean", "rows"],
-        peers.collect(),
-    ));
-    add(escaped(&model.remarks));
-    for warning in &model.warnings {
-        add(format!("> **Note.** {}", escaped(warning)));
-    }
+    let peers_head = ["CairnDB's rate over that of", "geometric mean", "rows"];
     let lines = model.tables.iter().map(|it| {
-        [
+        let cells = [
             &it.label,
             &it.ours,
             &it.leveldb,
             &it.best,
             &it.ratio,
             &it.peer,
-        ]
-        .map(Clone::clone)
-        .to_vec()
+        ];
+        cells.map(Clone::clone).to_vec()
     });
     let head = [
         "operations per second",
@@ -51,11 +45,24 @@ pub(crate) fn page(model: &Model) -> String {
         "ratio",
         "peer",
     ];
-    add(grid(&head, lines.collect()));
-    add(escaped(&model.suite_lines.join("; ")));
-    add(escaped(&model.origin));
+    let mut parts = vec![escaped(&model.verdict)];
+    if model.tables.is_empty() {
+        parts.insert(0, "There are no results in this report.".to_owned());
+    }
+    parts.extend([grid(&peers_head, peers.collect()), escaped(&model.remarks)]);
+    let warnings = model.warnings.iter();
+    parts.extend(warnings.map(|warning| format!("> **Note.** {}", escaped(warning))));
+    parts.push(grid(&head, lines.collect()));
+    parts.push(escaped(&model.suite_lines.join("; ")));
+    parts.push(escaped(&model.origin));
+    parts
+}
+
+/// Returns every row with all its figures.
+fn every_row(model: &Model) -> Vec<String> {
+    let mut parts = Vec::new();
     if !model.tables.is_empty() {
-        add(format!(
+        parts.push(format!(
             "## Every row\n\n{}\n{}",
             sheets::COSTS,
             sheets::LATENCY
@@ -68,28 +75,15 @@ pub(crate) fn page(model: &Model) -> String {
         if lines.is_empty() {
             continue;
         }
-        let suite = table
-            .suite
-            .as_ref()
-            .map_or_else(String::new, |suite| format!("{suite} "));
-        add(format!(
-            "### {}",
-            escaped(&format!("{suite}{}", table.label))
-        ));
-        add(escaped(&format!(
-            "{} ({}): {}",
-            table.heading, table.unit, table.about
-        )));
-        add(grid(&row::head(), lines));
-        add(escaped(&table.notes.join(" ")));
+        let suite = table.suite.iter().map(|suite| format!("{suite} "));
+        let title = suite.collect::<String>() + &table.label;
+        parts.push(format!("### {}", escaped(&title)));
+        let about = format!("{} ({}): {}", table.heading, table.unit, table.about);
+        parts.push(escaped(&about));
+        parts.push(grid(&row::head(), lines));
+        parts.push(escaped(&table.notes.join(" ")));
     }
-    for sheet in &model.sheets {
-        let head: Vec<&str> = sheet.head.iter().map(String::as_str).collect();
-        add(format!("## {}", sheet.title));
-        add(sheet.prose.trim_end().to_owned());
-        add(grid(&head, sheet.lines.clone()));
-    }
-    text
+    parts
 }
 
 /// Returns a table without the columns that are empty in every line.

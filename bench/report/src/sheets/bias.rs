@@ -7,7 +7,7 @@ use crate::engine;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sheets::Sheet;
+use crate::sheets::sheet::Sheet;
 use crate::table::{Row, Table, standing};
 use crate::verdict::times_text;
 

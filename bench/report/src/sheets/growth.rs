@@ -2,7 +2,7 @@
 //! directories.
 
 use crate::run::Run;
-use crate::sheets::Sheet;
+use crate::sheets::sheet::Sheet;
 use crate::table::{Key, Row, Table};
 use crate::verdict::times_text;
 

@@ -5,7 +5,7 @@ use crate::number;
 use crate::outline;
 use crate::published::{self, Check, Page2011, Row2011, WiredTigerRow};
 use crate::run::Run;
-use crate::sheets::Sheet;
+use crate::sheets::sheet::Sheet;
 use crate::table::{COMPACTED, Row, Table, standing};
 use crate::verdict::times_text;
 

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::engine;
 use crate::input::{Build, words};
-use crate::notes::distinct;
+use crate::list::distinct;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sheets::Sheet;
+use crate::sheets::sheet::Sheet;
 use crate::table::{Outcome, Table, standing};
 
 /// Maximum cost of a fill or point read in the null engine, in nanoseconds.
