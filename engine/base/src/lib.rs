@@ -23,3 +23,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use hash::hash64;
 pub use head::HeadRule;
 pub use ids::{FileNumber, Kind, SEQ_MAX, SeqNo};
+
+/// The mark in the header of a manifest of this format. The header is also a record that LevelDB's
+/// log reader accepts: a version edit that names a comparator. The mark is the start of that name,
+/// so that LevelDB refuses the database, and our reader of LevelDB's files does, too.
+pub const MANIFEST_MARK: &[u8; 19] = b"CairnDB manifest\0\0\0";

@@ -30,7 +30,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cairndb::{Db, Options, RepairOptions};
 use cairndb_env::testing::setting::setting;
+use cairndb_env::{Env, RealEnv};
 use judge::Tally;
 
 /// Number of mutants in a push check.
@@ -94,6 +96,29 @@ fn what_is_intact_is_kept_and_what_is_lost_is_named() {
         failures.len(),
         shown.join("\n\n")
     );
+}
+
+/// The header of a manifest is also a record of LevelDB's. Where its random number is text,
+/// LevelDB's reader accepts the record: a database without tables and logs was taken for LevelDB's.
+#[test]
+fn an_empty_database_is_ours_whatever_its_random_number() {
+    let home = tempfile::tempdir().unwrap();
+    // One in 170 is text.
+    let source = (0..20_000)
+        .map(|number| home.path().join(format!("{number}")))
+        .find(|path| {
+            Db::open(path).unwrap().close().unwrap();
+            let env = RealEnv::new();
+            let manifest = env.open_dir(path, false).unwrap();
+            let manifest = manifest.open_read("MANIFEST-000002").unwrap();
+            let mut random = [0; 8];
+            manifest.read_at(40, &mut random).unwrap();
+            std::str::from_utf8(&random).is_ok()
+        })
+        .expect("a random number that is text");
+    let dry_run = RepairOptions::new(&Options::new()).dry_run(true);
+    let repaired = cairndb::repair(source, home.path().join("target"), &dry_run);
+    assert!(repaired.is_ok(), "{repaired:?}");
 }
 
 /// Prints one line for each kind of damage, and checks that indexes are not needed.

@@ -7,7 +7,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::{get_u32, get_u64};
-use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_base::{Error, ErrorKind, FileNumber, MANIFEST_MARK, Result};
 
 use crate::checksum::{crc32c, seed};
 
@@ -17,8 +17,6 @@ pub const HEADER_BYTES: usize = 64;
 /// LevelDB's record: length of the payload, type "full", then in the payload the tag "comparator"
 /// and the length of its name, which takes the rest of the header.
 const OUTER: [u8; 5] = [57, 0, 1, 1, 55];
-/// Start of the comparator's name.
-const MAGIC: &[u8; 19] = b"CairnDB manifest\0\0\0";
 const VERSION: u32 = 1;
 /// Start of the bytes that LevelDB's checksum covers: type and payload.
 const COVERED_FROM: usize = 6;
@@ -38,7 +36,7 @@ pub struct ManifestHeader {
 pub(crate) fn is_marked(bytes: &[u8]) -> bool {
     let names = bytes.get(4..).unwrap_or_default();
     let text = names.strip_prefix(&OUTER).unwrap_or_default();
-    text.starts_with(MAGIC)
+    text.starts_with(MANIFEST_MARK)
 }
 
 impl ManifestHeader {
@@ -55,7 +53,7 @@ impl ManifestHeader {
         let bytes = [0; 4]
             .into_iter()
             .chain(OUTER)
-            .chain(*MAGIC)
+            .chain(*MANIFEST_MARK)
             .chain(version.to_le_bytes())
             .chain(numbers.into_iter().flat_map(u64::to_le_bytes));
         for (slot, byte) in out.iter_mut().zip(bytes) {

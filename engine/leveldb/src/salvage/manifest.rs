@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cairndb_base::{Error, Result, SeqNo};
+use cairndb_base::{Error, MANIFEST_MARK, Result, SeqNo};
 use cairndb_env::Dir;
 
 use crate::log::{LogReader, LogStep};
@@ -57,7 +57,7 @@ impl ManifestSalvage {
     /// Reads manifest `number`.
     ///
     /// # Errors
-    /// `Corruption` if no edit is intact; `NotFound`; `Io`.
+    /// `Corruption` if no edit is intact, or if the manifest is ours; `NotFound`; `Io`.
     pub fn read(dir: &dyn Dir, number: u64) -> Result<ManifestSalvage> {
         let name = FileName::Manifest(number).to_string();
         let mut reader = LogReader::salvaging(dir.open_read(&name)?, &*name);
@@ -72,6 +72,10 @@ impl ManifestSalvage {
                     // An intact edit follows, so this was no torn end.
                     salvage.damage.extend(salvage.torn.take());
                     match VersionEdit::decode(reader.payload()) {
+                        Ok(edit) if is_ours(&edit) => {
+                            let ours = Error::corruption("the manifest is CairnDB's");
+                            return Err(ours.file(&*name).offset(offset));
+                        }
                         Ok(edit) => {
                             salvage.begins_whole |= offset == 0;
                             salvage.apply(edit);
@@ -109,4 +113,11 @@ impl ManifestSalvage {
             self.tables.insert(table.number, table);
         }
     }
+}
+
+/// Returns whether an edit is the header of a manifest of ours, which is also a record of
+/// LevelDB's.
+fn is_ours(edit: &VersionEdit) -> bool {
+    let name = edit.comparator.as_deref().unwrap_or_default();
+    name.as_bytes().starts_with(MANIFEST_MARK)
 }

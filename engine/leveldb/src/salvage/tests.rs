@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order};
+use cairndb_base::{Kind, MANIFEST_MARK, Order};
 use cairndb_env::{Background, Dir, Env, MemEnv};
 
-use super::{TableSalvage, TableStep};
+use super::{ManifestSalvage, TableSalvage, TableStep, is_leveldb};
 use crate::internal_key::InternalKey;
+use crate::log::LogWriter;
 use crate::table::{Codec, TableBuilder, TableOptions};
 
 const NAME: &str = "000005.ldb";
@@ -19,6 +20,23 @@ fn directory() -> Arc<dyn Dir> {
 
 fn key(number: u64) -> Vec<u8> {
     format!("key{number:05}").into_bytes()
+}
+
+/// The header of our manifests is also a record of LevelDB's, if its random number is text.
+#[test]
+fn a_manifest_of_ours_is_none_of_leveldbs() {
+    let dir = directory();
+    let edit = |name: &[u8]| [&[1, u8::try_from(name.len()).unwrap()], name].concat();
+    let ours = [&MANIFEST_MARK[..], &[0; 36]].concat();
+    for (number, name) in [(2, &b"leveldb.BytewiseComparator"[..]), (3, &ours)] {
+        let file = dir.create(&format!("MANIFEST-00000{number}")).unwrap();
+        LogWriter::new(file).append(&edit(name)).unwrap();
+        let read = ManifestSalvage::read(&*dir, number);
+        assert_eq!(read.is_ok(), number == 2, "{read:?}");
+    }
+    assert!(is_leveldb(&*dir).unwrap());
+    dir.unlink("MANIFEST-000002").unwrap();
+    assert!(!is_leveldb(&*dir).unwrap());
 }
 
 /// Returns a table with `count` entries.
