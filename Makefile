@@ -74,7 +74,7 @@ prepare: begun
 	@bench/prepare.sh
 
 .PHONY: bench
-bench: prepare ## run the benchmark over every engine found, with a tenth of the entries; again: add its rounds
+bench: prepare ## run the benchmark over every engine found; a second run adds its rounds
 	@./db_bench --suite=quick --started=$(begun) --report=report --add_rounds $(verbose) || $(call report_failures,report)
 
 rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))

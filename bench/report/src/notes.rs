@@ -14,7 +14,7 @@ pub(crate) fn notes(table: &Table) -> Vec<String> {
     sentences.extend(unranked(table));
     sentences.extend(of_bare_loop(table));
     sentences.extend(by_hand(table));
-    sentences.extend(beside(table));
+    sentences.extend(other_threads(table));
     sentences.extend(missing(table));
     sentences.extend(remarks(table));
     sentences.extend(found(table));
@@ -86,13 +86,14 @@ fn by_hand(table: &Table) -> Option<String> {
         row.rate().is_some() && row.by_hand() && row.is_plain()
     })?;
     Some(format!(
-        "{names} no merge operation: each merge is a read and a put there, while the others may write the operand alone."
+        "{names} no merge operation: each merge is a read and a put there, while the others may \
+         write the operand alone."
     ))
 }
 
 /// Returns the rates of the concurrent writers: a store that writes less leaves more to its
 /// readers.
-fn beside(table: &Table) -> Option<String> {
+fn other_threads(table: &Table) -> Option<String> {
     let writers = table.engines();
     let writers = writers.filter_map(|row| Some((row.writer()?.middle, row.title())));
     let mut writers: Vec<(f64, String)> = writers.collect();
@@ -100,7 +101,8 @@ fn beside(table: &Table) -> Option<String> {
     let shown = |(rate, title): &(f64, String)| format!("{} ({title})", number::rate(*rate));
     let (least, most) = (writers.first()?, writers.last()?);
     Some(format!(
-        "The concurrent writers did between {} and {} operations per second; the readers pay for that.",
+        "The concurrent writers did between {} and {} operations per second; the readers pay for \
+         that.",
         shown(least),
         shown(most)
     ))

@@ -20,7 +20,8 @@
   const prose = (text) =>
     text.trim().split(/\n\n+/).filter(Boolean).map((block) =>
       block.startsWith("- ")
-        ? node("ul", {}, ...block.slice(2).split(/\n- /).map((item) => node("li", {}, ...inline(item))))
+        ? node("ul", {}, ...block.slice(2).split(/\n- /)
+            .map((item) => node("li", {}, ...inline(item))))
         : node("p", {}, ...inline(block)));
 
   // A table without the columns that are empty in every line. A line of one cell is a heading.
@@ -55,7 +56,8 @@
     const top = node("thead", {}, node("tr", {}, ...titles));
     const table = node("table", {}, top, node("tbody", {}, ...lines.map(row)));
     const label = head.filter(Boolean).join(", ");
-    return node("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+    const attributes = { class: "scroll", tabindex: 0, role: "region", "aria-label": label };
+    return node("div", attributes, table);
   };
 
   // Some columns of a table's stores; nothing if none of them was measured.
@@ -113,7 +115,8 @@
     const place = (value) => (100 * Math.log(value / low)) / Math.log(high / low);
     const bar = ({ title, times, text, rows }) => {
       const [from, to] = [Math.min(times, 1), Math.max(times, 1)].map(place);
-      const style = `--from:${from.toFixed(2)}%;--to:${to.toFixed(2)}%;--one:${place(1).toFixed(2)}%`;
+      const percent = (number) => `${number.toFixed(2)}%`;
+      const style = `--from:${percent(from)};--to:${percent(to)};--one:${percent(place(1))}`;
       return node("li", { class: times < 1 ? "behind" : "ahead" },
         node("span", { class: "name" }, title),
         node("span", { class: "track", style, "aria-hidden": "true" }, node("i", {})),
@@ -138,7 +141,8 @@
       below.hidden = !below.hidden;
       button.setAttribute("aria-expanded", String(!below.hidden));
     });
-    const mark = standing ? node("span", { role: "img", "aria-label": standing }, MARKS[standing]) : "";
+    const named = { role: "img", "aria-label": standing };
+    const mark = standing ? node("span", named, MARKS[standing]) : "";
     return [
       node("tr", { class: standing ?? "" },
         node("th", { scope: "row" }, button),

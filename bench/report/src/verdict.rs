@@ -199,7 +199,8 @@ pub(crate) fn remarks(run: &Run) -> String {
             .iter()
             .filter(|table| standing(table) == Some("ahead"));
         sentences.push(format!(
-            "In {} row{} of these a peer failed in at least one round and has no rank; CairnDB is ahead in {} of them.",
+            "In {} row{} of these a peer failed in at least one round and has no rank; CairnDB is \
+             ahead in {} of them.",
             failed.len(),
             plural(failed.len()),
             ahead.count()
@@ -208,7 +209,8 @@ pub(crate) fn remarks(run: &Run) -> String {
     let wide = ranked().filter(is_wide).count();
     if wide > 0 {
         sentences.push(format!(
-            "In {wide} row{} a round of CairnDB or of the best peer is more than a tenth away from the middle: the row is \
+            "In {wide} row{} a round of CairnDB or of the best peer is more than a tenth away \
+             from the middle: the row is \
              short, or the machine was busy, and another run may order them otherwise.",
             plural(wide)
         ));
@@ -216,7 +218,8 @@ pub(crate) fn remarks(run: &Run) -> String {
     let earlier = run.earlier.len();
     if earlier > 0 {
         sentences.push(format!(
-            "If a suite counts the last instance of a workload in a section, only that one is shown and counted; {earlier} \
+            "If a suite counts the last instance of a workload in a section, only that one is \
+             shown and counted; {earlier} \
              table{} of earlier instances are in report.csv and report.json.",
             plural(earlier)
         ));

@@ -43,7 +43,8 @@ pub(crate) fn warnings(run: &Run) -> Vec<String> {
     if failed > 0 {
         let plural = if failed == 1 { "" } else { "s" };
         notes.push(format!(
-            "{failed} measurement{plural} failed; the rows, and Rows without a figure, give the reasons."
+            "{failed} measurement{plural} failed; the rows, and Rows without a figure, give the \
+             reasons."
         ));
     }
     let unverified = rows_where(run, |_, row| {
@@ -70,8 +71,10 @@ fn stopped(source: &ReportInput) -> Vec<String> {
     });
     let reported = open.map(|outline| {
         format!(
-            "Suite {} did not run to its end: it was stopped, or is still running. This report covers the part \
-             finished by then. To resume the suite, add --resume to the command under Machine and program.",
+            "Suite {} did not run to its end: it was stopped, or is still running. This report \
+             covers the part \
+             finished by then. To resume the suite, add --resume to the command under Machine and \
+             program.",
             outline.name
         )
     });
@@ -124,7 +127,8 @@ fn uncounted(run: &Run) -> Option<String> {
         list(&caches)
     };
     Some(format!(
-        "Flushes of the device could not be counted in {place}, because it reports none (write cache: {caches}). \
+        "Flushes of the device could not be counted in {place}, because it reports none (write \
+         cache: {caches}). \
          Survival of such writes after loss of power was not checked there."
     ))
 }

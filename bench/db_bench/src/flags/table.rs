@@ -141,7 +141,8 @@ pub(crate) static FLAGS: &[Flag] = &[
         "add_rounds",
         FlagKind::Bool,
         "0",
-        "as --resume; to a complete run of the same build and settings, add as many rounds again, and replace any other run",
+        "as --resume; to a complete run of the same build and settings, add as many rounds again, \
+         and replace any other run",
     ),
     flag(
         WHAT,

@@ -52,10 +52,10 @@ pub(super) fn plan(config: &Config, name: &str, json: &Path) -> Result<(RunPlan,
     let plan = RunPlan::new(config, name, Some(kept + suite.outline.rounds))?;
     let text = found.planned_as(&plan.outline)?;
     // The lock ends with the old file; its name is free for a new run from then on.
-    let beside = json.with_extension("json.new");
-    let written = std::fs::write(&beside, text);
+    let extended = json.with_extension("json.new");
+    let written = std::fs::write(&extended, text);
     written
-        .and_then(|()| std::fs::rename(&beside, json))
+        .and_then(|()| std::fs::rename(&extended, json))
         .map_err(failed)?;
     Ok((plan, kept))
 }

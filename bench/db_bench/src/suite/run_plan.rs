@@ -86,7 +86,8 @@ fn refuse_more_than_are_drawn(config: &Config, jobs: &[Job]) -> Result<(), Strin
     match larger(jobs, most) {
         None => Ok(()),
         Some((section, entries)) => Err(format!(
-            "--num={}: section {section} would have {entries} entries, and at most {most} are allowed",
+            "--num={}: section {section} would have {entries} entries, and at most {most} are \
+             allowed",
             config.num.unwrap_or_default()
         )),
     }

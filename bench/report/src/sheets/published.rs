@@ -13,14 +13,14 @@ use crate::verdict::times_text;
 const WIREDTIGER_SUITE: &str = "wiredtiger";
 /// The variant of LevelDB with its default write buffer in addition to the cache, as on the
 /// WiredTiger page.
-const BESIDE: &str = "default-buffer";
+const DEFAULT_BUFFER: &str = "default-buffer";
 
 /// Returns both pages.
 pub(super) fn sheets(run: &Run) -> [Sheet; 2] {
     let page = published::page_2011();
     let versions: Vec<&str> = page.engines.values().map(String::as_str).collect();
     let mut lines = vec![vec![versions.join("; ")]];
-    lines.extend(page.row.iter().flat_map(|row| beside(run, &page, row)));
+    lines.extend(page.row.iter().flat_map(|row| compared(run, &page, row)));
     let head = [
         "Store",
         "2011, ops/sec",
@@ -63,9 +63,9 @@ fn over(rate: Option<f64>, base: Option<f64>) -> String {
     times.unwrap_or_default()
 }
 
-/// Returns a table of 2011 beside today's, and its printed ratios and widths beside those that its
-/// printed rates give.
-fn beside(run: &Run, page: &Page2011, row: &Row2011) -> Vec<Vec<String>> {
+/// Returns a table of 2011 next to today's, and its printed ratios and widths next to those that
+/// its printed rates give.
+fn compared(run: &Run, page: &Page2011, row: &Row2011) -> Vec<Vec<String>> {
     let table = today(run, row);
     let now = |engine: &str| table.and_then(|table| Some(table.row(engine)?.rate()?.middle));
     let then = |engine: &str| row.ops.get(engine).copied();
@@ -153,10 +153,13 @@ fn wiredtiger_lines(run: &Run, row: &WiredTigerRow) -> Vec<Vec<String>> {
             engine::title(engine).to_owned(),
             published.unwrap_or_default(),
             over(rate(engine, None), rate(engine::REFERENCE, None)),
-            over(rate(engine, None), rate(engine::REFERENCE, Some(BESIDE))),
+            over(
+                rate(engine, None),
+                rate(engine::REFERENCE, Some(DEFAULT_BUFFER)),
+            ),
             over(
                 rate(engine, Some("seed")),
-                rate(engine::REFERENCE, Some(BESIDE)),
+                rate(engine::REFERENCE, Some(DEFAULT_BUFFER)),
             ),
         ]);
     }

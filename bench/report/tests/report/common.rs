@@ -61,7 +61,7 @@ pub(crate) fn data(html: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// Returns every text that the page of some lines shows, each on a line of its own.
+/// Returns every text that the page of some lines shows, each on a separate line.
 pub(crate) fn page(lines: &[Value]) -> String {
     fn collect(value: &Value, texts: &mut Vec<String>) {
         match value {
