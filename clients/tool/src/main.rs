@@ -1,6 +1,6 @@
 //! `cairn`: looks into a database and changes it, from the shell.
 //!
-//! Floor 8. A command line is parsed by `arguments`, carried out by one function of `commands`, and
+//! Floor 9. A command line is parsed by `arguments`, carried out by one function of `commands`, and
 //! ends with one of the exit codes of `failure`.
 //!
 //! 1. Databases are untrusted: no file is mapped, and every page is verified at every access.

@@ -2,7 +2,7 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod close;
-mod configure;
+pub(crate) mod configure;
 pub(crate) mod core;
 mod first_state;
 mod manual;

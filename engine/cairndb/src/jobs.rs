@@ -6,7 +6,6 @@ pub(crate) mod inputs;
 pub(crate) mod job;
 pub(crate) mod loser_tree;
 pub(crate) mod operands;
-pub(crate) mod output;
 pub(crate) mod plain;
 pub(crate) mod plan;
 pub(crate) mod relocation;

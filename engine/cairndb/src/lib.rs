@@ -37,13 +37,10 @@ mod jobs;
 mod log;
 mod read;
 mod recovery;
-mod repair;
 mod scheduler;
 mod space;
 mod state;
 mod transaction;
-#[cfg(feature = "leveldb")]
-mod upgrade;
 mod value_gc;
 mod versions;
 mod write;
@@ -51,6 +48,9 @@ mod write;
 pub use cairndb_base::watch::{Progress, watch};
 pub use cairndb_base::{Comparator, Error, ErrorKind, Result};
 pub use cairndb_env as env;
+pub use cairndb_repair::{
+    Doubt, DoubtKind, HarmlessDamage, Kept, KeySpan, Loss, RepairReport, Unnamed,
+};
 
 pub use api::cursor::Cursor;
 pub use api::db::Db;
@@ -58,14 +58,10 @@ pub use api::iter::{Iter, LendingIter};
 pub use api::offline::{VerifyReport, destroy, verify};
 pub use api::range::KeyRange;
 pub use api::range_cursor::RangeCursor;
+pub use api::repair::{RepairOptions, repair};
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use recovery::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
-pub use repair::options::RepairOptions;
-pub use repair::repair;
-pub use repair::report::{
-    Doubt, DoubtKind, HarmlessDamage, Kept, KeySpan, Loss, RepairReport, Unnamed,
-};
 pub use scheduler::steps::Job;
 pub use state::batch::{BatchEntry, WriteBatch};
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
@@ -88,10 +84,10 @@ pub use transaction::own_writes::Savepoint;
 #[cfg(feature = "leveldb")]
 pub mod leveldb {
     pub use crate::api::leveldb::{UpgradeOptions, plan, upgrade};
-    pub use crate::upgrade::report::{
+    pub use cairndb_base::Order;
+    pub use cairndb_convert::{
         UpgradeOutcome, UpgradePlan, UpgradeProgress, UpgradeReport, UpgradeStep,
     };
-    pub use cairndb_base::Order;
     pub use cairndb_leveldb::{IndexedDbOrder, ReverseOrder};
 }
 

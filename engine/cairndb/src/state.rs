@@ -7,7 +7,6 @@ pub(crate) mod budget;
 pub(crate) mod context;
 pub(crate) mod files;
 pub(crate) mod fold_limits;
-pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod merge_operator;
 pub(crate) mod options;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use cairndb_base::Result;
+use cairndb_convert::{UpgradePlan, UpgradeProgress, UpgradeReport};
 
 use crate::engine::upgrade;
 use crate::state::options::Options;
-use crate::upgrade::report::{UpgradePlan, UpgradeProgress, UpgradeReport};
 
 /// Settings of a conversion: the options with which the database will be opened, and a receiver of
 /// progress reports.

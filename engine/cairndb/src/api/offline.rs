@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result, watch};
 use cairndb_env::{Dir, Env, RealEnv};
+use cairndb_files::{Ownership, ownership};
 use cairndb_format::evidence::{Evidence, other_store_in};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
@@ -15,7 +16,6 @@ use crate::read::get::sources;
 use crate::read::merging_iter::MergingIter;
 use crate::read::value_ref::read_pointer_unmapped;
 use crate::read::view::View;
-use crate::recovery::leftovers::{Ownership, ownership};
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
 

@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
+use cairndb_files::guarded;
 
 use crate::compaction::pick::Group;
 use crate::compaction::schedule::Schedule;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::jobs::plan::CompactionPlan;
-use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Run;
 use crate::versions::base::Base;

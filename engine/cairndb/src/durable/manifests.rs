@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::sync::{Mutex, MutexGuard};
+use cairndb_files::{create_unused, is_taken};
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name;
 
 use crate::log::manifest::Manifest;
-use crate::state::files::new_files::{create_unused, is_taken};
 use crate::versions::base::Base;
 
 pub(crate) struct Manifests {

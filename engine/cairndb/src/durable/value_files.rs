@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{FileNumber, Result};
+use cairndb_files::{create_unused, is_taken};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::name;
 use cairndb_format::value_file::ValueWriter;
@@ -12,7 +13,6 @@ use cairndb_format::value_file::ValueWriter;
 use crate::durable::log::Log;
 use crate::log::commit::Commit;
 use crate::log::values::{Active, UNSYNCED_FILES_MAX, ValueLog};
-use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::files::value_handle::ValueHandle;
 use crate::versions::base::Base;
 

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo, watch};
 use cairndb_env::Dir;
+use cairndb_files::make_directory;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
 use cairndb_format::missing::needed;
 use cairndb_format::name;
 
-use crate::recovery::staged_dir::make_directory;
 use crate::state::version::Version;
 use crate::versions::base::Base;
 use crate::write::writer::Writer;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{Error, PageCache, Result};
 use cairndb_env::{Dir, Env};
+use cairndb_files::{DatabaseSettings, Dictionaries, OutputSettings};
 
-use crate::jobs::output::OutputSettings;
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::files::open_files::OpenFiles;
@@ -81,16 +81,33 @@ pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) 
     Settings {
         budget,
         durability: options.durability,
-        output: OutputSettings {
-            order: options.order.clone(),
-            compression: options.compression.table(),
-            filter_bits_per_key: options.filter_bits_per_key,
-            table_bytes: budget.table,
-            dictionaries: Arc::clone(&opener.dictionaries),
-            begin_syncs: false,
-            relocation: None,
-        },
+        output: output_settings(options, budget, &opener.dictionaries),
         read_only: options.read_only,
         value_file: options.value_file_bytes,
+    }
+}
+
+fn output_settings(
+    options: &Options,
+    budget: Budget,
+    dictionaries: &Arc<Dictionaries>,
+) -> OutputSettings {
+    OutputSettings {
+        order: options.order.clone(),
+        compression: options.compression.table(),
+        filter_bits_per_key: options.filter_bits_per_key,
+        table_bytes: budget.table,
+        dictionaries: Arc::clone(dictionaries),
+        begin_syncs: false,
+        relocation: None,
+    }
+}
+
+/// Returns how a whole database is written: by `repair`, or by a conversion.
+pub(crate) fn database_settings(options: &Options, budget: Budget) -> DatabaseSettings {
+    DatabaseSettings {
+        output: output_settings(options, budget, &Arc::default()),
+        value_file_bytes: options.value_file_bytes,
+        edit_bytes: budget.edit,
     }
 }

@@ -3,61 +3,47 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, PageCache, Result};
+use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_convert::{Owner, Progress, Recovery, Target, UpgradePlan, UpgradeReport, owner};
 use cairndb_env::{Env, RealEnv};
-use cairndb_leveldb::Recovery;
-use cairndb_mem::ClockCache;
 
-use crate::engine::configure::{context, opener, settings, validate};
+use crate::engine::configure::{database_settings, validate};
 use crate::state::budget::Budget;
-use crate::state::files::reaper::Reaper;
 use crate::state::options::Options;
-use crate::upgrade::UpgradeTarget;
-use crate::upgrade::identify::{Owner, owner};
-use crate::upgrade::protocol;
-use crate::upgrade::report::{Progress, UpgradePlan, UpgradeReport};
 
 /// Opens the directory at `path`, which must exist, and prepares everything that writing its tables
 /// takes.
-fn target(options: &Options, path: &Path) -> Result<UpgradeTarget> {
+fn target(options: &Options, path: &Path) -> Result<Target> {
     validate(options)?;
     let env: Arc<dyn Env> = match &options.env {
         Some(env) => Arc::clone(env),
         None => RealEnv::new(),
     };
-    let dir = env.open_dir(path, false)?;
-    let budget = Budget::new(options.memory_budget);
-    let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
-    // Tables are read back by descriptor: in a mapping, an I/O error would kill the process.
-    let unmapped = options.clone().mapped(false);
-    let opener = opener(&unmapped, &*env, &dir, &cache, &Arc::new(Reaper::default()));
-    Ok(UpgradeTarget {
-        settings: settings(options, budget, &opener),
-        context: context(options, path),
+    Ok(Target {
+        dir: env.open_dir(path, false)?,
+        env,
+        settings: database_settings(options, Budget::new(options.memory_budget)),
         recovery: if options.upgrade.without_log {
             Recovery::WithoutLog
         } else {
             Recovery::Strict
         },
-        env,
-        dir,
-        opener,
     })
 }
 
 /// Returns what a conversion would do.
 ///
 /// # Errors
-/// See [`protocol::plan`].
+/// See [`cairndb_convert::plan`].
 pub(crate) fn plan(options: &Options, path: &Path) -> Result<UpgradePlan> {
-    let planned = target(options, path).and_then(|target| protocol::plan(&target));
+    let planned = target(options, path).and_then(|target| cairndb_convert::plan(&target));
     planned.map_err(|error| error.directory(path))
 }
 
 /// Converts the database at `path`.
 ///
 /// # Errors
-/// See [`protocol::upgrade`]; `ReadOnly` if the options are read-only.
+/// See [`cairndb_convert::upgrade`]; `ReadOnly` if the options are read-only.
 pub(crate) fn upgrade(
     options: &Options,
     path: &Path,
@@ -67,7 +53,8 @@ pub(crate) fn upgrade(
         let message = "a read-only open does not convert a LevelDB database; open it for writing";
         return Err(Error::new(ErrorKind::ReadOnly, message).path(path));
     }
-    let upgraded = target(options, path).and_then(|target| protocol::upgrade(&target, progress));
+    let upgraded =
+        target(options, path).and_then(|target| cairndb_convert::upgrade(&target, progress));
     upgraded.map_err(|error| error.directory(path))
 }
 

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use cairndb_base::{Order, Result};
+use cairndb_files::guarded;
 use cairndb_mem::Memtable;
 
 use crate::durable::disk::Disk;
@@ -17,7 +18,6 @@ use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::read::source::MergeSource;
-use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::base::Base;

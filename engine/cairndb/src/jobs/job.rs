@@ -1,25 +1,46 @@
 //! A flush or compaction in progress, in steps of bounded work between which it can be suspended.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{FileNumber, Result, SEQ_MAX, SeqNo};
-use cairndb_env::Dir;
+use cairndb_env::{Dir, FileSync};
+use cairndb_files::{Output, OutputParts, OutputSettings, Written, guarded};
+use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::BoundLimits;
 
 use crate::jobs::inputs::Inputs;
-use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::jobs::rules::{Progress, Rules};
-use crate::state::guard::guarded;
+use crate::state::version::TableHandle;
 
 /// Number of entries moved per step: few enough that a flush never waits long.
 pub(crate) const STEP_ENTRIES: u64 = 4096;
 
+/// One finished, unsynced table that no version names yet.
+#[derive(Debug)]
+pub(crate) struct NewTable {
+    pub(crate) record: TableRecord,
+    pub(crate) sync: Arc<dyn FileSync>,
+    /// Handle of the table, if it was opened before it is installed.
+    pub(crate) opened: Option<TableHandle>,
+}
+
+impl From<Written> for NewTable {
+    fn from(Written { record, sync }: Written) -> NewTable {
+        NewTable {
+            record,
+            sync,
+            opened: None,
+        }
+    }
+}
+
 /// Results of a finished job, to be installed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    pub(crate) tables: Vec<Written>,
+    pub(crate) tables: Vec<NewTable>,
     /// Number of bytes of value files that became dead, by file.
     pub(crate) dead: BTreeMap<u64, u64>,
     /// Number of snapshots older than the newest entry.
@@ -165,7 +186,7 @@ impl Job {
                 let newest = tables.iter().map(|table| table.record.seq_max).max();
                 let older = |seq: &SeqNo| newest.is_some_and(|newest| *seq < newest);
                 Ok(Outcome {
-                    tables,
+                    tables: tables.into_iter().map(NewTable::from).collect(),
                     dead: self.progress.dead,
                     snapshots: self.rules.snapshots.partition_point(older),
                 }

@@ -21,14 +21,13 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use cairndb_base::{Kind, Result};
+use cairndb_files::{Output, guarded};
 use cairndb_format::table::ValueIn;
 
 use crate::jobs::gathered::{Gathered, OPERANDS_GATHERED, Version};
 use crate::jobs::inputs::Inputs;
-use crate::jobs::output::Output;
 use crate::jobs::rules::{Progress, Rules, count_dead};
 use crate::read::fold::{fold, resolve};
-use crate::state::guard::guarded;
 
 #[cfg(test)]
 mod tests;

@@ -8,11 +8,11 @@
 //! handles any inputs; the other, for a single memtable, is for flushes of sequential loads.
 
 use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_files::Output;
 use cairndb_format::table::ValueIn;
 use cairndb_mem::MemCursor;
 
 use crate::jobs::inputs::Inputs;
-use crate::jobs::output::Output;
 use crate::jobs::rules::{Progress, Rules};
 
 impl Rules {
@@ -129,11 +129,11 @@ mod tests {
 
     use super::*;
     use crate::jobs::job::Job;
-    use crate::jobs::output::OutputSettings;
     use crate::read::source::MergeSource;
     use crate::state::context::ReadContext;
     use crate::state::fold_limits::FoldLimits;
     use crate::state::merge_operator::{Add, Append};
+    use cairndb_files::OutputSettings;
 
     type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use cairndb_base::{FileNumber, Order, Result, SeqNo};
 use cairndb_env::sync::Mutex;
+use cairndb_files::Relocate;
 use cairndb_format::value_file::{CODEC_RAW, Pointer, ValueEncoder, read_stored};
 
 use crate::log::values::ValueLog;
@@ -99,11 +100,23 @@ impl Relocation {
         }
     }
 
+    /// Returns the number of bytes written.
+    pub(crate) fn copied(&self) -> u64 {
+        self.tally.lock().copied
+    }
+
+    /// Returns the victims with a value that could not be read.
+    pub(crate) fn unmovable(&self) -> BTreeSet<u64> {
+        self.tally.lock().unmovable.clone()
+    }
+}
+
+impl Relocate for Relocation {
     /// Copies the value of `key` if `pointer` refers to a victim, and returns the pointer to write.
     ///
     /// # Errors
     /// Errors of writing the copy, after which the target file is closed.
-    pub(crate) fn follow(&self, order: &Order, key: &[u8], pointer: Pointer) -> Result<Pointer> {
+    fn follow(&self, order: &Order, key: &[u8], pointer: Pointer) -> Result<Pointer> {
         let FileNumber(file) = pointer.file;
         let Some(handle) = self.victims.get(&file) else {
             return Ok(pointer);
@@ -142,23 +155,11 @@ impl Relocation {
         Ok(copy)
     }
 
-    /// Returns the weight of the values copied since the last call, as a number of entries.
-    pub(crate) fn take_weight(&self) -> u64 {
+    fn take_weight(&self) -> u64 {
         std::mem::take(&mut self.tally.lock().recent) / BYTES_AN_ENTRY
     }
 
-    /// Returns the number of stored bytes of the copied values, by their former file.
-    pub(crate) fn dead(&self) -> BTreeMap<u64, u64> {
+    fn dead(&self) -> BTreeMap<u64, u64> {
         self.tally.lock().dead.clone()
-    }
-
-    /// Returns the number of bytes written.
-    pub(crate) fn copied(&self) -> u64 {
-        self.tally.lock().copied
-    }
-
-    /// Returns the victims with a value that could not be read.
-    pub(crate) fn unmovable(&self) -> BTreeSet<u64> {
-        self.tally.lock().unmovable.clone()
     }
 }

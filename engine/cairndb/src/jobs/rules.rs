@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, Result, SeqNo};
+use cairndb_files::Output;
 use cairndb_format::value_file::Pointer;
 
 use crate::jobs::gathered::Gathered;
 use crate::jobs::inputs::{Change, Inputs};
-use crate::jobs::output::Output;
 use crate::state::context::ReadContext;
 use crate::state::version::Values;
 

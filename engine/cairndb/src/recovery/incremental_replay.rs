@@ -7,12 +7,12 @@
 //! attempts write one manifest at the end, because each costs four syncs.
 
 use cairndb_base::{FileNumber, Result};
+use cairndb_files::create_unused;
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, install_current};
 use cairndb_format::name;
 
 use crate::recovery::live_log::LiveLog;
 use crate::recovery::replay::Replay;
-use crate::state::files::new_files::create_unused;
 use crate::versions::edits::edit_of;
 
 impl Replay<'_> {

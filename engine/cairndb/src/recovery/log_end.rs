@@ -8,12 +8,12 @@
 use std::cell::OnceCell;
 
 use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
+use cairndb_files::check_seq;
 use cairndb_format::batch;
 use cairndb_format::log::{Record, SegmentReader, Step, find_later_synced};
 use cairndb_format::value_file::{Pointer, read_value};
 
 use crate::recovery::live_log::{LiveLog, OnDisk};
-use crate::recovery::numbers::check_seq;
 use crate::recovery::report::LogCut;
 use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;

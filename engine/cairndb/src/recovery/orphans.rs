@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
+use cairndb_files::{Ownership, ownership};
 use cairndb_format::manifest::{VersionEdit, prepare_current};
 use cairndb_format::name::FileKind;
 
-use crate::recovery::leftovers::{Ownership, ownership};
 use crate::state::version::Version;
 
 /// Files that a manifest has ever mentioned.

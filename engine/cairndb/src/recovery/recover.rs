@@ -24,16 +24,15 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::{Dir, Env};
+use cairndb_files::{NUMBER_MAX, Ownership, check_numbers, out_of_range, ownership, unused_file};
 use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
 use cairndb_format::manifest::{
     CleanClose, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use cairndb_format::name::{self, FileKind};
 
-use crate::recovery::leftovers::{Ownership, ownership};
 use crate::recovery::live_log::LiveLog;
 use crate::recovery::log_end::Walk;
-use crate::recovery::numbers::{NUMBER_MAX, check_numbers, out_of_range};
 use crate::recovery::orphans::ManifestFiles;
 use crate::recovery::recovered::Recovered;
 use crate::recovery::replay::{Replay, Replayed};
@@ -389,17 +388,6 @@ fn tables_of(listed: &[String]) -> Vec<u64> {
         .collect();
     tables.sort_unstable();
     tables
-}
-
-/// Returns the first number at or above `next` that no file in `listed` has. Numbers are never used
-/// twice, not even those of files whose edit was lost. Numbers that no database reaches are
-/// ignored: such files are not ours, and counting on from them would exhaust the numbers.
-pub(crate) fn unused_file(listed: &[String], next: u64) -> u64 {
-    let numbers = listed
-        .iter()
-        .filter_map(|found| FileKind::parse(found)?.number());
-    let reached = numbers.filter(|used| used.0 < NUMBER_MAX / 2);
-    reached.map(|used| used.0 + 1).fold(next, u64::max)
 }
 
 fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) -> Result<()> {

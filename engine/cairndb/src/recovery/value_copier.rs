@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::{Dir, FileSync};
+use cairndb_files::{create_unused, is_taken};
 use cairndb_format::missing::needed;
 use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
 
 use crate::read::value_ref::read_pointer_unmapped;
 use crate::recovery::recovered::Recovered;
-use crate::state::files::new_files::{create_unused, is_taken};
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::version::Values;

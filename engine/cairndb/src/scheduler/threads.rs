@@ -7,9 +7,9 @@ use std::time::Duration;
 use cairndb_base::Result;
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Join, Priority};
+use cairndb_files::guarded;
 
 use crate::scheduler::runner::Runner;
-use crate::state::guard::guarded;
 use crate::versions::base::nanos;
 
 /// Maximum time for which closing frees space that an idle database would free. The rest is freed

@@ -1,8 +1,6 @@
 //! Files of an open database: how they are opened, shared, mapped, created and removed.
 
-pub(crate) mod dictionaries;
 pub(crate) mod mapped_values;
-pub(crate) mod new_files;
 pub(crate) mod open_files;
 pub(crate) mod opener;
 pub(crate) mod reaper;

@@ -9,8 +9,7 @@ use cairndb_base::{Result, SeqNo};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::table::Table;
 
-use crate::jobs::job::Outcome;
-use crate::jobs::output::Written;
+use crate::jobs::job::{NewTable, Outcome};
 use crate::jobs::plan::CompactionPlan;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
@@ -143,7 +142,7 @@ impl Installer {
         &self,
         state: &mut EngineState,
         version: &mut Version,
-        tables: Vec<Written>,
+        tables: Vec<NewTable>,
         inputs: JobInputs,
     ) -> Vec<Added> {
         let order = &self.base.context.order;
@@ -195,7 +194,7 @@ impl Installer {
     /// not too many small ones: each costs memory, and a reference in every version. No compaction
     /// may be running, because a growing run would hide the newer runs above it from a stalled
     /// writer.
-    fn may_continue(&self, state: &EngineState, newest: &Run, tables: &[Written]) -> bool {
+    fn may_continue(&self, state: &EngineState, newest: &Run, tables: &[NewTable]) -> bool {
         let after = match (newest.tables().last(), tables.first()) {
             (Some(last), Some(first)) => {
                 let order = &self.base.context.order;
@@ -244,8 +243,8 @@ impl Installer {
     }
 
     /// Returns handles of newly written tables, as members of run `id`.
-    fn handles(&self, id: u64, tables: Vec<Written>, inputs: JobInputs) -> Vec<Added> {
-        let handle = |written: Written| {
+    fn handles(&self, id: u64, tables: Vec<NewTable>, inputs: JobInputs) -> Vec<Added> {
+        let handle = |written: NewTable| {
             let record = TableRecord {
                 run: id,
                 ..written.record

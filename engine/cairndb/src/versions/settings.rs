@@ -1,8 +1,8 @@
 //! `Settings`: the settings of an open database, and the limits that follow from them.
 
-use crate::jobs::output::OutputSettings;
 use crate::state::budget::Budget;
 use crate::state::options::{Durability, WriteOptions};
+use cairndb_files::OutputSettings;
 
 /// Settings that are fixed when the database is opened.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use cairndb_base::{Error, ErrorKind, Result, watch};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Join, Priority};
+use cairndb_files::{Relocate, guarded};
 use cairndb_format::table::{BoundLimits, Table};
 
 use crate::compaction::compactor::Compactor;
@@ -22,7 +23,6 @@ use crate::jobs::job::{Job, Outcome, STEP_ENTRIES};
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::rules::Rules;
 use crate::read::source::{MergeSource, RunCursor};
-use crate::state::guard::guarded;
 use crate::state::version::Run;
 use crate::versions::engine_state::stopped;
 use crate::versions::version_set::WATCHED_WAIT;
@@ -294,7 +294,7 @@ impl Compactor {
         let mut output = self.base.settings.output.clone();
         output.begin_syncs = plan.waited_for;
         output.table_bytes = self.disk.reserve.table_bytes();
-        output.relocation.clone_from(&plan.relocation);
+        output.relocation = plan.relocation.clone().map(|it| it as Arc<dyn Relocate>);
         match keys.from {
             Some(key) => {
                 let limits = BoundLimits {

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use cairndb_base::{FileNumber, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::{Background, Dir, Env, MemEnv};
+use cairndb_files::OutputSettings;
 use cairndb_format::name;
 use cairndb_format::table::{Compression, PageAccess, Table};
 use cairndb_mem::Memtable;
 
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::Job;
-use crate::jobs::output::OutputSettings;
 use crate::jobs::rules::Rules;
 use crate::read::source::MergeSource;
 use crate::state::context::ReadContext;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
 use cairndb_env::ReadFile;
+use cairndb_files::Dictionaries;
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{PageAccess, Table};
 
-use crate::state::files::dictionaries::Dictionaries;
 use crate::state::files::open_files::OpenFiles;
 use crate::state::files::reaper::Reaper;
 

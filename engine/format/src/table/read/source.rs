@@ -38,6 +38,8 @@ pub enum PageAccess {
     Mapped(Option<Arc<dyn PageCache>>),
     /// With `pread`, kept in this cache.
     Cached(Arc<dyn PageCache>),
+    /// With `pread`, kept nowhere: for a table that is read once.
+    Uncached,
 }
 
 /// Bytes of one page or extent.
@@ -119,6 +121,7 @@ impl Pages {
         }
         let backing = match access {
             PageAccess::Cached(cache) => Backing::Read(Some(cache)),
+            PageAccess::Uncached => Backing::Read(None),
             // A process can have some ten thousand mappings, and with 32 bits a few gigabytes of
             // address space, for everything it opens.
             PageAccess::Mapped(cache) => match source.map(size, Access::Random) {

@@ -1,0 +1,134 @@
+//! What a manifest describes, as far as its edits are intact.
+//!
+//! Unlike recovery, this accepts edits that contradict each other: an edit between them may be
+//! lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairndb_base::{FileNumber, Result, SeqNo};
+use cairndb_env::Dir;
+use cairndb_files::{NUMBER_MAX, check_seq};
+use cairndb_format::manifest::{
+    FoundEdit, ManifestSalvage, SegmentRecord, TableRecord, VersionEdit,
+};
+
+/// Age of tables newer than every listed run. The log has the age 0.
+pub(super) const NEWEST_TABLES: usize = 1;
+
+/// The intact edits of a manifest, folded into one state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Described {
+    /// Number of the manifest.
+    pub(super) number: u64,
+    pub(super) comparator: Option<String>,
+    pub(super) merge_operator: Option<String>,
+    /// Everything up to this sequence number is in tables.
+    pub(super) last_seq: SeqNo,
+    pub(super) tables: BTreeMap<u64, TableRecord>,
+    /// Runs, newest first.
+    pub(super) runs: Vec<u64>,
+    pub(super) segments: BTreeMap<u64, SegmentRecord>,
+    pub(super) values: BTreeSet<u64>,
+    /// Lengths up to which value files are known to be whole.
+    pub(super) value_sizes: BTreeMap<u64, u64>,
+    /// Tables that an edit removed.
+    pub(super) removed: BTreeSet<u64>,
+    /// Every number from here on was unused when the last edit was written.
+    pub(super) next_file: u64,
+    /// Whether the last edit is a clean close.
+    pub(super) closed: bool,
+    /// Damaged ranges of the file: lost edits.
+    pub(super) gaps: Vec<(u64, u64)>,
+    /// Offset of a torn tail.
+    pub(super) torn: Option<u64>,
+    /// Whether there was a later manifest, which is not readable.
+    pub(super) superseded: bool,
+}
+
+impl Described {
+    /// Reads manifest `number`.
+    ///
+    /// # Errors
+    /// `Corruption` if nothing in it is intact; `FormatTooNew`; `Io`.
+    pub(super) fn read(dir: &dyn Dir, number: u64) -> Result<Described> {
+        let mut salvage = ManifestSalvage::open(dir, FileNumber(number))?;
+        let mut described = Described {
+            number,
+            ..Described::default()
+        };
+        while let Some(found) = salvage.advance()? {
+            match found {
+                FoundEdit::Edit(edit) => described.apply(*edit),
+                FoundEdit::Gap { offset, end } => described.gaps.push((offset, end)),
+                FoundEdit::Torn { offset } => described.torn = Some(offset),
+            }
+        }
+        described.closed &= described.torn.is_none();
+        Ok(described)
+    }
+
+    fn apply(&mut self, edit: VersionEdit) {
+        self.comparator = edit.comparator.or(self.comparator.take());
+        self.merge_operator = edit.merge_operator.or(self.merge_operator.take());
+        let reached = edit.last_seq.filter(|seq| check_seq(*seq).is_ok());
+        self.last_seq = self.last_seq.max(reached.unwrap_or(0));
+        self.closed = edit.clean_close.is_some();
+        let next = edit.next_file.filter(|next| *next < NUMBER_MAX);
+        self.next_file = self.next_file.max(next.unwrap_or(0));
+        for file in edit.removed_tables {
+            self.tables.remove(&file);
+            self.removed.insert(file);
+        }
+        for (file, run) in edit.moved_tables {
+            if let Some(table) = self.tables.get_mut(&file) {
+                table.run = run;
+            }
+        }
+        for table in edit.added_tables {
+            if table.file < NUMBER_MAX {
+                self.next_file = self.next_file.max(table.file + 1);
+                self.tables.insert(table.file, table);
+            }
+        }
+        if let Some(runs) = edit.runs {
+            self.runs = runs;
+        }
+        for segment in edit.added_segments {
+            if segment.file < NUMBER_MAX {
+                self.next_file = self.next_file.max(segment.file + 1);
+                self.segments.insert(segment.segment, segment);
+            }
+        }
+        for segment in edit.retired_segments {
+            self.segments.remove(&segment);
+        }
+        self.values.extend(edit.added_values);
+        self.value_sizes.extend(edit.value_sizes);
+        for file in edit.removed_values {
+            self.values.remove(&file);
+            self.value_sizes.remove(&file);
+        }
+    }
+
+    /// Returns whether edits are lost.
+    pub(super) fn is_damaged(&self) -> bool {
+        !self.gaps.is_empty() || self.superseded
+    }
+
+    /// Returns numbers that only grow during the life of a database.
+    pub(super) fn progress(&self) -> (SeqNo, u64) {
+        (self.last_seq, self.next_file)
+    }
+
+    /// Returns the age of a run, at least 1: its place in the list, the newest first. A run that
+    /// the list lacks is newer than all others: the edit that listed it is lost.
+    pub(super) fn age_of(&self, run: u64) -> usize {
+        let place = self.runs.iter().position(|listed| *listed == run);
+        place.map_or(NEWEST_TABLES, |place| NEWEST_TABLES + 1 + place)
+    }
+
+    /// Returns the age of tables older than every run.
+    pub(super) fn oldest_age(&self) -> usize {
+        NEWEST_TABLES + 1 + self.runs.len()
+    }
+}
