@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result, watch};
-use cairndb_env::{Dir, Env, RealEnv};
+use cairndb_env::Dir;
 use cairndb_files::{Ownership, ownership};
 use cairndb_format::evidence::{Evidence, other_store_in};
 use cairndb_format::name::{self, FileKind};
@@ -109,10 +109,7 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
 }
 
 fn destroy_here(path: &Path, options: &Options) -> Result<()> {
-    let env: Arc<dyn Env> = match &options.env {
-        Some(env) => Arc::clone(env),
-        None => RealEnv::new(),
-    };
+    let env = options.environment();
     let dir = match env.open_dir(path, false) {
         Ok(dir) => dir,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

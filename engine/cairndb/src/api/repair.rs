@@ -1,10 +1,8 @@
 //! Repair of a damaged database: the public function and its settings.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use cairndb_base::Result;
-use cairndb_env::{Env, RealEnv};
 use cairndb_repair::{RepairReport, Settings};
 
 use crate::engine::configure::database_settings;
@@ -129,9 +127,6 @@ pub fn repair(
         dry_run: options.dry_run,
         include_unnamed: options.include_unnamed,
     };
-    let env: Arc<dyn Env> = match &given.env {
-        Some(env) => Arc::clone(env),
-        None => RealEnv::new(),
-    };
+    let env = given.environment();
     cairndb_repair::repair(&env, source.as_ref(), target.as_ref(), &settings)
 }

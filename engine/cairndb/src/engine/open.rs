@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
-use cairndb_env::{Dir, Env, RealEnv};
+use cairndb_env::{Dir, Env};
 use cairndb_files::{Ownership, ownership, refusal, unused_file};
 use cairndb_format::evidence::{Evidence, other_store, other_store_in};
 use cairndb_format::manifest::read_current;
@@ -201,10 +201,7 @@ impl Core {
     }
 
     fn open_once(options: &Options, path: &Path, large: &LargeValues) -> Result<Arc<Core>> {
-        let env: Arc<dyn Env> = match &options.env {
-            Some(env) => Arc::clone(env),
-            None => RealEnv::new(),
-        };
+        let env = options.environment();
         let dir = directory(&*env, path, options)?;
         let lock = if options.read_only {
             dir.lock_shared(name::LOCK)?

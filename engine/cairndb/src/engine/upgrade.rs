@@ -1,11 +1,9 @@
 //! Conversion of LevelDB's directories, from the options of an open.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_convert::{Owner, Progress, Recovery, Target, UpgradePlan, UpgradeReport, owner};
-use cairndb_env::{Env, RealEnv};
 
 use crate::engine::configure::{database_settings, validate};
 use crate::state::budget::Budget;
@@ -15,10 +13,7 @@ use crate::state::options::Options;
 /// takes.
 fn target(options: &Options, path: &Path) -> Result<Target> {
     validate(options)?;
-    let env: Arc<dyn Env> = match &options.env {
-        Some(env) => Arc::clone(env),
-        None => RealEnv::new(),
-    };
+    let env = options.environment();
     Ok(Target {
         dir: env.open_dir(path, false)?,
         env,

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use cairndb_base::{Comparator, Order};
-use cairndb_env::Env;
+use cairndb_env::{Env, RealEnv};
 use cairndb_format::table::Compression as TableCompression;
 
 use crate::state::fold_limits::FoldLimits;
@@ -241,6 +241,11 @@ impl Options {
     pub fn env(mut self, env: Arc<dyn Env>) -> Options {
         self.env = Some(env);
         self
+    }
+
+    /// Returns the environment to use: the given one, or the operating system.
+    pub(crate) fn environment(&self) -> Arc<dyn Env> {
+        self.env.clone().unwrap_or_else(|| RealEnv::new())
     }
 
     /// Forces tables and value files to be read through a mapping (`true`), or with `pread` and,
