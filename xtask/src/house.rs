@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 use std::rc::Rc;
 
-use crate::history::{self, History};
+use crate::modules::{Modules, Sources};
 use crate::packages::{self, Package};
 use crate::settings::{self, Settings};
-use crate::source::Source;
-use crate::source::modules::{Modules, Sources};
+use crate::source::{self, Source};
 use crate::tree::Tree;
-use crate::types::{self, Types};
+
+/// The script that checks commit messages; the commit-msg hook runs it without building anything.
+pub(crate) const SCRIPT: &str = "xtask/subject.sh";
 
 /// The input of the rules.
 pub(crate) struct House {
@@ -20,22 +22,21 @@ pub(crate) struct House {
     /// Every Rust file, parsed.
     pub(crate) sources: Sources,
     /// The module trees of every target.
-    pub(crate) targets: Vec<TargetModules>,
-    /// The commits whose subjects are checked.
-    pub(crate) history: History,
+    pub(crate) targets: Vec<Target>,
+    /// A line for each commit whose message is refused, with its hash and the reason; or why they
+    /// are unknown: no repository, no `git`, or a clone without the commit that the settings name.
+    pub(crate) commits: Result<String, String>,
     /// Files that belong to product targets only as test code.
     test_files: BTreeSet<String>,
 }
 
 /// One target's modules.
-pub(crate) struct TargetModules {
+pub(crate) struct Target {
     /// Name of the package.
     pub(crate) package: String,
     /// Whether the target is a library or program, not a test, bench, example or build script.
     pub(crate) product: bool,
     pub(crate) modules: Modules,
-    /// The types of a product target; empty otherwise.
-    pub(crate) types: Types,
 }
 
 impl House {
@@ -45,38 +46,31 @@ impl House {
         let text = tree.text(settings::PATH);
         let settings = Settings::parse(text.ok_or(format!("{} is missing", settings::PATH))?)?;
         let packages = packages::packages(root, &tree, &settings.workspaces)?;
-        let history = history::after(root, &settings.subjects_after, &settings.bodies_after)?;
-        House::new(tree, settings, packages, history)
+        let commits = refused_commits(root, &settings.commits_after)?;
+        House::new(tree, settings, packages, commits)
     }
 
     fn new(
         tree: Tree,
         settings: Settings,
         packages: Vec<Package>,
-        history: History,
+        commits: Result<String, String>,
     ) -> Result<House, String> {
         let mut sources = Sources::new();
         for (path, text) in tree.with_suffix(".rs") {
-            let source = Source::parse(text).map_err(|(line, message)| {
+            let source = source::parse(text).map_err(|(line, message)| {
                 format!("{path}:{line}: is not a valid Rust file: {message}")
             })?;
             sources.insert(path.to_owned(), Rc::new(source));
         }
-        let mut targets = Vec::new();
-        for package in &packages {
-            for (roots, product) in [(&package.product, true), (&package.development, false)] {
-                targets.extend(roots.iter().map(|root| {
-                    let modules = Modules::read(&sources, root);
-                    let types = product.then(|| types::read(&modules));
-                    TargetModules {
-                        package: package.name.clone(),
-                        product,
-                        modules,
-                        types: types.unwrap_or_default(),
-                    }
-                }));
-            }
-        }
+        let targets = packages.iter().flat_map(|package| {
+            package.targets.iter().map(|(root, product)| Target {
+                package: package.name.clone(),
+                product: *product,
+                modules: Modules::read(&sources, root),
+            })
+        });
+        let targets: Vec<Target> = targets.collect();
         Ok(House {
             test_files: test_files(&targets),
             tree,
@@ -84,7 +78,7 @@ impl House {
             settings,
             sources,
             targets,
-            history,
+            commits,
         })
     }
 
@@ -93,27 +87,34 @@ impl House {
         path.ends_with("/tests.rs") || path.contains("/tests/") || self.test_files.contains(path)
     }
 
-    /// Returns whether a package is part of the library, that is, on a floor of the store itself.
-    pub(crate) fn is_library(&self, package: &Package) -> bool {
-        let floor = self.settings.floors.get(&package.name);
-        floor.is_some_and(|floor| *floor <= LIBRARY_FLOOR_MAX)
+    /// Returns the files outside test code.
+    pub(crate) fn product(&self) -> impl Iterator<Item = (&str, &Source)> {
+        let sources = self.sources.iter().filter(|(path, _)| !self.is_test(path));
+        sources.map(|(path, source)| (path.as_str(), &**source))
     }
 }
 
-/// The floor of the store's public crate; programs and tools are above it.
-const LIBRARY_FLOOR_MAX: i64 = 4;
-
 /// Returns the files that targets reach only through `#[cfg(test)]` and similar attributes.
-fn test_files(targets: &[TargetModules]) -> BTreeSet<String> {
-    let files = || targets.iter().flat_map(|target| &target.modules.files);
-    let live: BTreeSet<&str> = files()
-        .filter(|file| !file.test)
-        .map(|file| file.path.as_str())
-        .collect();
-    files()
-        .filter(|file| file.test && !live.contains(file.path.as_str()))
-        .map(|file| file.path.clone())
-        .collect()
+fn test_files(targets: &[Target]) -> BTreeSet<String> {
+    let files = |test| {
+        let files = targets.iter().flat_map(|target| &target.modules.files);
+        let files = files.filter(move |file| file.test == test);
+        files.map(|file| file.path.clone()).collect::<BTreeSet<_>>()
+    };
+    &files(true) - &files(false)
+}
+
+/// Asks the script for the commits after `commit` that it refuses; fails if the script does.
+pub(crate) fn refused_commits(root: &Path, commit: &str) -> Result<Result<String, String>, String> {
+    let mut script = Command::new(root.join(SCRIPT));
+    let output = script.args(["--after", commit]).current_dir(root).output();
+    let output = output.map_err(|e| format!("{SCRIPT}: {e}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.code() {
+        Some(0) => Ok(Ok(text(&output.stdout))),
+        Some(3) => Ok(Err(text(&output.stderr))),
+        _ => Err(format!("{SCRIPT}: {}", text(&output.stderr))),
+    }
 }
 
 /// Creates the input for tests of rules from the given files, with a workspace around them if one
@@ -127,8 +128,8 @@ pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
         .filter_map(|(path, _)| path.strip_suffix("/Cargo.toml"))
         .collect();
     if folders.is_empty() {
-        let history = History::Unknown(String::new());
-        return House::new(Tree::of(&all), settings, Vec::new(), history).unwrap();
+        let commits = Ok(String::new());
+        return House::new(Tree::of(&all), settings, Vec::new(), commits).unwrap();
     }
     let own = |folder: &&&str| {
         settings
@@ -158,12 +159,6 @@ pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
     }
     let tree = Tree::of(&all);
     let packages = packages::packages(disk.path(), &tree, &settings.workspaces).unwrap();
-    let history = History::Unknown(String::new());
-    House::new(tree, settings, packages, history).unwrap()
-}
-
-/// Returns the findings of a rule as text, for comparison in tests.
-#[cfg(test)]
-pub(crate) fn lines(findings: &[crate::finding::Finding]) -> Vec<String> {
-    findings.iter().map(ToString::to_string).collect()
+    let commits = Ok(String::new());
+    House::new(tree, settings, packages, commits).unwrap()
 }

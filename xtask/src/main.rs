@@ -16,19 +16,20 @@
 #![forbid(unsafe_code)]
 
 mod count;
-mod finding;
-mod history;
+mod findings;
 mod house;
+mod modules;
 mod packages;
 mod settings;
 mod source;
 mod tidy;
 mod tree;
-mod types;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
+
+use house::House;
 
 const USAGE: &str =
     "usage: cargo xtask tidy [ROOT]    check the rules of this repository (xtask/tidy.toml)
@@ -37,21 +38,17 @@ in this working tree, or in the tree at ROOT";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let (command, argument) = (arguments.next(), arguments.next());
-    match (command.as_deref(), argument.as_deref()) {
-        (Some("tidy"), None) => run_tidy(&root()),
-        (Some("tidy"), Some(root)) => run_tidy(Path::new(root)),
-        (Some("count"), None) => run_count(&root()),
-        (Some("count"), Some(root)) => run_count(Path::new(root)),
-        (Some("help" | "--help" | "-h"), None) => {
-            println!("{USAGE}");
-            ExitCode::SUCCESS
-        }
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
-        }
-    }
+    let command = arguments.next().unwrap_or_default();
+    let root = arguments.next().map_or_else(root, PathBuf::from);
+    let done = match command.as_str() {
+        "tidy" => run_tidy(&root),
+        "count" => run_count(&root),
+        _ => Err(USAGE.to_owned()),
+    };
+    done.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::from(2)
+    })
 }
 
 /// Returns the root of the workspace, which is the parent of this package's folder.
@@ -63,40 +60,26 @@ fn root() -> PathBuf {
     package.parent().unwrap_or(&package).to_path_buf()
 }
 
-fn run_count(root: &Path) -> ExitCode {
-    match house::House::read(root) {
-        Ok(house) => {
-            print!("{}", count::table(&house));
-            ExitCode::SUCCESS
-        }
-        Err(message) => {
-            eprintln!("count: {message}");
-            ExitCode::from(2)
-        }
-    }
+fn run_count(root: &Path) -> Result<ExitCode, String> {
+    print!("{}", count::table(&House::read(root)?));
+    Ok(ExitCode::SUCCESS)
 }
 
-fn run_tidy(root: &Path) -> ExitCode {
+fn run_tidy(root: &Path) -> Result<ExitCode, String> {
     let started = Instant::now();
-    let (findings, notes) = match tidy::check(root) {
-        Ok(checked) => checked,
-        Err(message) => {
-            eprintln!("tidy: {message}");
-            return ExitCode::from(2);
-        }
-    };
-    for note in notes {
-        println!("tidy: {note}");
+    let house = House::read(root)?;
+    if let Err(reason) = &house.commits {
+        println!("tidy: commit messages are not checked: {reason}");
     }
+    let findings = tidy::check(&house).lines();
     for finding in &findings {
         println!("{finding}");
     }
     let milliseconds = started.elapsed().as_millis();
     if findings.is_empty() {
         println!("tidy: ok ({milliseconds} ms)");
-        ExitCode::SUCCESS
-    } else {
-        println!("tidy: {} findings ({milliseconds} ms)", findings.len());
-        ExitCode::FAILURE
+        return Ok(ExitCode::SUCCESS);
     }
+    println!("tidy: {} findings ({milliseconds} ms)", findings.len());
+    Ok(ExitCode::FAILURE)
 }

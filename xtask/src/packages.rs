@@ -3,21 +3,19 @@
 use std::path::Path;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, TargetKind};
-use toml::{Table, Value};
 
-use crate::tree::{Tree, join, parent};
+use crate::tree::{Tree, join};
 
 /// The workspace manifest.
 pub(crate) const ROOT: &str = "Cargo.toml";
 
-/// A dependency and its place in the manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Dependency {
-    /// The package's name.
-    pub(crate) name: String,
-    /// Line in the manifest, from 1.
-    pub(crate) line: usize,
-}
+/// The kinds of targets that are no part of the product.
+const DEVELOPMENT: [TargetKind; 4] = [
+    TargetKind::Test,
+    TargetKind::Bench,
+    TargetKind::Example,
+    TargetKind::CustomBuild,
+];
 
 /// One package.
 #[derive(Debug)]
@@ -26,18 +24,16 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Path of the manifest, relative to the root.
     pub(crate) manifest: String,
-    /// Path of the folder, relative to the root.
-    pub(crate) folder: String,
     /// Whether the package belongs to the workspace at the root, not to a separate one.
     pub(crate) member: bool,
     /// Whether the manifest contains `[lints] workspace = true`.
     pub(crate) lints: bool,
-    /// Dependencies and build dependencies, without dev-dependencies.
-    pub(crate) dependencies: Vec<Dependency>,
-    /// Root files of the library and the programs.
-    pub(crate) product: Vec<String>,
-    /// Root files of tests, benches, examples and the build script.
-    pub(crate) development: Vec<String>,
+    /// Dependencies and build dependencies, without dev-dependencies, each with its line in the
+    /// manifest, from 1.
+    pub(crate) dependencies: Vec<(String, usize)>,
+    /// Root files, each with whether it is that of the library or a program; the others are those
+    /// of tests, benches, examples and the build script.
+    pub(crate) targets: Vec<(String, bool)>,
 }
 
 /// Asks cargo for the packages of the workspace at `root` and of the listed workspaces below it.
@@ -85,47 +81,27 @@ fn read(
         let text = tree.text(&manifest).unwrap_or_default();
         let mut found = Package {
             name: package.name.to_string(),
-            folder: parent(&manifest).to_owned(),
             member,
-            lints: inherits_lints(text),
+            lints: text.contains("\n[lints]\nworkspace = true\n"),
             dependencies: Vec::new(),
-            product: Vec::new(),
-            development: Vec::new(),
+            targets: Vec::new(),
             manifest,
         };
         for dependency in &package.dependencies {
             if dependency.kind != DependencyKind::Development {
                 let written = dependency.rename.as_deref().unwrap_or(&dependency.name);
-                found.dependencies.push(Dependency {
-                    name: dependency.name.clone(),
-                    line: line_of(text, written),
-                });
+                let line = line_of(text, written);
+                found.dependencies.push((dependency.name.clone(), line));
             }
         }
         for target in &package.targets {
             let path = relative(target.src_path.as_std_path())?;
-            let development = [
-                TargetKind::Test,
-                TargetKind::Bench,
-                TargetKind::Example,
-                TargetKind::CustomBuild,
-            ];
-            if target.kind.iter().any(|kind| development.contains(kind)) {
-                found.development.push(path);
-            } else {
-                found.product.push(path);
-            }
+            let product = !target.kind.iter().any(|kind| DEVELOPMENT.contains(kind));
+            found.targets.push((path, product));
         }
         packages.push(found);
     }
     Ok(())
-}
-
-/// Returns whether a manifest contains `[lints] workspace = true`, which cargo does not report.
-fn inherits_lints(manifest: &str) -> bool {
-    let table: Table = manifest.parse().unwrap_or_default();
-    let lints = table.get("lints").and_then(|lints| lints.get("workspace"));
-    lints.and_then(Value::as_bool) == Some(true)
 }
 
 /// Returns the first line that starts with `key` followed by a character that ends a key.
@@ -162,16 +138,21 @@ mod tests {
         assert_eq!(house.packages.len(), 1);
         let found = &house.packages[0];
         assert!(found.member && found.lints);
-        let names: Vec<_> = found
-            .dependencies
-            .iter()
-            .map(|d| (d.name.as_str(), d.line))
-            .collect();
-        assert_eq!(names, [("b", 6), ("c", 8)]);
-        assert_eq!(found.product, ["a/src/lib.rs"]);
         assert_eq!(
-            found.development,
-            ["examples/e.rs", "a/tests/t.rs", "a/tests/u/main.rs"]
+            found.dependencies,
+            [("b".to_owned(), 6), ("c".to_owned(), 8)]
         );
+        let targets: Vec<_> = found
+            .targets
+            .iter()
+            .map(|(path, product)| (&path[..], *product))
+            .collect();
+        let expected = [
+            ("a/src/lib.rs", true),
+            ("examples/e.rs", false),
+            ("a/tests/t.rs", false),
+            ("a/tests/u/main.rs", false),
+        ];
+        assert_eq!(targets, expected);
     }
 }

@@ -36,29 +36,6 @@ pub(crate) struct Apart {
     pub(crate) why: Why,
 }
 
-/// A file or function that may be longer than the limit.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Long {
-    pub(crate) path: String,
-    /// The function; empty for a file.
-    #[serde(default)]
-    pub(crate) name: String,
-    /// Maximum number of lines.
-    pub(crate) lines: usize,
-    #[expect(dead_code, reason = "read by people, and required")]
-    why: Why,
-}
-
-/// A library file outside the environment crate that may use system services directly.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Seam {
-    pub(crate) path: String,
-    #[expect(dead_code, reason = "read by people, and required")]
-    why: Why,
-}
-
 /// A type that may have more methods or fields than the limits.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,40 +50,24 @@ pub(crate) struct LargeType {
     why: Why,
 }
 
-/// A folder that may hold more source files than the limit.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LargeFolder {
-    pub(crate) path: String,
-    pub(crate) files: usize,
-    #[expect(dead_code, reason = "read by people, and required")]
-    why: Why,
-}
-
 /// Words that must not be reintroduced.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Word {
     /// Words or phrases, in lower case.
     pub(crate) words: Vec<String>,
     /// The replacement to write.
     pub(crate) instead: String,
     /// Number of remaining uses in the tree.
-    #[serde(default)]
     pub(crate) count: usize,
-    /// Files, or folders if they end in `/`, where the words may stay.
-    #[serde(default)]
-    pub(crate) may_stay: Vec<String>,
 }
 
 /// The settings of all rules.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
-    /// The commit after which subjects are checked.
-    pub(crate) subjects_after: String,
-    /// The commit after which long changes need a body.
-    pub(crate) bodies_after: String,
+    /// The commit after which messages are checked.
+    pub(crate) commits_after: String,
     /// Maximum number of words of all documents.
     pub(crate) words_max: Option<usize>,
     /// Manifests of the separate workspaces below the root.
@@ -121,16 +82,11 @@ pub(crate) struct Settings {
     /// Bands of folders inside a crate, lowest first.
     pub(crate) bands: BTreeMap<String, Vec<String>>,
     pub(crate) apart: Vec<Apart>,
-    #[serde(rename = "long-file")]
-    pub(crate) long_files: Vec<Long>,
-    #[serde(rename = "long-function")]
-    pub(crate) long_functions: Vec<Long>,
+    /// Paths that bypass the environment, with what to use instead.
     #[serde(rename = "seam")]
-    pub(crate) seams: Vec<Seam>,
+    pub(crate) seams: BTreeMap<String, String>,
     #[serde(rename = "type")]
     pub(crate) types: Vec<LargeType>,
-    #[serde(rename = "folder")]
-    pub(crate) folders: Vec<LargeFolder>,
     #[serde(rename = "word")]
     pub(crate) words: Vec<Word>,
 }
@@ -142,32 +98,21 @@ impl Settings {
     }
 }
 
-/// Returns whether an entry for a file, or for a folder if it ends in `/`, covers this file.
-pub(crate) fn covers(entry: &str, file: &str) -> bool {
-    if entry.ends_with('/') {
-        file.starts_with(entry)
-    } else {
-        file == entry
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_exception_needs_a_reason() {
-        let entry = "[[long-file]]\npath = \"a\"\nlines = 501\n";
-        let error = Settings::parse(entry).unwrap_err();
-        assert!(error.contains("missing field `why`"), "{error}");
-        let error = Settings::parse(&format!("{entry}why = \" \"")).unwrap_err();
-        assert!(error.contains("state the reason"), "{error}");
-    }
-
-    #[test]
-    fn unknown_keys_are_refused() {
-        let error = Settings::parse("[[unsave]]\npath = \"a.rs\"").unwrap_err();
-        assert!(error.contains("unknown field `unsave`"), "{error}");
+    fn an_exception_needs_a_reason_and_known_keys() {
+        let entry = "[[type]]\ncrate = \"a\"\nname = \"T\"\n";
+        for (text, part) in [
+            (entry, "missing field `why`"),
+            (&format!("{entry}why = \" \""), "state the reason"),
+            ("[[unsave]]\npath = \"a.rs\"", "unknown field `unsave`"),
+        ] {
+            let error = Settings::parse(text).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]
@@ -179,29 +124,24 @@ mod tests {
             base = 1
             [bands]
             engine = ["low", "high"]
+            [seam]
+            "std::fs" = "use the environment"
             [[apart]]
             crate = "core"
             never = ["store"]
             why = "neutral"
-            [[long-function]]
-            path = "a.rs"
-            name = "f"
-            lines = 70
-            why = "a table"
             [[word]]
             words = ["grok"]
             instead = "understand"
             count = 3
-            may-stay = ["docs/"]
         "#;
         let settings = Settings::parse(text).unwrap();
         assert_eq!(settings.words_max, Some(7));
+        assert_eq!(settings.unsafe_files, ["sys/"]);
         assert_eq!(settings.floors["base"], 1);
         assert_eq!(settings.bands["engine"], ["low", "high"]);
+        assert_eq!(settings.seams["std::fs"], "use the environment");
         assert_eq!(settings.apart[0].never, ["store"]);
-        assert_eq!(settings.long_functions[0].lines, 70);
-        assert_eq!(settings.words[0].may_stay, ["docs/"]);
-        assert!(covers(&settings.unsafe_files[0], "sys/file.rs"));
-        assert!(!covers(&settings.unsafe_files[0], "system.rs"));
+        assert_eq!(settings.words[0].count, 3);
     }
 }

@@ -5,34 +5,29 @@
 //! defines the name. Test code may import anything. A type's methods may be in any file of its
 //! crate, so moving a method breaks a cycle between a type and its helpers.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::Finding;
+use crate::findings::Findings;
 use crate::house::House;
-use crate::source::modules::{Edge, Modules};
+use crate::modules::{Edge, Modules};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub(super) fn check(house: &House, findings: &mut Findings) {
     for target in house.targets.iter().filter(|target| target.product) {
-        let modules = &target.modules;
-        let edges = modules.edges();
-        cycles(modules, &edges, &mut findings);
+        let edges = target.modules.edges();
+        cycles(&target.modules, &edges, findings);
         if let Some(bands) = house.settings.bands.get(&target.package) {
-            upward(modules, &edges, bands, &mut findings);
+            upward(&target.modules, &edges, bands, findings);
         }
     }
-    findings
 }
 
-fn upward(modules: &Modules, edges: &[Edge], bands: &[String], findings: &mut Vec<Finding>) {
+fn upward(modules: &Modules, edges: &[Edge], bands: &[String], findings: &mut Findings) {
     let band = |index: usize| {
         let first = modules.files[index].module.first()?;
         bands.iter().position(|band| band == first)
     };
     for edge in edges {
-        let from = &modules.files[edge.from];
-        let to = &modules.files[edge.to];
+        let to_root = modules.files[edge.to].module.is_empty();
         let message = match (band(edge.from), band(edge.to)) {
             (Some(low), Some(high)) if low < high => format!(
                 "band `{}` imports `{}` above it (the bands are {}): pass a narrow context or \
@@ -41,17 +36,17 @@ fn upward(modules: &Modules, edges: &[Edge], bands: &[String], findings: &mut Ve
                 bands[high],
                 bands.join(" < ")
             ),
-            (Some(low), None) if to.module.is_empty() => format!(
+            (Some(low), None) if to_root => format!(
                 "band `{}` imports an item of the crate's root: move the item into a band",
                 bands[low]
             ),
             _ => continue,
         };
-        findings.push(Finding::new(&from.path, edge.line, "bands", message));
+        findings.add(&modules.files[edge.from].path, edge.line, "bands", message);
     }
 }
 
-fn cycles(modules: &Modules, edges: &[Edge], findings: &mut Vec<Finding>) {
+fn cycles(modules: &Modules, edges: &[Edge], findings: &mut Findings) {
     let mut out: BTreeMap<usize, Vec<&Edge>> = BTreeMap::new();
     for edge in edges {
         out.entry(edge.from).or_default().push(edge);
@@ -63,15 +58,13 @@ fn cycles(modules: &Modules, edges: &[Edge], findings: &mut Vec<Finding>) {
         }
         if let Some(path) = shortest_cycle(start, &out) {
             reported.extend(path.iter().map(|edge| edge.from));
-            let first = path[0];
             let steps: Vec<String> = path.iter().map(|edge| step(modules, edge)).collect();
             let message = format!(
                 "import cycle: {}; move what both need into a third file, or a method to the file \
                  that uses it",
                 steps.join(", ")
             );
-            let file = &modules.files[first.from].path;
-            findings.push(Finding::new(file, first.line, "cycles", message));
+            findings.add(&modules.files[start].path, path[0].line, "cycles", message);
         }
     }
 }
@@ -81,108 +74,85 @@ fn step(modules: &Modules, edge: &Edge) -> String {
         [] => "the crate's root".to_owned(),
         path => format!("`{}`", path.join("::")),
     };
-    let place = &modules.files[edge.from].path;
-    format!(
-        "{} imports {} ({place}:{})",
+    let (from, to, place) = (
         name(edge.from),
         name(edge.to),
-        edge.line
-    )
+        &modules.files[edge.from].path,
+    );
+    format!("{from} imports {to} ({place}:{})", edge.line)
 }
 
 /// Returns the shortest path from `start` back to itself.
 fn shortest_cycle<'a>(start: usize, out: &BTreeMap<usize, Vec<&'a Edge>>) -> Option<Vec<&'a Edge>> {
-    let mut came_by: BTreeMap<usize, &Edge> = BTreeMap::new();
-    let mut queue = VecDeque::from([start]);
-    while let Some(node) = queue.pop_front() {
+    // The paths to files that were not reached before, shortest first.
+    let mut paths = vec![Vec::new()];
+    let mut seen = BTreeSet::new();
+    let mut next = 0;
+    while let Some(path) = paths.get(next).cloned() {
+        let node = path.last().map_or(start, |edge: &&Edge| edge.to);
         for edge in out.get(&node).into_iter().flatten() {
+            let longer = [&path[..], &[*edge]].concat();
             if edge.to == start {
-                let mut path = vec![*edge];
-                let mut at = node;
-                while at != start {
-                    path.push(came_by[&at]);
-                    at = came_by[&at].from;
-                }
-                path.reverse();
-                return Some(path);
+                return Some(longer);
             }
-            if let Entry::Vacant(entry) = came_by.entry(edge.to) {
-                entry.insert(edge);
-                queue.push_back(edge.to);
+            if seen.insert(edge.to) {
+                paths.push(longer);
             }
         }
+        next += 1;
     }
     None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::house::{house, lines};
+    use super::check;
+    use crate::findings::expect;
 
     const MANIFEST: (&str, &str) = ("e/Cargo.toml", "[package]\nname = \"e\"");
 
     #[test]
     fn a_cycle_is_reported_once_with_its_steps() {
-        let house = house(
-            "",
-            &[
-                MANIFEST,
-                ("e/src/lib.rs", "mod a; mod b; mod c;"),
-                ("e/src/a.rs", "use crate::b;"),
-                ("e/src/b.rs", "\nuse super::c::X;"),
-                ("e/src/c.rs", "pub struct X; fn f() { crate::a::g() }"),
-            ],
-        );
-        let found = lines(&check(&house));
-        assert_eq!(found.len(), 1, "{found:?}");
-        for part in [
-            "e/src/",
-            "cycles: import cycle:",
-            "`b` imports `c` (e/src/b.rs:2)",
-        ] {
-            assert!(found[0].contains(part), "{found:?}");
-        }
+        let files = [
+            MANIFEST,
+            ("e/src/lib.rs", "mod a; mod b; mod c;"),
+            ("e/src/a.rs", "use crate::b;"),
+            ("e/src/b.rs", "\nuse super::c::X;"),
+            ("e/src/c.rs", "pub struct X; fn f() { crate::a::g() }"),
+        ];
+        let steps = "`c` imports `a` (e/src/c.rs:1), `a` imports `b` (e/src/a.rs:1), \
+                     `b` imports `c` (e/src/b.rs:2);";
+        let part = format!("e/src/c.rs:1: cycles: import cycle: {steps}");
+        expect(check, "", &files, &[&part]);
     }
 
     #[test]
     fn a_parent_that_only_re_exports_makes_no_cycle() {
-        let house = house(
-            "",
-            &[
-                MANIFEST,
-                ("e/src/lib.rs", "mod a; mod b; pub use a::X; pub use b::Y;"),
-                ("e/src/a.rs", "pub struct X;"),
-                ("e/src/b.rs", "use crate::X; pub struct Y(X);"),
-            ],
-        );
-        assert_eq!(lines(&check(&house)), Vec::<String>::new());
+        let files = [
+            MANIFEST,
+            ("e/src/lib.rs", "mod a; mod b; pub use a::X; pub use b::Y;"),
+            ("e/src/a.rs", "pub struct X;"),
+            ("e/src/b.rs", "use crate::X; pub struct Y(X);"),
+        ];
+        expect(check, "", &files, &[]);
     }
 
     #[test]
     fn bands_are_not_imported_upwards() {
-        let house = house(
-            "[bands]\ne = [\"state\", \"api\"]",
-            &[
-                MANIFEST,
-                ("e/src/lib.rs", "mod state; mod api; pub fn root() {}"),
-                ("e/src/state.rs", "mod x;"),
-                (
-                    "e/src/state/x.rs",
-                    "use crate::api::Db;\nfn f() { crate::root() }",
-                ),
-                ("e/src/api.rs", "use crate::state; pub struct Db;"),
-            ],
-        );
-        let found = lines(&check(&house));
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(
-            found[0].contains("root: move the item into a band"),
-            "{found:?}"
-        );
-        assert!(
-            found[1].contains("bands: band `state` imports `api` above it"),
-            "{found:?}"
-        );
+        let files = [
+            MANIFEST,
+            ("e/src/lib.rs", "mod state; mod api; pub fn root() {}"),
+            ("e/src/state.rs", "mod x;"),
+            (
+                "e/src/state/x.rs",
+                "use crate::api::Db;\nfn f() { crate::root() }",
+            ),
+            ("e/src/api.rs", "use crate::state; pub struct Db;"),
+        ];
+        let parts = [
+            "x.rs:1: bands: band `state` imports `api` above it",
+            "x.rs:2: bands: band `state` imports an item of the crate's root: move the item into a band",
+        ];
+        expect(check, "[bands]\ne = [\"state\", \"api\"]", &files, &parts);
     }
 }

@@ -5,9 +5,8 @@
 //! file must also contain something of that name, so that a tour of the code cannot rot.
 
 use crate::count;
-use crate::finding::Finding;
+use crate::findings::Findings;
 use crate::house::House;
-use crate::settings;
 use crate::tree::{join, parent};
 
 /// Folders at the root; paths below them in code spans must exist.
@@ -16,48 +15,50 @@ const FOLDERS: [&str; 10] = [
     ".ci",
 ];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub(super) fn check(house: &House, findings: &mut Findings) {
     let (words, max) = (count::words(house), house.settings.words_max);
     if let Some(max) = max.filter(|max| words > *max) {
         let message = format!("the documents have {words} words, more than {max}: shorten one");
-        findings.push(Finding::new(settings::PATH, 0, "docs", message));
+        findings.setting("docs", message);
     }
     let targets = make_targets(house.tree.text("Makefile").unwrap_or_default());
     for (path, text) in house.tree.with_suffix(".md") {
-        let mut fenced = false;
-        for (index, line) in text.lines().enumerate() {
-            let mut report = |rule, message: String| {
-                findings.push(Finding::new(path, index + 1, rule, message));
-            };
-            if line.trim_start().starts_with("```") {
-                fenced = !fenced;
-                continue;
-            }
-            for name in make_calls(line, fenced) {
+        for (index, line, fenced) in lines(text) {
+            let mut report = |rule, message| findings.add(path, index + 1, rule, message);
+            let command = line.trim_start().trim_start_matches("$ ");
+            let spans = || spans(line).filter(|_| !fenced);
+            for name in spans()
+                .chain(fenced.then_some(command))
+                .filter_map(made_target)
+            {
                 if !targets.contains(&name) {
                     report("make", format!("the Makefile has no target `{name}`"));
                 }
             }
-            if fenced {
-                continue;
-            }
-            for (label, target) in links(line) {
+            for (label, target) in links(line).filter(|_| !fenced) {
                 if let Err(message) = link(house, path, label, target) {
                     report("link", message);
                 }
             }
-            // The changelog may name files that were removed since.
-            if path != "CHANGELOG.md" {
-                for span in spans(line).filter(|span| is_path(span)) {
-                    if !house.tree.exists(span) {
-                        report("path", format!("`{span}` does not exist"));
-                    }
+            for span in spans().filter(|span| is_path(span)) {
+                // The changelog may name files that were removed since.
+                if path != "CHANGELOG.md" && !house.tree.exists(span) {
+                    report("path", format!("`{span}` does not exist"));
                 }
             }
         }
     }
-    findings
+}
+
+/// Returns the lines of a document with their indexes, and whether each is in a fence; without the
+/// fences themselves.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        (!fence).then_some((index, line, fenced))
+    })
 }
 
 fn link(house: &House, from: &str, label: &str, target: &str) -> Result<(), String> {
@@ -65,27 +66,23 @@ fn link(house: &House, from: &str, label: &str, target: &str) -> Result<(), Stri
         return Ok(());
     }
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let file = if file.is_empty() {
-        from.to_owned()
-    } else {
-        join(parent(from), file).ok_or(format!("the link `{target}` leaves the repository"))?
+    let file = match file {
+        "" => from.to_owned(),
+        file => join(parent(from), file)
+            .ok_or_else(|| format!("the link `{target}` leaves the repository"))?,
     };
     if !house.tree.exists(&file) {
         return Err(format!(
             "the link `{target}` is broken: `{file}` does not exist"
         ));
     }
-    let Some(text) = house.tree.text(&file) else {
-        return Ok(());
-    };
+    let text = house.tree.text(&file).unwrap_or_default();
     if file.ends_with(".md") && !anchor.is_empty() && !headings(text).any(|slug| slug == anchor) {
         return Err(format!("`{file}` has no heading `#{anchor}`"));
     }
-    if let (Some(code), true) = (spans(label).next(), file.ends_with(".rs")) {
+    if let (Some(code), Some(source)) = (spans(label).next(), house.sources.get(&file)) {
         let name = last_word(code);
-        let is_the_file = file.ends_with(&format!("/{name}.rs"));
-        let source = house.sources.get(&file);
-        if !is_the_file && source.is_none_or(|source| source.word(name).is_none()) {
+        if !file.ends_with(&format!("/{name}.rs")) && !source.words.contains_key(name) {
             return Err(format!("`{file}` contains nothing named `{name}`"));
         }
     }
@@ -124,22 +121,16 @@ fn is_path(span: &str) -> bool {
 
 /// Returns the anchors of a document's headings, as common renderers generate them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
-    let mut fenced = false;
-    text.lines().filter_map(move |line| {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
+    let titles = lines(text).filter_map(|(_, line, fenced)| {
         let title = line.trim_start_matches('#');
-        if fenced || title.len() == line.len() || !title.starts_with(' ') {
-            return None;
-        }
-        let kept = title.trim().chars().filter_map(|c| match c {
-            ' ' => Some('-'),
-            '-' | '_' => Some(c),
-            c if c.is_alphanumeric() => Some(c.to_ascii_lowercase()),
-            _ => None,
-        });
-        Some(kept.collect())
+        (!fenced && title.len() < line.len()).then(|| title.strip_prefix(' '))?
+    });
+    titles.map(|title| {
+        let kept = title.trim().chars();
+        let kept = kept.filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.collect::<String>()
+            .replace(' ', "-")
+            .to_ascii_lowercase()
     })
 }
 
@@ -153,16 +144,6 @@ fn make_targets(makefile: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the `make` targets that a line names.
-fn make_calls(line: &str, fenced: bool) -> Vec<&str> {
-    let commands: Vec<&str> = if fenced {
-        vec![line.trim_start().trim_start_matches("$ ")]
-    } else {
-        spans(line).collect()
-    };
-    commands.into_iter().filter_map(made_target).collect()
-}
-
 /// Returns the target of `make target ...`.
 fn made_target(command: &str) -> Option<&str> {
     let name = command.strip_prefix("make ")?.split_whitespace().next()?;
@@ -172,40 +153,18 @@ fn made_target(command: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::house::{house, lines};
-
-    fn found(readme: &str) -> Vec<String> {
-        let house = house(
-            "",
-            &[
-                ("README.md", readme),
-                (
-                    "Makefile",
-                    "X := 1\n.PHONY: test\ntest lint: build ## does\n\tmake y\n",
-                ),
-                ("docs/a.md", "# Of two Words, (x)\n```\n# not this\n```\n"),
-                ("engine/e/src/db.rs", "impl Db { pub fn put() {} } // get"),
-            ],
-        );
-        lines(&check(&house))
-    }
+    use super::check;
+    use crate::findings::expect;
 
     #[test]
-    fn what_exists_passes() {
-        let text = "[a](docs/a.md#of-two-words-x) [`Db::put()`](engine/e/src/db.rs) `engine/e`\n\
+    fn what_exists_passes_and_what_does_not_is_reported() {
+        let good = "[a](docs/a.md#of-two-words-x) [`Db::put()`](engine/e/src/db.rs) `engine/e`\n\
                     `make test` [web](https://example.org/x) [here](#top)\n# Top\n\
                     ```\nmake lint\ncd docs/none\n```\n`engine/{a,b}` `and/or`";
-        assert_eq!(found(text), Vec::<String>::new());
-    }
-
-    #[test]
-    fn what_does_not_exist_is_reported() {
-        let reported = found(
-            "[a](docs/b.md)\n[a](docs/a.md#x)\n[`Db::get`](engine/e/src/db.rs)\n`docs/c.md`\n\
-             `make fly`\n[a](../x)\n```\nmake jump\n```",
-        );
-        let expected = [
+        let bad = "[a](docs/b.md)\n[a](docs/a.md#x)\n[`Db::get`](engine/e/src/db.rs)\n`docs/c.md`\n\
+                   `make fly`\n[a](../x)\n```\nmake jump\n```";
+        let makefile = "X := 1\n.PHONY: test\ntest lint: build ## does\n\tmake y\n";
+        let missing = [
             "README.md:1: link: the link `docs/b.md` is broken: `docs/b.md` does not exist",
             "README.md:2: link: `docs/a.md` has no heading `#x`",
             "README.md:3: link: `engine/e/src/db.rs` contains nothing named `get`",
@@ -214,6 +173,16 @@ mod tests {
             "README.md:6: link: the link `../x` leaves the repository",
             "README.md:8: make: the Makefile has no target `jump`",
         ];
-        assert_eq!(reported, expected);
+        for (readme, parts) in [(good, &[][..]), (bad, &missing)] {
+            let files = [
+                ("README.md", readme),
+                ("Makefile", makefile),
+                ("docs/a.md", "# Of two Words, (x)\n```\n# not this\n```\n"),
+                ("engine/e/src/db.rs", "impl Db { pub fn put() {} } // get"),
+            ];
+            expect(check, "", &files, parts);
+        }
+        let words = "xtask/tidy.toml: docs: the documents have 2 words, more than 1";
+        expect(check, "words-max = 1", &[("a.md", "a b")], &[words]);
     }
 }

@@ -1,203 +1,160 @@
-//! Words that must not be reintroduced, because the field has better ones.
+//! Words that must not be reintroduced, because the field has better ones; and comments of at most
+//! 100 columns.
 //!
 //! The rule searches comments, string literals and Markdown for whole words, ignoring case; a
 //! phrase may be broken between two lines. Identifiers are not prose. The settings state the number
 //! of remaining uses of each word, which only decreases.
+//!
+//! rustfmt breaks code but not comments. The width includes the indentation of a comment that is
+//! alone on its line. A line that cannot be broken, such as a URL or the row of a table, may be
+//! wider.
 
-use std::cmp::Ordering;
-
-use crate::finding::Finding;
+use crate::findings::Findings;
 use crate::house::House;
-use crate::settings::{self, Word, covers};
-use crate::source::Source;
-use crate::source::prose::ProseKind;
+use crate::settings::Word;
 
 const RULE: &str = "words";
+/// Maximum number of columns of a comment line.
+const COLUMNS_MAX: usize = 100;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    let mut files: Vec<(&str, Vec<Spoken<'_>>)> = Vec::new();
-    for (path, source) in &house.sources {
-        let text = house.tree.text(path).unwrap_or_default();
-        files.push((path, of_source(text, source)));
+pub(super) fn check(house: &House, findings: &mut Findings) {
+    let sources = house.sources.iter();
+    let sources = sources.map(|(path, source)| (path.as_str(), source.prose.as_str()));
+    let mut files = Vec::new();
+    for (path, prose) in sources.chain(house.tree.with_suffix(".md")) {
+        files.push((path, spoken(prose)));
+        if path.ends_with(".rs") {
+            let text = house.tree.text(path).unwrap_or_default();
+            width(path, text, prose, findings);
+        }
     }
-    for (path, text) in house.tree.with_suffix(".md") {
-        let mut spoken = Vec::new();
-        split(text, 1, false, &mut spoken);
-        files.push((path, spoken));
+    for word in &house.settings.words {
+        find(word, &files, findings);
     }
-    let words = house.settings.words.iter();
-    words.flat_map(|word| find(word, &files)).collect()
 }
 
-/// Returns the findings of one entry if the tree has another count than the settings: all places if
-/// it has more, because it is unknown which of them are new.
-fn find(word: &Word, files: &[(&str, Vec<Spoken<'_>>)]) -> Vec<Finding> {
-    let mut places = Vec::new();
-    for (path, spoken) in files {
-        if word.may_stay.iter().any(|entry| covers(entry, path)) {
-            continue;
-        }
-        for phrase in &word.words {
-            let message = format!("`{phrase}`: write {}", word.instead);
-            let lines = lines_with(phrase, spoken);
-            places.extend(lines.map(|line| Finding::new(*path, line, RULE, message.clone())));
+fn width(path: &str, text: &str, prose: &str, findings: &mut Findings) {
+    for (index, (line, prose)) in text.lines().zip(prose.lines()).enumerate() {
+        // The marks of a comment are no prose; those in a literal are.
+        let alone = line.trim_start().starts_with("//") && !prose.trim_start().starts_with("//");
+        let breakable = !prose.trim().starts_with('|') && prose.trim().contains(' ');
+        if alone && breakable && line.trim_end().chars().count() > COLUMNS_MAX {
+            let message = format!("comment wider than {COLUMNS_MAX} columns: break it");
+            findings.add(path, index + 1, "width", message);
         }
     }
-    let (count, granted) = (places.len(), word.count);
-    let advice = match count.cmp(&granted) {
-        Ordering::Equal => return Vec::new(),
-        Ordering::Greater => "fix the new ones".to_owned(),
-        Ordering::Less => {
-            places.clear();
-            format!("set it to {count}")
+}
+
+/// Adds the findings of one entry if the tree has another count than the settings: all places if it
+/// has more, because it is unknown which of them are new.
+fn find(entry: &Word, files: &[(&str, Vec<Spoken<'_>>)], findings: &mut Findings) {
+    let mut places = Vec::new();
+    for phrase in &entry.words {
+        let wanted: Vec<&str> = phrase.split(' ').collect();
+        for (path, spoken) in files {
+            let fits = |said: &&[Spoken<'_>]| {
+                let mut pairs = said.iter().zip(&wanted);
+                pairs.all(|((word, _), wanted)| word.eq_ignore_ascii_case(wanted))
+            };
+            let said = spoken.windows(wanted.len()).filter(fits);
+            places.extend(said.map(|said| (path, said[0].1, phrase)));
         }
-    };
-    let words = word.words.join(", ");
+    }
+    let (count, granted, words) = (places.len(), entry.count, entry.words.join(", "));
+    if count == granted {
+        return;
+    }
+    let mut advice = format!("set it to {count}");
+    if count > granted {
+        "fix the new ones".clone_into(&mut advice);
+        for (path, line, phrase) in places {
+            findings.add(
+                path,
+                line,
+                RULE,
+                format!("`{phrase}`: write {}", entry.instead),
+            );
+        }
+    }
     let message =
         format!("[[word]] {words}: count = {granted}, but the tree has {count}: {advice}");
-    places.push(Finding::new(settings::PATH, 0, RULE, message));
-    places
+    findings.setting(RULE, message);
 }
 
-/// One word of prose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spoken<'a> {
-    word: &'a str,
-    line: usize,
-    /// Whether only white space separates the word from the previous one.
-    joined: bool,
-}
+/// A word of prose with its line, or an empty one for punctuation, which ends a phrase.
+type Spoken<'a> = (&'a str, usize);
 
-fn of_source<'a>(text: &'a str, source: &Source) -> Vec<Spoken<'a>> {
+fn spoken(text: &str) -> Vec<Spoken<'_>> {
+    let punctuation = |c: char| !c.is_alphanumeric() && c != '_';
     let mut found = Vec::new();
-    let mut line = 1;
-    let mut end = 0;
-    let mut after_comment = false;
-    for piece in &source.prose {
-        let between = &text[end..piece.range.start];
-        line += between.matches('\n').count();
-        let piece_text = &text[piece.range.clone()];
-        let comment = piece.kind == ProseKind::Line;
-        // A comment line continues on the next one.
-        let joined = after_comment && comment && between.trim().is_empty();
-        let body = if comment {
-            piece_text.trim_start_matches('/').trim_start_matches('!')
-        } else {
-            piece_text
-        };
-        split(body, line, joined, &mut found);
-        line += piece_text.matches('\n').count();
-        end = piece.range.end;
-        after_comment = comment;
+    for (index, line) in text.lines().enumerate() {
+        let chunks = line.split_whitespace();
+        for part in chunks.flat_map(|chunk| chunk.split_inclusive(punctuation)) {
+            let word = part.trim_end_matches(punctuation);
+            found.push((word, index + 1));
+            if word.len() < part.len() {
+                found.push(("", index + 1));
+            }
+        }
     }
     found
 }
 
-/// Splits a text into words; `joined` states whether the first one continues the previous word's
-/// text.
-fn split<'a>(text: &'a str, first_line: usize, joined: bool, found: &mut Vec<Spoken<'a>>) {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    let mut line = first_line;
-    let mut joined = joined;
-    let mut rest = text;
-    while let Some(start) = rest.find(part) {
-        let before = &rest[..start];
-        line += before.matches('\n').count();
-        joined &= before.chars().all(char::is_whitespace);
-        let escaped = before.ends_with('\\');
-        let len = rest[start..]
-            .find(|c| !part(c))
-            .unwrap_or(rest.len() - start);
-        let mut word = &rest[start..start + len];
-        if escaped {
-            // The escape `\n` is not the start of a word.
-            word = &word[word.chars().next().map_or(0, char::len_utf8)..];
-        }
-        if !word.is_empty() {
-            found.push(Spoken { word, line, joined });
-            joined = true;
-        }
-        rest = &rest[start + len..];
-    }
-}
-
-/// Returns the lines where a phrase starts.
-fn lines_with<'a>(phrase: &'a str, spoken: &'a [Spoken<'a>]) -> impl Iterator<Item = usize> + 'a {
-    let wanted: Vec<&str> = phrase.split(' ').collect();
-    spoken.windows(wanted.len()).filter_map(move |window| {
-        let fits = window
-            .iter()
-            .zip(&wanted)
-            .all(|(said, wanted)| said.word.eq_ignore_ascii_case(wanted));
-        let whole = window[1..].iter().all(|said| said.joined);
-        (fits && whole).then_some(window[0].line)
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::house::{house, lines};
-
-    const SOURCE: &str = "//! A wug, and Wugs.\n\n// It is at\n// ease; at, ease.\nfn wug() { wug_b(\"\\nwug\", a) }\n\
-                          /* a\n wug */\nfn f() {} // at\n\"ease\"";
-
-    fn found(settings: &str) -> Vec<String> {
-        let source = SOURCE.replace("\n\"ease\"", "\nconst A: &str = \"ease\";");
-        let files = [
-            ("a.rs", source.as_str()),
-            ("b.md", "# One\n\nA `wug` at\nease.\n"),
-            ("c/d.md", "wug"),
-            ("e.sh", "# wug"),
-        ];
-        lines(&check(&house(settings, &files)))
-    }
-
-    fn entry(words: &str, count: usize) -> String {
-        format!(
-            "[[word]]\nwords = {words}\ninstead = \"cat\"\ncount = {count}\nmay-stay = [\"c/\"]"
-        )
-    }
+    use super::check;
+    use crate::findings::expect;
 
     #[test]
     fn words_are_found_where_they_are_prose() {
-        let words = found(&entry("[\"wug\"]", 0));
-        let places: Vec<&str> = words
-            .iter()
-            .filter_map(|line| line.split(": ").next())
-            .collect();
-        assert_eq!(
-            places,
-            ["a.rs:1", "a.rs:5", "a.rs:7", "b.md:3", "xtask/tidy.toml"]
-        );
-        assert!(words[0].ends_with("words: `wug`: write cat"), "{words:?}");
-        assert!(
-            words[4].contains("count = 0, but the tree has 4"),
-            "{words:?}"
-        );
+        let source = "//! A wug, and Wugs.\n\n// It is at\n// ease; at, ease.\nfn wug() { wug_b(\"\\nwug\", a) }\n\
+                      /* a\n wug */\nfn f() {} // at\nconst A: &str = \"ease\";";
+        let files = [
+            ("a.rs", source),
+            ("b.md", "# One\n\nA `wug` at\nease.\n"),
+            ("e.sh", "# wug"),
+        ];
+        let in_four = [
+            "a.rs:1: words: `wug`: write cat",
+            "a.rs:5:",
+            "a.rs:7:",
+            "b.md:3:",
+            "",
+        ];
+        let mut more = in_four;
+        more[4] = "count = 0, but the tree has 4: fix the new ones";
+        for (words, count, parts) in [
+            ("[\"wug\"]", 0, &more[..]),
+            (
+                "[\"at ease\"]",
+                0,
+                &["a.rs:3:", "b.md:3:", "xtask/tidy.toml: words:"],
+            ),
+            ("[\"wug\", \"wugs\"]", 5, &[]),
+            (
+                "[\"wug\"]",
+                5,
+                &["count = 5, but the tree has 4: set it to 4"],
+            ),
+        ] {
+            let entry = format!("[[word]]\nwords = {words}\ninstead = \"cat\"\ncount = {count}");
+            expect(check, &entry, &files, parts);
+        }
     }
 
     #[test]
-    fn phrases_go_on_in_the_next_line() {
-        let words = found(&entry("[\"at ease\"]", 0));
-        let places: Vec<&str> = words
-            .iter()
-            .filter_map(|line| line.split(": ").next())
-            .collect();
-        assert_eq!(places, ["a.rs:3", "b.md:3", "xtask/tidy.toml"]);
-    }
-
-    #[test]
-    fn a_count_only_goes_down() {
-        assert_eq!(
-            found(&entry("[\"wug\", \"wugs\"]", 5)),
-            Vec::<String>::new()
+    fn wide_comments_that_can_be_broken_are_found() {
+        let words = format!("// {}", "a ".repeat(60));
+        let table = format!("// | {}", "a ".repeat(60));
+        let address = format!("// <https://a/{}>", "a".repeat(100));
+        let text = format!(
+            "//! A.\n{words}\nfn f() {{}} {words}\n    {words}\n{table}\n{address}\nconst A: &str = \"\n{words}\";\n"
         );
-        let below = found(&entry("[\"wug\"]", 5));
-        assert_eq!(below.len(), 1, "{below:?}");
-        assert!(
-            below[0].contains("but the tree has 4: set it to 4"),
-            "{below:?}"
+        expect(
+            check,
+            "",
+            &[("a.rs", &text)],
+            &["a.rs:2: width:", "a.rs:4: width:"],
         );
     }
 }
