@@ -80,15 +80,11 @@ install() {
 # Puts apt's package lists and downloads where the user may write.
 own=(-o "Dir::State::Lists=$folder/lists" -o "Dir::Cache=$folder/cache" -o Debug::NoLocking=1)
 
-# Prints the packages and their dependencies that are not installed (LevelDB needs Snappy). Takes
-# apt's options up to `--`.
+# Options of apt.
+options=()
+
+# Prints the packages and their dependencies that are not installed (LevelDB needs Snappy).
 needs() {
-    local options=()
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
     {
         printf '%s\n' "$@"
         apt-cache "${options[@]}" depends --recurse --no-recommends --no-suggests --no-conflicts \
@@ -100,18 +96,12 @@ needs() {
     } | sort -u
 }
 
-# Downloads packages and their dependencies into a folder. Takes apt's options up to `--`.
+# Downloads packages and their dependencies into the folder `work`.
 download() {
-    local work=$1 options=() package
-    shift
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
+    local package
     # One by one, because a virtual dependency, or one that another package provides, must not stop
     # the others.
-    for package in $(needs "${options[@]}" -- "$@"); do
+    for package in $(needs "$@"); do
         (cd "$work" && apt-get "${options[@]}" download -qq "$package" >/dev/null 2>&1)
     done
     for package in "$@"; do
@@ -125,9 +115,10 @@ unpack() {
     local work file
     work=$(mktemp -d) || return 1
     mkdir -p "$lib" "$folder/lists/partial" "$folder/cache/archives/partial"
-    if ! download "$work" -- "$@"; then
-        apt-get "${own[@]}" update -qq >/dev/null 2>&1
-        download "$work" "${own[@]}" -- "$@"
+    if ! download "$@"; then
+        options=("${own[@]}")
+        apt-get "${options[@]}" update -qq >/dev/null 2>&1
+        download "$@"
     fi
     for file in "$work"/*.deb; do
         [ -e "$file" ] && dpkg -x "$file" "$folder" 2>/dev/null
