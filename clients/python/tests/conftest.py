@@ -95,7 +95,8 @@ def interrupted() -> Iterator[Callable[..., bool]]:
         arguments: Callable[[], tuple[Any, ...]],
         good: Optional[Callable[[], bool]] = None,
     ) -> bool:
-        delays = (1e-5 * (1 + attempt % 100) for attempt in range(1000))
+        # A call of less than 50 ms looks once, when it begins: a few microseconds to hit.
+        delays = (1e-6 * (1 + attempt % 500) for attempt in range(1000))
         return any(
             once(function, arguments(), delay) and (good is None or good()) for delay in delays
         )
