@@ -100,9 +100,7 @@ test: toolchain tools ## run every check of a push: format, lints, documentation
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --workspace --exclude '*bench*' \
 		--exclude 'engine-*' --exclude xtask --no-deps --locked --quiet
 	cargo xtask tidy
-	@xtask/check.sh loom
 	@$(with_peers) xtask/check.sh tests || { CI=false xtask/skips.sh; exit 1; }
-	@xtask/check.sh node
 	@xtask/skips.sh
 
 # One house alone; the first lines of its README say what it holds.

@@ -75,16 +75,22 @@ advisories)
     }
     ;;
 tests)
-    # Failures are repeated at the end, because a full run prints thousands of lines.
     if [ ${#packages[@]} -gt 1 ]; then
         skip "adapters/remote: install protobuf-compiler"
     fi
-    log=$target/tests.log
-    run cargo test "${packages[@]}" --locked --no-fail-fast 2>&1 | tee "$log" || {
-        echo "failures in $log:" >&2
-        grep -E '^test .*FAILED$|^error' "$log" >&2 || true
-        exit 1
-    }
+    built=$target/tests.json
+    run cargo test "${packages[@]}" --locked --no-run \
+        --message-format=json-render-diagnostics >"$built"
+    programs=$(sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2/p' "$built")
+    # Those that take longest come first, so that none is left alone at the end.
+    long=(program crash suite behaviour damage servers transfer python)
+    {
+        echo "$PWD xtask/check.sh node"
+        for name in "${long[@]}"; do grep "/$name-[^/]*$" <<<"$programs" || true; done
+        echo "$PWD cargo test ${packages[*]} --locked --doc"
+        echo "$PWD xtask/check.sh loom"
+        grep -vE "/($(IFS='|' && echo "${long[*]}"))-[^/]*$" <<<"$programs"
+    } | xtask/side_by_side.sh "$target/tests"
     ;;
 compat)
     # Other implementations of LevelDB's format, and clients of LevelDB over the C library.
