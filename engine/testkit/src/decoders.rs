@@ -6,51 +6,16 @@
 mod directory;
 mod leveldb;
 mod own;
-#[path = "../../cairndb/tests/damage/reseal.rs"]
-#[expect(
-    clippy::case_sensitive_file_extension_comparisons,
-    reason = "the database's own names"
-)]
-mod reseal;
 
 pub use directory::{leveldb_directory, own_directory};
 pub use leveldb::leveldb_salvage;
 pub use own::own_files;
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_env::{Background, Dir, Env, MemEnv};
+use cairndb_env::{Dir, MemEnv};
 
-/// Files by name.
-type Files = BTreeMap<String, Vec<u8>>;
-
-/// The directory of a database in memory.
-const HOME: &str = "/db";
-
-/// Returns an environment with these files in a directory.
-fn placed(files: &Files) -> (Arc<MemEnv>, Arc<dyn Dir>) {
-    let env = MemEnv::new(Background::Stepped);
-    let dir = env.open_dir(Path::new(HOME), true).expect("in memory");
-    for (name, bytes) in files {
-        let written = dir.create(name).and_then(|mut file| file.append(bytes));
-        written.expect("in memory");
-    }
-    (env, dir)
-}
-
-/// Returns the files of a directory.
-fn files_of(dir: &dyn Dir) -> Files {
-    let names = dir.list().expect("in memory");
-    let read = |name: String| {
-        let file = dir.open_read(&name).expect("in memory");
-        let mut bytes = vec![0; usize::try_from(file.size()).expect("in memory")];
-        file.read_at(0, &mut bytes).expect("in memory");
-        (name, bytes)
-    };
-    names.into_iter().map(read).collect()
-}
+use crate::damage::files::{Files, placed};
 
 /// Returns an environment with one file.
 fn one_file(name: &str, bytes: &[u8]) -> (Arc<MemEnv>, Arc<dyn Dir>) {

@@ -6,12 +6,14 @@
 //! takes the states that a crash may leave. The [`oracle`] opens each state and checks that the
 //! history explains its contents. A seed determines everything.
 //!
+//! [`damage`] changes the files of directories, and judges how each is opened, read or repaired.
 //! [`decoders`] are properties of everything that decodes bytes from a disk, for fuzzing.
 //!
 //! The engine knows nothing of this. It runs single-threaded, with the same code as in a release,
 //! in the simulated environment of `engine/sim`.
 
 pub mod campaign;
+pub mod damage;
 pub mod decoders;
 pub mod effects;
 pub mod facts;

@@ -83,7 +83,7 @@ impl Setup {
 
 /// Reverse bytewise order.
 #[derive(Debug)]
-struct Reverse;
+pub struct Reverse;
 
 impl Comparator for Reverse {
     fn name(&self) -> &'static str {

@@ -9,9 +9,8 @@ use cairndb::{Append, Db, DoubtKind, Options, RepairOptions, RepairReport};
 use cairndb_env::{Background, Env, MemEnv};
 use cairndb_leveldb::{BatchWriter, FileName, LogWriter, NewDatabase, TableOptions};
 
-use super::leveldb::mend;
-use super::reseal::reseal;
-use super::{Files, HOME, files_of, placed};
+use crate::damage::files::{Files, HOME, files_of, placed};
+use crate::damage::{mend_log, mend_own};
 
 /// The bytes of one change.
 const CHANGE: usize = 5;
@@ -219,7 +218,7 @@ fn check_operands(value: &[u8], report: &RepairReport) {
 pub fn own_directory(bytes: &[u8]) {
     let mut files = own_base().clone();
     let mended = change(&mut files, bytes, |files, name, at| {
-        let _ = reseal(files, name, at);
+        let _ = mend_own(files, name, at);
     });
     repaired(&files, !mended, |key, value| {
         mended || is_genuine(key, value)
@@ -238,7 +237,7 @@ pub fn leveldb_directory(bytes: &[u8]) {
             Some(FileName::Log(_) | FileName::Manifest(_))
         );
         if let Some(contents) = files.get_mut(name).filter(|_| is_log) {
-            mend(contents);
+            mend_log(contents);
         }
     });
     repaired(&files, false, |key, value| mended || is_genuine(key, value));

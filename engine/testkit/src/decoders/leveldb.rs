@@ -2,35 +2,12 @@
 
 use cairndb_base::Order;
 use cairndb_env::Dir;
-use cairndb_kernel::crc32c;
 use cairndb_leveldb::{
     LogReader, LogStep, ManifestSalvage, TableSalvage, TableStep, VersionEdit, WriteBatch,
 };
 
 use super::one_file;
-
-/// A block of a log.
-const BLOCK: usize = 32 << 10;
-/// Checksum, length and type of a piece of a log.
-const PIECE_HEADER: usize = 7;
-
-/// Makes the checksum of each piece of a log or manifest match, as far as the lengths lead.
-pub(super) fn mend(bytes: &mut [u8]) {
-    for block in bytes.chunks_mut(BLOCK) {
-        let mut at = 0;
-        while at + PIECE_HEADER <= block.len() {
-            let len = u16::from_le_bytes([block[at + 4], block[at + 5]]);
-            let end = at + PIECE_HEADER + usize::from(len);
-            if end > block.len() {
-                break;
-            }
-            let checksum = crc32c(&block[at + 6..end]);
-            let masked = checksum.rotate_right(15).wrapping_add(0xa282_ead8);
-            block[at..at + 4].copy_from_slice(&masked.to_le_bytes());
-            at = end;
-        }
-    }
-}
+use crate::damage::mend_log;
 
 /// Reads `bytes` as a log, a manifest and a table that are damaged. Steps ascend and end, and a
 /// salvaging reader finds at least the records that LevelDB's finds.
@@ -39,7 +16,7 @@ pub(super) fn mend(bytes: &mut [u8]) {
 /// If a property is broken.
 pub fn leveldb_salvage(bytes: &[u8]) {
     let mut mended = bytes.to_vec();
-    mend(&mut mended);
+    mend_log(&mut mended);
     for bytes in [bytes, &mended] {
         log(bytes);
         let (_env, dir) = one_file("MANIFEST-000007", bytes);

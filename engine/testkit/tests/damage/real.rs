@@ -5,9 +5,12 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use bench_core::host::test_skip::unable;
 use cairndb::{ErrorKind, Options, destroy, verify};
+use cairndb_testkit::damage::Image;
 
-use crate::images::{Image, closed, live};
+use crate::own::is_named;
+use crate::own_images::{closed, live};
 
 /// The replacement of a file.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +115,7 @@ fn a_name_that_is_not_a_regular_file_is_refused_by_name() {
                         assert_eq!(state(dir.path()), before, "{what}: {error}");
                     }
                     // A lock file and spare logs may be missing.
-                    Ok(()) => assert!(!crate::mutants::is_named(name), "{what}: not detected"),
+                    Ok(()) => assert!(!is_named(name), "{what}: not detected"),
                 }
             }
         }
@@ -158,23 +161,9 @@ fn as_nobody(test: &str) {
             "{}",
             String::from_utf8_lossy(&output.stderr)
         ),
-        Err(error) => skip(&format!(
+        Err(error) => unable(&format!(
             "{test}: permissions do not bind this user: {error}"
         )),
-    }
-}
-
-/// Adds a line to the list of tests that could not run on this machine.
-fn skip(what: &str) {
-    use std::io::Write;
-    eprintln!("skipped: {what}");
-    if let Some(list) = std::env::var_os("CAIRN_SKIPS") {
-        let mut file = fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(list)
-            .unwrap();
-        writeln!(file, "{what}").unwrap();
     }
 }
 

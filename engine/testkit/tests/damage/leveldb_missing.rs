@@ -4,23 +4,18 @@
 //! is missing, and a repair must keep what the other files hold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
-use cairndb::env::{Background, Dir, Env, MemEnv};
 use cairndb::leveldb::{UpgradeOptions, plan, upgrade};
-use cairndb::{DoubtKind, Error, ErrorKind, Options, RepairOptions, Result, destroy, verify};
-use cairndb_leveldb::{
-    BatchWriter, Database, FileName, InternalKey, Kind, LogWriter, ManifestSalvage, NewTable,
-    Order, ReadOptions, TableBuilder, TableOptions, VersionEdit,
+use cairndb::{
+    Doubt, DoubtKind, Error, ErrorKind, Options, RepairOptions, Result, destroy, verify,
 };
+use cairndb_env::{Dir, MemEnv};
+use cairndb_leveldb::{Database, FileName, ManifestSalvage, ReadOptions, TableOptions};
+use cairndb_testkit::damage::files::{Files, HOME, files_of, placed};
+use cairndb_testkit::damage::{Entries, Image, Model};
 
-use crate::images::{Files, Image};
-
-const PATH: &str = "/db";
-const MANIFEST: &str = "MANIFEST-000002";
-
-type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
+use crate::leveldb_images::{Entry, Source, edit};
 
 /// A directory to be written. Each table and log has as many entries.
 struct Shape {
@@ -53,9 +48,6 @@ const SHAPES: [Shape; 4] = [
     },
 ];
 
-/// One entry: key, sequence number, and the value unless it is a deletion.
-type Entry = (Vec<u8>, u64, Option<Vec<u8>>);
-
 /// Returns the entries of the `nth` file, oldest first. They replace and delete some of those
 /// before.
 fn entries_of(nth: u64) -> Vec<Entry> {
@@ -67,60 +59,6 @@ fn entries_of(nth: u64) -> Vec<Entry> {
     (nth * 40 + 1..=nth * 40 + 40).map(entry).collect()
 }
 
-fn environment() -> (Arc<MemEnv>, Arc<dyn Dir>) {
-    let env = MemEnv::new(Background::Stepped);
-    let dir = env.open_dir(Path::new(PATH), true).unwrap();
-    (env, dir)
-}
-
-fn files_of(dir: &dyn Dir) -> Files {
-    let read = |name: String| {
-        let file = dir.open_read(&name).unwrap();
-        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
-        file.read_at(0, &mut bytes).unwrap();
-        (name, bytes)
-    };
-    dir.list().unwrap().into_iter().map(read).collect()
-}
-
-/// Writes a table of level 0, and returns its record.
-fn write_table(dir: &dyn Dir, number: u64, entries: &[Entry]) -> NewTable {
-    let file = dir.create(&format!("{number:06}.ldb")).unwrap();
-    let mut builder = TableBuilder::new(file, Order::Bytewise, TableOptions::default());
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
-    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-    for (key, seq, value) in sorted {
-        let kind = match value {
-            Some(_) => Kind::Put,
-            None => Kind::Delete,
-        };
-        let seq = *seq;
-        let value = value.as_deref().unwrap_or_default();
-        builder.add(InternalKey { key, seq, kind }, value).unwrap();
-    }
-    let (smallest, largest) = (builder.smallest().to_vec(), builder.largest());
-    NewTable {
-        level: 0,
-        number,
-        size: builder.finish().unwrap(),
-        smallest,
-        largest,
-    }
-}
-
-fn write_log(dir: &dyn Dir, number: u64, entries: &[Entry]) {
-    let file = dir.create(&format!("{number:06}.log")).unwrap();
-    let mut log = LogWriter::new(file);
-    for (key, seq, value) in entries {
-        let mut batch = BatchWriter::new(*seq);
-        match value {
-            Some(value) => batch.put(key, value),
-            None => batch.delete(key),
-        }
-        log.append(batch.bytes()).unwrap();
-    }
-}
-
 /// A directory: its files, and the entries of those that have any.
 struct Directory {
     name: &'static str,
@@ -130,44 +68,29 @@ struct Directory {
 
 impl Directory {
     fn new(shape: &Shape) -> Directory {
-        let (_env, dir) = environment();
+        let source = Source::new();
         let mut entries = BTreeMap::new();
-        let mut edit = VersionEdit {
-            comparator: Some("leveldb.BytewiseComparator".to_owned()),
-            previous_log: Some(shape.logs[0]),
-            log: Some(shape.logs[1]),
-            next_file: Some(20),
-            ..VersionEdit::default()
-        };
-        let mut nth = 0;
         let mut next = |file: FileName| {
-            let written = entries_of(nth);
+            let written = entries_of(entries.len() as u64);
             entries.insert(file.to_string(), written.clone());
-            nth += 1;
             written
         };
-        edit.last_seq = Some(shape.tables.len() as u64 * 40);
-        for number in shape.tables {
+        let form = TableOptions::default();
+        let tables = shape.tables.iter().map(|number| {
             let written = next(FileName::Table(*number));
-            edit.added.push(write_table(&*dir, *number, &written));
-        }
+            source.table(*number, &written, &form)
+        });
+        let tables: Vec<_> = tables.collect();
         for number in shape.logs.into_iter().filter(|number| *number > 0) {
-            write_log(&*dir, number, &next(FileName::Log(number)));
+            source.log(number, next(FileName::Log(number)).chunks(1));
         }
-        let mut payload = Vec::new();
-        edit.encode(&mut payload);
-        let mut manifest = LogWriter::new(dir.create(MANIFEST).unwrap());
-        manifest.append(&payload).unwrap();
-        for (name, text) in [
-            ("CURRENT", "MANIFEST-000002\n"),
-            ("LOCK", ""),
-            ("LOG", "2026/11/28-12:00:00.000000 7f Delete type=0 #3\n"),
-        ] {
-            dir.create(name).unwrap().append(text.as_bytes()).unwrap();
-        }
+        let last_seq = shape.tables.len() as u64 * 40;
+        source.manifest(&[edit(last_seq, shape.logs, tables)]);
+        source.write("LOCK", b"");
+        source.write("LOG", b"2026/11/28-12:00:00.000000 7f Delete type=0 #3\n");
         Directory {
             name: shape.name,
-            files: files_of(&*dir),
+            files: files_of(&*source.dir),
             entries,
         }
     }
@@ -178,26 +101,22 @@ impl Directory {
         let left = files.filter(|(name, _)| !gone.contains(&&***name));
         let mut entries: Vec<&Entry> = left.flat_map(|(_, entries)| entries).collect();
         entries.sort_by_key(|(_, seq, _)| *seq);
-        let mut live = Entries::new();
+        let mut model = Model::default();
         for (key, _, value) in entries {
             match value {
-                Some(value) => live.insert(key.clone(), value.clone()),
-                None => live.remove(key),
-            };
+                Some(value) => model.put(key, value),
+                None => model.delete(key),
+            }
         }
-        live
+        model.entries()
     }
 }
 
 /// Writes files to a new directory.
-fn placed(files: &Files, gone: &[&str]) -> (Arc<MemEnv>, Arc<dyn Dir>) {
-    let (env, dir) = environment();
-    for (name, bytes) in files {
-        if !gone.contains(&&**name) {
-            dir.create(name).unwrap().append(bytes).unwrap();
-        }
-    }
-    (env, dir)
+fn placed_without(files: &Files, gone: &[&str]) -> (Arc<MemEnv>, Arc<dyn Dir>) {
+    let mut files = files.clone();
+    files.retain(|name, _| !gone.contains(&&**name));
+    placed(&files)
 }
 
 /// Returns each name, and every two.
@@ -270,7 +189,7 @@ impl Case<'_> {
 
     /// Runs a door on a copy of the directory. A door that fails must not change it.
     fn run<T>(&self, door: impl FnOnce(&Options, &Arc<dyn Dir>) -> Result<T>) -> Result<T> {
-        let (env, dir) = placed(&self.directory.files, self.gone);
+        let (env, dir) = placed_without(&self.directory.files, self.gone);
         let before = files_of(&*dir);
         let outcome = door(&Options::new().env(env), &dir);
         if outcome.is_err() {
@@ -287,19 +206,19 @@ impl Case<'_> {
     /// The doors that read LevelDB's files.
     fn check_readers(&self) {
         let read = self.run(|_, dir| Database::open(dir, &ReadOptions::default()).map(drop));
-        let planned = self.run(|options, _| plan(PATH, options).map(drop));
+        let planned = self.run(|options, _| plan(HOME, options).map(drop));
         let upgraded = self.run(|options, _| {
-            upgrade(PATH, UpgradeOptions::new(options.clone()))?;
-            Ok(contents(options, PATH))
+            upgrade(HOME, UpgradeOptions::new(options.clone()))?;
+            Ok(contents(options, HOME))
         });
         let opened = self.run(|options, _| {
-            options.clone().upgrade_leveldb(true).open(PATH)?.close()?;
-            Ok(contents(options, PATH))
+            options.clone().upgrade_leveldb(true).open(HOME)?.close()?;
+            Ok(contents(options, HOME))
         });
         let created = self.run(|options, _| {
             let options = options.clone().create_if_missing(true);
-            options.clone().upgrade_leveldb(true).open(PATH)?.close()?;
-            Ok(contents(&options, PATH))
+            options.clone().upgrade_leveldb(true).open(HOME)?.close()?;
+            Ok(contents(&options, HOME))
         });
         if self.needed.is_empty() {
             read.unwrap();
@@ -323,18 +242,18 @@ impl Case<'_> {
     /// The doors that know only databases of CairnDB's.
     fn check_others(&self) {
         let outcomes = [
-            ("open", self.run(|options, _| options.open(PATH).map(drop))),
+            ("open", self.run(|options, _| options.open(HOME).map(drop))),
             (
                 "create",
-                self.run(|options, _| options.clone().create_if_missing(true).open(PATH).map(drop)),
+                self.run(|options, _| options.clone().create_if_missing(true).open(HOME).map(drop)),
             ),
             (
                 "read only",
-                self.run(|options, _| options.clone().read_only(true).open(PATH).map(drop)),
+                self.run(|options, _| options.clone().read_only(true).open(HOME).map(drop)),
             ),
             (
                 "verify",
-                self.run(|options, _| verify(PATH, options).map(drop)),
+                self.run(|options, _| verify(HOME, options).map(drop)),
             ),
         ];
         for (door, outcome) in outcomes {
@@ -346,7 +265,7 @@ impl Case<'_> {
                 assert!(text.contains("upgrade_leveldb"), "{text}");
             }
         }
-        let removed = self.run(|options, _| destroy(PATH, options));
+        let removed = self.run(|options, _| destroy(HOME, options));
         assert_eq!(removed.unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 
@@ -354,8 +273,8 @@ impl Case<'_> {
     fn check_without_log(&self) {
         let converted = self.run(|options, _| {
             let options = options.clone().upgrade_without_log(true);
-            let report = upgrade(PATH, UpgradeOptions::new(options.clone()))?;
-            Ok((report.missing_logs, contents(&options, PATH)))
+            let report = upgrade(HOME, UpgradeOptions::new(options.clone()))?;
+            Ok((report.missing_logs, contents(&options, HOME)))
         });
         if self.needed.iter().all(|name| name.ends_with(".log")) {
             let (missing, found) = converted.unwrap();
@@ -369,7 +288,7 @@ impl Case<'_> {
 
     fn check_repair(&self) {
         let repaired = self.run(|options, _| {
-            let report = cairndb::repair(PATH, "/new", &RepairOptions::new(options))?;
+            let report = cairndb::repair(HOME, "/new", &RepairOptions::new(options))?;
             Ok((report, contents(options, "/new")))
         });
         let (report, found) = match repaired {
@@ -383,7 +302,7 @@ impl Case<'_> {
         let text = format!("{}: {report}", self.text());
         assert!(found == self.left, "{text}");
         if self.is_gone("MANIFEST") {
-            let unknown = |doubt: &cairndb::Doubt| doubt.kind == DoubtKind::Replaced;
+            let unknown = |doubt: &Doubt| doubt.kind == DoubtKind::Replaced;
             assert!(report.doubts.iter().any(unknown), "{text}");
         } else {
             let lost: BTreeSet<&str> = report.lost.iter().map(|loss| &*loss.file).collect();
@@ -412,7 +331,7 @@ fn no_file_is_missed_without_an_error_that_names_it() {
 
 /// Checks the same of a directory that LevelDB has written.
 pub(crate) fn check(image: &Image) {
-    let (_env, dir) = placed(&image.files, &[]);
+    let (_env, dir) = placed(&image.files);
     let number = cairndb_leveldb::read_current(&*dir).unwrap();
     let manifest = ManifestSalvage::read(&*dir, number).unwrap();
     let is_named = |name: &&str| match FileName::parse(name) {
@@ -425,8 +344,8 @@ pub(crate) fn check(image: &Image) {
     let choices = choices(&image.files);
     assert!(choices.iter().any(|gone| gone.iter().all(is_named)));
     for gone in choices {
-        let (env, dir) = placed(&image.files, &gone);
-        let planned = plan(PATH, &Options::new().env(env));
+        let (env, dir) = placed_without(&image.files, &gone);
+        let planned = plan(HOME, &Options::new().env(env));
         let read = Database::open(&dir, &ReadOptions::default());
         for outcome in [planned.map(drop), read.map(drop)] {
             match outcome {

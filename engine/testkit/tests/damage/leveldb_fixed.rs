@@ -2,93 +2,32 @@
 //! the manifest, or batches of a log, are lost.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use cairndb::env::{Background, Dir, Env, MemEnv};
-use cairndb::{DoubtKind, Options, RepairOptions, RepairReport};
-use cairndb_leveldb::{
-    BatchWriter, Codec, InternalKey, Kind, LogWriter, NewDatabase, NewTable, Order, TableBuilder,
-    TableOptions, VersionEdit, WriteOptions,
-};
+use cairndb::{Doubt, DoubtKind, Options, RepairOptions, RepairReport};
+use cairndb_env::Env;
+use cairndb_leveldb::{Codec, NewDatabase, NewTable, TableOptions, VersionEdit, WriteOptions};
+use cairndb_testkit::damage::files::{HOME, files_of};
 
-const MANIFEST: &str = "MANIFEST-000002";
+use crate::leveldb_images::{Entry, MANIFEST, Source, edit};
+
 /// A block of a log.
 const BLOCK: usize = 32 << 10;
 
-/// A directory under construction.
-struct Source {
-    env: Arc<MemEnv>,
-    dir: Arc<dyn Dir>,
-}
-
 impl Source {
-    fn new() -> Source {
-        let env = MemEnv::new(Background::Stepped);
-        let dir = env.open_dir(Path::new("/db"), true).unwrap();
-        Source { env, dir }
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        let _ = self.dir.unlink(name);
-        self.dir.create(name).unwrap().append(bytes).unwrap();
-    }
-
     fn read(&self, name: &str) -> Vec<u8> {
-        let file = self.dir.open_read(name).unwrap();
-        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
-        file.read_at(0, &mut bytes).unwrap();
-        bytes
-    }
-
-    /// Writes a manifest with `edits` after its list of tables, and `CURRENT`.
-    fn manifest(&self, edits: &[VersionEdit]) {
-        let mut writer = LogWriter::new(self.dir.create(MANIFEST).unwrap());
-        let first = VersionEdit {
-            comparator: Some("leveldb.BytewiseComparator".to_owned()),
-            ..VersionEdit::default()
-        };
-        for edit in [&first].into_iter().chain(edits) {
-            let mut bytes = Vec::new();
-            edit.encode(&mut bytes);
-            writer.append(&bytes).unwrap();
-        }
-        self.write("CURRENT", format!("{MANIFEST}\n").as_bytes());
+        files_of(&*self.dir).remove(name).unwrap()
     }
 
     /// Writes a table with one entry, and returns its record.
-    fn table(&self, number: u64, key: &[u8], seq: u64) -> NewTable {
-        let file = self.dir.create(&format!("{number:06}.ldb")).unwrap();
-        let mut builder = TableBuilder::new(file, Order::Bytewise, TableOptions::default());
-        let entry = InternalKey {
-            key,
-            seq,
-            kind: Kind::Put,
-        };
-        builder.add(entry, &value_of(seq)).unwrap();
-        builder.finish().unwrap();
-        let mut bytes = Vec::new();
-        entry.encode(&mut bytes);
-        NewTable {
-            level: 0,
-            number,
-            size: 0,
-            smallest: bytes.clone(),
-            largest: bytes,
-        }
+    fn table_of(&self, number: u64, key: &[u8], seq: u64) -> NewTable {
+        let entry = (key.to_vec(), seq, Some(value_of(seq)));
+        self.table(number, &[entry], &TableOptions::default())
     }
 
     /// Writes a log of one-entry batches with the numbers `seqs`. Returns where each begins.
-    fn log(&self, number: u64, seqs: std::ops::Range<u64>) -> Vec<usize> {
-        let name = format!("{number:06}.log");
-        let mut writer = LogWriter::new(self.dir.create(&name).unwrap());
-        let mut starts = Vec::new();
-        for seq in seqs {
-            starts.push(self.read(&name).len());
-            let mut batch = BatchWriter::new(seq);
-            batch.put(&key_of(seq), &value_of(seq));
-            writer.append(batch.bytes()).unwrap();
-        }
-        starts
+    fn log_of(&self, number: u64, seqs: std::ops::Range<u64>) -> Vec<usize> {
+        let entries: Vec<Entry> = seqs.map(entry_of).collect();
+        self.log(number, entries.chunks(1))
     }
 
     /// Changes the bytes of a file.
@@ -101,7 +40,7 @@ impl Source {
     /// Repairs the directory. Returns the report and the keys that were kept.
     fn repair(&self) -> (RepairReport, Vec<String>) {
         let options = Options::new().env(self.env.clone());
-        let report = cairndb::repair("/db", "/new", &RepairOptions::new(&options)).unwrap();
+        let report = cairndb::repair(HOME, "/new", &RepairOptions::new(&options)).unwrap();
         let db = options.open("/new").unwrap();
         let keys = db.iter().map(|entry| {
             let (key, value) = entry.unwrap();
@@ -114,6 +53,10 @@ impl Source {
         db.close().unwrap();
         (report, keys)
     }
+}
+
+fn entry_of(seq: u64) -> Entry {
+    (key_of(seq), seq, Some(value_of(seq)))
 }
 
 fn key_of(seq: u64) -> Vec<u8> {
@@ -135,35 +78,23 @@ fn has_doubt(report: &RepairReport, kind: DoubtKind) -> bool {
 
 /// The edit of an open: log 4 is in use.
 fn opened(last_seq: u64) -> VersionEdit {
-    VersionEdit {
-        log: Some(4),
-        previous_log: Some(0),
-        next_file: Some(6),
-        last_seq: Some(last_seq),
-        ..VersionEdit::default()
-    }
+    edit(last_seq, [0, 4], Vec::new())
 }
 
 #[test]
 fn a_manifest_cut_before_the_edit_that_names_the_log_is_partial() {
     let source = Source::new();
-    let flushed = source.table(5, b"key00001", 1);
-    source.log(4, 2..4);
-    let edit = VersionEdit {
-        added: vec![flushed],
-        ..opened(1)
-    };
-    source.manifest(&[edit]);
+    let flushed = source.table_of(5, b"key00001", 1);
+    source.log_of(4, 2..4);
+    source.manifest(&[edit(1, [0, 4], vec![flushed])]);
     let (report, found) = source.repair();
     assert_eq!(found, keys(1..4));
     assert!(!has_doubt(&report, DoubtKind::Manifest), "{report}");
     // The comparator alone takes 35 bytes.
     for len in [36, 60] {
         let cut = Source::new();
-        for name in source.dir.list().unwrap() {
-            if !name.ends_with(".lock") && name != "LOCK" {
-                cut.write(&name, &source.read(&name));
-            }
+        for (name, bytes) in files_of(&*source.dir) {
+            cut.write(&name, &bytes);
         }
         cut.harm(MANIFEST, |bytes| bytes.truncate(len));
         let (report, found) = cut.repair();
@@ -175,9 +106,9 @@ fn a_manifest_cut_before_the_edit_that_names_the_log_is_partial() {
 #[test]
 fn tables_that_were_obsolete_before_the_manifest_stay_apart() {
     let source = Source::new();
-    source.table(1, b"deleted", 1);
-    source.table(5, b"key00005", 5);
-    source.log(3, 6..7);
+    source.table_of(1, b"deleted", 1);
+    source.table_of(5, b"key00005", 5);
+    source.log_of(3, 6..7);
     // Log 4, which the manifest names, is missing: table 5 may be in use.
     source.manifest(&[opened(4)]);
     let (report, found) = source.repair();
@@ -190,7 +121,7 @@ fn tables_that_were_obsolete_before_the_manifest_stay_apart() {
 #[test]
 fn a_later_log_that_no_file_names_is_in_doubt() {
     let source = Source::new();
-    source.log(4, 1..5);
+    source.log_of(4, 1..5);
     source.manifest(&[opened(0)]);
     let (report, found) = source.repair();
     assert_eq!(found, keys(1..5));
@@ -201,7 +132,7 @@ fn a_later_log_that_no_file_names_is_in_doubt() {
 #[test]
 fn records_after_damage_in_a_block_are_kept() {
     let source = Source::new();
-    let starts = source.log(4, 1..800);
+    let starts = source.log_of(4, 1..800);
     source.manifest(&[opened(0)]);
     assert!(starts[799 - 1] > 2 * BLOCK, "several blocks");
     // In the first record, in the middle of a block, and across the beginning of one.
@@ -228,7 +159,7 @@ fn records_after_damage_in_a_block_are_kept() {
 #[test]
 fn a_log_of_one_block_is_read_after_damage_at_its_start() {
     let source = Source::new();
-    let starts = source.log(4, 1..30);
+    let starts = source.log_of(4, 1..30);
     source.manifest(&[opened(0)]);
     source.harm("000004.log", |bytes| bytes[..starts[3]].fill(0));
     let (report, found) = source.repair();
@@ -241,23 +172,14 @@ fn a_log_of_one_block_is_read_after_damage_at_its_start() {
 #[test]
 fn copies_of_records_within_a_damaged_value_are_no_records() {
     let other = Source::new();
-    other.log(4, 70_000..70_040);
+    other.log_of(4, 70_000..70_040);
     let copy = other.read("000004.log");
     for first in [1, 100] {
         let source = Source::new();
-        let mut writer = LogWriter::new(source.dir.create("000004.log").unwrap());
-        let mut append = |seq: u64, key: &[u8], value: &[u8]| {
-            let mut batch = BatchWriter::new(seq);
-            batch.put(key, value);
-            writer.append(batch.bytes()).unwrap();
-        };
-        for seq in 1..first {
-            append(seq, &key_of(seq), &value_of(seq));
-        }
-        append(first, b"copy", &copy);
-        for seq in first + 1..first + 50 {
-            append(seq, &key_of(seq), &value_of(seq));
-        }
+        let mut entries: Vec<Entry> = (1..first + 50).map(entry_of).collect();
+        entries[usize::try_from(first).unwrap() - 1] =
+            (b"copy".to_vec(), first, Some(copy.clone()));
+        source.log(4, entries.chunks(1));
         source.manifest(&[opened(0)]);
         source.harm("000004.log", |bytes| {
             let at = bytes.windows(4).position(|it| it == b"copy").unwrap();
@@ -273,8 +195,8 @@ fn copies_of_records_within_a_damaged_value_are_no_records() {
 #[test]
 fn a_log_cut_between_two_batches_is_a_loss_if_another_follows() {
     let source = Source::new();
-    let starts = source.log(4, 1..10);
-    source.log(5, 10..20);
+    let starts = source.log_of(4, 1..10);
+    source.log_of(5, 10..20);
     source.manifest(&[opened(0)]);
     source.harm("000004.log", |bytes| bytes.truncate(starts[6]));
     let (report, found) = source.repair();
@@ -286,8 +208,8 @@ fn a_log_cut_between_two_batches_is_a_loss_if_another_follows() {
 #[test]
 fn damage_at_the_start_of_a_log_is_no_loss_of_the_one_before() {
     let source = Source::new();
-    source.log(4, 1..10);
-    let starts = source.log(5, 10..20);
+    source.log_of(4, 1..10);
+    let starts = source.log_of(5, 10..20);
     source.manifest(&[opened(0)]);
     source.harm("000005.log", |bytes| bytes[..starts[2]].fill(0));
     let (report, found) = source.repair();
@@ -300,13 +222,9 @@ fn damage_at_the_start_of_a_log_is_no_loss_of_the_one_before() {
 fn edits_after_damage_in_the_manifest_are_applied() {
     let source = Source::new();
     let tables =
-        [(5, 5), (6, 6), (7, 7)].map(|(number, seq)| source.table(number, &key_of(seq), seq));
-    let edits = tables.map(|table| VersionEdit {
-        added: vec![table],
-        next_file: Some(8),
-        ..opened(7)
-    });
-    source.log(4, 8..9);
+        [(5, 5), (6, 6), (7, 7)].map(|(number, seq)| source.table_of(number, &key_of(seq), seq));
+    let edits = tables.map(|table| edit(7, [0, 4], vec![table]));
+    source.log_of(4, 8..9);
     source.manifest(&edits);
     let bytes = source.read(MANIFEST);
     let at = bytes.windows(8).position(|it| it == b"key00006").unwrap();
@@ -325,7 +243,7 @@ fn edits_after_damage_in_the_manifest_are_applied() {
 #[test]
 fn a_directory_of_which_only_a_log_is_readable_is_leveldbs() {
     let source = Source::new();
-    source.log(4, 1..10);
+    source.log_of(4, 1..10);
     source.manifest(&[opened(0)]);
     source.harm(MANIFEST, |bytes| bytes.fill(0));
     let (report, found) = source.repair();
@@ -336,7 +254,7 @@ fn a_directory_of_which_only_a_log_is_readable_is_leveldbs() {
 #[test]
 fn numbers_that_no_database_reaches_do_not_reach_the_new_one() {
     let source = Source::new();
-    source.log(4, (1 << 55) + 5..(1 << 55) + 9);
+    source.log_of(4, (1 << 55) + 5..(1 << 55) + 9);
     source.manifest(&[opened((1 << 56) - 1)]);
     let (report, found) = source.repair();
     assert_eq!(found.len(), 4, "{report}");
@@ -345,40 +263,14 @@ fn numbers_that_no_database_reaches_do_not_reach_the_new_one() {
 #[test]
 fn a_table_cut_between_two_blocks_is_a_loss() {
     let source = Source::new();
-    let file = source.dir.create("000005.ldb").unwrap();
     let options = TableOptions {
         codec: Codec::None,
         ..TableOptions::default()
     };
-    let mut builder = TableBuilder::new(file, Order::Bytewise, options);
-    let encoded = |seq: u64| {
-        let key = &key_of(seq)[..];
-        let mut bytes = Vec::new();
-        let kind = Kind::Put;
-        InternalKey { key, seq, kind }.encode(&mut bytes);
-        bytes
-    };
-    for seq in 1..=300 {
-        let key = &key_of(seq)[..];
-        let kind = Kind::Put;
-        builder
-            .add(InternalKey { key, seq, kind }, &value_of(seq))
-            .unwrap();
-    }
-    builder.finish().unwrap();
-    let table = NewTable {
-        level: 0,
-        number: 5,
-        size: source.read("000005.ldb").len() as u64,
-        smallest: encoded(1),
-        largest: encoded(300),
-    };
-    source.log(4, 301..302);
-    let edit = VersionEdit {
-        added: vec![table],
-        ..opened(300)
-    };
-    source.manifest(&[edit]);
+    let entries: Vec<Entry> = (1..=300).map(entry_of).collect();
+    let table = source.table(5, &entries, &options);
+    source.log_of(4, 301..302);
+    source.manifest(&[edit(300, [0, 4], vec![table])]);
     let whole = source.read("000005.ldb");
     // Among these lengths is the end of the first block, where nothing looks damaged.
     let mut silent = 0;
@@ -420,9 +312,9 @@ fn an_export_lacks_no_edit() {
     assert_eq!(kinds, [DoubtKind::LogEnd], "{report}");
     // A log belongs to a manifest that is lost.
     let source = export();
-    source.log(9, 8..9);
+    source.log_of(9, 8..9);
     let (report, keys) = source.repair();
     assert_eq!(keys.len(), 2);
-    let is_lack = |doubt: &cairndb::Doubt| doubt.kind == DoubtKind::Manifest;
+    let is_lack = |doubt: &Doubt| doubt.kind == DoubtKind::Manifest;
     assert!(report.doubts.iter().any(is_lack), "{report}");
 }
