@@ -52,14 +52,6 @@ impl LevelDb {
             title: "CairnDB for LevelDB",
         })
     }
-
-    /// Runs LevelDB's own repair on the directory, in place, with default options.
-    ///
-    /// # Errors
-    /// If LevelDB returns an error.
-    pub fn repair(&self, dir: &Path) -> Result<(), Fault> {
-        store::repair(&self.api, dir)
-    }
 }
 
 impl<'e> Engine for &'e LevelDb {

@@ -84,20 +84,6 @@ impl<'e> LevelStore<'e> {
     }
 }
 
-/// Runs LevelDB's own repair on a directory, in place.
-pub(crate) fn repair(api: &Api, dir: &Path) -> Result<(), Fault> {
-    let name = CString::new(dir.as_os_str().as_bytes())
-        .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
-    // SAFETY: takes no arguments, returns an owned object that is destroyed below.
-    let options = unsafe { (api.options_create)() };
-    let mut error = null_mut();
-    // SAFETY: the name is NUL-terminated; the error pointer starts as null, as required.
-    unsafe { (api.repair_db)(options, name.as_ptr(), &raw mut error) };
-    // SAFETY: the repair has ended.
-    unsafe { (api.options_destroy)(options) };
-    api.outcome(error)
-}
-
 impl Drop for LevelStore<'_> {
     fn drop(&mut self) {
         let api = self.api;

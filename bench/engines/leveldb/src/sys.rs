@@ -22,7 +22,6 @@ pub(crate) type ErrorPointer = *mut *mut c_char;
 functions! {
     "LevelDB", "leveldb_";
     open: fn(*const c_void, *const c_char, ErrorPointer) -> *mut c_void;
-    repair_db: fn(*const c_void, *const c_char, ErrorPointer);
     close: fn(*mut c_void);
     put: fn(*mut c_void, *const c_void, *const u8, usize, *const u8, usize, ErrorPointer);
     delete: fn(*mut c_void, *const c_void, *const u8, usize, ErrorPointer);
