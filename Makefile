@@ -23,10 +23,10 @@ FUZZ_SECONDS ?= 60
 # The first seed of a nightly run; any number works.
 SEED ?= $(shell date +%s)
 # What a nightly run increases: crash states (in percent of a push), length of the short workloads,
-# model operations, kills, rounds of the thread tests, damaged directories to repair, databases to
-# export and import, operations on stores and on servers, seconds of the bank.
+# model operations, kills, rounds of the thread tests, damaged directories to read and to repair,
+# databases to export and import, operations on stores and on servers, seconds of the bank.
 NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
-	CAIRN_ROUNDS=500 CAIRN_SPACE_SEEDS=0..50000 CAIRN_REPAIRS=30000 \
+	CAIRN_ROUNDS=500 CAIRN_SPACE_SEEDS=0..50000 CAIRN_DAMAGE=1200000 CAIRN_REPAIRS=30000 \
 	CAIRN_TRANSFERS=1000 CAIRN_STORE_OPS=1000000 CAIRN_REMOTE_OPS=1000000 CAIRN_BANK_SECONDS=300
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # The libraries that install-peers.sh unpacked without root, for tests that load them in process.
