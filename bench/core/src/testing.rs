@@ -62,7 +62,7 @@ impl FaultyEngine {
         let able = Capabilities {
             batch: true,
             merge: true,
-            snapshot: false,
+            snapshot: true,
             reverse: true,
             seek: true,
             compact: true,

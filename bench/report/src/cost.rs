@@ -2,6 +2,7 @@
 
 use bench_core::result::outline::Aggregate;
 use bench_core::result::record::Record;
+use bench_core::result::spread::Spread;
 use bench_core::workload::durability::Survival;
 
 use crate::number::{self, float};
@@ -51,7 +52,7 @@ fn flushes(record: &Record) -> Option<f64> {
 }
 
 /// All costs.
-pub(crate) const COSTS: [Cost; 11] = [
+pub(crate) const COSTS: [Cost; 13] = [
     cost("CPU per operation", number::time, |record| {
         let system = record.cpu_sys_ns.unwrap_or(0);
         per_op(record, record.cpu_user_ns?.saturating_add(system))
@@ -85,6 +86,12 @@ pub(crate) const COSTS: [Cost; 11] = [
         over(record.io_write_bytes, record.user_bytes)
     }),
     cost("flushes per operation", number::ratio, flushes),
+    cost("last tenth, per operation", number::time, |record| {
+        record.late_ns.map(float)
+    }),
+    cost("dead entries per operation", number::ratio, |record| {
+        per_op(record, record.passed_entries?)
+    }),
 ];
 
 /// Positions of some of them.
@@ -97,10 +104,12 @@ pub(crate) const DISK: usize = 6;
 /// Positions of the costs that the stores are compared by.
 pub(crate) const COMPARED: [usize; 8] = [CPU, ANONYMOUS, MAPPED, 4, IDLE, DISK, 8, 9];
 
-/// Returns a row's cost by its position in [`COSTS`].
+/// Returns a row's cost by its position in [`COSTS`]. What only a pass that times every call counts
+/// is taken from there.
 pub(crate) fn value(row: &Row, at: usize) -> Option<f64> {
-    let spread = row.figure(Aggregate::Median, COSTS[at].of)?;
-    Some(spread.middle)
+    let spread = row.figure(Aggregate::Median, COSTS[at].of);
+    let timed = || Spread::of(row.timed.iter().filter_map(COSTS[at].of), Aggregate::Median);
+    Some(spread.or_else(timed)?.middle)
 }
 
 /// Like [`value`], for comparing stores: times until idle that are too short to matter are equal.

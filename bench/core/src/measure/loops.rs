@@ -5,6 +5,7 @@
 //! thread.
 
 mod codec;
+pub(crate) mod deletions;
 mod drawn_ahead;
 mod fill;
 mod get;
@@ -16,6 +17,7 @@ mod shapes;
 mod short_scan;
 pub mod storeless;
 mod task;
+mod turns;
 mod ycsb;
 
 pub(crate) use mixed::by_hand;
@@ -36,6 +38,7 @@ use crate::workload::random::Random;
 
 use drawn_ahead::Ahead;
 use reader::ReaderGuard;
+use task::position;
 
 /// Answers and writes of a single thread are recorded and checked against the model in batches. The
 /// model does not fit in the near caches: batched loads overlap their misses, while a store after
@@ -59,11 +62,15 @@ enum Noted {
 pub struct Worker<'t, S> {
     task: &'t Task<'t>,
     session: S,
+    /// The number of the thread in its row.
+    thread: u32,
     random: Random,
     key: KeyBuffer,
     draws: Draws,
     ahead: Ahead,
     meter: Meter,
+    /// Time of a turn in the last tenth of a row of turns.
+    late_ns: Option<u64>,
     /// Limits the rate of fills, or of the concurrent writer.
     write_pace: Option<Pace>,
     /// Limits the rate of point reads and seeks.
@@ -84,6 +91,8 @@ pub struct Report {
     pub message: String,
     /// Whether the thread was the concurrent writer, whose time does not count.
     pub beside: bool,
+    /// Time of an operation in the last tenth of a row of turns in nanoseconds.
+    pub late_ns: Option<u64>,
     /// The sums of a scan.
     pub scan: Option<ScanSum>,
 }
@@ -214,16 +223,6 @@ impl<S: Session> Worker<'_, S> {
     }
 }
 
-/// Returns a key index as a position in the model.
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "key indexes are below --num, which fits memory"
-)]
-const fn position(index: u64) -> usize {
-    index as usize
-}
-
 /// Runs the measured part of one thread: prepares everything, waits for the other threads, starts
 /// the clock, runs the row and stops the clock.
 ///
@@ -241,7 +240,7 @@ pub fn run<St: Store>(
     // A panic here would leave the other threads waiting at the barrier.
     let prepared = catch_unwind(AssertUnwindSafe(|| {
         let draws = draws_of(task, beside, seed, &mut random);
-        (draws, store.session(role))
+        (draws, deletions::session(store, task, role, index))
     }));
     let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode(index));
@@ -251,16 +250,17 @@ pub fn run<St: Store>(
     task.barrier.wait();
     let (draws, session) =
         prepared.map_err(|_| Fault::new("a thread of the row panicked before it began"))?;
-    let session = session?;
     meter.start();
     let mut worker = Worker {
         task,
-        session,
+        session: session?,
+        thread: index,
         random,
         key,
         draws,
         ahead: Ahead::default(),
         meter,
+        late_ns: None,
         write_pace: Pace::share(
             task.plan.write_rate_limit,
             if beside { 1 } else { task.plan.threads },
@@ -284,6 +284,7 @@ pub fn run<St: Store>(
         meter: worker.meter,
         message,
         beside,
+        late_ns: worker.late_ns,
         scan,
     })
 }
@@ -324,6 +325,7 @@ fn perform<S: Session>(
         Action::Extract => worker.extract(),
         Action::Stall => worker.stall(),
         Action::SyncBurst => worker.sync_burst(),
+        Action::Turns { pattern, .. } => worker.turns(pattern),
         Action::Scan { backward } => {
             *scan = Some(worker.scan(backward)?);
             Ok(String::new())

@@ -164,6 +164,12 @@ pub struct Record {
     /// Operations of the concurrent writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
+    /// Time of an operation in the last tenth of a row of turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_ns: Option<u64>,
+    /// Dead entries that the cursors of a row of turns stepped over, if the engine counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_entries: Option<u64>,
     /// Whether each merge of the row was a read and a put because the engine has no merge. That is
     /// more work than for an engine that writes the operand and leaves the rest to reads and
     /// compactions.
@@ -234,6 +240,8 @@ impl Record {
         "max_ns",
         "intervals",
         "writer_ops",
+        "late_ns",
+        "passed_entries",
         "by_hand",
         "seed",
         "options",

@@ -4,7 +4,7 @@
 //! Where LevelDB's program and its own help text differ, the help text applies: synchronous rows
 //! run N/100.
 
-use crate::workload::definition::{Action, Beside, End, Mix, Order, Target, Workload};
+use crate::workload::definition::{Action, Beside, End, Mix, Order, Pattern, Target, Workload};
 
 const SEQ: Action = Action::Fill(Order::Sequential);
 const RANDOM: Action = Action::Fill(Order::Random);
@@ -16,6 +16,28 @@ const fn codec(name: &'static str, codec: &'static str, decode: bool) -> Workloa
         "encode one block until 1 GiB is done"
     };
     Workload::new(name, Action::Codec { codec, decode }, help)
+}
+
+const fn turns(name: &'static str, pattern: Pattern, help: &'static str) -> Workload {
+    let action = Action::Turns {
+        pattern,
+        held: false,
+    };
+    Workload::new(name, action, help).fresh().divided(2)
+}
+
+const fn held(name: &'static str, pattern: Pattern) -> Workload {
+    Workload {
+        action: Action::Turns {
+            pattern,
+            held: true,
+        },
+        ..turns(
+            name,
+            pattern,
+            "the same while a cursor opened before the first deletion is held",
+        )
+    }
 }
 
 const NO_MIX: Mix = Mix {
@@ -187,6 +209,38 @@ pub const CATALOG: &[Workload] = &[
         "write N values in random key order, then sync all of them at once; the time of the sync",
     )
     .fresh(),
+    turns(
+        "queue",
+        Pattern::Queue,
+        "write N values, then N/2 times add one after the last, find and delete the first",
+    ),
+    held("queueheld", Pattern::Queue),
+    turns(
+        "stack",
+        Pattern::Stack,
+        "write N values, then N/2 times add one after the last, find and delete the last, in bursts \
+         of 1000",
+    ),
+    held("stackheld", Pattern::Stack),
+    turns(
+        "window",
+        Pattern::Window,
+        "write N values, then N/2 times add one after the last, delete the first, read the first 10",
+    ),
+    held("windowheld", Pattern::Window),
+    turns(
+        "deleteall",
+        Pattern::All,
+        "write N values, delete all, then N/2 times write one elsewhere and seek the first",
+    ),
+    held("deleteallheld", Pattern::All),
+    turns(
+        "deleterange",
+        Pattern::Middle,
+        "write N values, delete the middle half, then N/2 times write one elsewhere and seek the \
+         first of that half",
+    ),
+    held("deleterangeheld", Pattern::Middle),
     Workload::new(
         "readseq",
         Action::Scan { backward: false },

@@ -60,6 +60,22 @@ pub struct Mix {
     pub latest: bool,
 }
 
+/// What the turns of a row do, whose entries were written in key order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A turn adds an entry after the last one, and finds and deletes the first.
+    Queue,
+    /// A turn adds an entry after the last one, and finds and deletes the last, in bursts.
+    Stack,
+    /// A turn adds an entry after the last one, deletes the oldest, and reads the ten oldest.
+    Window,
+    /// All entries were deleted in key order. A turn writes one elsewhere and seeks the first.
+    All,
+    /// The middle half of the entries was deleted key by key. A turn writes an entry elsewhere and
+    /// seeks the first key of that half.
+    Middle,
+}
+
 /// The action of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -77,6 +93,13 @@ pub enum Action {
     Stall,
     /// Puts, then the time of one sync of all of them.
     SyncBurst,
+    /// Puts, then turns in which cursors step over what was deleted.
+    Turns {
+        /// What a turn does.
+        pattern: Pattern,
+        /// Whether a cursor opened before the first deletion is held until the end.
+        held: bool,
+    },
     /// One pass with a cursor.
     Scan {
         /// From the last entry to the first.
@@ -183,6 +206,7 @@ impl Workload {
                 | Action::Extract
                 | Action::Stall
                 | Action::SyncBurst
+                | Action::Turns { .. }
                 | Action::Update
                 | Action::ReadWrite
                 | Action::Merge
@@ -207,7 +231,7 @@ impl Workload {
     pub const fn inserts(&self) -> bool {
         match self.action {
             Action::Ycsb(mix) => mix.insert > 0,
-            Action::Append => true,
+            Action::Append | Action::Turns { .. } => true,
             _ => false,
         }
     }

@@ -120,7 +120,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "suite",
         FlagKind::Text,
         "",
-        "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or your own file",
+        "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, shapes, deletes, or your own file",
     ),
     flag(
         WHAT,

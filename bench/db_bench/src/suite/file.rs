@@ -30,6 +30,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("ycsb", include_str!("../../../suites/ycsb.toml")),
     ("scale", include_str!("../../../suites/scale.toml")),
     ("shapes", include_str!("../../../suites/shapes.toml")),
+    ("deletes", include_str!("../../../suites/deletes.toml")),
 ];
 
 /// A whole file.

@@ -5,6 +5,7 @@ mod calibrate;
 mod choices;
 mod common;
 mod crash;
+mod deletes;
 mod full;
 mod interrupted;
 mod lines;

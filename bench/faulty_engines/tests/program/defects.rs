@@ -31,6 +31,22 @@ fn one_dropped_key_in_ten_thousand_fails_the_row_that_wrote_it() {
 }
 
 #[test]
+fn a_cursor_that_misses_an_entry_fails_the_row_of_deletions() {
+    let home = tempfile::tempdir().expect("a directory");
+    let list = "--benchmarks=queue,stack";
+    let ended = run(home.path(), &["--engine=drops_keys", "--num=8000", list]);
+    let failed = ended.failed();
+    assert_eq!(failed.len(), 2, "{failed:?}");
+    let (_, row, reason) = failed[1];
+    assert_eq!(row, "stack");
+    assert!(
+        reason.starts_with("1 wrong answer; first: a cursor found ")
+            && reason.ends_with(" is expected"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn one_flipped_byte_in_ten_thousand_answers_fails_the_row_that_read_it() {
     let home = tempfile::tempdir().expect("a directory");
     let list = "--benchmarks=fillseq,readrandom,readseq";

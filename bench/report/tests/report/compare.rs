@@ -124,6 +124,18 @@ fn costs_are_divided_by_what_they_are_for() {
 }
 
 #[test]
+fn dead_entries_are_those_of_the_pass_that_counts_them() {
+    let rated = with(row("rocksdb", "1", "queue", 1, 1e6), "late_ns", 1_500);
+    let timed = with(
+        row("rocksdb", "1", "queue", 1, 1e6),
+        "passed_entries",
+        12_500_000,
+    );
+    let text = report(&[rated, with(timed, "pass", "latency")]).markdown();
+    assert!(text.contains("| 1.50 \u{b5}s | 12.5 |"), "{text}");
+}
+
+#[test]
 fn costs_in_which_a_peer_is_cheaper_are_counted() {
     let mut lines = Vec::new();
     for (engine, mapped) in [("cairndb", 64_u64 << 20), ("leveldb", 8 << 20)] {

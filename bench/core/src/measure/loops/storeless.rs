@@ -37,6 +37,7 @@ pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<R
         meter,
         message,
         beside: false,
+        late_ns: None,
         scan: None,
     })
 }

@@ -85,6 +85,9 @@ impl Task<'_> {
         let mix = match workload.action {
             Action::Ycsb(mix) => mix,
             Action::Append => return Self::ops(plan, workload),
+            Action::Turns { .. } => {
+                return (Self::ops(plan, workload) + 2).saturating_mul(u64::from(plan.threads));
+            }
             _ => return 0,
         };
         let ops = if plan.duration == 0 {
@@ -104,7 +107,9 @@ impl Task<'_> {
         let count = match workload.action {
             Action::Stall | Action::SyncBurst => return 1,
             Action::Fill(_) | Action::Append | Action::Merge | Action::Update => plan.writes,
-            Action::Delete(_) | Action::Pop(_) | Action::Extract => plan.deletes,
+            Action::Delete(_) | Action::Pop(_) | Action::Extract | Action::Turns { .. } => {
+                plan.deletes
+            }
             Action::ReadWrite | Action::ReadMerge | Action::Ycsb(_) => {
                 if plan.reads > plan.writes {
                     plan.reads
@@ -171,4 +176,14 @@ impl Task<'_> {
             },
         }
     }
+}
+
+/// Returns a key index as a position in the model.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "key indexes are below --num, which fits memory"
+)]
+pub(super) const fn position(index: u64) -> usize {
+    index as usize
 }

@@ -3,7 +3,7 @@
 use crate::engine::{Durability, End, Engine, Survival, Variant};
 use crate::measure::loops::{Task, by_hand};
 use crate::result::record::Record;
-use crate::workload::definition::{Action, Workload};
+use crate::workload::definition::{Action, Pattern, Workload};
 use crate::workload::plan::{Data, Plan};
 
 /// The engine and the flags, which are the same for all rows.
@@ -32,6 +32,10 @@ impl<E: Engine> Conditions<'_, E> {
             Action::Extract => able.seek && able.batch,
             Action::Stall => able.batch,
             Action::SyncBurst => able.sync_later,
+            Action::Turns { pattern, held } => {
+                let turns_back = pattern == Pattern::Stack;
+                able.seek && (able.reverse || !turns_back) && (able.snapshot || !held)
+            }
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
             Action::Flush => able.flush,

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::host::page_cache::page_cache_bytes;
 use crate::host::process::{Sampler, device_stat, disk_bytes, resident};
 use crate::result::record::Record;
-use crate::workload::definition::Workload;
+use crate::workload::definition::{Action, Workload};
 use crate::workload::plan::Plan;
 
 /// The sources of the costs.
@@ -78,6 +78,9 @@ impl<'r> Costs<'r> {
         record.cpu_user_ns = Some(counters.user_ns.saturating_sub(earlier.user_ns));
         record.cpu_sys_ns = Some(counters.sys_ns.saturating_sub(earlier.sys_ns));
         record.round_trips = difference(after.round_trips, before.round_trips);
+        if let Action::Turns { .. } = workload.action {
+            record.passed_entries = difference(after.passed_entries, before.passed_entries);
+        }
         if moves_data {
             record.live_bytes = contents.live_bytes();
         }

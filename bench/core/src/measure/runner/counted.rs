@@ -11,6 +11,7 @@ pub(super) struct Counted {
     pub(super) counters: Counters,
     pub(super) engine_bytes: Option<u64>,
     pub(super) round_trips: Option<u64>,
+    pub(super) passed_entries: Option<u64>,
 }
 
 impl Counted {
@@ -20,6 +21,7 @@ impl Counted {
             counters: Counters::read(device),
             engine_bytes: store.and_then(Store::bytes_written),
             round_trips: store.and_then(Store::round_trips),
+            passed_entries: store.and_then(Store::passed_entries),
         }
     }
 }

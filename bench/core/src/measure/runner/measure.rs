@@ -9,9 +9,9 @@ use super::costs::Costs;
 use super::counted::Counted;
 use super::slot::StoreSlot;
 use super::totals::Totals;
-use crate::engine::{Capabilities, Engine, Role, Store};
+use crate::engine::{Capabilities, Cursor as _, Durability, Engine, Role, Session as _, Store};
 use crate::fault::Fault;
-use crate::measure::loops::{self, Report, Task, storeless};
+use crate::measure::loops::{self, Report, Task, deletions, storeless};
 use crate::workload::definition::{Action, Order, Workload};
 use crate::workload::plan::Plan;
 
@@ -148,6 +148,8 @@ impl<E: Engine> Measuring<'_, '_, E> {
     /// Runs the threads over `records` keys.
     fn reports(&self, workload: &'static Workload, records: u64) -> Result<Joined, Fault> {
         let count = Task::threads(self.plan, workload);
+        // In rows of turns, each thread has its own keys.
+        let is_apart = matches!(workload.action, Action::Turns { .. });
         let (pool, model) = (self.contents.pool(), self.contents.model());
         let task = Task {
             plan: self.plan,
@@ -160,16 +162,44 @@ impl<E: Engine> Measuring<'_, '_, E> {
             records,
             next_record: AtomicU64::new(records),
             judged: self.contents.judged(),
-            contended: workload.changes() && count > 1,
+            contended: workload.changes() && count > 1 && !is_apart,
             running: AtomicU32::new(Task::counted_threads(self.plan, workload)),
             // One more for this thread.
             barrier: Barrier::new(count as usize + 1),
         };
-        let role = self.role(workload, count);
+        let role = self.role(workload, count + u32::from(is_apart));
         let store = self.slot.shared()?;
+        let (mut holder, mut held) = (None, None);
+        if let Action::Turns { held: holds, .. } = workload.action {
+            deletions::fill(&task, &mut store.session(Role::single(Durability::Os))?)?;
+            if holds {
+                let cursor = held.insert(holder.insert(store.session(role)?).cursor()?);
+                cursor.first()?;
+            }
+            if self.plan.histogram {
+                // Counting costs some engines time, as timing each operation does.
+                store.count_passed_entries();
+            }
+        }
+        let (reports, before) = self.run_threads(store, &task, role, count);
+        Ok(Joined {
+            reports,
+            records: task.next_record.into_inner(),
+            before,
+        })
+    }
+
+    /// Runs threads until all have ended. Returns their reports, and the counters from before they
+    /// started.
+    fn run_threads(
+        &self,
+        store: &E::Store,
+        task: &Task<'_>,
+        role: Role,
+        count: u32,
+    ) -> (Result<Vec<Report>, Fault>, Counted) {
         let first_seed = self.first_seed;
-        let (reports, before) = std::thread::scope(|scope| {
-            let task = &task;
+        std::thread::scope(|scope| {
             let threads: Vec<_> = (0..count)
                 .map(|index| {
                     scope.spawn(move || loops::run(store, task, role, index, first_seed + index))
@@ -188,11 +218,6 @@ impl<E: Engine> Measuring<'_, '_, E> {
             // was not joined.
             let ended: Vec<_> = threads.into_iter().map(join).collect();
             (ended.into_iter().collect(), before)
-        });
-        Ok(Joined {
-            reports,
-            records: task.next_record.into_inner(),
-            before,
         })
     }
 }

@@ -141,7 +141,8 @@ impl<E: Engine> Runner<'_, E> {
             self.slot.close()?;
             self.contents.begin_anew()?;
             let entries = match workload.values {
-                Values::Flag => self.plan.num,
+                // Entries that a held cursor sees need space beside those that replace them.
+                Values::Flag => self.plan.num + 16 * Task::additions(self.plan, workload),
                 Values::Large => self.plan.num / workload.divisor,
             };
             let value_bytes = Task::value_bytes(self.plan, workload);

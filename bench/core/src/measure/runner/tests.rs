@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 mod choices;
+mod deletions;
 mod shapes;
 
 use super::*;

@@ -19,6 +19,8 @@ pub(super) struct Totals {
     pub(super) user_bytes: u64,
     pub(super) found: Option<u64>,
     pub(super) writer_ops: Option<u64>,
+    /// Time of an operation in the last tenth of the slowest thread.
+    pub(super) late_ns: Option<u64>,
     pub(super) histogram: Option<Histogram>,
     pub(super) intervals: Vec<u64>,
     pub(super) wrong: WrongAnswers,
@@ -47,6 +49,7 @@ impl Totals {
         self.outcome.bytes += report.meter.bytes;
         self.outcome.read_bytes += report.meter.read_bytes;
         *self.found.get_or_insert(0) += report.meter.found;
+        self.late_ns = self.late_ns.max(report.late_ns);
         self.scans.extend(report.scan);
         intervals::merge(&mut self.intervals, report.meter.intervals());
         if let Some(histogram) = report.meter.histogram() {

@@ -31,6 +31,7 @@ impl Verdict<'_> {
         record.user_bytes = workload.changes().then_some(totals.user_bytes);
         record.found = totals.found;
         record.writer_ops = totals.writer_ops;
+        record.late_ns = totals.late_ns;
         record.intervals.clone_from(&totals.intervals);
         if let Some(histogram) = &totals.histogram {
             record.p50_ns = Some(histogram.percentile_ns(500_000));
@@ -53,8 +54,13 @@ impl Verdict<'_> {
             let message = format!("{} unverified", outcome.message);
             message.trim_start().clone_into(&mut outcome.message);
         }
-        if let Some(placement) = &record.placement {
-            let message = format!("{} {}", outcome.message, remote(placement, record));
+        let late = record.late_ns.map(|late| turns(late, record));
+        let placement = record.placement.as_deref();
+        for text in late
+            .into_iter()
+            .chain(placement.map(|it| remote(it, record)))
+        {
+            let message = format!("{} {text}", outcome.message);
             message.trim_start().clone_into(&mut outcome.message);
         }
         let format = self.plan.format;
@@ -95,6 +101,16 @@ impl Verdict<'_> {
             "acknowledged {calls} synchronous {what}{whose} while {flushes} flushes reached the device"
         ))
     }
+}
+
+/// Returns the figures that only rows of turns have.
+#[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+fn turns(late_ns: u64, record: &Record) -> String {
+    let ops = record.ops.unwrap_or(1) as f64;
+    let passed = record.passed_entries.map_or_else(String::new, |passed| {
+        format!("; {:.1} dead entries passed a turn", passed as f64 / ops)
+    });
+    format!("(last tenth: {:.3} micros{passed})", late_ns as f64 / 1e3)
 }
 
 /// Returns the label of a row over a network, with its round trips.

@@ -53,6 +53,8 @@ fn full() -> Record {
         max_ns: Some(7),
         intervals: vec![1, 2],
         writer_ops: Some(7),
+        late_ns: Some(7),
+        passed_entries: Some(7),
         by_hand: true,
         seed: Some(8),
         options: vec![("o".into(), "p".into()), ("q".into(), "r".into())],
