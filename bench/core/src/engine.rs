@@ -7,6 +7,7 @@
 //!
 //! A session is called only from the thread that created it; a store is shared.
 
+mod capabilities;
 mod key_run;
 
 use std::path::Path;
@@ -19,37 +20,13 @@ pub use crate::workload::placement::Placement;
 use crate::workload::settings::Settings;
 pub use crate::workload::settings::Variant;
 
+pub use capabilities::Capabilities;
 use key_run::KeyRun;
 
-/// The operations an engine supports beyond put, get, delete and a forward scan. If a field is
-/// `false`, the rows that need it print `skipped (not supported by ENGINE)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "a list of independent abilities, not a state"
-)]
-pub struct Capabilities {
-    /// Several entries in one atomic write.
-    pub batch: bool,
-    /// Merge operands with the operator `max`; without them, the rows read, modify and write.
-    pub merge: bool,
-    /// Reads from a snapshot while writers continue.
-    pub snapshot: bool,
-    /// Cursors that can step backward.
-    pub reverse: bool,
-    /// Seeking to the first key at or after a given key.
-    pub seek: bool,
-    /// A manual compaction of the whole store.
-    pub compact: bool,
-    /// A call that flushes memory to tables or pages.
-    pub flush: bool,
-    /// Writes that survive a power loss.
-    pub sync: bool,
-    /// A call that makes all earlier writes survive a power loss.
-    pub sync_later: bool,
-    /// Whether the engine stores what is written. Only the null engine does not; its answers are
-    /// not checked.
-    pub stores: bool,
+/// Returns the error of a call that the engine does not have.
+#[cold]
+fn lacks(call: &str) -> Fault {
+    Fault::new(format!("the engine has no {call}"))
 }
 
 /// The intended use of a session, known before its first call.
@@ -105,8 +82,10 @@ pub trait Engine: Sync {
     /// The name in its usual spelling, for the first line of the header.
     fn title(&self) -> &'static str;
 
-    /// The version that the library reports, such as `1.23`.
-    fn version(&self) -> String;
+    /// The version that the library reports, such as `1.23`. By default, that of this workspace.
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
 
     /// The library that the engine was loaded from; `None` if it is compiled into the program.
     fn library(&self) -> Option<Library> {
@@ -170,28 +149,36 @@ pub trait Store: Sync + Sized {
     /// The engine's error.
     fn session(&self, role: Role) -> Result<Self::Session<'_>, Fault>;
 
-    /// Compacts the whole store and returns when the compaction has finished.
+    /// Compacts the whole store and returns when the compaction has finished. Called only if
+    /// [`Capabilities::compact`] is set.
     ///
     /// # Errors
     /// The engine's error.
-    fn compact(&mut self) -> Result<(), Fault>;
+    fn compact(&mut self) -> Result<(), Fault> {
+        Err(lacks("compaction"))
+    }
 
     /// Flushes memory to tables or pages. Called only if [`Capabilities::flush`] is set.
     ///
     /// # Errors
     /// The engine's error.
     fn flush(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("the engine has no flush call"))
+        Err(lacks("flush"))
     }
 
-    /// Waits for background work if the engine can; returns how the harness should continue.
+    /// Waits for background work if the engine can; returns how the harness should continue. By
+    /// default there is none: all work happens inside the calls.
     ///
     /// # Errors
     /// The engine's error.
-    fn quiesce(&self) -> Result<Quiet, Fault>;
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        Ok(Quiet::Known)
+    }
 
     /// Returns a property of the engine by LevelDB's name for it (`leveldb.stats`).
-    fn property(&self, name: &str) -> Option<String>;
+    fn property(&self, _name: &str) -> Option<String> {
+        None
+    }
 
     /// Resets the engine's counters; returns false if the engine has no such call.
     ///
@@ -223,13 +210,18 @@ pub trait Store: Sync + Sized {
     }
 
     /// The settings in effect, read back from the engine if it reports them.
-    fn options(&self) -> Vec<(String, String)>;
+    fn options(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 
-    /// Closes the store and reports errors that a drop would hide.
+    /// Closes the store and reports errors that a drop would hide, if there are such.
     ///
     /// # Errors
     /// The engine's error.
-    fn close(self) -> Result<(), Fault>;
+    fn close(self) -> Result<(), Fault> {
+        drop(self);
+        Ok(())
+    }
 }
 
 /// One thread's access to a store.
@@ -257,30 +249,39 @@ pub trait Session {
     /// The engine's error.
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault>;
 
-    /// Adds an entry to the batch being built.
+    /// Adds an entry to the batch being built. This and the next two are called only if
+    /// [`Capabilities::batch`] is set.
     ///
     /// # Errors
     /// The engine's error.
-    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
+    fn batch_put(&mut self, _key: &[u8], _value: &[u8]) -> Result<(), Fault> {
+        Err(lacks("batch"))
+    }
 
     /// Adds the removal of a key to the batch being built, whether or not the key is present.
     ///
     /// # Errors
     /// The engine's error.
-    fn batch_delete(&mut self, key: &[u8]) -> Result<(), Fault>;
+    fn batch_delete(&mut self, _key: &[u8]) -> Result<(), Fault> {
+        Err(lacks("batch"))
+    }
 
     /// Writes the batch atomically and clears it.
     ///
     /// # Errors
     /// The engine's error.
-    fn batch_write(&mut self) -> Result<(), Fault>;
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        Err(lacks("batch"))
+    }
 
     /// Keeps the greater of the stored value and `operand`, in byte order. Called only if
     /// [`Capabilities::merge`] is set.
     ///
     /// # Errors
     /// The engine's error.
-    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault>;
+    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
+        Err(lacks("merge"))
+    }
 
     /// Makes all earlier writes survive a power loss. Called only if [`Capabilities::sync_later`]
     /// is set.
@@ -288,7 +289,7 @@ pub trait Session {
     /// # Errors
     /// The engine's error.
     fn sync(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("the engine has no such call"))
+        Err(lacks("sync of earlier writes"))
     }
 
     /// Removes the entry at one end and calls `popped` with it. A store without a call for that

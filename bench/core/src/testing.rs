@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::engine::{
-    Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
-};
+use crate::engine::{Capabilities, Cursor, Durability, Engine, Role, Session, Store, Survival};
 use crate::fault::Fault;
 use crate::workload::plan::{Data, Format, Keys, Plan};
 use crate::workload::settings::{Memory, Settings, Variant};
@@ -60,16 +58,8 @@ pub(crate) struct FaultyEngine {
 impl FaultyEngine {
     pub(crate) fn new(defect: Defect) -> Self {
         let able = Capabilities {
-            batch: true,
-            merge: true,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
             flush: false,
-            sync: true,
-            sync_later: true,
-            stores: true,
+            ..Capabilities::ALL
         };
         Self {
             defect,
@@ -162,20 +152,12 @@ impl<'e> Store for FaultyStore<'e> {
         Ok(())
     }
 
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        Ok(Quiet::Known)
-    }
-
     fn property(&self, name: &str) -> Option<String> {
         (name == "leveldb.stats").then(|| "all is well".to_owned())
     }
 
     fn options(&self) -> Vec<(String, String)> {
         vec![("defect".into(), format!("{:?}", self.engine.defect))]
-    }
-
-    fn close(self) -> Result<(), Fault> {
-        Ok(())
     }
 }
 

@@ -30,23 +30,8 @@ impl Engine for Cairn {
         "CairnDB"
     }
 
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
-
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            batch: true,
-            merge: true,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
-            sync_later: true,
-            stores: true,
-        }
+        Capabilities::ALL
     }
 
     fn open(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {

@@ -40,22 +40,14 @@ impl Engine for Disk {
         "Disk"
     }
 
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
-
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             batch: false,
             merge: false,
             snapshot: false,
-            reverse: true,
-            seek: true,
             compact: false,
             flush: false,
-            sync: true,
-            sync_later: true,
-            stores: true,
+            ..Capabilities::ALL
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 
-use bench_core::engine::{Cursor, Durability, Quiet, Role, Session, Store};
+use bench_core::engine::{Cursor, Durability, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 use parking_lot::{Mutex, RwLock};
@@ -66,18 +66,6 @@ impl Store for DiskStore {
         })
     }
 
-    fn compact(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("there is nothing to compact"))
-    }
-
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        Ok(Quiet::Known)
-    }
-
-    fn property(&self, _name: &str) -> Option<String> {
-        None
-    }
-
     fn options(&self) -> Vec<(String, String)> {
         let reported = [
             ("prewritten", PREWRITTEN.to_string()),
@@ -85,10 +73,6 @@ impl Store for DiskStore {
         ];
         let reported = reported.map(|(name, value)| (name.to_owned(), value));
         reported.into_iter().chain(self.asked.unused()).collect()
-    }
-
-    fn close(self) -> Result<(), Fault> {
-        Ok(())
     }
 }
 
@@ -123,24 +107,8 @@ impl Session for DiskSession<'_> {
         Ok(Some(found(&self.value)))
     }
 
-    fn batch_put(&mut self, _key: &[u8], _value: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("there are no batches"))
-    }
-
-    fn batch_delete(&mut self, _key: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("there are no batches"))
-    }
-
-    fn batch_write(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("there are no batches"))
-    }
-
     fn sync(&mut self) -> Result<(), Fault> {
         self.store.records.sync()
-    }
-
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("there are no merge operands"))
     }
 
     fn cursor(&mut self) -> Result<DiskCursor<'_>, Fault> {

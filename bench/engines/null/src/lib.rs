@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::path::Path;
 
-use bench_core::engine::{Capabilities, Cursor, Engine, Quiet, Role, Session, Store};
+use bench_core::engine::{Capabilities, Cursor, Engine, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
@@ -26,22 +26,10 @@ impl Engine for Null {
         "Null"
     }
 
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
-
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            batch: true,
-            merge: true,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
-            sync_later: true,
             stores: false,
+            ..Capabilities::ALL
         }
     }
 
@@ -74,22 +62,6 @@ impl Store for NullStore {
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        Ok(Quiet::Known)
-    }
-
-    fn property(&self, _name: &str) -> Option<String> {
-        None
-    }
-
-    fn options(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    fn close(self) -> Result<(), Fault> {
         Ok(())
     }
 }

@@ -52,16 +52,8 @@ impl Engine for Redb {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            batch: true,
             merge: false,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
-            sync_later: true,
-            stores: true,
+            ..Capabilities::ALL
         }
     }
 

@@ -216,10 +216,6 @@ impl Session for RedbSession<'_> {
             .map_or(Ok(()), |writer| writer.commit().map_err(fault))
     }
 
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("redb has no merge"))
-    }
-
     #[inline]
     fn cursor(&mut self) -> Result<RedbCursor<'_>, Fault> {
         // The old read transaction ends first.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bench_core::engine::{Durability, Quiet, Role, Store};
+use bench_core::engine::{Durability, Role, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
@@ -47,11 +47,6 @@ impl Store for RedbStore {
     /// Writes the pages that unsynced rows leave in the cache.
     fn flush(&mut self) -> Result<(), Fault> {
         self.database.persist()
-    }
-
-    /// A write is finished when it returns: there is no background work.
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        Ok(Quiet::Known)
     }
 
     fn property(&self, name: &str) -> Option<String> {

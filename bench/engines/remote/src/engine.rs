@@ -54,13 +54,10 @@ impl Engine for Remote {
             batch: self.kind == RemoteKind::Postgres,
             merge: false,
             snapshot: false,
-            reverse: true,
-            seek: true,
             compact: false,
             flush: false,
-            sync: true,
             sync_later: false,
-            stores: true,
+            ..Capabilities::ALL
         }
     }
 

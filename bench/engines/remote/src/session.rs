@@ -67,10 +67,6 @@ impl<'s> Session for RemoteSession<'s> {
         written
     }
 
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("there are no merge operands"))
-    }
-
     fn multi_get(
         &mut self,
         keys: &[&[u8]],

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bench_core::engine::{Quiet, Role, Store};
+use bench_core::engine::{Role, Store};
 use bench_core::fault::Fault;
 
 use crate::kind::RemoteKind;
@@ -25,19 +25,6 @@ impl Store for RemoteStore {
 
     fn session(&self, _role: Role) -> Result<RemoteSession<'_>, Fault> {
         Ok(RemoteSession::new(&self.0))
-    }
-
-    fn compact(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("the server compacts when it wants to"))
-    }
-
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        // All work of this process happens inside the calls.
-        Ok(Quiet::Known)
-    }
-
-    fn property(&self, _name: &str) -> Option<String> {
-        None
     }
 
     fn round_trips(&self) -> Option<u64> {

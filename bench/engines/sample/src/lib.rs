@@ -15,7 +15,7 @@ use std::io::{ErrorKind, Write as _};
 use std::ops::Bound;
 use std::path::Path;
 
-use bench_core::engine::{Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store};
+use bench_core::engine::{Capabilities, Cursor, Durability, Engine, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -37,22 +37,14 @@ impl Engine for Sample {
         "Sample"
     }
 
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
-
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            batch: true,
             merge: false,
             snapshot: false,
-            reverse: true,
-            seek: true,
             compact: false,
             flush: false,
-            sync: true,
             sync_later: false,
-            stores: true,
+            ..Capabilities::ALL
         }
     }
 
@@ -79,27 +71,6 @@ impl Store for SampleStore {
             sync: role.durability == Durability::Sync,
             batch: Vec::new(),
         })
-    }
-
-    fn compact(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("there is nothing to compact"))
-    }
-
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        // All work happens inside the calls.
-        Ok(Quiet::Known)
-    }
-
-    fn property(&self, _name: &str) -> Option<String> {
-        None
-    }
-
-    fn options(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    fn close(self) -> Result<(), Fault> {
-        Ok(())
     }
 }
 
@@ -147,10 +118,6 @@ impl Session for SampleSession<'_> {
         let outcome = self.store.contents.write().commit(&self.batch, self.sync);
         self.batch.clear();
         outcome
-    }
-
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("there are no merge operands"))
     }
 
     fn cursor(&mut self) -> Result<SampleCursor<'_>, Fault> {

@@ -85,16 +85,9 @@ impl<'e> Engine for &'e WiredTiger {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            batch: true,
             merge: false,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
             sync_later: false,
-            stores: true,
+            ..Capabilities::ALL
         }
     }
 

@@ -283,10 +283,6 @@ impl Session for TigerSession<'_> {
         result
     }
 
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("WiredTiger has no merge"))
-    }
-
     /// Returns the session's own cursor: it pins nothing between two uses, and a new one would only
     /// add cost.
     #[inline]
