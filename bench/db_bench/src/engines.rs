@@ -139,10 +139,13 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "redb" => task.with(&Redb).map_err(Trouble::Broken),
         "disk" => task.with(&Disk).map_err(Trouble::Broken),
         "null" => task.with(&Null).map_err(Trouble::Broken),
-        "cairndb-c" => loaded(CairnC::load(library), task),
-        "leveldb-on-cairndb" => {
+        "cairndb-c" | "leveldb-on-cairndb" => {
             let beside = beside_this_program();
-            loaded(LevelDb::load_cairndb(library.or(beside.as_deref())), task)
+            let library = library.or(beside.as_deref());
+            match name {
+                "cairndb-c" => loaded(CairnC::load(library), task),
+                _ => loaded(LevelDb::load_cairndb(library), task),
+            }
         }
         "leveldb" => loaded(LevelDb::load(library), task),
         "rocksdb" => loaded(RocksDb::load(library), task),

@@ -3,13 +3,13 @@
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CString, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use bench_core::engine::{self, Durability, Quiet, Role};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
+use engine_capi::path_text;
 
 use crate::sys::Api;
 
@@ -31,8 +31,7 @@ unsafe impl Sync for Store<'_> {}
 
 impl<'e> Store<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let name = CString::new(dir.as_os_str().as_bytes())
-            .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
+        let name = path_text(dir)?;
         let budget = usize::try_from(settings.memory.total_bytes)
             .map_err(|_| Fault::new("more memory than can be addressed"))?;
         // SAFETY: takes no arguments, returns an owned object that is destroyed below.
@@ -288,10 +287,6 @@ impl engine::Session for Session<'_> {
         // SAFETY: takes any handle.
         let cleared = unsafe { (self.api.batch_clear)(self.batch) };
         self.api.outcome(error).and(self.api.outcome(cleared))
-    }
-
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("this adapter sets no merge operator"))
     }
 
     fn cursor(&mut self) -> Result<Cursor<'_>, Fault> {

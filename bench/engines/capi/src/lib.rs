@@ -13,7 +13,7 @@ use bench_core::fault::Fault;
 
 pub use cursor::{CursorFunctions, IteratorCursor};
 pub use libloading::os::unix::Library;
-pub use text::{copy_text, outcome, take_text};
+pub use text::{copy_text, outcome, path_text, take_text};
 
 /// Looks up a function or a variable of the library with this title.
 ///
@@ -52,6 +52,69 @@ macro_rules! functions {
                     },)*
                 })
             }
+        }
+    };
+}
+
+/// Declares an engine over the crate's `Api`, and the implementation of `Engine` for a reference to
+/// it, so that every store can borrow the library. `check` is a method that may refuse the library,
+/// and `more` are methods that differ from the default ones.
+#[macro_export]
+macro_rules! engine {
+    ($engine:ident, $store:ident, $name:literal, $title:literal, $able:expr
+     $(, $check:ident)?; $($more:item)*) => {
+        /// The loaded library.
+        #[derive(Debug)]
+        pub struct $engine {
+            api: Api,
+        }
+
+        impl $engine {
+            /// Loads the library at `path`, or the installed one.
+            ///
+            /// # Errors
+            /// If there is none, or if it lacks a symbol; the error names the symbol.
+            pub fn load(
+                path: Option<&::std::path::Path>,
+            ) -> Result<Self, ::bench_core::fault::Fault> {
+                let api = Api::load(path)?;
+                $(api.$check()?;)?
+                Ok(Self { api })
+            }
+        }
+
+        impl<'e> ::bench_core::engine::Engine for &'e $engine {
+            type Store = $store<'e>;
+
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn title(&self) -> &'static str {
+                $title
+            }
+
+            fn version(&self) -> String {
+                self.api.version_text()
+            }
+
+            fn library(&self) -> Option<::bench_core::host::library::Library> {
+                Some(self.api.library())
+            }
+
+            fn capabilities(&self) -> ::bench_core::engine::Capabilities {
+                $able
+            }
+
+            fn open(
+                &self,
+                dir: &::std::path::Path,
+                settings: &::bench_core::workload::settings::Settings,
+            ) -> Result<Self::Store, ::bench_core::fault::Fault> {
+                $store::open(&self.api, dir, settings)
+            }
+
+            $($more)*
         }
     };
 }

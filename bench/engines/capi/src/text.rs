@@ -1,11 +1,22 @@
 //! Strings of a library: those that it owns, and those that it allocates and its caller frees.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use bench_core::fault::Fault;
 
 /// The library's `free`.
 pub(crate) type Free = unsafe extern "C" fn(*mut c_void);
+
+/// Returns a path as a string for a library.
+///
+/// # Errors
+/// If it contains a NUL byte.
+pub fn path_text(path: &Path) -> Result<CString, Fault> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Fault::new("the directory's name contains a NUL byte"))
+}
 
 /// Copies a string that the library owns; `None` for null.
 ///

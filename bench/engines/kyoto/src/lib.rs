@@ -12,68 +12,21 @@ mod store;
 mod sys;
 mod visit;
 
-use std::path::Path;
-
-use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
-use bench_core::fault::Fault;
-use bench_core::host::library::Library;
-use bench_core::workload::settings::Settings;
+use bench_core::engine::{Capabilities, Durability, Survival, Variant};
 
 pub use cursor::TreeCursor;
 pub use store::{TreeSession, TreeStore};
 use sys::Api;
 
-/// The loaded library. The engine is a reference to it, so that every store can borrow it.
-#[derive(Debug)]
-pub struct TreeDb {
-    api: Api,
-}
-
-impl TreeDb {
-    /// Loads the library at `path`, or the installed one.
-    ///
-    /// # Errors
-    /// If there is none, or if it lacks a symbol; the error names the symbol.
-    pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Ok(Self {
-            api: Api::load(path)?,
-        })
-    }
-}
-
-impl<'e> Engine for &'e TreeDb {
-    type Store = TreeStore<'e>;
-
-    fn name(&self) -> &'static str {
-        "kyoto_treedb"
-    }
-
-    fn title(&self) -> &'static str {
-        "Kyoto TreeDB"
-    }
-
-    fn version(&self) -> String {
-        self.api.version_text().to_owned()
-    }
-
-    fn library(&self) -> Option<Library> {
-        Some(self.api.library())
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            batch: false,
-            merge: false,
-            snapshot: false,
-            reverse: true,
-            seek: true,
-            compact: false,
-            flush: true,
-            sync: true,
-            sync_later: false,
-            stores: true,
-        }
-    }
+engine_capi::engine! {
+    TreeDb, TreeStore, "kyoto_treedb", "Kyoto TreeDB", Capabilities {
+        batch: false,
+        merge: false,
+        snapshot: false,
+        compact: false,
+        sync_later: false,
+        ..Capabilities::ALL
+    };
 
     fn without_batch(&self) -> Option<&'static str> {
         Some("not atomic")
@@ -84,9 +37,5 @@ impl<'e> Engine for &'e TreeDb {
             Durability::Os => Survival::BelowOs,
             Durability::Sync => Survival::Sync,
         }
-    }
-
-    fn open(&self, dir: &Path, settings: &Settings) -> Result<TreeStore<'e>, Fault> {
-        TreeStore::open(&self.api, dir, settings)
     }
 }

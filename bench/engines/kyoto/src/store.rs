@@ -116,10 +116,6 @@ impl Store for TreeStore<'_> {
         })
     }
 
-    fn compact(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("Kyoto Cabinet has no compaction"))
-    }
-
     fn flush(&mut self) -> Result<(), Fault> {
         self.write_back()
     }
@@ -214,22 +210,6 @@ impl Session for TreeSession<'_> {
         };
         self.store.outcome(visited)?;
         Ok(result)
-    }
-
-    fn batch_put(&mut self, _key: &[u8], _value: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("Kyoto Cabinet has no atomic batch"))
-    }
-
-    fn batch_delete(&mut self, _key: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("Kyoto Cabinet has no atomic batch"))
-    }
-
-    fn batch_write(&mut self) -> Result<(), Fault> {
-        Err(Fault::new("Kyoto Cabinet has no atomic batch"))
-    }
-
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("Kyoto Cabinet has no merge"))
     }
 
     fn cursor(&mut self) -> Result<TreeCursor<'_>, Fault> {

@@ -107,8 +107,8 @@ impl Api {
     }
 
     /// Returns the library's own version.
-    pub(crate) fn version_text(&self) -> &str {
-        &self.version
+    pub(crate) fn version_text(&self) -> String {
+        self.version.clone()
     }
 
     /// Returns the last error of a database in the calling thread, with the library's message.

@@ -75,16 +75,9 @@ impl<'e> Engine for &'e LevelDb {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            batch: true,
             merge: false,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
             flush: false,
-            sync: true,
-            sync_later: true,
-            stores: true,
+            ..Capabilities::ALL
         }
     }
 

@@ -3,14 +3,13 @@
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CString, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
-use engine_capi::IteratorCursor;
+use engine_capi::{IteratorCursor, path_text};
 
 use crate::options::Chosen;
 use crate::sys::Api;
@@ -31,8 +30,7 @@ unsafe impl Sync for LevelStore<'_> {}
 
 impl<'e> LevelStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let name = CString::new(dir.as_os_str().as_bytes())
-            .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
+        let name = path_text(dir)?;
         let chosen = Chosen::new(settings);
         // SAFETY: takes a number, returns an owned object.
         let cache = unsafe { (api.cache_create_lru)(chosen.cache) };
@@ -150,12 +148,6 @@ impl Store for LevelStore<'_> {
 
     fn options(&self) -> Vec<(String, String)> {
         self.chosen.describe()
-    }
-
-    fn close(self) -> Result<(), Fault> {
-        // LevelDB reports no errors on close.
-        drop(self);
-        Ok(())
     }
 }
 
@@ -289,10 +281,6 @@ impl Session for LevelSession<'_> {
         // SAFETY: the batch is live.
         unsafe { (self.api.writebatch_clear)(self.batch) };
         self.api.outcome(error)
-    }
-
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("LevelDB has no merge"))
     }
 
     fn cursor(&mut self) -> Result<IteratorCursor<'_>, Fault> {

@@ -14,73 +14,15 @@ mod session;
 mod store;
 mod sys;
 
-use std::path::Path;
-
-use bench_core::engine::{Capabilities, Engine};
-use bench_core::fault::Fault;
-use bench_core::host::library::Library;
-use bench_core::workload::settings::Settings;
+use bench_core::engine::Capabilities;
 
 pub use cursor::LmdbCursor;
 pub use session::LmdbSession;
 pub use store::LmdbStore;
 use sys::Api;
 
-/// The loaded library. The engine is a reference to it, so that every store can borrow it.
-#[derive(Debug)]
-pub struct Lmdb {
-    api: Api,
-}
-
-impl Lmdb {
-    /// Loads the library at `path`, or the installed one.
-    ///
-    /// # Errors
-    /// If there is none, or if it lacks a symbol; the error names the symbol.
-    pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Ok(Self {
-            api: Api::load(path)?,
-        })
-    }
-}
-
-impl<'e> Engine for &'e Lmdb {
-    type Store = LmdbStore<'e>;
-
-    fn name(&self) -> &'static str {
-        "lmdb"
-    }
-
-    fn title(&self) -> &'static str {
-        "LMDB"
-    }
-
-    fn version(&self) -> String {
-        self.api.version_text()
-    }
-
-    fn library(&self) -> Option<Library> {
-        Some(self.api.library())
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            batch: true,
-            merge: false,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
-            sync_later: true,
-            stores: true,
-        }
-    }
-
-    fn open(&self, dir: &Path, settings: &Settings) -> Result<LmdbStore<'e>, Fault> {
-        LmdbStore::open(&self.api, dir, settings)
-    }
+engine_capi::engine! {
+    Lmdb, LmdbStore, "lmdb", "LMDB", Capabilities { merge: false, ..Capabilities::ALL };
 }
 
 #[cfg(test)]

@@ -292,10 +292,6 @@ impl Session for LmdbSession<'_> {
         }
     }
 
-    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
-        Err(Fault::new("LMDB has no merge"))
-    }
-
     #[inline]
     fn cursor(&mut self) -> Result<LmdbCursor<'_>, Fault> {
         LmdbCursor::new(self.api, self.reader, self.cursor)

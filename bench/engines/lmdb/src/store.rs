@@ -2,18 +2,18 @@
 
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
-use std::ffi::{CString, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
-use bench_core::engine::{Durability, Quiet, Role, Store};
+use bench_core::engine::{Durability, Role, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 use cairndb_env::{Env as _, RealEnv};
+use engine_capi::path_text;
 
 use crate::session::LmdbSession;
 use crate::sys::{Api, COPY_COMPACT, Info, NORDAHEAD, NOSYNC, RDONLY, Stat, WRITEMAP};
@@ -46,11 +46,6 @@ pub struct LmdbStore<'e> {
 
 // SAFETY: an environment may be used by any thread; transactions belong to sessions.
 unsafe impl Sync for LmdbStore<'_> {}
-
-fn c_path(path: &Path) -> Result<CString, Fault> {
-    CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Fault::new("the directory's name contains a NUL byte"))
-}
 
 /// Returns the flags with which an environment for `raw_bytes` of keys and values is opened.
 ///
@@ -97,7 +92,7 @@ impl<'e> LmdbStore<'e> {
 
     fn open_env(&mut self) -> Result<(), Fault> {
         let api = self.api;
-        let path = c_path(&self.dir)?;
+        let path = path_text(&self.dir)?;
         // SAFETY: returns an owned environment.
         api.check(unsafe { (api.env_create)(&raw mut self.env) })?;
         // SAFETY: the environment is live and not open yet.
@@ -191,11 +186,6 @@ impl Store for LmdbStore<'_> {
         self.api.sync(self.env)
     }
 
-    /// A write is finished when it returns: there is no background work.
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        Ok(Quiet::Known)
-    }
-
     fn property(&self, name: &str) -> Option<String> {
         if !matches!(name, "leveldb.stats" | "statistics") {
             return None;
@@ -236,12 +226,6 @@ impl Store for LmdbStore<'_> {
         options.push(("compression".into(), "none".into()));
         options.extend(self.unused.iter().cloned());
         options
-    }
-
-    fn close(self) -> Result<(), Fault> {
-        // LMDB reports no errors on close.
-        drop(self);
-        Ok(())
     }
 }
 

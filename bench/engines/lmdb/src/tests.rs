@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use bench_core::engine::{Cursor as _, Durability, Engine as _, Role, Session, Store as _};
 use bench_core::host::page_cache::page_cache_bytes;

@@ -3,13 +3,13 @@
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CStr, CString, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
+use engine_capi::path_text;
 
 use crate::options::Chosen;
 use crate::sys::Api;
@@ -36,8 +36,7 @@ unsafe impl Sync for Database<'_> {}
 
 impl<'e> Database<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let path = CString::new(dir.as_os_str().as_bytes())
-            .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
+        let path = path_text(dir)?;
         let chosen = Chosen::new(settings);
         // This thread replays the log into a memtable.
         api.count_nothing();

@@ -24,70 +24,12 @@ mod store;
 mod sys;
 mod version;
 
-use std::path::Path;
-
-use bench_core::engine::{Capabilities, Engine};
-use bench_core::fault::Fault;
-use bench_core::host::library::Library;
-use bench_core::workload::settings::Settings;
+use bench_core::engine::Capabilities;
 
 pub use session::RocksSession;
 pub use store::RocksStore;
 use sys::Api;
 
-/// The loaded library. The engine is a reference to it, so that every store can borrow it.
-#[derive(Debug)]
-pub struct RocksDb {
-    api: Api,
-}
-
-impl RocksDb {
-    /// Loads the library at `path`, or the installed one.
-    ///
-    /// # Errors
-    /// If there is none, or if it lacks a symbol; the error names the symbol.
-    pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Ok(Self {
-            api: Api::load(path)?,
-        })
-    }
-}
-
-impl<'e> Engine for &'e RocksDb {
-    type Store = RocksStore<'e>;
-
-    fn name(&self) -> &'static str {
-        "rocksdb"
-    }
-
-    fn title(&self) -> &'static str {
-        "RocksDB"
-    }
-
-    fn version(&self) -> String {
-        version::version_text(&self.api)
-    }
-
-    fn library(&self) -> Option<Library> {
-        Some(self.api.library())
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            batch: true,
-            merge: true,
-            snapshot: true,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
-            sync_later: true,
-            stores: true,
-        }
-    }
-
-    fn open(&self, dir: &Path, settings: &Settings) -> Result<RocksStore<'e>, Fault> {
-        RocksStore::open(&self.api, dir, settings)
-    }
+engine_capi::engine! {
+    RocksDb, RocksStore, "rocksdb", "RocksDB", Capabilities::ALL;
 }

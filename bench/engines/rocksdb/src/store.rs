@@ -151,12 +151,6 @@ impl Store for RocksStore<'_> {
         }
         options
     }
-
-    fn close(self) -> Result<(), Fault> {
-        // The library's C interface reports no errors on close.
-        drop(self);
-        Ok(())
-    }
 }
 
 #[cfg(test)]

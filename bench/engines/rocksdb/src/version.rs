@@ -27,19 +27,21 @@ struct CppString {
     inside: [u8; INSIDE_MAX + 1],
 }
 
-/// Returns the version in three numbers, if the library reports it.
-pub(crate) fn version_text(api: &Api) -> String {
-    type Tell = unsafe extern "C" fn(bool) -> CppString;
-    // SAFETY: the symbol's name spells out its types.
-    let Ok(version_of) = (unsafe { api.library.get::<Tell>(SYMBOL) }) else {
-        return UNKNOWN.to_owned();
-    };
-    // SAFETY: takes a flag and has no side effects; a version of more than fifteen characters would
-    // leak a few bytes once.
-    let text = unsafe { version_of(true) };
-    text.inside[..INSIDE_MAX]
-        .get(..text.length)
-        .and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .unwrap_or(UNKNOWN)
-        .to_owned()
+impl Api {
+    /// Returns the version in three numbers, if the library reports it.
+    pub(crate) fn version_text(&self) -> String {
+        type Tell = unsafe extern "C" fn(bool) -> CppString;
+        // SAFETY: the symbol's name spells out its types.
+        let Ok(version_of) = (unsafe { self.library.get::<Tell>(SYMBOL) }) else {
+            return UNKNOWN.to_owned();
+        };
+        // SAFETY: takes a flag and has no side effects; a version of more than fifteen characters
+        // would leak a few bytes once.
+        let text = unsafe { version_of(true) };
+        text.inside[..INSIDE_MAX]
+            .get(..text.length)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or(UNKNOWN)
+            .to_owned()
+    }
 }

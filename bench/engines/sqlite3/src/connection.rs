@@ -10,12 +10,12 @@
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bench_core::fault::Fault;
+use engine_capi::path_text;
 
 use crate::sys::{
     Api, CHECKPOINT_TRUNCATE, DONE, OK, OPEN_CREATE, OPEN_NOMUTEX, OPEN_READWRITE,
@@ -78,8 +78,7 @@ impl Column {
 impl<'e> Connection<'e> {
     /// Opens the database in `file`, or creates an empty one.
     pub(crate) fn open(api: &'e Api, file: &Path) -> Result<Self, Fault> {
-        let path = CString::new(file.as_os_str().as_bytes())
-            .map_err(|_| Fault::new("the directory's name contains a NUL byte"))?;
+        let path = path_text(file)?;
         let mut connection = Self {
             api,
             db: null_mut(),

@@ -33,75 +33,21 @@ mod store;
 mod sys;
 mod table;
 
-use std::path::Path;
-
-use bench_core::engine::{Capabilities, Engine, Variant};
-use bench_core::fault::Fault;
-use bench_core::host::library::Library;
-use bench_core::workload::settings::Settings;
+use bench_core::engine::{Capabilities, Variant};
 
 pub use cursor::SqliteCursor;
 pub use session::SqliteSession;
 pub use store::SqliteStore;
 use sys::Api;
 
-/// The loaded library. The engine is a reference to it, so that every store can borrow it.
-#[derive(Debug)]
-pub struct Sqlite {
-    api: Api,
-}
-
-impl Sqlite {
-    /// Loads the library at `path`, or the installed one.
-    ///
-    /// # Errors
-    /// If there is none, or if it lacks a symbol; the error names the symbol.
-    pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let api = Api::load(path)?;
-        api.check_threads()?;
-        Ok(Self { api })
-    }
-}
-
-impl<'e> Engine for &'e Sqlite {
-    type Store = SqliteStore<'e>;
-
-    fn name(&self) -> &'static str {
-        "sqlite3"
-    }
-
-    fn title(&self) -> &'static str {
-        "SQLite"
-    }
-
-    fn version(&self) -> String {
-        self.api.version_text()
-    }
-
-    fn library(&self) -> Option<Library> {
-        Some(self.api.library())
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            batch: true,
-            merge: true,
-            snapshot: false,
-            reverse: true,
-            seek: true,
-            compact: true,
-            flush: true,
-            sync: true,
-            sync_later: false,
-            stores: true,
-        }
-    }
+engine_capi::engine! {
+    Sqlite, SqliteStore, "sqlite3", "SQLite", Capabilities {
+        snapshot: false,
+        sync_later: false,
+        ..Capabilities::ALL
+    }, check_threads;
 
     fn variants(&self) -> &'static [Variant] {
         &[Variant::Fair, Variant::Seed]
-    }
-
-    fn open(&self, dir: &Path, settings: &Settings) -> Result<SqliteStore<'e>, Fault> {
-        SqliteStore::open(&self.api, dir, settings)
     }
 }

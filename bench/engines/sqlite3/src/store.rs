@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use bench_core::engine::{Durability, Quiet, Role, Store};
+use bench_core::engine::{Durability, Role, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
@@ -175,11 +175,6 @@ impl Store for SqliteStore<'_> {
 
     fn flush(&mut self) -> Result<(), Fault> {
         self.connection.turn().checkpoint()
-    }
-
-    /// A write is finished when it returns: there is no background work.
-    fn quiesce(&self) -> Result<Quiet, Fault> {
-        Ok(Quiet::Known)
     }
 
     fn property(&self, name: &str) -> Option<String> {
