@@ -16,6 +16,7 @@ use bench_core::measure::runner::Event;
 use bench_core::result::record::{Record, Status};
 use bench_core::result::result_line;
 use bench_core::workload::catalog;
+use bench_core::workload::definition::Workload;
 use bench_core::workload::plan::Plan;
 use bench_core::workload::step::Step;
 
@@ -146,7 +147,7 @@ impl Job<'_> {
                             lost_row(&plan, entry, &reason)
                         },
                     );
-                    if changes(&plan.benchmarks[entry]) && (over || !slow) {
+                    if is(&plan.benchmarks[entry], Workload::changes) && (over || !slow) {
                         self.again.push(at);
                     } else if !over {
                         self.lost.push(at);
@@ -156,7 +157,8 @@ impl Job<'_> {
                         return Ending::Complete;
                     }
                     // After reads only, the directory is as the previous part left it.
-                    let touched = plan.benchmarks[..=entry].iter().any(|name| touches(name));
+                    let mut entries = plan.benchmarks[..=entry].iter();
+                    let touched = entries.any(|name| is(name, Workload::touches));
                     part = if touched { 0 } else { report_from.part };
                 }
             }
@@ -217,12 +219,9 @@ fn bare(entry: &str) -> &str {
     entry.split('[').next().unwrap_or_default()
 }
 
-fn changes(entry: &str) -> bool {
-    catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::changes)
-}
-
-fn touches(entry: &str) -> bool {
-    catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::touches)
+/// Returns whether the workload of an entry `does` something.
+fn is(entry: &str, does: fn(&Workload) -> bool) -> bool {
+    catalog::named(bare(entry)).is_some_and(does)
 }
 
 /// Returns whether a row ended with an error. A row with only wrong answers has figures.

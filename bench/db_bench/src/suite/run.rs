@@ -14,7 +14,7 @@ use bench_core::workload::plan::Plan;
 
 use super::file::File;
 use super::job::Job;
-use super::journal::{Journal, Key};
+use super::journal::Journal;
 use super::progress::{Planned, Progress};
 use super::results::Results;
 use super::turn::JobTurn;
@@ -229,29 +229,20 @@ impl<'c> Run<'c> {
     fn start(&self, turn: &JobTurn<'_>) -> Option<Start> {
         let mut start = Start::default();
         let mut open = false;
-        for (part, list) in turn.job.parts.iter().enumerate() {
-            for (entry, listed) in list.entries.iter().enumerate() {
-                let Some(shown) = &listed.shown else {
-                    continue;
-                };
-                let mut record = Record::default();
-                turn.mark(&mut record, listed, shown, self.outline);
-                turn.engine.clone_into(&mut record.engine);
-                let at = Position { part, entry };
-                let key = Key::of(&record);
-                match self.journal.status(&key) {
-                    Some(_) if !open => {
-                        start.at = Position {
-                            part,
-                            entry: entry + 1,
-                        };
-                        if self.journal.is_error(&key) {
-                            start.lost.push(at);
-                        }
+        for (at, listed, shown) in turn.shown() {
+            let key = turn.key(listed, shown, self.outline);
+            match self.journal.status(&key) {
+                Some(_) if !open => {
+                    start.at = Position {
+                        entry: at.entry + 1,
+                        ..at
+                    };
+                    if self.journal.is_error(&key) {
+                        start.lost.push(at);
                     }
-                    Some(_) => {}
-                    None => open = true,
                 }
+                Some(_) => {}
+                None => open = true,
             }
         }
         open.then_some(start)
@@ -367,23 +358,16 @@ impl<'c> Run<'c> {
     /// Records rows that could not be reached.
     fn lose(&mut self, turn: &JobTurn<'_>, status: Status, reason: &str) -> Result<(), String> {
         let plans = self.plans(turn);
-        for (part, list) in turn.job.parts.iter().enumerate() {
-            for (entry, listed) in list.entries.iter().enumerate() {
-                let Some(shown) = &listed.shown else {
-                    continue;
-                };
-                if (Position { part, entry }) < turn.reached {
-                    continue;
-                }
-                let mut record = Record {
-                    workload: listed.workload.clone(),
-                    status,
-                    reason: Some(reason.to_owned()),
-                    ..supervise::blank(&plans[part])
-                };
-                turn.mark(&mut record, listed, shown, self.outline);
-                self.keep(record)?;
-            }
+        let unreached = turn.shown().filter(|(at, ..)| *at >= turn.reached);
+        for (at, listed, shown) in unreached {
+            let mut record = Record {
+                workload: listed.workload.clone(),
+                status,
+                reason: Some(reason.to_owned()),
+                ..supervise::blank(&plans[at.part])
+            };
+            turn.mark(&mut record, listed, shown, self.outline);
+            self.keep(record)?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub(super) struct JobTurn<'t> {
     pub(super) uncompacted: Option<(Status, String)>,
 }
 
-impl JobTurn<'_> {
+impl<'t> JobTurn<'t> {
     /// Whether the turn is in the round in which every engine has rows, even absent ones.
     pub(super) const fn is_first(&self) -> bool {
         self.round == 1 && !self.latency
@@ -91,25 +91,35 @@ impl JobTurn<'_> {
         }
     }
 
+    /// Returns the entries whose results are shown, with their positions.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (Position, &'t Entry, &'t Shown)> + use<'t> {
+        let parts = self.job.parts.iter().enumerate();
+        parts.flat_map(|(part, list)| {
+            let entries = list.entries.iter().enumerate();
+            entries.filter_map(move |(entry, listed)| {
+                Some((Position { part, entry }, listed, listed.shown.as_ref()?))
+            })
+        })
+    }
+
+    /// Returns the key of an entry's result.
+    pub(super) fn key(&self, listed: &Entry, shown: &Shown, outline: &Outline) -> Key {
+        let mut record = Record::default();
+        self.mark(&mut record, listed, shown, outline);
+        self.engine.clone_into(&mut record.engine);
+        Key::of(&record)
+    }
+
     /// Does the same from what an earlier process reported about the entries before `until`.
     pub(super) fn look_back(&mut self, until: Position, journal: &Journal, outline: &Outline) {
-        for (part, list) in self.job.parts.iter().enumerate() {
-            for (entry, listed) in list.entries.iter().enumerate() {
-                let Some(shown) = &listed.shown else { continue };
-                if (Position { part, entry }) >= until || listed.workload != COMPACT {
-                    continue;
-                }
-                let mut asked = Record::default();
-                self.mark(&mut asked, listed, shown, outline);
-                self.engine.clone_into(&mut asked.engine);
-                let key = Key::of(&asked);
-                let reported = journal
-                    .records
-                    .iter()
-                    .find(|reported| Key::of(reported) == key);
-                if let Some(reported) = reported {
-                    self.look(listed, reported);
-                }
+        let compacts = |(at, listed, _): &(Position, &Entry, &Shown)| {
+            *at < until && listed.workload == COMPACT
+        };
+        for (_, listed, shown) in self.shown().filter(compacts) {
+            let key = self.key(listed, shown, outline);
+            let mut reported = journal.records.iter();
+            if let Some(reported) = reported.find(|reported| Key::of(reported) == key) {
+                self.look(listed, reported);
             }
         }
     }

@@ -25,28 +25,18 @@ impl Run<'_> {
             return false;
         }
         let last = self.last_round();
-        let rounds = (1..=last).map(|round| (round, false));
-        let timed = self.is_timed().then_some((1, true));
-        for (round, latency) in rounds.chain(timed) {
-            for (at, job) in jobs.iter().enumerate() {
-                if latency && !job.latency || round > job.rounds {
-                    continue;
-                }
-                let engines = self.engines(at, job, round, latency);
-                let mut turns = engines
-                    .iter()
-                    .map(|name| self.turn_of(job, name, round, latency));
-                let open = turns.any(|turn| {
-                    let reported = self.results.absent.contains_key(turn.engine);
-                    self.start(&turn).is_some() && (!reported || turn.is_first())
-                });
-                if open {
-                    return false;
-                }
-            }
+        let open = self.passes(jobs, last).any(|(round, latency, at)| {
+            let job = &jobs[at];
+            self.engines(at, job, round, latency).iter().any(|engine| {
+                let turn = self.turn_of(job, engine, round, latency);
+                let reported = self.results.absent.contains_key(engine);
+                self.start(&turn).is_some() && (!reported || turn.is_first())
+            })
+        });
+        if !open {
+            self.results.rounds = last;
         }
-        self.results.rounds = last;
-        true
+        !open
     }
 
     /// Returns whether the pass that times each operation has yet to run, according to the journal.
@@ -137,23 +127,28 @@ impl Run<'_> {
 
     /// Returns every turn in order, with the pass that times each operation last.
     fn planned(&self, jobs: &[Job], rounds: u32) -> Vec<Planned> {
-        let passes = (1..=rounds).map(|round| (round, false));
-        let timed = self.is_timed().then_some((0, true));
-        let mut turns = Vec::new();
-        for (round, latency) in passes.chain(timed) {
-            for (at, job) in jobs.iter().enumerate() {
-                if round > job.rounds || latency && !job.latency {
-                    continue;
-                }
-                let engines = self.engines(at, job, round, latency);
-                turns.extend(engines.into_iter().map(|engine| Planned {
-                    round,
-                    job: at,
-                    engine,
-                }));
-            }
-        }
-        turns
+        let passes = self.passes(jobs, rounds);
+        let turns = passes.flat_map(|(round, latency, at)| {
+            let engines = self.engines(at, &jobs[at], round, latency).into_iter();
+            engines.map(move |engine| Planned {
+                round: if latency { 0 } else { round },
+                job: at,
+                engine,
+            })
+        });
+        turns.collect()
+    }
+
+    /// Returns the round of each job that runs in it, whether it is the pass that times each
+    /// operation, and the position of the job.
+    fn passes(&self, jobs: &[Job], rounds: u32) -> impl Iterator<Item = (u32, bool, usize)> {
+        let timed = self.is_timed().then_some((1, true));
+        let passes = (1..=rounds).map(|round| (round, false)).chain(timed);
+        passes.flat_map(move |(round, latency)| {
+            let runs = move |job: &Job| round <= job.rounds && (job.latency || !latency);
+            let jobs = jobs.iter().enumerate().filter(move |(_, job)| runs(job));
+            jobs.map(move |(at, _)| (round, latency, at))
+        })
     }
 
     /// Returns the time at which the last round has to end, if the suite limits it.
