@@ -4,87 +4,64 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine};
 use bench_core::fault::Fault;
-use bench_core::measure::runner;
+use bench_core::measure::runner::{self, Event};
+use bench_core::workload::plan::Plan;
 use bench_core::workload::settings::Settings;
-use db_bench::{Extra, Run};
+use db_bench::Extra;
 use engine_cairndb::Cairn;
 
 use crate::defect::Defect;
 use crate::store::FaultyStore;
 
-const fn extra(name: &'static str, run: Run) -> Extra {
-    Extra { name, run }
+macro_rules! engines {
+    ($($name:literal: $defect:ident,)*) => {
+        /// Every faulty engine.
+        pub(crate) const ALL: &[Extra] = &[$(Extra {
+            name: $name,
+            run: |plan, emit| FaultyEngine($name, Defect::$defect).run(plan, emit),
+        },)*];
+    };
 }
 
-/// Every faulty engine.
-pub(crate) const ALL: &[Extra] = &[
-    extra("drops_keys", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::DropsKeys), plan, emit)
-    }),
-    extra("flips_bytes", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::FlipsBytes), plan, emit)
-    }),
-    extra("acknowledges_first", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::AcknowledgesFirst), plan, emit)
-    }),
-    extra("loses_compacting", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::LosesCompacting), plan, emit)
-    }),
-    extra("skips_sync", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::SkipsSync), plan, emit)
-    }),
-    extra("ignores_memory", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::IgnoresMemory), plan, emit)
-    }),
-    extra("crashes", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::Crashes), plan, emit)
-    }),
-    extra("crashes_once", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::CrashesOnce), plan, emit)
-    }),
-    extra("crashes_closing", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::CrashesClosing), plan, emit)
-    }),
-    extra("crashes_after_error", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::CrashesAfterError), plan, emit)
-    }),
-    extra("lingers", |plan, emit| {
-        runner::run(&FaultyEngine(Defect::Lingers), plan, emit)?;
-        loop {
-            std::thread::park();
-        }
-    }),
-];
+engines! {
+    "drops_keys": DropsKeys,
+    "flips_bytes": FlipsBytes,
+    "acknowledges_first": AcknowledgesFirst,
+    "loses_compacting": LosesCompacting,
+    "skips_sync": SkipsSync,
+    "ignores_memory": IgnoresMemory,
+    "crashes": Crashes,
+    "crashes_once": CrashesOnce,
+    "crashes_closing": CrashesClosing,
+    "crashes_after_error": CrashesAfterError,
+    "lingers": Lingers,
+}
 
 /// An engine with a defect.
 #[derive(Clone, Copy, Debug)]
-struct FaultyEngine(Defect);
+struct FaultyEngine(&'static str, Defect);
+
+impl FaultyEngine {
+    fn run(self, plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Fault> {
+        runner::run(&self, plan, emit)?;
+        if self.1 != Defect::Lingers {
+            return Ok(());
+        }
+        loop {
+            std::thread::park();
+        }
+    }
+}
 
 impl Engine for FaultyEngine {
     type Store = FaultyStore;
 
     fn name(&self) -> &'static str {
-        match self.0 {
-            Defect::DropsKeys => "drops_keys",
-            Defect::FlipsBytes => "flips_bytes",
-            Defect::AcknowledgesFirst => "acknowledges_first",
-            Defect::LosesCompacting => "loses_compacting",
-            Defect::SkipsSync => "skips_sync",
-            Defect::IgnoresMemory => "ignores_memory",
-            Defect::Crashes => "crashes",
-            Defect::CrashesOnce => "crashes_once",
-            Defect::CrashesClosing => "crashes_closing",
-            Defect::CrashesAfterError => "crashes_after_error",
-            Defect::Lingers => "lingers",
-        }
+        self.0
     }
 
     fn title(&self) -> &'static str {
         "Faulty"
-    }
-
-    fn version(&self) -> String {
-        Cairn.version()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -92,7 +69,7 @@ impl Engine for FaultyEngine {
     }
 
     fn open(&self, dir: &Path, settings: &Settings) -> Result<FaultyStore, Fault> {
-        let durability = match self.0 {
+        let durability = match self.1 {
             Defect::SkipsSync => Durability::Os,
             _ => settings.durability,
         };
@@ -100,6 +77,6 @@ impl Engine for FaultyEngine {
             durability,
             ..*settings
         };
-        Ok(FaultyStore::new(self.0, dir, Cairn.open(dir, &settings)?))
+        Ok(FaultyStore::new(self.1, dir, Cairn.open(dir, &settings)?))
     }
 }
