@@ -5,6 +5,7 @@
     deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)
 )]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo};
@@ -299,28 +300,35 @@ fn whole(cursor: &mut BlockCursor) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether every value of the block is a handle, and those of the first blocks are among
-/// them.
-fn is_index(block: &Arc<Block>, handles: &[Handle]) -> bool {
+/// Returns whether the block is an index: its values are handles of adjacent blocks, from the start
+/// of the file, and the blocks found so far are as long as some of them. They need not be where the
+/// handles say: bytes may have been inserted or lost.
+fn is_index(block: &Arc<Block>, found: &[Handle]) -> bool {
     let mut cursor = BlockCursor::new(Arc::clone(block));
-    if cursor.seek_to_first().is_err() || handles.is_empty() {
+    if cursor.seek_to_first().is_err() {
         return false;
     }
-    let mut known = 0usize;
+    let mut lengths = BTreeSet::new();
+    let (mut entries, mut end) = (0u64, Some(0));
     while cursor.valid() {
         let mut input = Input::new(cursor.value());
         let Ok(handle) = Handle::decode(&mut input) else {
             return false;
         };
-        if input.position() != cursor.value().len() {
+        if input.position() != cursor.value().len() || Some(handle.offset) != end {
             return false;
         }
-        known = known.saturating_add(usize::from(handles.contains(&handle)));
+        let after = handle.offset.checked_add(handle.len);
+        end = after.and_then(|after| after.checked_add(TRAILER_BYTES as u64));
+        lengths.insert(handle.len);
+        entries = entries.saturating_add(1);
         if cursor.next().is_err() {
             return false;
         }
     }
-    known == handles.len()
+    // A single value may look like a handle by chance.
+    let is_proven = entries > 1 || !found.is_empty();
+    is_proven && found.iter().all(|handle| lengths.contains(&handle.len))
 }
 
 /// Reads a file; parts that cannot be read are zeros. `None` if it does not fit into memory.

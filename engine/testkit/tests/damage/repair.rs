@@ -52,9 +52,8 @@ impl Subject for Repair {
     fn mix(&self) -> Mix {
         match self {
             Repair::Own => &MIX,
-            // A table of LevelDB's does not hold its number. If its bytes have moved, its index is
-            // taken for entries.
-            Repair::LevelDb => &MIX[2..],
+            // A table of LevelDB's does not hold its number.
+            Repair::LevelDb => &MIX[1..],
         }
     }
 
