@@ -288,7 +288,13 @@ fn verify_values(
     while cursor.valid() {
         if cursor.kind() == Kind::Pointer {
             cursor.load_value()?;
-            read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
+            let key = cursor.key();
+            read_pointer_unmapped(order, values, key, cursor.loaded(), &mut value).map_err(
+                |error| match error.file_name() {
+                    Some(_) => error,
+                    None => error.file(name::table(table.file())),
+                },
+            )?;
             watch::check()?;
             read += 1;
         }

@@ -6,9 +6,8 @@
 use std::cell::Cell;
 
 use cairndb_base::{Error, Kind, Order, Result};
-use cairndb_format::value_file::Pointer;
 
-use crate::read::value_ref::read_pointer;
+use crate::read::value_ref::{decode_pointer, read_pointer};
 use crate::state::context::ReadContext;
 use crate::state::fold_limits::{FoldLimits, OPERAND_BYTES_EXTRA};
 use crate::state::version::Values;
@@ -204,7 +203,7 @@ pub(crate) fn resolve(
 ) -> Result<()> {
     out.clear();
     if kind == Kind::Pointer {
-        return read_pointer(order, values, key, Pointer::decode(stored)?, out);
+        return read_pointer(order, values, key, decode_pointer(key, stored)?, out);
     }
     append(out, stored);
     Ok(())

@@ -8,13 +8,12 @@
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
-use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
 use crate::read::key_versions::{KeyVersions, Operand};
 use crate::read::presence::Presence;
 use crate::read::source::{MergeSource, RunCursor};
-use crate::read::value_ref::{borrow_pointer, read_pointer};
+use crate::read::value_ref::{borrow_pointer, decode_pointer, read_pointer};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
 use crate::state::version::TableHandle;
@@ -91,7 +90,7 @@ pub(crate) fn get_or_pointer(
 fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) -> Result<Presence> {
     // The pointer is decoded rather than moved out of `out`, because the value goes to the caller's
     // buffer.
-    let pointer = Pointer::decode(out)?;
+    let pointer = decode_pointer(key, out)?;
     read_pointer(&context.order, &view.version.values, key, pointer, out)?;
     Ok(Presence::THERE)
 }
@@ -105,7 +104,7 @@ pub(crate) fn borrowed(
     key: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<Option<Mapping>> {
-    let pointer = Pointer::decode(out)?;
+    let pointer = decode_pointer(key, out)?;
     borrow_pointer(&context.order, &view.version.values, key, pointer, out)
 }
 
@@ -150,7 +149,7 @@ pub(crate) fn stored_at(
     Ok(match newest(view, context, key, seq, scratch)? {
         Newest::Missing => 0,
         Newest::Value | Newest::Operand(_) => (key.len() + scratch.len()) as u64,
-        Newest::Pointer => u64::from(Pointer::decode(scratch)?.len),
+        Newest::Pointer => u64::from(decode_pointer(key, scratch)?.len),
     })
 }
 

@@ -17,6 +17,15 @@ use crate::state::version::Values;
 /// Minimum number of stored bytes of a borrowed value.
 const BORROWED_BYTES_MIN: u32 = 64 << 10;
 
+/// Decodes the pointer that a version of `key` holds. A reader does not know from which table or log
+/// it came, so the error names the key; `verify` names the file.
+///
+/// # Errors
+/// `Corruption` if it is malformed.
+pub(crate) fn decode_pointer(key: &[u8], encoded: &[u8]) -> Result<Pointer> {
+    Pointer::decode(encoded).map_err(|error| error.key(key))
+}
+
 /// Replaces the contents of `out` with the value to which a pointer refers.
 pub(crate) fn read_pointer(
     order: &Order,
@@ -53,7 +62,7 @@ pub(crate) fn read_pointer_unmapped(
     encoded: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let pointer = Pointer::decode(encoded)?;
+    let pointer = decode_pointer(key, encoded)?;
     ValueRef::new(order, values, key, pointer)?.read_by_descriptor(out)
 }
 

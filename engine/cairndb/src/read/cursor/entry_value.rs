@@ -5,7 +5,7 @@ use cairndb_base::Result;
 use cairndb_env::Mapping;
 use cairndb_format::value_file::Pointer;
 
-use crate::read::value_ref::borrow_pointer;
+use crate::read::value_ref::{borrow_pointer, decode_pointer};
 use crate::read::view::View;
 
 /// A value in `borrowed` if that is set, otherwise in `own`.
@@ -46,7 +46,7 @@ impl EntryValue {
 
     /// Reads or borrows the value of `key` to which the encoded pointer in the buffer refers.
     pub(super) fn follow_own(&mut self, view: &View, key: &[u8]) -> Result<()> {
-        let pointer = Pointer::decode(self.own())?;
+        let pointer = decode_pointer(key, self.own())?;
         self.follow(view, key, pointer)
     }
 }

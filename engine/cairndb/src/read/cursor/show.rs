@@ -2,12 +2,12 @@
 //! merging iterator is, and enters the state of that entry.
 
 use cairndb_base::{Kind, Result};
-use cairndb_format::value_file::Pointer;
 
 use super::arrival::Arrival;
 use super::{CursorHistory, CursorState, MergerAt, ViewCursor};
 use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::merging_iter::Direction;
+use crate::read::value_ref::decode_pointer;
 
 impl ViewCursor {
     /// Finds the nearest visible entry. The merging iterator must be moving in `direction`, and no
@@ -44,7 +44,7 @@ impl ViewCursor {
                 Kind::Pointer => {
                     let merger = &mut self.versions.merger;
                     merger.load_value()?;
-                    let pointer = Pointer::decode(merger.value())?;
+                    let pointer = decode_pointer(merger.key(), merger.value())?;
                     let value = &mut self.entry.value;
                     value.follow(&self.view, merger.key(), pointer)?;
                     self.state = CursorState::Pointed;
