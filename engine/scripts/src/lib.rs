@@ -102,7 +102,7 @@ struct Outcome {
     rewritten: String,
     /// Output that differs from the expected output.
     differences: Vec<String>,
-    /// Commands that do not exist or have wrong arguments.
+    /// Commands that failed, do not exist or have wrong arguments.
     errors: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ fn run(
         };
         let errors = errors
             .iter()
-            .map(|error| format!("{place}\nnot understood: {error}"));
+            .map(|error| format!("{place}\nfailed: {error}"));
         outcome.errors.extend(errors);
         let actual: Vec<&str> = actual.lines().filter(|line| !line.is_empty()).collect();
         if actual != expected {
@@ -176,7 +176,7 @@ fn scripts_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs every script in `folder`, each with its own driver. The driver returns the output of a
-/// command, or an error if it does not understand the command.
+/// command, or an error that no expected output can accept: it does not understand the command.
 ///
 /// # Panics
 /// If the output of a command is not the expected output, or a script is not understood.

@@ -12,7 +12,6 @@ mod background;
 mod bad_input;
 mod borrowed_values;
 mod counting;
-mod deferred;
 mod descriptors;
 mod fold_limits;
 mod foreign_names;

@@ -4,77 +4,55 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb::{Db, Durability, Job, RecoveryMode, Snapshot, WriteBatch, WriteOptions};
+use cairndb::{Compression, Db, Job, Options, RecoveryMode, Snapshot, WriteBatch, WriteOptions};
+use cairndb_env::Background;
 use cairndb_scripts::Command;
 use cairndb_sim::{CrashPoint, SimEnv};
 use cairndb_testkit::facts::manifest_facts;
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 
+use crate::figures::Counting;
+use crate::reads::{Kept, Reader};
+use crate::steps::{Bytes, Trouble};
 use crate::stop::{Stop, crashed, inject};
 use crate::tamper;
-use crate::text::{answer, entries, report, spelled, value_of};
+use crate::text::{entries, report, spelled};
+use crate::writes::{Contents, Keys, Write, all_writes, durability, key_of, range_of, value_at};
 
 /// The seed of every run. It determines the state after a crash, and the salts.
 const SEED: u64 = 1;
 
 pub(crate) struct Machine {
-    env: Arc<SimEnv>,
-    db: Option<Db>,
-    snapshots: BTreeMap<String, Snapshot>,
+    pub(crate) env: Arc<SimEnv>,
+    pub(crate) db: Option<Db>,
+    /// The options of the last open.
+    pub(crate) options: Options,
+    pub(crate) reverse: bool,
+    pub(crate) order: Arc<Counting>,
+    /// Snapshots and cursors by name.
+    pub(crate) kept: BTreeMap<String, Kept>,
+    pub(crate) contents: Contents,
+    /// The number of writes so far, and of those that were scattered.
+    pub(crate) written: u32,
+    pub(crate) scattered: u32,
+    /// Figures that the script has named.
+    pub(crate) figures: BTreeMap<String, f64>,
+    /// The number of jobs that the last `step` ran, and of those that failed.
+    pub(crate) steps: u64,
+    pub(crate) failures: u64,
+    /// The file that the script damaged last.
+    pub(crate) damaged: String,
     /// The point at which the machine stopped in the middle of a command.
-    stopped: Option<CrashPoint>,
+    pub(crate) stopped: Option<CrashPoint>,
 }
 
-/// A write parsed from a line of input.
-enum Write {
-    Put(Vec<u8>, Vec<u8>),
-    Delete(Vec<u8>),
-    Merge(Vec<u8>, Vec<u8>),
-}
-
-/// Parses the writes of one line of input.
-fn writes_of(line: &str) -> Result<Vec<Write>, String> {
-    let mut line = Command::new(line);
-    let key = line.word()?;
-    let key_bytes = || key.clone().into_bytes();
-    let writes = match &*line.name.clone() {
-        "put" => vec![Write::Put(key_bytes(), value_of(&line.word()?)?)],
-        "merge" => vec![Write::Merge(key_bytes(), value_of(&line.word()?)?)],
-        "delete" => vec![Write::Delete(key_bytes())],
-        "fill" => {
-            let count = line
-                .word()?
-                .parse()
-                .map_err(|_| "invalid count".to_owned())?;
-            let value = value_of(&line.word()?)?;
-            let keys = (0..count).map(|number: u32| format!("{key}{number:04}").into_bytes());
-            keys.map(|key| Write::Put(key, value.clone())).collect()
-        }
-        other => return Err(format!("unknown write: {other}")),
-    };
-    line.finish()?;
-    Ok(writes)
-}
-
-fn all_writes(command: &Command) -> Result<Vec<Write>, String> {
-    let lines = command.input.iter().map(|line| writes_of(line));
-    Ok(lines
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter()
-        .flatten()
-        .collect())
-}
-
-fn durability(command: &mut Command) -> WriteOptions {
-    let levels = [
-        ("none", Durability::None),
-        ("os", Durability::Os),
-        ("sync", Durability::Sync),
-    ];
-    let level = levels.into_iter().find(|(name, _)| command.flag(name));
-    let level = level.map_or(Durability::Os, |(_, level)| level);
-    WriteOptions::new().durability(level)
+fn background(command: &mut Command) -> Background {
+    if command.flag("threads") {
+        return Background::Threads;
+    }
+    command.flag("stepped");
+    Background::Stepped
 }
 
 fn job_of(name: &str) -> Result<Job, String> {
@@ -93,36 +71,85 @@ impl Machine {
     pub(crate) fn new() -> Machine {
         let env = SimEnv::new(SEED);
         env.check_manifests(manifest_facts);
+        Machine::on(env)
+    }
+
+    pub(crate) fn on(env: Arc<SimEnv>) -> Machine {
         Machine {
+            options: Setup::plain().options(env.clone()),
             env,
             db: None,
-            snapshots: BTreeMap::new(),
+            reverse: false,
+            order: Arc::default(),
+            kept: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            written: 0,
+            scattered: 0,
+            figures: BTreeMap::new(),
+            steps: 0,
+            failures: 0,
+            damaged: String::new(),
             stopped: None,
         }
     }
 
+    /// Replaces the machine by a new one. The figures stay.
+    pub(crate) fn renew(&mut self, command: &mut Command) -> Result<(), Trouble> {
+        let order = self.check_order();
+        let background = background(command);
+        let env = SimEnv::with(command.value("seed")?.unwrap_or(SEED), background);
+        // With threads, the sync of one may cover an edit of another before its time.
+        if background == Background::Stepped {
+            env.check_manifests(manifest_facts);
+        }
+        env.record_ops(false);
+        let figures = std::mem::take(&mut self.figures);
+        *self = Machine {
+            figures,
+            ..Machine::on(env)
+        };
+        Ok(order?)
+    }
+
+    /// Runs `command`. Returns its output, which may be an error of the database.
     pub(crate) fn run(&mut self, command: &mut Command) -> Result<String, String> {
+        match self.perform(command) {
+            Err(trouble @ Trouble::Store(..)) => Ok(trouble.to_string()),
+            done => done.map_err(|trouble| trouble.to_string()),
+        }
+    }
+
+    pub(crate) fn perform(&mut self, command: &mut Command) -> Result<String, Trouble> {
         if command.name == "crash" {
-            return self.crash(command);
+            return Ok(self.crash(command)?);
         }
         if self.stopped.is_some() {
-            return Err("the machine has stopped: only `crash` is allowed".to_owned());
+            return Err("the machine has stopped: only `crash` is allowed"
+                .to_owned()
+                .into());
         }
         if let Some(output) = tamper::run(&self.env, command)? {
             return Ok(output);
         }
         let stop = Stop::watch(&self.env, command)?;
-        let output = self.database_command(command)?;
-        let broken = self.env.violations();
-        if !broken.is_empty() {
-            return Err(format!("the sync order was violated: {broken:?}"));
-        }
+        let done = self.database_command(command);
+        self.check_order()?;
         let Some(stop) = stop else {
-            return Ok(output);
+            return done;
         };
+        if let Err(trouble @ Trouble::Script(_)) = done {
+            return Err(trouble);
+        }
         let (point, text) = stop.reached(&self.env)?;
         self.stopped = Some(point);
         Ok(text)
+    }
+
+    /// Checks the order of syncs so far.
+    pub(crate) fn check_order(&self) -> Result<(), String> {
+        let broken = self.env.violations();
+        let text = || format!("the sync order was violated: {broken:?}");
+        broken.is_empty().then_some(()).ok_or_else(text)
     }
 
     fn crash(&mut self, command: &mut Command) -> Result<String, String> {
@@ -130,66 +157,82 @@ impl Machine {
         let point = stopped.unwrap_or_else(|| self.env.crash_point());
         let env = crashed(&point, command)?;
         // Dropping the handle closes it on the old disk.
-        self.snapshots.clear();
+        self.kept.clear();
         self.db = None;
         self.env = env;
         Ok(String::new())
     }
 
-    fn db(&self) -> Result<&Db, String> {
+    pub(crate) fn db(&self) -> Result<&Db, String> {
         self.db
             .as_ref()
             .ok_or_else(|| "no database is open".to_owned())
     }
 
-    fn database_command(&mut self, command: &mut Command) -> Result<String, String> {
+    fn database_command(&mut self, command: &mut Command) -> Result<String, Trouble> {
         match &*command.name.clone() {
-            "open" => self.open(command),
-            "write" => self.write(command),
-            "batch" => self.batch(command),
-            "flush" => Ok(answer(self.db()?.flush())),
-            "sync" => Ok(answer(self.db()?.sync())),
-            "compact" => Ok(answer(self.db()?.compact_range(..))),
-            "step" => self.step(command),
-            "checkpoint" => Ok(answer(self.db()?.checkpoint(command.word()?))),
-            "close" => {
-                self.snapshots.clear();
-                let db = self.db.take();
-                let db = db.ok_or_else(|| "no database is open".to_owned())?;
-                Ok(answer(db.close()))
+            "open" | "reopen" => return self.open(command),
+            "write" => self.write(command)?,
+            "batch" => self.batch(command)?,
+            "flush" => self.db()?.flush()?,
+            "sync" => self.db()?.sync()?,
+            "idle" => self.db()?.wait_idle()?,
+            "verify" => {
+                cairndb::verify(PATH, &self.options.clone().env(self.env.clone()))?;
             }
+            "compact" => self.compact(command)?,
+            "step" => return self.step(command),
+            "checkpoint" => self.db()?.checkpoint(command.word()?)?,
+            "close" => self.close()?,
             "snapshot" => {
                 let snapshot = self.db()?.snapshot();
-                self.snapshots.insert(command.word()?, snapshot);
-                Ok(String::new())
+                self.keep(command.word()?, Reader::Snapshot(snapshot));
             }
-            "get" => self.get(command),
-            "scan" => self.scan(command),
-            "fault" => inject(&self.env, command).map(|()| String::new()),
-            "heal" => {
-                self.env.heal();
-                Ok(String::new())
+            "cursor" => {
+                let cursor = self.db()?.cursor();
+                self.keep(command.word()?, Reader::Cursor(Box::new(cursor)));
             }
-            other => Err(format!("unknown command `{other}`")),
+            "release" => drop(self.kept.remove(&command.word()?)),
+            "get" => return Ok(self.get(command)?),
+            "scan" => return Ok(self.scan(command)?),
+            "read" => self.read(command)?,
+            "move" => self.shift(command)?,
+            "test" => return self.test(command),
+            "fresh" => self.renew(command)?,
+            "fault" => inject(&self.env, command)?,
+            "heal" => self.env.heal(),
+            "tick" => self.env.advance_clock(command.word()?.parse().unwrap_or(0)),
+            other => return Err(format!("unknown command `{other}`").into()),
         }
+        Ok(String::new())
     }
 
-    fn open(&mut self, command: &mut Command) -> Result<String, String> {
+    fn close(&mut self) -> Result<(), Trouble> {
+        self.kept.clear();
+        let db = self.db.take();
+        Ok(db
+            .ok_or_else(|| "no database is open".to_owned())?
+            .close()?)
+    }
+
+    fn open(&mut self, command: &mut Command) -> Result<String, Trouble> {
+        if command.name == "reopen" {
+            if self.db.is_some() {
+                self.close()?;
+            }
+        } else {
+            let reverse = command.flag("reverse");
+            let setup = Setup {
+                reverse,
+                ..Setup::plain()
+            };
+            (self.options, self.reverse) = (setup.options(self.env.clone()), reverse);
+        }
         if self.db.is_some() {
-            return Err("a database is open".to_owned());
+            return Err("a database is open".to_owned().into());
         }
-        let mut setup = Setup {
-            reverse: command.flag("reverse"),
-            ..Setup::plain()
-        };
-        setup.budget = command.value("budget")?.unwrap_or(setup.budget);
-        setup.value_file = command.value("value-file")?.unwrap_or(setup.value_file);
-        let mut options = setup.options(self.env.clone());
-        options = options.read_only(command.flag("read-only"));
-        options = options.create_if_missing(!command.flag("must-exist"));
-        if command.flag("point-in-time") {
-            options = options.recovery(RecoveryMode::PointInTime);
-        }
+        self.options = self.with_settings(command)?;
+        let options = self.options.clone().env(self.env.clone());
         let path = command.value("dir")?.unwrap_or_else(|| PATH.to_owned());
         let before = self.env.image_hash();
         match options.open(Path::new(&path)) {
@@ -200,69 +243,169 @@ impl Machine {
             }
             Err(error) => {
                 let unchanged = self.env.image_hash() == before;
-                let what = if unchanged { "nothing" } else { "something" };
-                Ok(format!("error: {error}\n{what} was changed"))
+                let what = if unchanged {
+                    "\nnothing was changed"
+                } else {
+                    "\nsomething was changed"
+                };
+                Err(Trouble::Store(error, what))
             }
         }
     }
 
-    fn write(&self, command: &mut Command) -> Result<String, String> {
-        let (db, options) = (self.db()?, durability(command));
-        let mut writes = all_writes(command)?.into_iter();
-        let done = writes.try_for_each(|write| match write {
-            Write::Put(key, value) => db.put_with(&key, &value, &options),
-            Write::Delete(key) => db.delete_with(&key, &options),
-            Write::Merge(key, operand) => db.merge_with(&key, &operand, &options),
-        });
-        Ok(answer(done))
+    /// Returns the options with the settings that `command` names.
+    fn with_settings(&self, command: &mut Command) -> Result<Options, String> {
+        let mut options = self.options.clone().read_only(command.flag("read-only"));
+        options = options.create_if_missing(!command.flag("must-exist"));
+        if command.flag("point-in-time") {
+            options = options.recovery(RecoveryMode::PointInTime);
+        }
+        for (name, compression) in [("raw", Compression::None), ("fast", Compression::Fast)] {
+            if command.flag(name) {
+                options = options.compression(compression);
+            }
+        }
+        for (name, mapped) in [("mapped", true), ("unmapped", false)] {
+            if command.flag(name) {
+                options = options.mapped(mapped);
+            }
+        }
+        if command.flag("counting") {
+            options = options.comparator(self.order.clone());
+        }
+        if let Some(bytes) = command.value::<Bytes>("budget")? {
+            options = options.memory_budget(usize::try_from(bytes.0).unwrap());
+        }
+        if let Some(bytes) = command.value::<Bytes>("value-file")? {
+            options = options.value_file_bytes(bytes.0);
+        }
+        Ok(options)
     }
 
-    fn batch(&self, command: &mut Command) -> Result<String, String> {
-        let (db, options) = (self.db()?, durability(command));
-        let mut batch = WriteBatch::new();
+    fn write(&mut self, command: &mut Command) -> Result<(), Trouble> {
+        let options = durability(command);
         for write in all_writes(command)? {
-            match write {
-                Write::Put(key, value) => batch.put(&key, &value),
-                Write::Delete(key) => batch.delete(&key),
-                Write::Merge(key, operand) => batch.merge(&key, &operand),
-            }
+            self.write_one(write, options)?;
         }
-        Ok(answer(db.write_with(&batch, &options)))
+        Ok(())
     }
 
-    fn step(&self, command: &mut Command) -> Result<String, String> {
-        let (db, name) = (self.db()?, command.word()?);
-        let job = job_of(&name)?;
-        let mut count = 0;
-        loop {
-            match db.step_background(job) {
-                Ok(true) => count += 1,
-                Ok(false) => return Ok(format!("{name}: {count} times")),
-                Err(error) => return Ok(format!("error: {error}")),
+    fn write_one(&mut self, write: Write, options: WriteOptions) -> Result<(), Trouble> {
+        write.run(self.db()?, options)?;
+        write.apply(&mut self.contents);
+        Ok(())
+    }
+
+    fn batch(&mut self, command: &mut Command) -> Result<(), Trouble> {
+        let options = durability(command);
+        self.write_all(all_writes(command)?, options)
+    }
+
+    fn write_all(&mut self, writes: Vec<Write>, options: WriteOptions) -> Result<(), Trouble> {
+        let mut batch = WriteBatch::new();
+        for write in &writes {
+            write.add_to(&mut batch);
+        }
+        self.db()?.write_with(&batch, &options)?;
+        for write in writes {
+            write.apply(&mut self.contents);
+        }
+        Ok(())
+    }
+
+    /// Makes the same write to each of several keys, one by one or in a batch. Runs `body` after
+    /// every `every` of them.
+    pub(crate) fn writes(
+        &mut self,
+        mut command: Command,
+        body: &[String],
+        shown: &mut String,
+    ) -> Result<(), Trouble> {
+        let keys = Keys::take(&mut command)?;
+        let (options, together) = (durability(&mut command), command.flag("batch"));
+        let every = command.value("every")?.unwrap_or(usize::MAX);
+        let deletes = command.name == "delete";
+        let text = if deletes {
+            String::new()
+        } else {
+            command.word()?
+        };
+        command.finish()?;
+        let scattered = self.scattered;
+        self.scattered += keys.scattered();
+        let mut batch = Vec::new();
+        for (key, n) in keys.iter(scattered).zip(1_usize..) {
+            let value = value_at(&text, self.written)?;
+            self.written += 1;
+            let write = match &*command.name {
+                "put" => Write::Put(key, value),
+                "merge" => Write::Merge(key, value),
+                _ => Write::Delete(key),
+            };
+            if together {
+                batch.push(write);
+                continue;
+            }
+            self.write_one(write, options)?;
+            if n.is_multiple_of(every) {
+                self.block(body, shown)?;
             }
         }
+        if together {
+            self.write_all(batch, options)?;
+        }
+        Ok(())
+    }
+
+    fn compact(&self, command: &mut Command) -> Result<(), Trouble> {
+        let Ok(range) = command.word() else {
+            return Ok(self.db()?.compact_range(..)?);
+        };
+        let range = range_of(&range).ok_or_else(|| format!("not a range: {range}"))?;
+        let [from, to] = [range.start, range.end].map(|n| key_of(&n.to_string()));
+        Ok(self.db()?.compact_range(from..to)?)
+    }
+
+    fn step(&mut self, command: &mut Command) -> Result<String, Trouble> {
+        let times = command.value("times")?.unwrap_or(u64::MAX);
+        let goes_on = command.flag("despite-failures");
+        (self.steps, self.failures) = (0, 0);
+        let mut lines = Vec::new();
+        while let Ok(name) = command.word() {
+            let job = job_of(&name)?;
+            let before = self.steps;
+            for _ in 0..times {
+                match self.db()?.step_background(job) {
+                    Ok(true) => self.steps += 1,
+                    Err(_) if goes_on => self.failures += 1,
+                    Ok(false) if goes_on => {}
+                    Ok(false) => break,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            lines.push(format!("{name}: {} times", self.steps - before));
+        }
+        Ok(lines.join("\n"))
     }
 
     /// Reads with the snapshot that `command` names, or the current contents.
-    fn read<T>(
+    fn view<T>(
         &self,
         command: &mut Command,
-        read: impl FnOnce(&Snapshot) -> T,
+        view: impl FnOnce(&Snapshot) -> T,
     ) -> Result<T, String> {
         match command.value::<String>("snapshot")? {
-            None => Ok(read(&self.db()?.snapshot())),
-            Some(name) => {
-                let snapshot = self.snapshots.get(&name);
-                snapshot
-                    .map(read)
-                    .ok_or_else(|| format!("no snapshot {name}"))
-            }
+            None => Ok(view(&self.db()?.snapshot())),
+            Some(name) => match self.kept.get(&name).map(|kept| &kept.reader) {
+                Some(Reader::Snapshot(snapshot)) => Ok(view(snapshot)),
+                _ => Err(format!("no snapshot {name}")),
+            },
         }
     }
 
     fn get(&self, command: &mut Command) -> Result<String, String> {
         let keys = command.input.clone();
-        self.read(command, |snapshot| {
+        self.view(command, |snapshot| {
             let answers = keys.iter().map(|key| match snapshot.get(key.as_bytes()) {
                 Ok(Some(value)) => format!("{key} = {}\n", spelled(&value)),
                 Ok(None) => format!("{key} does not exist\n"),
@@ -273,7 +416,7 @@ impl Machine {
     }
 
     fn scan(&self, command: &mut Command) -> Result<String, String> {
-        self.read(command, |snapshot| {
+        self.view(command, |snapshot| {
             let mut found = Vec::new();
             for entry in snapshot.iter() {
                 match entry {

@@ -138,11 +138,10 @@ pub(crate) fn crashed(point: &CrashPoint, command: &mut Command) -> Result<Arc<S
 pub(crate) fn inject(env: &SimEnv, command: &mut Command) -> Result<(), String> {
     let sticky = command.flag("sticky");
     let target = Target::parse(&command.word()?)?;
-    let cause = match &*command.word()? {
-        "full" => Cause::Full,
-        "io" => Cause::Io,
-        other => return Err(format!("unknown failure: {other}")),
-    };
+    let name = command.word()?;
+    let mut causes = Cause::ALL.into_iter();
+    let cause = causes.find(|cause| format!("{cause:?}").eq_ignore_ascii_case(&name));
+    let cause = cause.ok_or_else(|| format!("unknown failure: {name}"))?;
     let fault = Fault::on(target.kind, &target.name, Effect::Fails(cause));
     let fault = fault.after(command.value("after")?.unwrap_or(0));
     env.inject(if sticky { fault.sticky() } else { fault });

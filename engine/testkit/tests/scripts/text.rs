@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cairndb::{OpenReport, Result as DbResult};
+use cairndb::OpenReport;
 
 /// Minimum number of equal consecutive bytes that are printed as a count.
 const REPEATED_MIN: usize = 8;
@@ -41,11 +41,6 @@ pub(crate) fn spelled(value: &[u8]) -> String {
         literal_before = !repeated;
     }
     text
-}
-
-/// Returns the text form of a result: empty, or the error.
-pub(crate) fn answer(result: DbResult<()>) -> String {
-    result.map_or_else(|error| format!("error: {error}"), |()| String::new())
 }
 
 /// Returns the text form of entries, with one line for neighbours with the same value.
