@@ -74,17 +74,6 @@ fn leftovers_are_also_removed_after_a_clean_opening() {
     survives(&[Step::Reopen, Step::One(0, Act::Put(1500), Durability::Os)]);
 }
 
-/// Regression: an open value file kept the length that it had at its first read.
-#[test]
-fn values_appended_after_the_first_read_are_read() {
-    let env = SimEnv::new(1);
-    let db = open(&env);
-    for key in [b"a", b"b"] {
-        db.put(key, &[7; 9000]).unwrap();
-        assert_eq!(db.get(key).unwrap().as_deref(), Some(&[7; 9000][..]));
-    }
-}
-
 /// Regression: a page whose first entry is an older version of the last key of the previous page
 /// was treated as a page of single versions. In a backward scan a deleted key reappeared.
 #[test]
@@ -188,56 +177,6 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         );
         assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     }
-}
-
-/// Regression: a `Sync` write after a failed append to the manifest poisoned the handle, although
-/// the edits that it needed came before that append.
-#[test]
-fn a_sync_write_after_a_failed_manifest_append_succeeds() {
-    let env = SimEnv::new(1);
-    let db = open(&env);
-    db.put(b"a", b"1").unwrap();
-    let full = Effect::Fails(Cause::Full);
-    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
-    let error = db.put(b"b", &[2; 9000]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NoSpace);
-    db.put_with(b"c", b"3", &sync()).unwrap();
-    let db = after_power_loss(&env);
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
-    assert_eq!(
-        db.get(b"b").unwrap(),
-        None,
-        "the rejected write must not be applied"
-    );
-    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
-}
-
-/// Compacts to one durable run, without examining value files.
-fn merge_to_one_run(db: &Db) {
-    db.flush().expect("the disk has no faults");
-    for job in [Job::IdleCompact, Job::Persist] {
-        while db.step_background(job).expect("the disk has no faults") {}
-    }
-}
-
-/// Regression: the log still held a pointer into a value file that was dropped because no table
-/// pointed to it. The record had long been in tables, but recovery treated it as corruption and
-/// refused to open.
-#[test]
-fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
-    let env = SimEnv::new(1);
-    let db = open(&env);
-    db.put(b"a", &[1; 9000]).unwrap();
-    let full = Effect::Fails(Cause::Full);
-    env.inject(Fault::on(OpKind::Append, ".val", full));
-    db.put(b"b", &[2; 9000]).unwrap_err();
-    db.put(b"a", b"small").unwrap();
-    merge_to_one_run(&db);
-    assert!(db.step_background(Job::DropValues).unwrap());
-    db.put_with(b"c", b"3", &sync()).unwrap();
-    let db = after_power_loss(&env);
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
-    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
 /// Regression: the same happened if the flush was installed but not yet durable. A kill lost every
@@ -355,63 +294,6 @@ fn a_handle_poisoned_without_a_failed_sync_reports_the_cause() {
     }
 }
 
-/// Regression: value files were dropped only while all memtables were empty, so never under steady
-/// writes.
-#[test]
-fn a_dead_value_file_is_dropped_while_pointers_to_newer_ones_are_in_memory() {
-    let env = SimEnv::new(1);
-    let db = open(&env);
-    let next_file = || {
-        let full = Effect::Fails(Cause::Full);
-        env.inject(Fault::on(OpKind::Append, ".val", full));
-        db.put(b"unlucky", &[0; 9000]).unwrap_err();
-    };
-    db.put(b"a", &[1; 9000]).unwrap();
-    next_file();
-    db.put(b"b", &[2; 9000]).unwrap();
-    assert!(
-        !db.step_background(Job::DropValues).unwrap(),
-        "the value of `a` must be live"
-    );
-    db.put(b"a", b"small").unwrap();
-    merge_to_one_run(&db);
-    next_file();
-    db.put(b"c", &[3; 9000]).unwrap();
-    db.put(b"b", b"small").unwrap();
-    assert!(
-        db.step_background(Job::DropValues).unwrap(),
-        "the value of `a` must be dead"
-    );
-    assert!(!db.step_background(Job::DropValues).unwrap());
-    // A table still has the pointer to the value of `b`; that of `c` is in the memtable.
-    db.put_with(b"last", b"", &sync()).unwrap();
-    let db = after_power_loss(&env);
-    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
-    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"small"[..]));
-}
-
-/// Regression: a persist that failed at its manifest append cleared the mark "names not yet
-/// durable". A later `Sync` write was acknowledged although the name of its value file could still
-/// be lost.
-#[test]
-fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
-    let env = SimEnv::new(1);
-    let db = open(&env);
-    db.put_with(b"a", b"1", &sync()).unwrap();
-    // This starts a value file. Its edit is appended but not synced.
-    db.put(b"b", &[2; 9000]).unwrap();
-    let full = Effect::Fails(Cause::Full);
-    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
-    assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::NoSpace);
-    db.put_with(b"c", &[3; 9000], &sync()).unwrap();
-    db.put_with(b"d", b"4", &sync()).unwrap();
-    let db = after_power_loss(&env);
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
-    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
-    assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"4"[..]));
-}
-
 /// Regression: a manifest whose single snapshot is longer than 4 MiB was rewritten at every step.
 #[test]
 fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
@@ -438,42 +320,6 @@ fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
     }
     let begun = manifests() - before;
     assert!(begun < 4, "{begun} manifests for ten small flushes");
-}
-
-/// Regression: if there were too many runs for reads, a close first compacted to make room, and
-/// failed if the compaction failed. Unlogged writes were lost, although their flush would have
-/// succeeded.
-#[test]
-fn a_close_flushes_without_compacting_first() {
-    let env = SimEnv::new(1);
-    let options = |env: &Arc<SimEnv>| {
-        let setup = Setup {
-            mapped: Some(false),
-            ..Setup::plain()
-        };
-        setup.options(env.clone())
-    };
-    let db = options(&env).open(PATH).unwrap();
-    for number in 0..24u8 {
-        db.put(b"pebble", &[number]).unwrap();
-        db.flush().unwrap();
-    }
-    // This get marks the database as being read, which lowers the maximum number of runs.
-    assert!(db.get(b"slate").unwrap().is_none());
-    let unlogged = WriteOptions::new().durability(Durability::None);
-    db.put_with(b"stone", b"grey", &unlogged).unwrap();
-    let unreadable = Fault::on(OpKind::OpenRead, ".tbl", Effect::Fails(Cause::Io));
-    env.inject(unreadable.sticky());
-    let closed = db.close();
-    env.heal();
-    drop(db);
-    let db = options(&env).open(PATH).unwrap();
-    assert_eq!(
-        db.get(b"stone").unwrap().as_deref(),
-        Some(&b"grey"[..]),
-        "{closed:?}"
-    );
-    closed.unwrap();
 }
 
 /// Regression: after a manifest whose `CURRENT` could not be written, an attempt that could not

@@ -74,27 +74,6 @@ fn with_join(env: &Arc<SimEnv>, huge: bool) -> Db {
     joined.open(PATH).expect("the database must open")
 }
 
-/// Regression: an empty batch at `Sync`, which makes earlier writes durable in LevelDB, did
-/// nothing.
-#[test]
-fn an_empty_batch_at_sync_makes_earlier_writes_durable() {
-    let batch: fn(&Db) = |db| {
-        let sync = WriteOptions::new().durability(Durability::Sync);
-        db.write_with(&WriteBatch::new(), &sync).unwrap();
-    };
-    for barrier in [batch, |db: &Db| db.sync().unwrap()] {
-        let env = SimEnv::new(1);
-        let db = open(&env);
-        db.put(b"small", b"1").unwrap();
-        db.put(b"large", &[2; 9000]).unwrap();
-        barrier(&db);
-        barrier(&db);
-        let next = open(&after(&env, Profile::Strict, Keep::None));
-        assert_eq!(next.get(b"small").unwrap().as_deref(), Some(&b"1"[..]));
-        assert_eq!(next.get(b"large").unwrap().as_deref(), Some(&[2; 9000][..]));
-    }
-}
-
 /// Regression: a folded value of more than 1 GiB made its flush fail repeatedly, and then every
 /// write and every open.
 #[test]
@@ -189,28 +168,6 @@ fn bounds_of_tables_may_be_longer_than_one_edit() {
             db.close().unwrap();
         }
     }
-}
-
-/// Regression: a corrupt value file made the flush fail for every key in the same memtable.
-#[test]
-fn an_unreadable_value_under_an_operand_stops_no_flush() {
-    let env = SimEnv::new(1);
-    let db = with_join(&env, false);
-    db.put(b"k", &[1; 9000]).unwrap();
-    db.merge(b"k", b"2").unwrap();
-    db.put(b"other", b"1").unwrap();
-    for kind in [OpKind::Map, OpKind::ReadAt] {
-        let broken = Fault::on(kind, ".val", Effect::Fails(Cause::Io));
-        env.inject(broken.sticky());
-    }
-    db.flush().unwrap();
-    db.compact_range(..).unwrap();
-    assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Io);
-    assert_eq!(db.get(b"other").unwrap().as_deref(), Some(&b"1"[..]));
-    env.heal();
-    let mut expected = vec![1; 9000];
-    expected.push(b'2');
-    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&expected[..]));
 }
 
 /// Regression: each attempt to put a large value on a full disk appended it once more.
@@ -312,23 +269,6 @@ fn a_comparator_that_panics_in_a_flush_is_an_error() {
     assert_eq!(db.iter().count(), 4);
 }
 
-/// Regression: a table that could not be mapped could not be read at all.
-#[test]
-fn a_table_that_cannot_be_mapped_is_read() {
-    let env = SimEnv::new(1);
-    let setup = Setup {
-        mapped: Some(true),
-        ..Setup::plain()
-    };
-    let db = setup.options(env.clone()).open(PATH).unwrap();
-    db.put(b"k", b"1").unwrap();
-    db.flush().unwrap();
-    let full = Effect::Fails(Cause::Io);
-    env.inject(Fault::on(OpKind::Map, ".tbl", full).sticky());
-    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
-    assert_eq!(db.iter().count(), 1);
-}
-
 /// Regression: unlogged writes that had long been flushed were reported as lost.
 #[test]
 fn flushed_unlogged_writes_are_not_reported_as_lost() {
@@ -372,30 +312,6 @@ fn filters_are_not_used_if_equal_keys_may_differ() {
     db.close().unwrap();
     let db = with(false).open(PATH).unwrap();
     assert_eq!(db.get(b"kEY").unwrap().as_deref(), Some(&b"1"[..]));
-}
-
-/// Regression: a dead value file prevented closing after the manifest had failed.
-#[test]
-fn a_handle_whose_manifest_failed_closes_despite_dead_values() {
-    let env = SimEnv::new(1);
-    let setup = Setup {
-        value_file: 0,
-        ..Setup::plain()
-    };
-    let db = setup.options(env.clone()).open(PATH).unwrap();
-    for value in [1, 2] {
-        db.put(b"a", &[value; 9000]).unwrap();
-    }
-    db.put(b"a", b"small").unwrap();
-    db.flush().unwrap();
-    let full = Effect::Fails(Cause::Full);
-    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
-    db.step_background(Job::DropValues).unwrap_err();
-    db.close().unwrap();
-    let db = open(&env);
-    assert!(db.open_report().clean);
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
-    while db.step_background(Job::DropValues).unwrap() {}
 }
 
 /// Returns the total length of all files.
@@ -442,20 +358,7 @@ fn full_but_for_a_cursor(env: &Arc<SimEnv>) -> (Db, cairndb::Iter) {
 }
 
 /// Regression: while flushes failed because the disk was full, the space of tables that a dropped
-/// cursor had kept was not reclaimed. Writes failed until the database was reopened.
-#[test]
-fn a_dropped_cursor_makes_room_on_a_full_disk() {
-    let env = SimEnv::new(1);
-    let (db, iter) = full_but_for_a_cursor(&env);
-    drop(iter);
-    db.put(b"k", b"v").unwrap();
-    for n in 0..300_u64 {
-        db.put(&n.to_be_bytes(), &noise(n, 1000)).unwrap();
-    }
-    db.close().unwrap();
-}
-
-/// The same case with a worker whose flushes are held off.
+/// cursor had kept was not reclaimed, here by a worker whose flushes are held off.
 #[test]
 fn a_worker_that_is_held_off_reclaims_what_a_cursor_kept() {
     let env = SimEnv::with(1, Background::Threads);
@@ -469,31 +372,6 @@ fn a_worker_that_is_held_off_reclaims_what_a_cursor_kept() {
     });
     assert!(given_back, "{} of {before}", used(&env));
     db.put(b"k", b"v").unwrap();
-}
-
-/// Regression: each rejected write left a manifest if the handle had not written yet and so had no
-/// worker.
-#[test]
-fn writes_refused_by_a_full_disk_leave_no_manifests() {
-    for background in [Background::Stepped, Background::Threads] {
-        let env = SimEnv::with(1, background);
-        let db = open(&env);
-        db.put(b"a", &noise(1, 1000)).unwrap();
-        db.close().unwrap();
-        drop(db);
-        let db = open(&env);
-        let before = env.files().len();
-        env.set_capacity(used(&env) + 100);
-        for _ in 0..300 {
-            let error = db.put(b"k", b"v").unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::NoSpace);
-        }
-        let left = env.files().len();
-        assert!(left <= before + 3, "{before} files before, {left} after");
-        env.set_capacity(u64::MAX);
-        db.put(b"k", b"v").unwrap();
-        db.close().unwrap();
-    }
 }
 
 /// Regression: each rejected write left a value file and an edit of the manifest, until even small
