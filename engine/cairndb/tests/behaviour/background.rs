@@ -3,116 +3,16 @@
 use std::path::Path;
 use std::sync::Barrier;
 
-use cairndb::env::random::Random;
 use cairndb::env::{Background, Env, MemEnv};
-use cairndb::{Compression, Db, ErrorKind, Job, Options, destroy, verify};
+use cairndb::{Compression, Db, ErrorKind, Options, destroy, verify};
 use cairndb_sim::{Cause, Effect, Fault, SimEnv};
 
-use crate::{all, field, mem_db, real_dir, reverse, stat, stepped, threaded};
+use crate::{all, field, mem_db, real_dir, reverse, stat, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
         db.put(format!("{n:08}").as_bytes(), value).unwrap();
     }
-}
-
-#[test]
-fn a_sequential_load_is_never_compacted() {
-    let (db, _) = mem_db();
-    fill(&db, 0..20_000, &[1; 40]);
-    db.flush().unwrap();
-    while db.step_background(Job::Compact).unwrap() {}
-    assert_eq!((stat(&db, "merges"), stat(&db, "runs")), (0, 1));
-}
-
-#[test]
-fn deletes_in_key_order_form_one_run_and_are_not_compacted_until_idle() {
-    let (db, _) = mem_db();
-    fill(&db, 0..20_000, &[1; 40]);
-    db.flush().unwrap();
-    let snapshot = db.snapshot();
-    for n in 0..20_000u32 {
-        db.delete(format!("{n:08}").as_bytes()).unwrap();
-        // Also write keys after all of these, so that the last run grows in the meantime.
-        if n % 5_000 == 0 {
-            fill(&db, 30_000 + n..30_100 + n, &[2; 40]);
-            db.flush().unwrap();
-        }
-    }
-    db.flush().unwrap();
-    while db.step_background(Job::Compact).unwrap() {}
-    assert!(stat(&db, "flushes") > 10 && stat(&db, "merges") == 0);
-    assert!(
-        (2..=7).contains(&stat(&db, "runs")),
-        "{}",
-        stat(&db, "runs")
-    );
-    assert_eq!(all(&db).len(), 400);
-    assert_eq!(snapshot.iter().count(), 20_000);
-    drop(snapshot);
-    while db.step_background(Job::IdleCompact).unwrap() {}
-    assert_eq!((stat(&db, "runs"), stat(&db, "deletes")), (1, 0));
-    assert_eq!(all(&db).len(), 400);
-    db.close().unwrap();
-}
-
-#[test]
-fn overwrites_in_key_order_do_not_accumulate() {
-    let (db, options) = mem_db();
-    let mut most = 0;
-    // Incompressible values, so that each pass takes many flushes.
-    let value = |round: u64, n: u32| {
-        let mut random = Random::new(round << 32 | u64::from(n));
-        let words = [(); 5].map(|()| random.next_u64().to_le_bytes());
-        words.concat()
-    };
-    for round in 0..9 {
-        for n in 0..20_000 {
-            db.put(format!("{n:08}").as_bytes(), &value(round, n))
-                .unwrap();
-        }
-        db.flush().unwrap();
-        while db.step_background(Job::Compact).unwrap() {}
-        most = most.max(stat(&db, "versions"));
-    }
-    assert!(most <= 4 * 20_000, "{most} entries for 20,000 keys");
-    db.close().unwrap();
-    let db = options.open("/db").unwrap();
-    let found = all(&db);
-    assert_eq!(found.len(), 20_000);
-    for (n, (_, found)) in (0..).zip(&found) {
-        assert_eq!(found, &value(8, n));
-    }
-    db.close().unwrap();
-}
-
-#[test]
-fn an_idle_database_is_one_run_and_keeps_two_logs_at_most() {
-    let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .memory_budget(1 << 20)
-        .open(dir.path())
-        .unwrap();
-    for round in 0..8u8 {
-        fill(&db, 0..5_000, &[round; 60]);
-    }
-    db.wait_idle().unwrap();
-    assert_eq!(stat(&db, "runs"), 1);
-    let logs = std::fs::read_dir(dir.path())
-        .unwrap()
-        .filter(|entry| {
-            entry
-                .as_ref()
-                .unwrap()
-                .path()
-                .extension()
-                .is_some_and(|e| e == "log")
-        })
-        .count();
-    assert!(logs <= 2, "{logs} log files");
-    assert_eq!(all(&db).len(), 5_000);
-    db.close().unwrap();
 }
 
 #[test]
@@ -268,42 +168,6 @@ fn properties_are_found_by_name() {
     let stalls = |name: &str| field(&db, "cairndb.stalls", &format!("memtable.{name}"));
     assert!(stalls("longest_ns") <= stalls("total_ns"));
     assert_eq!(db.property("cairndb.nothing"), None);
-}
-
-#[test]
-fn approximate_sizes_grow_with_the_range() {
-    let (db, _) = mem_db();
-    fill(&db, 0..10_000, &[5; 60]);
-    db.compact_range(..).unwrap();
-    let size = |from: &[u8], to: &[u8]| db.approximate_size(from..to).unwrap();
-    let whole = size(b"00000000", b"00010000");
-    let half = size(b"00000000", b"00005000");
-    assert!(whole > 50_000, "{whole}");
-    assert!(
-        half > whole / 3 && half < 2 * whole / 3,
-        "{half} of {whole}"
-    );
-    assert_eq!(size(b"5", b"6"), 0);
-}
-
-/// Regression: value files were not counted, so a key with a value of 50 MB had the size of one
-/// page.
-#[test]
-fn approximate_sizes_count_large_values() {
-    let options = stepped().compression(Compression::None);
-    let db = options.open("/db").unwrap();
-    db.put(b"large", &[7; 1_000_000]).unwrap();
-    db.flush().unwrap();
-    let large = || db.approximate_size(b"l".as_slice()..b"m").unwrap();
-    let alone = large();
-    assert!((1_000_000..1_100_000).contains(&alone), "{alone}");
-    fill(&db, 0..100, &[5; 60]);
-    db.compact_range(..).unwrap();
-    let whole = db.approximate_size(..).unwrap();
-    assert!((1_000_000..1_100_000).contains(&whole), "{whole}");
-    // The range covers one of the table's two or three pages.
-    let share = large();
-    assert!((300_000..whole).contains(&share), "{share}");
 }
 
 #[test]
@@ -549,42 +413,6 @@ fn reads_of_a_handle_that_writes_nothing_pay_for_a_compaction() {
         db.close().unwrap();
         verify("/db", &options).unwrap();
     }
-}
-
-/// Regression: the worker was not notified when a file lost its last reader, so the file stayed
-/// until the next write.
-#[test]
-fn an_idle_database_reclaims_what_a_dropped_cursor_kept() {
-    let env = MemEnv::new(Background::Threads);
-    let options = threaded().env(env.clone()).compression(Compression::None);
-    // One file for each large value.
-    let db = options.value_file_bytes(0).open("/db").unwrap();
-    let load = |round: u8| {
-        for n in 0..3000_u32 {
-            db.put(&n.to_be_bytes(), &[round; 300]).unwrap();
-        }
-        db.put(b"large", &[round; 900_000]).unwrap();
-        db.compact_range(..).unwrap();
-    };
-    load(0);
-    let mut iter = db.iter();
-    iter.next().unwrap().unwrap();
-    load(1);
-    db.wait_idle().unwrap();
-    let kept = || {
-        let dir = env.open_dir("/db".as_ref(), false).unwrap();
-        let names = dir.list().unwrap();
-        let sizes = names.iter().map(|name| dir.size_of(name).unwrap());
-        sizes.flatten().sum::<u64>()
-    };
-    let before = kept();
-    drop(iter);
-    let begun = std::time::Instant::now();
-    while kept() + 1_700_000 > before {
-        assert!(begun.elapsed().as_secs() < 60, "{} of {before}", kept());
-        std::thread::yield_now();
-    }
-    db.close().unwrap();
 }
 
 /// Regression: the worker was notified of a dead value file before the file was marked for removal.

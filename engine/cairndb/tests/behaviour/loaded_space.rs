@@ -3,7 +3,7 @@
 use cairndb::env::random::Random;
 use cairndb::{Db, Options};
 
-use crate::{field, stepped};
+use crate::field;
 
 /// Returns the total length of all files.
 fn on_disk(dir: &tempfile::TempDir) -> u64 {
@@ -44,22 +44,4 @@ fn an_overwritten_value_takes_a_multiple_of_the_budget() {
     assert_eq!(db.get(b"key").unwrap().unwrap(), *value);
     db.wait_idle().unwrap();
     assert!(on_disk(&dir) <= VALUE as u64 + 8_000_000);
-}
-
-/// Regression: a database kept its spare log segments, as many as the log may have, until it had
-/// been idle for seconds; the files of a compacted one took twice its tables.
-#[test]
-fn a_compaction_of_everything_removes_spare_segments() {
-    let options = stepped().memory_budget(64 << 20);
-    let db = options.open("/db").unwrap();
-    let value = [7; 2_000];
-    for n in 0..60_000_u32 {
-        db.put(&n.to_be_bytes(), &value).unwrap();
-    }
-    db.flush().unwrap();
-    let before = field(&db, "cairndb.space", "spare_log_bytes");
-    assert!(before > 16 << 20, "{before}");
-    db.compact_range(..).unwrap();
-    let after = field(&db, "cairndb.space", "spare_log_bytes");
-    assert!(after <= 8 << 20, "{after} of {before}");
 }

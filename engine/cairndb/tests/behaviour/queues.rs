@@ -8,175 +8,19 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::thread;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Comparator, Cursor, Db, Job, Snapshot};
+use cairndb::{Append, Cursor, Db, Job, Snapshot};
 
-use crate::counting::Counting;
-use crate::{mem_db, stat, stepped, threaded};
+use crate::{stat, stepped, threaded};
 
 fn key(n: u64) -> Vec<u8> {
     format!("queue {n:08}").into_bytes()
 }
 
-/// Returns the first key at or after `from`.
-fn first(db: &Db, from: Option<&[u8]>) -> Option<Vec<u8>> {
+/// Returns the first key.
+fn first(db: &Db) -> Option<Vec<u8>> {
     let mut cursor = db.cursor();
-    match from {
-        Some(key) => cursor.seek(key).unwrap(),
-        None => cursor.seek_to_first().unwrap(),
-    }
-    cursor.valid().then(|| cursor.key().to_vec())
-}
-
-/// Regression: each read of the head took one step for every entry deleted before.
-#[test]
-fn reading_the_head_of_a_queue_does_not_walk_deleted_entries() {
-    const LENGTH: u64 = 20;
-    const TURNS: u64 = 2_000;
-    let order = Arc::new(Counting::default());
-    let db = stepped()
-        .memory_budget(4 << 20)
-        .comparator(Arc::clone(&order) as Arc<dyn Comparator>)
-        .open("/db")
-        .unwrap();
-    for n in 0..LENGTH {
-        db.put(&key(n), b"job").unwrap();
-    }
-    // From the first key of the database, and from the first key of the queue.
-    for from in [None, Some(&b"queue"[..])] {
-        let begun: u64 = first(&db, from).map_or(0, |key| {
-            std::str::from_utf8(&key[6..]).unwrap().parse().unwrap()
-        });
-        let turn = |n: u64| {
-            assert_eq!(first(&db, from), Some(key(n)));
-            db.delete(&key(n)).unwrap();
-            db.put(&key(n + LENGTH), b"job").unwrap();
-        };
-        let early = order.of(|| (begun..begun + 200).for_each(turn));
-        (begun + 200..begun + TURNS - 200).for_each(turn);
-        let late = order.of(|| (begun + TURNS - 200..begun + TURNS).for_each(turn));
-        // A memtable may be sealed in the meantime, after which one read steps over tombstones.
-        // Before the fix every read stepped over 6,000 tombstones.
-        assert!(
-            late < 8 * early,
-            "{early} comparisons at first, {late} later"
-        );
-    }
-}
-
-/// A stack and a queue whose head is its greatest key.
-#[test]
-fn reading_the_last_key_does_not_walk_deleted_entries_either() {
-    const TURNS: u64 = 2_000;
-    for stack in [false, true] {
-        let order = Arc::new(Counting::default());
-        let db = stepped()
-            .memory_budget(16 << 20)
-            .comparator(Arc::clone(&order) as Arc<dyn Comparator>)
-            .open("/db")
-            .unwrap();
-        let place = |n: u64| key(if stack { n } else { 99_999_999 - n });
-        (0..3_000).for_each(|n| db.put(&place(n), b"job").unwrap());
-        let last = || {
-            let mut cursor = db.cursor();
-            cursor.seek_to_last().unwrap();
-            cursor.key().to_vec()
-        };
-        let turn = |n: u64| {
-            if stack {
-                assert_eq!(last(), place(2_999 - n));
-                db.delete(&place(2_999 - n)).unwrap();
-            } else {
-                assert_eq!(last(), place(n));
-                db.delete(&place(n)).unwrap();
-                db.put(&place(n + 3_000), b"job").unwrap();
-            }
-        };
-        let early = order.of(|| (0..200).for_each(turn));
-        (200..TURNS - 200).for_each(turn);
-        let late = order.of(|| (TURNS - 200..TURNS).for_each(turn));
-        // Before the fix every read stepped over two thousand tombstones.
-        assert!(
-            late < 4 * early,
-            "stack {stack}: {early} comparisons at first, {late} later"
-        );
-    }
-}
-
-/// Entries put into other queues, or before all queues, must not make a read step over tombstones
-/// either.
-#[test]
-fn queues_are_read_in_turn_between_other_writes() {
-    const QUEUES: u64 = 16;
-    const LENGTH: u64 = 10;
-    const TURNS: u64 = 200;
-    let order = Arc::new(Counting::default());
-    let db = stepped()
-        .memory_budget(16 << 20)
-        .comparator(Arc::clone(&order) as Arc<dyn Comparator>)
-        .open("/db")
-        .unwrap();
-    let name = |queue: u64, n: u64| format!("queue {queue:02} {n:08}").into_bytes();
-    for queue in 0..QUEUES {
-        (0..LENGTH).for_each(|n| db.put(&name(queue, n), b"job").unwrap());
-    }
-    let turn = |n: u64| {
-        for queue in 0..QUEUES {
-            let from = format!("queue {queue:02}");
-            assert_eq!(first(&db, Some(from.as_bytes())), Some(name(queue, n)));
-            db.delete(&name(queue, n)).unwrap();
-            db.put(&name(queue, n + LENGTH), b"job").unwrap();
-        }
-        db.put(b"counter", &n.to_le_bytes()).unwrap();
-    };
-    let early = order.of(|| (0..20).for_each(turn));
-    (20..TURNS - 20).for_each(turn);
-    let late = order.of(|| (TURNS - 20..TURNS).for_each(turn));
-    assert!(
-        late < 4 * early,
-        "{early} comparisons at first, {late} later"
-    );
-}
-
-/// A cursor that is older than a queue's newest entries must not mark them as deleted.
-#[test]
-fn what_an_older_cursor_finds_deleted_is_deleted_at_its_moment_only() {
-    let (db, _) = mem_db();
-    (0..200).for_each(|n| db.put(&key(n), b"job").unwrap());
-    (0..200).for_each(|n| db.delete(&key(n)).unwrap());
-    let mut cursor = db.cursor();
-    (200..203).for_each(|n| db.put(&key(n), b"job").unwrap());
     cursor.seek_to_first().unwrap();
-    assert!(!cursor.valid(), "the cursor is older than the new entries");
-    assert_eq!(first(&db, None), Some(key(200)));
-    // The same for entries between keys that have been deleted by now.
-    db.put(&key(100), b"job").unwrap();
-    db.delete(&key(100)).unwrap();
-    db.put(&key(150), b"job").unwrap();
-    assert_eq!(first(&db, None), Some(key(150)));
-    assert_eq!(first(&db, Some(&key(120))), Some(key(150)));
-    assert_eq!(first(&db, Some(&key(151))), Some(key(200)));
-}
-
-/// A consumer polls an empty queue.
-#[test]
-fn polling_an_empty_queue_is_cheap() {
-    let order = Arc::new(Counting::default());
-    let db = stepped()
-        .memory_budget(4 << 20)
-        .comparator(Arc::clone(&order) as Arc<dyn Comparator>)
-        .open("/db")
-        .unwrap();
-    (0..2_000).for_each(|n| db.put(&key(n), b"job").unwrap());
-    (0..2_000).for_each(|n| db.delete(&key(n)).unwrap());
-    let walked = order.of(|| assert_eq!(first(&db, None), None));
-    let polled = order.of(|| assert_eq!(first(&db, None), None));
-    assert!(walked > 2_000 && polled < 50, "{walked}, {polled}");
-    db.put(&key(2_000), b"job").unwrap();
-    assert_eq!(first(&db, None), Some(key(2_000)));
-    // In the middle of the deleted entries.
-    db.put(&key(1_000), b"job").unwrap();
-    assert_eq!(first(&db, None), Some(key(1_000)));
-    assert_eq!(first(&db, Some(&key(1_001))), Some(key(2_000)));
+    cursor.valid().then(|| cursor.key().to_vec())
 }
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -320,28 +164,6 @@ fn reads_of_queues_see_every_operation_between_them() {
     }
 }
 
-/// A key must not be skipped if its newest entry is in the mutable memtable and its older entries
-/// are not.
-#[test]
-fn operands_on_deleted_keys_are_seen() {
-    let (db, _) = {
-        let options = stepped().merge_operator(Arc::new(Append));
-        (options.open("/db").unwrap(), options)
-    };
-    (0..100).for_each(|n| db.put(&key(n), b"job").unwrap());
-    db.flush().unwrap();
-    (0..99).for_each(|n| db.delete(&key(n)).unwrap());
-    assert_eq!(first(&db, None), Some(key(99)));
-    assert_eq!(first(&db, None), Some(key(99)));
-    db.merge(&key(40), b"new").unwrap();
-    let mut cursor = db.cursor();
-    cursor.seek_to_first().unwrap();
-    assert_eq!((cursor.key(), cursor.value()), (&*key(40), &b"new"[..]));
-    drop(cursor);
-    let (other, _) = mem_db();
-    assert_eq!(first(&other, None), None, "databases must not share state");
-}
-
 /// A producer runs concurrently with the consumer. It puts most jobs at the tail, and some before
 /// all others.
 #[test]
@@ -365,7 +187,7 @@ fn urgent_jobs_are_taken_first() {
         let (mut taken, mut hurried, mut last) = (0, 0, None);
         while taken < JOBS {
             let wait = waiting.load(Memory::Acquire);
-            let Some(job) = first(&db, None) else {
+            let Some(job) = first(&db) else {
                 assert_eq!(wait, hurried, "an urgent job was not seen");
                 thread::yield_now();
                 continue;
@@ -381,7 +203,7 @@ fn urgent_jobs_are_taken_first() {
             taken += 1;
         }
     });
-    assert_eq!(first(&db, None), None);
+    assert_eq!(first(&db), None);
 }
 
 /// Regression (case 5): each thread, and each seek after a flush, stepped over the tombstones
@@ -401,10 +223,10 @@ fn seeks_together_step_over_a_stretch_of_tombstones_no_more_than_twice() {
         }
         let passed = || stat(&db, "dead_entries_passed");
         let seek_all = || {
-            assert_eq!(first(&db, None), Some(key(STRETCH)));
+            assert_eq!(first(&db), Some(key(STRETCH)));
             thread::scope(|scope| {
                 for _ in 0..THREADS {
-                    scope.spawn(|| assert_eq!(first(&db, None), Some(key(STRETCH))));
+                    scope.spawn(|| assert_eq!(first(&db), Some(key(STRETCH))));
                 }
             });
             let mut cursor = db.cursor();
@@ -452,107 +274,4 @@ fn seeks_together_step_over_a_stretch_of_tombstones_no_more_than_twice() {
             );
         }
     }
-}
-
-/// Regression: a step that met a stretch of tombstones passed all of them, each time. The top of a
-/// stack is found by a seek to the key after it and a step back.
-#[test]
-fn steps_over_a_stretch_of_tombstones_are_seeks() {
-    const STRETCH: u64 = 20_000;
-    for flushed in [false, true] {
-        let db = stepped().memory_budget(16 << 20).open("/db").unwrap();
-        (0..=STRETCH).for_each(|n| db.put(&key(n), b"job").unwrap());
-        let _snapshot = db.snapshot();
-        (1..STRETCH).for_each(|n| db.delete(&key(n)).unwrap());
-        if flushed {
-            db.flush().unwrap();
-        }
-        let turn = || {
-            let mut cursor = db.cursor();
-            cursor.seek(&key(STRETCH)).unwrap();
-            cursor.prev().unwrap();
-            assert_eq!(cursor.key(), key(0));
-            cursor.next().unwrap();
-            assert_eq!(cursor.key(), key(STRETCH));
-            cursor.prev().unwrap();
-            assert_eq!(cursor.key(), key(0));
-        };
-        let passed = || stat(&db, "dead_entries_passed");
-        turn();
-        let first = passed();
-        assert!((STRETCH - 1..3 * STRETCH).contains(&first), "{first}");
-        for n in 0..50 {
-            db.put(format!("zoo {n}").as_bytes(), b"other").unwrap();
-            turn();
-        }
-        let later = passed() - first;
-        assert!(later <= 50 * 3 * 64, "{later}");
-    }
-}
-
-/// A snapshot has spans of its own beside those of newer reads.
-#[test]
-fn a_snapshot_steps_over_its_tombstones_once() {
-    const STRETCH: u64 = 20_000;
-    let db = stepped().open("/db").unwrap();
-    for n in 0..=STRETCH {
-        db.put(&key(n), b"job").unwrap();
-    }
-    for n in 0..STRETCH {
-        db.delete(&key(n)).unwrap();
-    }
-    let snapshot = db.snapshot();
-    for n in 0..STRETCH / 2 {
-        db.put(&key(n), b"again").unwrap();
-    }
-    for n in 0..STRETCH / 2 {
-        db.delete(&key(n)).unwrap();
-    }
-    db.flush().unwrap();
-    let passed = || stat(&db, "dead_entries_passed");
-    let seek = || {
-        let mut cursor = snapshot.cursor();
-        cursor.seek_to_first().unwrap();
-        assert_eq!(cursor.key(), key(STRETCH));
-        assert_eq!(first(&db, None), Some(key(STRETCH)));
-    };
-    (0..4).for_each(|_| seek());
-    let begun = passed();
-    for _ in 0..50 {
-        seek();
-        db.put(b"zoo", b"other").unwrap();
-    }
-    assert!(passed() - begun <= 64 * 100, "{}", passed() - begun);
-}
-
-/// A compaction that drops everything newer must not make a span hold for older iterators.
-#[test]
-fn an_older_iterator_sees_what_was_deleted_and_compacted_since() {
-    let options = stepped();
-    let db = options.open("/db").unwrap();
-    let name = |letter: char, n: u64| format!("{letter}{n:03}").into_bytes();
-    for n in 0..100 {
-        db.put(&name('a', n), b"live").unwrap();
-        db.put(&name('z', n), b"live").unwrap();
-    }
-    db.compact_range(..).unwrap();
-    let snapshot = db.snapshot();
-    for n in 0..100 {
-        db.delete(&name('z', n)).unwrap();
-    }
-    db.flush().unwrap();
-    drop(snapshot);
-    db.close().unwrap();
-    drop(db);
-    let db = options.open("/db").unwrap();
-    let mut older = db.cursor();
-    older.seek_to_first().unwrap();
-    assert_eq!(older.key(), name('a', 0));
-    for n in 0..100 {
-        db.delete(&name('a', n)).unwrap();
-    }
-    db.compact_range("a".as_bytes().."b".as_bytes()).unwrap();
-    assert_eq!(first(&db, Some(b"a000")), None);
-    older.seek(b"a000").unwrap();
-    assert_eq!(older.key(), name('a', 0));
 }

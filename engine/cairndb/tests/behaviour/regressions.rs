@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Db, Job, MergeOperator, Options};
+use cairndb::{Append, Db, MergeOperator, Options};
 
-use crate::{all, all_backward, mem_db, real_dir, reverse, stat, stepped};
+use crate::{all, all_backward, real_dir, reverse, stepped};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -15,63 +15,6 @@ fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
 
 fn append() -> Arc<dyn MergeOperator> {
     Arc::new(Append)
-}
-
-/// Regression: every operand was the only one in its run, so each had lost its sequence number. A
-/// compaction that could not fold them then encountered two equal entries.
-#[test]
-fn operands_alone_in_their_runs_are_compacted_above_a_deeper_run() {
-    let db = stepped().merge_operator(append()).open("/db").unwrap();
-    fill(&db, 0..5_000, &[1; 60]);
-    db.put(b"k", b"base").unwrap();
-    db.compact_range(..).unwrap();
-    for n in 0..8u8 {
-        db.merge(b"k", &[b'0' + n]).unwrap();
-        db.flush().unwrap();
-    }
-    assert!(db.step_background(Job::Compact).unwrap());
-    assert_eq!(db.get(b"k").unwrap().unwrap(), b"base01234567");
-}
-
-/// Regression: a version that an earlier compaction had renumbered to 0 stayed below a newer
-/// version of its key. The page of such versions was then treated as a page without second
-/// versions.
-#[test]
-fn a_snapshot_hides_no_newer_version_from_a_backward_scan() {
-    let (db, _) = mem_db();
-    fill(&db, 0..200, &[1; 2_500]);
-    db.compact_range(..).unwrap();
-    let snapshot = db.snapshot();
-    fill(&db, 0..200, &[2; 2_500]);
-    db.compact_range(..).unwrap();
-    assert!(all(&db).iter().all(|(_, value)| value[0] == 2));
-    assert_eq!(all_backward(&db), all(&db));
-    let then: Vec<_> = snapshot
-        .iter()
-        .rev()
-        .map(|entry| entry.unwrap().1[0])
-        .collect();
-    assert_eq!(then, [1; 200]);
-}
-
-/// Regression: an idle database compacted tombstones repeatedly while a snapshot needed them.
-#[test]
-fn an_idle_database_stops_compacting_while_a_snapshot_needs_its_tombstones() {
-    let (db, _) = mem_db();
-    fill(&db, 0..100, &[1; 60]);
-    let snapshot = db.snapshot();
-    for n in 0..100u32 {
-        db.delete(&n.to_be_bytes()).unwrap();
-    }
-    db.flush().unwrap();
-    let compactions = (0..10)
-        .filter(|_| db.step_background(Job::IdleCompact).unwrap())
-        .count();
-    assert!(compactions <= 2, "{compactions} compactions");
-    assert_eq!(snapshot.iter().count(), 100);
-    drop(snapshot);
-    db.wait_idle().unwrap();
-    assert_eq!(stat(&db, "runs"), 0);
 }
 
 /// Regression: an absent bound was treated as the empty key, which is the last key in reverse
