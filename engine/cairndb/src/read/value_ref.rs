@@ -17,8 +17,8 @@ use crate::state::version::Values;
 /// Minimum number of stored bytes of a borrowed value.
 const BORROWED_BYTES_MIN: u32 = 64 << 10;
 
-/// Decodes the pointer that a version of `key` holds. A reader does not know from which table or log
-/// it came, so the error names the key; `verify` names the file.
+/// Decodes the pointer that a version of `key` holds. A reader does not know the file from which it
+/// came, so the error names the key; `verify` names the file.
 ///
 /// # Errors
 /// `Corruption` if it is malformed.

@@ -98,7 +98,8 @@ impl Machine {
         let order = self.check_order();
         let background = background(command);
         let env = SimEnv::with(command.value("seed")?.unwrap_or(SEED), background);
-        // With threads, the sync of one may cover an edit of another before its time.
+        // With threads, the sync of one may cover an edit of another, whose file has no durable
+        // name yet. Recovery expects that.
         if background == Background::Stepped {
             env.check_manifests(manifest_facts);
         }
