@@ -18,7 +18,6 @@ mod report;
 mod resume;
 mod suite;
 mod supervise;
-mod table;
 mod turn_order;
 
 use std::fmt::Write as _;

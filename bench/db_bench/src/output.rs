@@ -100,6 +100,8 @@ pub(crate) struct Output {
     json: Option<Lines>,
     csv: Option<Lines>,
     builds: Builds,
+    /// Every line of this run.
+    pub(crate) lines: String,
 }
 
 impl Output {
@@ -108,33 +110,24 @@ impl Output {
         Ok(Self {
             json: json.map(Lines::create).transpose()?,
             csv: csv.map(started).transpose()?,
-            builds: Builds::default(),
+            ..Self::default()
         })
     }
 
     /// Appends to the JSON file, and rewrites the CSV file from the kept results.
     pub(crate) fn resume(json: &Path, csv: Option<&Path>, kept: &[Record]) -> Result<Self, String> {
-        let mut output = Self {
+        Ok(Self {
             json: Some(Lines::append(json)?),
-            csv: csv.map(started).transpose()?,
-            builds: Builds::default(),
-        };
-        for record in kept {
-            output.csv_row(record)?;
-        }
-        output.settle()?;
-        Ok(output)
+            ..Self::again(csv, kept)?
+        })
     }
 
     /// Rewrites the CSV file only.
-    pub(crate) fn again(csv: Option<&Path>, kept: &[Record]) -> Result<(), String> {
-        let mut output = Self {
-            json: None,
-            csv: csv.map(started).transpose()?,
-            builds: Builds::default(),
-        };
+    pub(crate) fn again(csv: Option<&Path>, kept: &[Record]) -> Result<Self, String> {
+        let mut output = Self::create(None, csv)?;
         kept.iter().try_for_each(|record| output.csv_row(record))?;
-        output.settle()
+        output.settle()?;
+        Ok(output)
     }
 
     /// Writes the lines that the system had refused; returns an error if it still refuses them.
@@ -162,18 +155,15 @@ impl Output {
 
     /// Adds an object that is not a result, to the JSON file only.
     pub(crate) fn object(&mut self, object: &impl Serialize) -> Result<(), String> {
-        let Some(json) = &mut self.json else {
-            return Ok(());
-        };
         let text = serde_json::to_string(object).map_err(|error| error.to_string())?;
-        json.line(&text)
+        self.lines.push_str(&text);
+        self.lines.push('\n');
+        self.json.as_mut().map_or(Ok(()), |json| json.line(&text))
     }
 
     fn csv_row(&mut self, record: &Record) -> Result<(), String> {
-        match &mut self.csv {
-            Some(csv) => csv.line(&record.to_csv()),
-            None => Ok(()),
-        }
+        let csv = self.csv.as_mut();
+        csv.map_or(Ok(()), |csv| csv.line(&record.to_csv()))
     }
 }
 

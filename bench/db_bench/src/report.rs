@@ -4,14 +4,12 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use bench_core::result::outline::{Note, Outline, SuiteEnd};
 use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 
 use crate::config::Config;
 use crate::output::detail::Detail;
 use crate::output::{notify, print};
-use crate::table::Rows;
 
 /// Width assumed if that of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
@@ -30,50 +28,28 @@ pub(crate) fn print_place(dir: &Path) {
     notify(&format!("report: {}\n", dir.join("index.html").display()));
 }
 
-/// Returns the summary of a suite, made from its records; these are read from the file of `--json`
-/// if there is one. A pipe cannot be read again.
-pub(crate) fn summary(
-    config: &Config,
-    rows: &Rows,
-    notes: &[String],
-    outline: &Outline,
-) -> Result<String, String> {
+/// Returns what a suite prints at its end. The report is made from the file of `--json` if there is
+/// one, and else from the lines of this run: a pipe cannot be read again.
+pub(crate) fn shown(config: &Config, lines: &str) -> Result<String, String> {
     let report = match &config.json {
         Some(records) if records.is_file() => read(records)?,
-        _ => in_memory(rows, notes, outline)?,
+        _ => Report::from_text(lines).map_err(|error| error.to_string())?,
     };
-    Ok(report.summary(columns()))
+    Ok(text(&report, config.detail))
 }
 
-/// Returns the report of records that are not in a file.
-fn in_memory(rows: &Rows, notes: &[String], outline: &Outline) -> Result<Report, String> {
-    let wrong = |error: serde_json::Error| error.to_string();
-    let mut text = serde_json::to_string(outline).map_err(wrong)?;
-    for record in rows.records() {
-        text.push('\n');
-        text.push_str(&serde_json::to_string(record).map_err(wrong)?);
+/// Returns the summary of a report, or all of it as Markdown.
+fn text(report: &Report, detail: Detail) -> String {
+    match detail {
+        Detail::Full => report.markdown(),
+        Detail::Summary => report.summary(terminal().unwrap_or(COLUMNS_DEFAULT)),
     }
-    for note in notes {
-        let note = Note {
-            text: note.clone(),
-            fact: None,
-        };
-        text.push('\n');
-        text.push_str(&serde_json::to_string(&note).map_err(wrong)?);
-    }
-    let suite = outline.name.clone();
-    text.push('\n');
-    text.push_str(&serde_json::to_string(&SuiteEnd { suite }).map_err(wrong)?);
-    Report::from_text(&text).map_err(|error| error.to_string())
 }
 
-/// Makes the report of a file again and prints its summary, or all of it as Markdown.
+/// Makes the report of a file again, and prints it.
 pub(crate) fn render(file: &Path, dir: Option<&Path>, detail: Detail) -> Result<(), String> {
     let report = read(file)?;
-    print(&match detail {
-        Detail::Full => report.markdown(),
-        Detail::Summary => report.summary(columns()),
-    });
+    print(&text(&report, detail));
     let beside = || file.parent().map(Path::to_owned).unwrap_or_default();
     let dir: PathBuf = dir.map_or_else(beside, Path::to_owned);
     report.write(&dir).map_err(|error| error.to_string())?;
@@ -86,14 +62,9 @@ fn read(file: &Path) -> Result<Report, String> {
     Report::from_text(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Returns the width of the terminal, or of a page.
-fn columns() -> usize {
-    terminal().unwrap_or(COLUMNS_DEFAULT)
-}
-
 /// Returns the width of the terminal that stdout goes to, as set by the shell or reported by the
 /// terminal; `None` if stdout goes elsewhere or the width is unknown.
-pub(crate) fn terminal() -> Option<usize> {
+fn terminal() -> Option<usize> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {
         return None;

@@ -1,5 +1,5 @@
 //! The suite mode: runs the sections of a suite file over every engine in several rounds, and
-//! prints one table at the end.
+//! prints one report at the end.
 
 mod file;
 mod fingerprint;
@@ -21,18 +21,16 @@ use bench_core::result::outline::Outline;
 
 use crate::config::Config;
 use crate::machine::Machine;
-use crate::output::detail::Detail;
 use crate::output::{Output, notify, print};
 use crate::report;
 use crate::resume::Resume;
-use crate::table;
 
 use journal::Journal;
 use run::Run;
 use run_plan::RunPlan;
 
 /// Runs the suite. Returns whether everything requested was available and correct, and what to
-/// print: a summary, or with `--verbose` the whole table.
+/// print: a summary, or with `--verbose` the whole report.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
     let (plan, kept_rounds) = match config
         .json
@@ -54,23 +52,9 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
         let _directories = lock::directories(&config.bases)?;
         measure(config, &plan, &journal, &mut run)?;
     }
-    let results = run.finish();
-    let text = if config.detail == Detail::Full {
-        let shape = table::Shape {
-            outline: &plan.outline,
-            rounds: results.rounds,
-            columns: report::terminal(),
-        };
-        table::render(&shape, &results.rows, &results.absent, &results.notes)
-    } else {
-        let absent = results.absent.iter();
-        let absent = absent.map(|(engine, reason)| format!("{engine} was not run: {reason}"));
-        let notes: Vec<String> = results.notes.iter().cloned().chain(absent).collect();
-        report::summary(config, &results.rows, &notes, &plan.outline)?
-    };
-    let good = !results.rows.any_failed() && !results.crashed;
-    let good = good && (results.absent.is_empty() || !config.named);
-    Ok((good, text))
+    let (results, lines) = run.finish();
+    let good = !results.failed && (results.absent.is_empty() || !config.named);
+    Ok((good, report::shown(config, &lines)?))
 }
 
 /// Runs what remains to be run.
@@ -94,11 +78,6 @@ fn measure(
         run.note(text.clone(), None)?;
     }
     run.close()?;
-    if config.detail == Detail::Full {
-        for line in machine.summary(&config.bases[0]) {
-            print(&format!("{line}\n"));
-        }
-    }
     notify(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
     Ok(())
 }
@@ -130,7 +109,7 @@ fn show(config: &Config, journal: &Journal) -> Result<(), String> {
         json.display(),
         journal.origin()
     ));
-    Output::again(config.csv.as_deref(), &journal.records)
+    Output::again(config.csv.as_deref(), &journal.records).map(|_| ())
 }
 
 /// Returns the results of earlier processes, if the run is to be resumed.

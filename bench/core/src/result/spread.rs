@@ -33,30 +33,11 @@ impl Spread {
         })
     }
 
-    /// Converts a spread of rates to one of times.
-    #[must_use]
-    pub fn times(&self) -> Self {
-        Self {
-            low: 1.0 / self.high,
-            middle: 1.0 / self.middle,
-            high: 1.0 / self.low,
-            rounds: self.rounds,
-        }
-    }
-
     /// Returns the distance of the farther end from the middle, relative to the middle; `None` for
     /// one round.
     pub fn width(&self) -> Option<f64> {
         let far = (self.high - self.middle).max(self.middle - self.low);
         (self.rounds > 1 && self.middle > 0.0).then(|| far / self.middle)
-    }
-
-    /// Returns the width as text: `±3%`, or `±12x` from ten times the figure.
-    pub fn width_text(&self) -> Option<String> {
-        self.width().map(|width| match width {
-            ..10.0 => format!("\u{b1}{:.0}%", 100.0 * width),
-            _ => format!("\u{b1}{width:.0}x"),
-        })
     }
 
     /// Returns whether a round differs from the middle by more than a tenth: the row is short, or
@@ -109,18 +90,6 @@ mod tests {
         };
         assert!(wide(&[10.0, 10.0, 11.5]) && wide(&[8.0, 10.0, 10.0]));
         assert!(!wide(&[9.5, 10.0, 10.5]) && !wide(&[10.0]));
-    }
-
-    #[test]
-    fn a_width_beyond_ten_times_the_figure_is_reported_in_times() {
-        let text = |values: &[f64]| {
-            Spread::of(values.iter().copied(), Aggregate::Median).and_then(|it| it.width_text())
-        };
-        assert_eq!(text(&[10.0, 10.0, 11.5]).as_deref(), Some("\u{b1}15%"));
-        assert_eq!(text(&[1.0, 1.0, 10.9]).as_deref(), Some("\u{b1}990%"));
-        assert_eq!(text(&[1.0, 1.0, 11.0]).as_deref(), Some("\u{b1}10x"));
-        assert_eq!(text(&[1.0, 1.0, 210.0]).as_deref(), Some("\u{b1}209x"));
-        assert_eq!(text(&[1.0]), None);
     }
 
     #[test]

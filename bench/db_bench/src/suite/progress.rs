@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use bench_core::result::record::{Record, Status};
+use bench_core::workload::catalog;
+use bench_core::workload::definition::Workload;
+use bench_core::workload::settings::Variant;
 
 use crate::output::detail::Detail;
 use crate::output::{notify, status};
-use crate::table;
 
 /// The form in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +219,7 @@ fn duration(time: Duration) -> String {
 /// Returns the line of a row.
 fn row(record: &Record) -> String {
     let what = match (record.status, record.rate()) {
-        (Status::Ok, Some(rate)) => table::amount(&record.workload, rate),
+        (Status::Ok, Some(rate)) => amount(&record.workload, rate),
         (Status::Ok, None) => "timed".to_owned(),
         _ => record.reason.clone().unwrap_or_default(),
     };
@@ -230,8 +232,37 @@ fn row(record: &Record) -> String {
     format!(
         "{pass} {section:<9} {:<16} {:<28} {what}\n",
         record.engine,
-        table::label(record)
+        label(record)
     )
+}
+
+/// Formats a rate, or the time of an event.
+fn amount(workload: &str, rate: f64) -> String {
+    let took = Duration::try_from_secs_f64(1.0 / rate);
+    match took {
+        Ok(took) if catalog::named(workload).is_some_and(Workload::is_event) => {
+            format!("{took:.2?}")
+        }
+        _ => format!("{rate:.0} a second"),
+    }
+}
+
+/// Returns the name of a row: its workload, and what distinguishes it from others of that name.
+fn label(record: &Record) -> String {
+    let unusual = [
+        (&record.state, "as left"),
+        (&record.data, "synthetic"),
+        (&record.variant, Variant::Fair.word()),
+    ];
+    let unusual = unusual.into_iter().filter_map(|(value, usual)| {
+        let value = value.as_deref();
+        value.filter(|value| *value != usual)
+    });
+    // Several directories are distinguished by file system and path.
+    let place = record.file_system.as_deref();
+    let place = place.filter(|place| place.contains(", "));
+    let parts = unusual.chain(place).map(|part| format!(" [{part}]"));
+    record.workload.clone() + &parts.collect::<String>()
 }
 
 #[cfg(test)]
@@ -253,6 +284,30 @@ mod tests {
         let turns = turns.map(|(round, engine)| turn(round, engine)).to_vec();
         progress.plan(2, turns, deadline.map(|left| Instant::now() + left));
         progress
+    }
+
+    #[test]
+    fn rows_of_one_workload_are_distinguished() {
+        let record = |parts: [&str; 4]| {
+            let [state, data, variant, file_system] = parts.map(|part| Some(part.to_owned()));
+            Record {
+                workload: "fillseq".into(),
+                state,
+                data,
+                variant,
+                file_system,
+                ..Record::default()
+            }
+        };
+        let apart = record(["compacted", "json", "bloom10", "ext4, /mnt/a"]);
+        assert_eq!(
+            label(&apart),
+            "fillseq [compacted] [json] [bloom10] [ext4, /mnt/a]"
+        );
+        let plain = record(["as left", "synthetic", "fair", "ext4"]);
+        assert_eq!(label(&plain), "fillseq");
+        assert_eq!(amount("compact", 10.0), "100.00ms");
+        assert_eq!(amount("fillseq", 1234.4), "1234 a second");
     }
 
     #[test]

@@ -3,29 +3,28 @@
 use std::collections::BTreeMap;
 
 use bench_core::result::outline::Fact;
+use bench_core::result::record::Status;
 
 use super::journal::Journal;
-use crate::table::Rows;
 
 /// The results of a run.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    pub(super) rows: Rows,
     /// Engines that cannot be run here, with the reasons.
     pub(super) absent: BTreeMap<String, String>,
     pub(super) notes: Vec<String>,
-    /// Whether a process died after all its rows had been reported.
-    pub(super) crashed: bool,
-    pub(super) rounds: u32,
+    /// Whether a row failed, or a process died after all its rows had been reported.
+    pub(super) failed: bool,
 }
 
 impl Results {
     /// Returns the results of earlier processes.
     pub(super) fn of(journal: &Journal) -> Self {
-        let mut results = Self::default();
-        for record in journal.records.clone() {
-            results.rows.add(record);
-        }
+        let mut records = journal.records.iter();
+        let mut results = Self {
+            failed: records.any(|record| record.status == Status::Failed),
+            ..Self::default()
+        };
         for note in &journal.notes {
             match &note.fact {
                 // An engine that was absent stays out: its rows have been reported.
@@ -35,7 +34,7 @@ impl Results {
                 }
                 // The resuming process writes this note again.
                 Some(Fact::Resumed) => continue,
-                Some(Fact::Lost) => results.crashed = true,
+                Some(Fact::Lost) => results.failed = true,
                 Some(Fact::Rounds(_) | Fact::Latency) | None => {}
             }
             results.notes.push(note.text.clone());

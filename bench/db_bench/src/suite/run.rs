@@ -96,8 +96,9 @@ impl<'c> Run<'c> {
         self.output.settle()
     }
 
-    pub(super) fn finish(self) -> Results {
-        self.results
+    /// Returns the results, and the lines that this process wrote.
+    pub(super) fn finish(self) -> (Results, String) {
+        (self.results, self.output.lines)
     }
 
     fn turn_of<'t>(&self, job: &'t Job, engine: &'t str, round: u32, latency: bool) -> JobTurn<'t> {
@@ -173,7 +174,7 @@ impl<'c> Run<'c> {
                 trouble = trouble.take().or(reported.err());
             }
             Event::Broken(reason) => {
-                self.results.crashed = true;
+                self.results.failed = true;
                 let reported = self.note(reason, Some(Fact::Lost));
                 trouble = trouble.take().or(reported.err());
             }
@@ -310,7 +311,7 @@ impl<'c> Run<'c> {
                 let mut shown = turn.next_shown(at);
                 shown.state = None;
                 turn.mark(&mut record, listed, &shown, self.outline);
-                return self.keep(*record);
+                return self.keep(&record);
             }
             return Ok(());
         };
@@ -320,7 +321,7 @@ impl<'c> Run<'c> {
             turn.held = Some(record);
             return Ok(());
         }
-        self.keep(*record)
+        self.keep(&record)
     }
 
     /// Reports the result of a row whose process was killed after it. If less than `Os` was
@@ -344,14 +345,14 @@ impl<'c> Run<'c> {
                 held.reason = Some(text);
             }
         }
-        self.keep(*held)
+        self.keep(&held)
     }
 
     /// Keeps a result and shows a line of progress.
-    fn keep(&mut self, record: Record) -> Result<(), String> {
-        self.output.row(&record)?;
-        self.progress.row(&record);
-        self.results.rows.add(record);
+    fn keep(&mut self, record: &Record) -> Result<(), String> {
+        self.output.row(record)?;
+        self.progress.row(record);
+        self.results.failed |= record.status == Status::Failed;
         Ok(())
     }
 
@@ -367,7 +368,7 @@ impl<'c> Run<'c> {
                 ..supervise::blank(&plans[at.part])
             };
             turn.mark(&mut record, listed, shown, self.outline);
-            self.keep(record)?;
+            self.keep(&record)?;
         }
         Ok(())
     }

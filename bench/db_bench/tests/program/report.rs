@@ -19,7 +19,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("\ndurability  "), "{text}");
+    assert!(text.contains("\n## Rules of fairness\n"), "{text}");
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");
     assert!(page.contains("1. Baseline Performance"));
     assert!(page.contains("--suite=quick"), "the command line is shown");

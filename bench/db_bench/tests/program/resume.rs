@@ -119,7 +119,7 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
         "{notes:?}"
     );
     assert!(
-        stdout(&output).contains("note: this run was stopped and resumed: "),
+        stdout(&output).contains("> **Note.** this run was stopped and resumed: "),
         "{}",
         stdout(&output)
     );
@@ -161,7 +161,7 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
         "{reported}"
     );
     assert!(!reported.contains("resumed"), "{reported}");
-    assert!(reported.contains("  fillseq "), "the table is printed");
+    assert!(reported.contains("### own write: fillseq\n"), "the table is printed");
     let page = std::fs::read_to_string(report.join("report.md")).expect("written");
     assert!(
         !page.contains("resumed") && !page.contains("the stop"),
@@ -192,7 +192,7 @@ fn rounds_are_added_to_a_complete_run_of_the_same_settings() {
         let output = small(home.path(), &["--add_rounds"]);
         assert!(output.status.success(), "{}", stderr(&output));
         assert_eq!(rounds_and_ops(), rounds, "after run {run}");
-        let note = "note: earlier runs of this build measured 1 of the 2 rounds";
+        let note = "earlier runs of this build measured 1 of the 2 rounds";
         assert_eq!(stdout(&output).contains(note), run == 2);
     }
     let other = small(home.path(), &["--add_rounds", "--num=200"]);

@@ -84,7 +84,7 @@ fn verbose_prints_every_row() {
         .filter(|line| line.starts_with("round 1 s0 "));
     assert_eq!(rows.count(), 2, "{progress}");
     assert!(
-        stdout(&output).contains("cairndb / best peer"),
+        stdout(&output).contains("## Every row"),
         "{}",
         stdout(&output)
     );

@@ -20,23 +20,19 @@ impl Run<'_> {
     }
 
     /// Returns whether earlier processes have reported every row.
-    pub(in crate::suite) fn is_complete(&mut self, jobs: &[Job]) -> bool {
+    pub(in crate::suite) fn is_complete(&self, jobs: &[Job]) -> bool {
         if !self.journal.is_ended() {
             return false;
         }
         let last = self.last_round();
-        let open = self.passes(jobs, last).any(|(round, latency, at)| {
+        !self.passes(jobs, last).any(|(round, latency, at)| {
             let job = &jobs[at];
             self.engines(at, job, round, latency).iter().any(|engine| {
                 let turn = self.turn_of(job, engine, round, latency);
                 let reported = self.results.absent.contains_key(engine);
                 self.start(&turn).is_some() && (!reported || turn.is_first())
             })
-        });
-        if !open {
-            self.results.rounds = last;
-        }
-        !open
+        })
     }
 
     /// Returns whether the pass that times each operation has yet to run, according to the journal.
@@ -77,7 +73,6 @@ impl Run<'_> {
                     lasted[at] = lasted[at].max(self.elapsed().saturating_sub(began));
                 }
             }
-            self.results.rounds = round;
         }
         let began = self.elapsed();
         if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
