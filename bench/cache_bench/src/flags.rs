@@ -27,7 +27,7 @@ impl Profile {
         match given.given("profile") {
             Some("classic") => Self::Classic,
             Some(_) => Self::Modern,
-            None if table::NEWER.iter().any(|name| given.given(name).is_some()) => Self::Modern,
+            None if table::newer().any(|flag| given.given(flag.name).is_some()) => Self::Modern,
             // Each of these was added after 5.x.
             None if !given.tolerated.is_empty() => Self::Modern,
             None => Self::Classic,

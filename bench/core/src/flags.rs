@@ -30,6 +30,32 @@ pub struct Flag {
     pub topic: &'static str,
 }
 
+/// Returns a flag with one name.
+pub const fn flag(
+    topic: &'static str,
+    name: &'static str,
+    kind: FlagKind,
+    default: &'static str,
+    help: &'static str,
+) -> Flag {
+    Flag {
+        name,
+        aliases: &[],
+        kind,
+        default,
+        help,
+        topic,
+    }
+}
+
+impl Flag {
+    /// Adds other names.
+    #[must_use]
+    pub const fn also(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+}
+
 /// A flag of the model that would change what is measured, in a way this program does not offer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {

@@ -5,14 +5,12 @@ pub(crate) mod clock_seed;
 mod refused;
 mod rocksdb;
 mod table;
-mod topic;
 
 use std::fmt::Write as _;
 
 use bench_core::flags::{self, Family, FlagKind, Given};
 
-use table::FLAGS;
-use topic::TOPICS;
+use table::{FLAGS, TOPICS};
 
 /// All flags of a command line.
 static FAMILY: Family = Family {

@@ -1,26 +1,25 @@
 use super::*;
 
-const fn flag(name: &'static str, kind: FlagKind, default: &'static str) -> Flag {
-    Flag {
-        name,
-        aliases: &[],
-        kind,
-        default,
-        help: "",
-        topic: "",
-    }
-}
-
 static FAMILY: Family = Family {
     flags: &[
-        flag("num", FlagKind::Number(1, 1000), "7"),
-        flag("histogram", FlagKind::Bool, "0"),
-        flag("ratio", FlagKind::Ratio(0.01, 1.0), "0.5"),
-        flag("shape", FlagKind::Word(&["round", "square"]), "round"),
-        Flag {
-            aliases: &["buffer"],
-            ..flag("write_buffer_size", FlagKind::Number(-1, i64::MAX), "")
-        },
+        flag("", "num", FlagKind::Number(1, 1000), "7", ""),
+        flag("", "histogram", FlagKind::Bool, "0", ""),
+        flag("", "ratio", FlagKind::Ratio(0.01, 1.0), "0.5", ""),
+        flag(
+            "",
+            "shape",
+            FlagKind::Word(&["round", "square"]),
+            "round",
+            "",
+        ),
+        flag(
+            "",
+            "write_buffer_size",
+            FlagKind::Number(-1, i64::MAX),
+            "",
+            "",
+        )
+        .also(&["buffer"]),
     ],
     model: "somebody's program",
     refused: &[

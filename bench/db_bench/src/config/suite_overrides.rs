@@ -4,27 +4,12 @@ use bench_core::flags::Given;
 
 /// Refuses flags whose settings a suite defines in its file.
 pub(super) fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
+    #[rustfmt::skip]
     const SAID: &[&str] = &[
-        "benchmarks",
-        "memory",
-        "write_buffer_size",
-        "cache_size",
-        "value_size",
-        "compression",
-        "compression_type",
-        "sync",
-        "variant",
-        "bloom_bits",
-        "threads",
-        "use_existing_db",
-        "histogram",
-        "reads",
-        "writes",
-        "deletes",
-        "benchmark_write_rate_limit",
-        "benchmark_read_rate_limit",
-        "stats_interval",
-        "stats_interval_seconds",
+        "benchmarks", "memory", "write_buffer_size", "cache_size", "value_size", "compression",
+        "compression_type", "sync", "variant", "bloom_bits", "threads", "use_existing_db",
+        "histogram", "reads", "writes", "deletes", "benchmark_write_rate_limit",
+        "benchmark_read_rate_limit", "stats_interval", "stats_interval_seconds",
         "report_interval_seconds",
     ];
     match SAID.iter().find(|name| given.given(name).is_some()) {

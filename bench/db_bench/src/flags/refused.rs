@@ -3,24 +3,9 @@
 
 use bench_core::flags::Refused;
 
-const fn switch(
-    name: &'static str,
-    harmless: &'static [&'static str],
-    reason: &'static str,
-) -> Refused {
-    Refused {
-        name,
-        switch: true,
-        harmless,
-        reason,
-    }
-}
+type Words = &'static [&'static str];
 
-const fn valued(
-    name: &'static str,
-    harmless: &'static [&'static str],
-    reason: &'static str,
-) -> Refused {
+const fn valued(name: &'static str, harmless: Words, reason: &'static str) -> Refused {
     Refused {
         name,
         switch: false,
@@ -29,136 +14,59 @@ const fn valued(
     }
 }
 
+const fn switch(name: &'static str, harmless: Words, reason: &'static str) -> Refused {
+    Refused {
+        switch: true,
+        ..valued(name, harmless, reason)
+    }
+}
+
 /// All refused flags of LevelDB's, RocksDB's and related programs.
+#[rustfmt::skip]
 pub(super) const FLAGS: &[Refused] = &[
-    switch(
-        "WAL_enabled",
-        &["1"],
-        "SQLite keeps its write-ahead log in every row; without it a write is not comparable",
-    ),
-    switch(
-        "cleanmem",
-        &["0"],
-        "rows read what the previous rows left in memory; a round starts with an empty directory",
-    ),
-    switch(
-        "disable_wal",
-        &["0"],
-        "every acknowledged write must survive the end of its process, in every engine alike",
-    ),
+    switch("WAL_enabled", &["1"],
+        "SQLite keeps its write-ahead log in every row; without it a write is not comparable"),
+    switch("cleanmem", &["0"],
+        "rows read what the previous rows left in memory; a round starts with an empty directory"),
+    switch("disable_wal", &["0"],
+        "every acknowledged write must survive the end of its process, in every engine alike"),
     switch("intkey", &["0"], "keys are the same bytes for every engine"),
-    valued(
-        "max_compact_wait",
-        &[],
-        "compact and waitforcompaction wait until compaction has ended; --row_timeout limits a row",
-    ),
-    valued(
-        "max_scan_distance",
-        &["0"],
-        "--seek_nexts sets how many entries are read after a seek",
-    ),
-    valued(
-        "merge_operator",
-        &["", "max"],
-        "merging keeps the greater value, in every engine",
-    ),
-    switch(
-        "metasync",
-        &[],
-        "LMDB writes without syncs, or in synchronous rows with all syncs",
-    ),
-    switch(
-        "no_transaction",
-        &["0"],
-        "a batch is one transaction, and so is a single write",
-    ),
-    valued(
-        "num_column_families",
-        &["1", "0"],
-        "every engine has one key space",
-    ),
-    valued(
-        "num_multi_db",
-        &["0", "1"],
-        "a list runs over one database; --engine and --rounds run several",
-    ),
-    valued(
-        "num_pages",
-        &[],
-        "--cache_size or --memory sets it in bytes, for every engine alike",
-    ),
+    valued("max_compact_wait", &[],
+        "compact and waitforcompaction wait until compaction has ended; --row_timeout limits a \
+         row"),
+    valued("max_scan_distance", &["0"], "--seek_nexts sets how many entries are read after a seek"),
+    valued("merge_operator", &["", "max"], "merging keeps the greater value, in every engine"),
+    switch("metasync", &[], "LMDB writes without syncs, or in synchronous rows with all syncs"),
+    switch("no_transaction", &["0"], "a batch is one transaction, and so is a single write"),
+    valued("num_column_families", &["1", "0"], "every engine has one key space"),
+    valued("num_multi_db", &["0", "1"],
+        "a list runs over one database; --engine and --rounds run several"),
+    valued("num_pages", &[], "--cache_size or --memory sets it in bytes, for every engine alike"),
     switch("open_as_follower", &["0"], "a row opens its own database"),
-    switch(
-        "optimistic_transaction_db",
-        &["0"],
-        "workloads put, get and delete without transactions",
-    ),
-    valued(
-        "options_file",
-        &[""],
-        "the flags here set every engine alike; Options shows what is in effect",
-    ),
+    switch("optimistic_transaction_db", &["0"],
+        "workloads put, get and delete without transactions"),
+    valued("options_file", &[""],
+        "the flags here set every engine alike; Options shows what is in effect"),
     switch("readahead", &["1"], "LMDB reads ahead as the system does"),
-    switch(
-        "readonly",
-        &["0"],
-        "not every engine can be opened read-only; with --use_existing_db, reading rows do not change the data",
-    ),
-    switch(
-        "reverse_iterator",
-        &["0"],
-        "seeks step forward here; readreverse goes backwards",
-    ),
+    switch("readonly", &["0"],
+        "not every engine can be opened read-only; with --use_existing_db, reading rows do not \
+         change the data"),
+    switch("reverse_iterator", &["0"], "seeks step forward here; readreverse goes backwards"),
     switch("stagger", &["0"], "the threads of a row start together"),
-    valued(
-        "trace_file",
-        &[""],
-        "nothing is traced; --json has each result",
-    ),
-    switch(
-        "transaction_db",
-        &["0"],
-        "workloads put, get and delete without transactions",
-    ),
-    valued(
-        "ttl_seconds",
-        &["0"],
-        "entries do not expire here: every answer is compared with what was written",
-    ),
-    switch(
-        "use_blob_db",
-        &["0"],
-        "RocksDB is opened without it; CairnDB always stores large values separately",
-    ),
-    switch(
-        "use_existing_keys",
-        &["0"],
-        "keys are drawn from all of --num, and the line shows how many were found",
-    ),
-    switch(
-        "use_rowids",
-        &["0"],
-        "the key is the table's primary key, and row numbers exist only if entries exceed a page",
-    ),
+    valued("trace_file", &[""], "nothing is traced; --json has each result"),
+    switch("transaction_db", &["0"], "workloads put, get and delete without transactions"),
+    valued("ttl_seconds", &["0"],
+        "entries do not expire here: every answer is compared with what was written"),
+    switch("use_blob_db", &["0"],
+        "RocksDB is opened without it; CairnDB always stores large values separately"),
+    switch("use_existing_keys", &["0"],
+        "keys are drawn from all of --num, and the line shows how many were found"),
+    switch("use_rowids", &["0"],
+        "the key is the table's primary key, and row numbers exist only if entries exceed a page"),
     switch("use_secondary_db", &["0"], "a row opens its own database"),
-    valued(
-        "user_timestamp_size",
-        &["0"],
-        "keys are the same bytes for every engine",
-    ),
-    valued(
-        "value_size_distribution_type",
-        &["fixed"],
-        "values of a row have one size, --value_size; with --data=FILE each has its own",
-    ),
-    switch(
-        "writemap",
-        &[],
-        "LMDB writes through its map in unsynced rows only",
-    ),
-    valued(
-        "writes_per_second",
-        &["0"],
-        "--benchmark_write_rate_limit sets it in bytes per second",
-    ),
+    valued("user_timestamp_size", &["0"], "keys are the same bytes for every engine"),
+    valued("value_size_distribution_type", &["fixed"],
+        "values of a row have one size, --value_size; with --data=FILE each has its own"),
+    switch("writemap", &[], "LMDB writes through its map in unsynced rows only"),
+    valued("writes_per_second", &["0"], "--benchmark_write_rate_limit sets it in bytes per second"),
 ];

@@ -22,26 +22,11 @@ const BUILD: &str = "build of ";
 const OWN_BUILD: &str = "db_bench";
 
 /// Parts of a plan that are recorded elsewhere, differ between turns, or change no figure.
+#[rustfmt::skip]
 const UNCOUNTED: &[&str] = &[
-    "engine",
-    "library",
-    "benchmarks",
-    "resume_at",
-    "lost",
-    "db",
-    "reads",
-    "writes",
-    "deletes",
-    "format",
-    "use_existing_db",
-    "histogram",
-    "confidence_interval_only",
-    "progress",
-    "every",
-    "round",
-    "suite",
-    "section",
-    "label",
+    "engine", "library", "benchmarks", "resume_at", "lost", "db", "reads", "writes", "deletes",
+    "format", "use_existing_db", "histogram", "confidence_interval_only", "progress", "every",
+    "round", "suite", "section", "label",
 ];
 
 /// Returns what determines the figures of these jobs.
