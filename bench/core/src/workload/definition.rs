@@ -300,20 +300,6 @@ impl Workload {
         )
     }
 
-    /// Creates a row of N operations over the existing contents.
-    pub(crate) const fn new(name: &'static str, action: Action, help: &'static str) -> Self {
-        Self {
-            name,
-            action,
-            fresh: false,
-            divisor: 1,
-            batch: 1,
-            sync: false,
-            values: Values::Flag,
-            help,
-        }
-    }
-
     /// Makes the row start from an empty store.
     pub(crate) const fn fresh(self) -> Self {
         Self {
