@@ -57,7 +57,7 @@ pub(crate) fn measure(plan: &Plan, cache: &impl Subject, memory: Option<u64>) ->
         answers.judge(&timed);
         latencies(&mut outcome, &timed);
     }
-    outcome.verified = true;
+    outcome.verified = Some(true);
     answers.verdict(outcome, plan)
 }
 

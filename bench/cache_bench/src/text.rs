@@ -144,7 +144,7 @@ fn held(text: &mut String, outcome: &Outcome, plan: &Plan) {
         }
         text.push('\n');
     }
-    if let (true, Status::Ok, Some(hits)) = (outcome.verified, outcome.status, outcome.hits) {
+    if let (Some(true), Status::Ok, Some(hits)) = (outcome.verified, outcome.status, outcome.hits) {
         let _ = writeln!(
             text,
             "Values checked: every one found ({hits} in this pass), none wrong"

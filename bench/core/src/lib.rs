@@ -6,6 +6,8 @@
 //! [`result`] contains the record and the output derived from it. [`host`] covers the machine. This
 //! crate knows no engine by name.
 
+extern crate self as bench_core;
+
 pub mod engine;
 pub mod fault;
 pub mod flags;

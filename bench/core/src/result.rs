@@ -5,5 +5,6 @@ pub mod outline;
 pub mod output;
 pub mod record;
 pub mod result_line;
+pub mod sparse;
 pub mod spread;
 pub mod standing;

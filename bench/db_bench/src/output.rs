@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bench_core::host::library::Library;
 use bench_core::result::record::Record;
+use bench_core::result::sparse::Fields as _;
 use serde::Serialize;
 
 use crate::engines::builds::Builds;

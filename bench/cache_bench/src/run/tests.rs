@@ -56,7 +56,10 @@ fn every_cache_is_measured_and_found_right() {
             (Status::Ok, &None),
             "{cache}"
         );
-        assert!(outcome.verified && outcome.ops == Some(40_000), "{cache}");
+        assert!(
+            outcome.verified == Some(true) && outcome.ops == Some(40_000),
+            "{cache}"
+        );
         assert!(
             outcome.ops_per_second.is_some_and(|rate| rate > 0.0),
             "{cache}"

@@ -3,7 +3,7 @@ use crate::testing::plan;
 
 fn outcome(plan: &Plan) -> Outcome {
     Outcome {
-        verified: true,
+        verified: Some(true),
         shards: Some(4),
         ops_per_second: Some(3_670_235.9),
         thread_ops_per_second: Some(229_389.0),

@@ -3,22 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use bench_core::host::process;
+use bench_core::sparse;
 use serde::Serialize;
 
-/// One directory of `--db`.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Directory {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) file_system: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mount_options: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    device: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) write_cache: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    free_bytes: Option<u64>,
+sparse! {
+    /// One directory of `--db`.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub(crate) struct Directory {
+        path: String,
+        pub(super) file_system: Option<String>,
+        mount_options: Option<String>,
+        device: Option<String>,
+        pub(super) write_cache: Option<String>,
+        free_bytes: Option<u64>,
+    }
 }
 
 impl Directory {

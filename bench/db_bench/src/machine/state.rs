@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bench_core::sparse;
 use serde::Serialize;
 
 use super::fact::{kib, value};
@@ -9,30 +10,25 @@ use super::fact::{kib, value};
 /// Directory in which the kernel lists its processors.
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// Settings and load that influence figures. Facts that the kernel does not report are absent.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct MachineState {
-    /// Clock governors of all processors.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    governor: Option<String>,
-    /// Whether the clock may rise above its nominal rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turbo: Option<&'static str>,
-    /// Whether this is a virtual machine, as far as the processor reports it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    virtual_machine: Option<bool>,
-    /// Mode in which the kernel uses large pages automatically.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    huge_pages: Option<String>,
-    /// Load averages over one, five and fifteen minutes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    load_average: Option<String>,
-    /// Free memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_free_bytes: Option<u64>,
-    /// Memory available without swapping.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_available_bytes: Option<u64>,
+sparse! {
+    /// Settings and load that influence figures. Facts that the kernel does not report are absent.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub(crate) struct MachineState {
+        /// Clock governors of all processors.
+        governor: Option<String>,
+        /// Whether the clock may rise above its nominal rate.
+        turbo: Option<&'static str>,
+        /// Whether this is a virtual machine, as far as the processor reports it.
+        virtual_machine: Option<bool>,
+        /// Mode in which the kernel uses large pages automatically.
+        huge_pages: Option<String>,
+        /// Load averages over one, five and fifteen minutes.
+        load_average: Option<String>,
+        /// Free memory.
+        memory_free_bytes: Option<u64>,
+        /// Memory available without swapping.
+        memory_available_bytes: Option<u64>,
+    }
 }
 
 impl MachineState {
