@@ -136,7 +136,7 @@ impl Config {
 
     /// Returns the plan of one engine and round.
     pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
-        let plan = self.plan_in(0, engine, round);
+        let plan = self.placed(&self.plan, 0, engine, round);
         if self.engines.len() > 1 || !self.own_directory {
             return plan;
         }
@@ -146,15 +146,15 @@ impl Config {
         }
     }
 
-    /// Returns the plan of one engine and round in a separate folder below one of the directories.
-    pub(crate) fn plan_in(&self, directory: usize, engine: &str, round: u32) -> Plan {
+    /// Returns a plan for one engine and round, in a separate folder below one of the directories.
+    pub(crate) fn placed(&self, plan: &Plan, directory: usize, engine: &str, round: u32) -> Plan {
         let library = self.libraries.iter().find(|(name, _)| *name == engine);
         Plan {
             engine: engine.to_owned(),
             library: library.map(|(_, path)| path.clone()),
             db: self.bases[directory].join(engine),
             round,
-            ..self.plan.clone()
+            ..plan.clone()
         }
     }
 
@@ -295,25 +295,21 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
 
 /// Returns the data set; for a file also the number of records and their mean size.
 fn data(given: &Given) -> Result<(Data, Option<pool::FileShape>), String> {
-    match given.text("data") {
-        "synthetic" => Ok((Data::Synthetic, None)),
-        "json" => Ok((Data::Json, None)),
-        "random" => Ok((Data::Random, None)),
-        path => {
-            let path = PathBuf::from(path);
-            let shape = pool::examine(&path).map_err(|fault| fault.to_string())?;
-            for sized in ["value_size", "key_size", "key_prefix", "keys"] {
-                if given.given(sized).is_some() {
-                    return Err(format!(
-                        "--{sized}: keys and values come from --data={}",
-                        path.display()
-                    ));
-                }
-            }
-            let key_bytes = shape.key_bytes;
-            Ok((Data::File { path, key_bytes }, Some(shape)))
+    if let Some(data) = Data::named(given.text("data")) {
+        return Ok((data, None));
+    }
+    let path = PathBuf::from(given.text("data"));
+    let shape = pool::examine(&path).map_err(|fault| fault.to_string())?;
+    for sized in ["value_size", "key_size", "key_prefix", "keys"] {
+        if given.given(sized).is_some() {
+            let path = path.display();
+            return Err(format!(
+                "--{sized}: keys and values come from --data={path}"
+            ));
         }
     }
+    let key_bytes = shape.key_bytes;
+    Ok((Data::File { path, key_bytes }, Some(shape)))
 }
 
 /// Returns the number of keys; a file has no more keys than lines.

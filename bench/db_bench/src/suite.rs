@@ -7,7 +7,6 @@ mod job;
 mod journal;
 mod lock;
 mod more_rounds;
-mod plan;
 mod progress;
 mod results;
 mod run;

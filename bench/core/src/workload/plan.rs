@@ -26,6 +26,12 @@ pub enum Data {
 }
 
 impl Data {
+    /// Returns the data set of a word that names no file.
+    pub fn named(word: &str) -> Option<Self> {
+        let known = [Self::Synthetic, Self::Json, Self::Random];
+        known.into_iter().find(|data| data.word() == word)
+    }
+
     /// Returns the word used in the result record; for a file, its own name.
     pub fn word(&self) -> String {
         match self {

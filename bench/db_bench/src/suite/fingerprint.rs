@@ -5,7 +5,6 @@ use std::path::Path;
 
 use bench_core::host::library::fingerprint;
 use bench_core::result::outline::{Fingerprint, Outline, Settings};
-use bench_core::workload::plan::Plan;
 use serde_json::{Value, json};
 
 use super::file::File;
@@ -33,8 +32,7 @@ const UNCOUNTED: &[&str] = &[
 pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Fingerprint {
     let mut named: BTreeMap<String, Vec<Settings>> = BTreeMap::new();
     for job in jobs {
-        let base = config.plan_in(job.directory, "", 1);
-        let parts = job.parts.iter().map(|part| settings(job, part, &base));
+        let parts = job.parts.iter().map(|part| settings(job, part));
         named.insert(name(job, config), parts.collect());
     }
     let mut everywhere = common(named.values().flatten());
@@ -87,7 +85,7 @@ fn builds(config: &Config) -> Settings {
 fn name(job: &Job, config: &Config) -> String {
     let mut words = vec![format!("section {}", job.section)];
     words.extend(job.label.clone());
-    let data = job.parts.first().map(|part| part.settings.data.clone());
+    let data = job.parts.first().map(|part| part.plan.data.word());
     words.extend(data.filter(|data| data != "synthetic"));
     if config.bases.len() > 1 {
         words.push(config.bases[job.directory].display().to_string());
@@ -96,9 +94,8 @@ fn name(job: &Job, config: &Config) -> String {
 }
 
 /// Returns all settings of one process.
-fn settings(job: &Job, part: &Part, base: &Plan) -> Settings {
-    let plan = part.plan(job.label.as_deref(), base);
-    let mut settings = match serde_json::to_value(plan) {
+fn settings(job: &Job, part: &Part) -> Settings {
+    let mut settings = match serde_json::to_value(&part.plan) {
         Ok(Value::Object(fields)) => fields.into_iter().collect(),
         _ => Settings::new(),
     };

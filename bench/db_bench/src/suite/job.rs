@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use bench_core::result::outline::FewerRounds;
 use bench_core::workload::catalog;
-use bench_core::workload::plan::Distribution;
+use bench_core::workload::plan::{Data, Distribution, Plan};
 use bench_core::workload::settings::{Memory, Variant};
 
 use super::file::{self, File, Section, Split};
@@ -42,31 +42,9 @@ pub(crate) struct Job {
 /// The list of one child process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
-    pub(crate) settings: Settings,
+    /// Everything that does not differ between engines and rounds.
+    pub(crate) plan: Plan,
     pub(crate) entries: Vec<Entry>,
-    /// Whether the process is killed by SIGKILL after its last entry.
-    pub(crate) kill: bool,
-}
-
-/// The settings of a child, except its list.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Settings {
-    pub(crate) num: u64,
-    /// Number of operations of each thread.
-    pub(crate) ops: u64,
-    pub(crate) memory: Memory,
-    pub(crate) key_size: Option<usize>,
-    pub(crate) value_size: usize,
-    pub(crate) batch_size: Option<u64>,
-    pub(crate) compression: bool,
-    pub(crate) sync: bool,
-    pub(crate) threads: u32,
-    pub(crate) bloom_bits: Option<u32>,
-    pub(crate) variant: Variant,
-    pub(crate) ranked: bool,
-    pub(crate) data: String,
-    pub(crate) distribution: Option<Distribution>,
-    pub(crate) seek_nexts: Option<u64>,
 }
 
 /// One entry of a list.
@@ -94,8 +72,9 @@ pub(crate) struct SuiteFlags {
     pub(crate) directories: usize,
 }
 
-/// Returns the jobs of a suite in the order of execution, and what had to be left out.
-pub(crate) fn jobs(file: &File, asked: SuiteFlags) -> (Vec<Job>, Vec<String>) {
+/// Returns the jobs of a suite in the order of execution, and what had to be left out. `base` has
+/// the settings that only flags set.
+pub(crate) fn jobs(file: &File, asked: SuiteFlags, base: &Plan) -> (Vec<Job>, Vec<String>) {
     let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
     for root in file.section.iter().filter(|section| section.over.is_none()) {
         let chain = chain(file, root);
@@ -128,7 +107,8 @@ pub(crate) fn jobs(file: &File, asked: SuiteFlags) -> (Vec<Job>, Vec<String>) {
                         file,
                         asked,
                         variant,
-                        data: data.get_ref(),
+                        data: Data::named(data.get_ref()).unwrap_or_else(|| base.data.clone()),
+                        base,
                     };
                     jobs.push(maker.job(&chain, directory));
                 }
@@ -141,11 +121,11 @@ pub(crate) fn jobs(file: &File, asked: SuiteFlags) -> (Vec<Job>, Vec<String>) {
 
 /// Returns the sections and data sets whose rows have fewer than this number of rounds.
 pub(crate) fn fewer_rounds(jobs: &[Job], rounds: u32) -> Vec<FewerRounds> {
-    let mut most: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    let mut most: BTreeMap<(&str, String), u32> = BTreeMap::new();
     for job in jobs {
         for part in &job.parts {
             for shown in part.entries.iter().filter_map(|entry| entry.shown.as_ref()) {
-                let key = (shown.section.as_str(), part.settings.data.as_str());
+                let key = (shown.section.as_str(), part.plan.data.word());
                 let known = most.entry(key).or_insert(0);
                 *known = job.rounds.max(*known);
             }
@@ -154,7 +134,7 @@ pub(crate) fn fewer_rounds(jobs: &[Job], rounds: u32) -> Vec<FewerRounds> {
     let fewer = most.into_iter().filter(|(_, own)| *own < rounds);
     let reported = fewer.map(|((section, data), rounds)| FewerRounds {
         section: section.to_owned(),
-        data: data.to_owned(),
+        data,
         rounds,
     });
     reported.collect()
@@ -173,7 +153,7 @@ fn number(jobs: &mut [Job]) {
                 let count = counts
                     .entry((
                         job.label.clone(),
-                        part.settings.data.clone(),
+                        part.plan.data.word(),
                         job.directory,
                         shown.section.clone(),
                         entry.workload.clone(),
@@ -203,7 +183,8 @@ struct Maker<'f> {
     file: &'f File,
     asked: SuiteFlags,
     variant: Option<&'f file::Variant>,
-    data: &'f str,
+    data: Data,
+    base: &'f Plan,
 }
 
 impl Maker<'_> {
@@ -243,62 +224,73 @@ impl Maker<'_> {
     /// Returns the lists of one section: entries that prepare its state, entries it runs, and
     /// entries that check what a kill left.
     fn parts(&self, chain: &[&Section], section: &Section) -> Vec<Part> {
-        let settings = self.settings(chain, section);
-        let part = |settings: &Settings, entries: Vec<Entry>, kill: bool| Part {
-            settings: settings.clone(),
+        let plan = self.plan(chain, section);
+        let part = |plan: &Plan, entries: Vec<Entry>| Part {
+            plan: Plan {
+                benchmarks: entries.iter().map(|it| it.workload.clone()).collect(),
+                ..plan.clone()
+            },
             entries,
-            kill,
         };
-        let before = Settings {
+        let before = Plan {
             memory: self.memory(chain, section, Split::Writes),
-            ops: settings.num,
-            batch_size: None,
+            batch_size: self.base.batch_size,
             threads: 1,
             distribution: Some(Distribution::Uniform),
-            ..settings.clone()
+            ..with_ops(plan.clone(), plan.num)
+        };
+        let killed = Plan {
+            kill: section.kill,
+            ..plan.clone()
         };
         let made = section.before.iter().map(|name| hidden(name.get_ref()));
         let own = section
             .workloads
             .iter()
             .map(|entry| shown(section, entry.get_ref()));
-        let mut parts = vec![
-            part(&before, made.collect(), false),
-            part(&settings, own.collect(), section.kill),
-        ];
+        let mut parts = vec![part(&before, made.collect()), part(&killed, own.collect())];
         if section.kill {
-            parts.push(part(&settings, vec![hidden("verify")], false));
+            parts.push(part(&plan, vec![hidden("verify")]));
         }
         parts.retain(|part| !part.entries.is_empty());
         parts
     }
 
-    /// Returns the settings of a section: its own, else those of the section it continues.
-    fn settings(&self, chain: &[&Section], section: &Section) -> Settings {
+    /// Returns the plan of a section without its list: its own settings, else those of the section
+    /// it continues, else those of flags.
+    fn plan(&self, chain: &[&Section], section: &Section) -> Plan {
+        let (base, variant) = (self.base, self.variant);
         let num = self.asked.num.unwrap_or(self.file.num);
         let split = section.split.unwrap_or_default();
         let num = scaled(num, inherited(chain, section, |section| section.times));
-        Settings {
+        let value_size = inherited(chain, section, |section| section.value_size).unwrap_or(100);
+        let distribution = inherited(chain, section, |section| {
+            Distribution::named(section.distribution.as_ref()?.get_ref())
+        });
+        let plan = Plan {
             num,
-            ops: scaled(num, section.ops),
             memory: self.memory(chain, section, split),
-            key_size: inherited(chain, section, |section| section.key_size),
-            batch_size: section.batch_size,
-            value_size: inherited(chain, section, |section| section.value_size).unwrap_or(100),
-            compression: inherited(chain, section, |section| section.compression).unwrap_or(true),
+            key_len: inherited(chain, section, |it| it.key_size).unwrap_or(base.key_len),
+            batch_size: section.batch_size.unwrap_or(base.batch_size),
+            // Records of a file have fixed sizes.
+            value_size: match &self.data {
+                Data::File { .. } => base.value_size,
+                Data::Synthetic | Data::Json | Data::Random => value_size,
+            },
+            compression: inherited(chain, section, |it| it.compression).unwrap_or(true),
             sync: section.sync.unwrap_or(false),
             threads: section.threads.unwrap_or(1),
-            bloom_bits: self.variant.and_then(|variant| variant.bloom_bits),
-            variant: self
-                .variant
-                .map_or(Variant::Fair, |variant| variant.settings),
-            ranked: self.variant.is_none_or(|variant| variant.ranked),
-            data: self.data.to_owned(),
-            distribution: inherited(chain, section, |section| {
-                Distribution::named(section.distribution.as_ref()?.get_ref())
-            }),
-            seek_nexts: section.seek_nexts,
-        }
+            bloom_bits: variant.and_then(|variant| variant.bloom_bits),
+            variant: variant.map_or(Variant::Fair, |variant| variant.settings),
+            label: variant.map(|variant| variant.name.get_ref().clone()),
+            ranked: variant.is_none_or(|variant| variant.ranked),
+            data: self.data.clone(),
+            distribution: distribution.or(base.distribution),
+            seek_nexts: section.seek_nexts.unwrap_or(base.seek_nexts),
+            progress: false,
+            ..base.clone()
+        };
+        with_ops(plan, scaled(num, section.ops))
     }
 
     fn memory(&self, chain: &[&Section], section: &Section, split: Split) -> Memory {
@@ -322,6 +314,16 @@ impl Maker<'_> {
                 cache.unwrap_or(plain.cache_bytes),
             ),
         }
+    }
+}
+
+/// Returns a plan with this number of operations of each thread.
+fn with_ops(plan: Plan, ops: u64) -> Plan {
+    Plan {
+        reads: ops,
+        writes: ops,
+        deletes: ops,
+        ..plan
     }
 }
 

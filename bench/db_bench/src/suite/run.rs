@@ -251,17 +251,14 @@ impl<'c> Run<'c> {
 
     /// Returns the plan of each child of a turn.
     fn plans(&self, turn: &JobTurn<'_>) -> Vec<Plan> {
-        let base = self
-            .config
-            .plan_in(turn.job.directory, turn.engine, turn.round);
-        let label = turn.job.label.as_deref();
+        let (config, job) = (self.config, turn.job);
         let plan = |(at, part): (usize, &super::job::Part)| Plan {
             use_existing_db: at > 0,
             histogram: turn.latency,
             suite: Some(self.outline.name.clone()),
-            ..part.plan(label, &base)
+            ..config.placed(&part.plan, job.directory, turn.engine, turn.round)
         };
-        turn.job.parts.iter().enumerate().map(plan).collect()
+        job.parts.iter().enumerate().map(plan).collect()
     }
 
     /// Handles a result of the current entry of a child.
@@ -317,7 +314,7 @@ impl<'c> Run<'c> {
         };
         turn.mark(&mut record, listed, shown, self.outline);
         turn.judge_state(&mut record);
-        if turn.job.parts[part].kill && record.status == Status::Ok {
+        if turn.job.parts[part].plan.kill && record.status == Status::Ok {
             turn.held = Some(record);
             return Ok(());
         }

@@ -31,7 +31,7 @@ impl RunPlan {
             rounds,
             directories: config.bases.len(),
         };
-        let (jobs, apart) = job::jobs(&file, asked);
+        let (jobs, apart) = job::jobs(&file, asked, &config.plan);
         left_out.extend(apart);
         refuse_more_than_are_drawn(config, &jobs)?;
         refuse_more_than_a_file_has(config, &jobs)?;
@@ -75,7 +75,7 @@ fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
 fn larger(jobs: &[Job], most: u64) -> Option<(&str, u64)> {
     let mut parts = jobs.iter().flat_map(|job| {
         let parts = job.parts.iter();
-        parts.map(move |part| (job.section.as_str(), part.settings.num))
+        parts.map(move |part| (job.section.as_str(), part.plan.num))
     });
     parts.find(|(_, num)| *num > most)
 }

@@ -65,7 +65,7 @@ impl<'t> JobTurn<'t> {
         record.instance = shown.instance;
         record.state = shown.state.map(str::to_owned);
         record.round = self.round;
-        record.data = part.map(|part| part.settings.data.clone());
+        record.data = part.map(|part| part.plan.data.word());
         record.file_system.clone_from(&self.file_system);
         if self.job.label.is_some() {
             record.variant.clone_from(&self.job.label);
