@@ -2,11 +2,11 @@
 //! and a crash loses only one row.
 
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use bench_core::host::exit_status::describe;
 use bench_core::host::self_exe;
 
 use crate::outcome::{Outcome, Status};
@@ -107,13 +107,4 @@ fn ended(child: &mut Child) -> Result<(), String> {
         Ok(status) => Err(describe(status)),
         Err(error) => Err(error.to_string()),
     }
-}
-
-fn describe(status: ExitStatus) -> String {
-    let code = || {
-        let code = status.code().unwrap_or(-1);
-        format!("the process ended with status {code}")
-    };
-    let by = |signal| format!("the process was killed by signal {signal}");
-    status.signal().map_or_else(code, by)
 }

@@ -121,7 +121,6 @@ fn plan(profile: Profile, given: &Given) -> Result<Plan, String> {
         Err(_) => (ops_per_thread / 10).max(1),
     };
     Ok(Plan {
-        cache: String::new(),
         round: 1,
         profile: profile.word().to_owned(),
         threads: count("threads"),
@@ -142,6 +141,7 @@ fn plan(profile: Profile, given: &Given) -> Result<Plan, String> {
             0 => chosen_seed(),
             seed => seed,
         },
+        ..Plan::default()
     })
 }
 

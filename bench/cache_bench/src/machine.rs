@@ -1,5 +1,6 @@
 //! Facts about the machine, for the first line of `--json`.
 
+use bench_core::host::facts::{cpu, cpus, kernel};
 use serde::Serialize;
 
 /// The first object of `--json`.
@@ -19,26 +20,14 @@ pub(crate) struct Machine {
 impl Machine {
     /// Returns the facts about this machine.
     pub(crate) fn here() -> Self {
-        let kernel = rustix::system::uname();
         Self {
             kind: "machine",
             cache_bench: env!("CARGO_PKG_VERSION"),
             command: std::env::args().collect(),
             cpu: cpu(),
-            cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            kernel: format!(
-                "{} {}",
-                kernel.sysname().to_string_lossy(),
-                kernel.release().to_string_lossy()
-            ),
+            cpus: cpus(),
+            kernel: kernel(),
             assertions: cfg!(debug_assertions),
         }
     }
-}
-
-/// Returns the CPU's name.
-fn cpu() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
 }

@@ -97,6 +97,17 @@ impl Outcome {
         }
     }
 
+    /// Returns a word and the reason if it was skipped or failed.
+    pub(crate) fn lost(&self) -> Option<(&'static str, &str)> {
+        let word = match self.status {
+            Status::Ok => return None,
+            Status::Skipped => "skipped",
+            Status::Failed => "FAILED",
+        };
+        let reason = self.reason.as_deref();
+        Some((word, reason.unwrap_or("no reason given")))
+    }
+
     /// Sets the status and the reason.
     pub(crate) fn ended(mut self, status: Status, reason: impl Into<String>) -> Self {
         self.status = status;

@@ -137,28 +137,27 @@ fn notes(plan: &Plan) -> Vec<String> {
 /// Returns its command line. Only flags of 7.8 are used; defaults that differ between versions are
 /// spelled out.
 fn words(plan: &Plan) -> Vec<String> {
-    let bytes = value_bytes(plan);
-    let mut words = vec![
-        format!("--threads={}", plan.threads),
-        format!("--cache_size={}", plan.cache_bytes),
-        format!(
-            "--cache_type={}",
-            cache_type(&plan.cache).unwrap_or("lru_cache")
-        ),
-        format!("--ops_per_thread={}", plan.ops_per_thread),
-        format!("--value_bytes={bytes}"),
-        format!("--resident_ratio={:e}", resident_ratio(plan, bytes)),
-        format!("--skew={}", plan.skew),
-        format!("--populate_cache={}", plan.populate),
-        format!("--lean={}", plan.lean),
-        format!("--lookup_insert_percent={}", plan.mix.lookup_insert),
-        format!(
-            "--insert_percent={}",
-            plan.mix.insert + plan.mix.blind_insert
-        ),
-        format!("--lookup_percent={}", plan.mix.lookup),
-        format!("--erase_percent={}", plan.mix.erase),
+    let (bytes, mix) = (value_bytes(plan), plan.mix);
+    let numbers = [
+        ("threads", plan.threads),
+        ("cache_size", plan.cache_bytes),
+        ("ops_per_thread", plan.ops_per_thread),
+        ("value_bytes", bytes),
+        ("skew", plan.skew.into()),
+        ("populate_cache", plan.populate.into()),
+        ("lean", plan.lean.into()),
+        ("lookup_insert_percent", mix.lookup_insert),
+        ("insert_percent", mix.insert + mix.blind_insert),
+        ("lookup_percent", mix.lookup),
+        ("erase_percent", mix.erase),
     ];
+    let mut words: Vec<String> = numbers.map(|(name, it)| format!("--{name}={it}")).into();
+    let kind = cache_type(&plan.cache).unwrap_or("lru_cache");
+    words.push(format!("--cache_type={kind}"));
+    words.push(format!(
+        "--resident_ratio={:e}",
+        resident_ratio(plan, bytes)
+    ));
     if let Some(bits) = plan.shard_bits {
         words.push(format!("--num_shard_bits={bits}"));
     }

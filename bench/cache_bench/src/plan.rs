@@ -25,7 +25,7 @@ impl Mix {
 }
 
 /// The plan of one cache in one round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// The cache.
     pub(crate) cache: String,

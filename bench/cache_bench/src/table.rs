@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::outcome::{Outcome, Status};
+use bench_core::result::outline::Aggregate;
+use bench_core::result::spread::Spread;
+
+use crate::outcome::Outcome;
 use crate::text::{bytes, general, whole};
 
 /// Returns the lines of all caches, in the order of their first runs; empty for a single result.
@@ -47,33 +50,22 @@ fn name(outcome: &Outcome) -> &str {
 }
 
 fn row(text: &mut String, name: &str, rounds: &[&Outcome]) {
-    let lost = rounds.iter().find(|outcome| outcome.status != Status::Ok);
-    if let Some(lost) = lost {
-        let word = if lost.status == Status::Skipped {
-            "skipped"
-        } else {
-            "FAILED"
-        };
-        let reason = lost.reason.as_deref().unwrap_or("no reason given");
+    if let Some((word, reason)) = rounds.iter().find_map(|outcome| outcome.lost()) {
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(text, "{name:<20} {word}: {reason}");
         return;
     }
-    let middle = |of: &dyn Fn(&Outcome) -> Option<f64>| {
-        median(rounds.iter().filter_map(|outcome| of(outcome)))
+    let of = |of: fn(&Outcome) -> Option<f64>| {
+        Spread::of(rounds.iter().filter_map(|it| of(it)), Aggregate::Median)
     };
-    let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), whole);
-    let rates = || rounds.iter().filter_map(|outcome| outcome.ops_per_second);
-    let spread = if rounds.len() > 1 {
-        let (low, high) = rates().fold((f64::MAX, 0.0), |(low, high), rate| {
-            (rate.min(low), rate.max(high))
-        });
-        format!("{} .. {}", whole(low), whole(high))
-    } else {
-        "one round".to_owned()
+    let dash = || "-".to_owned();
+    let shown = |it: Option<Spread>| it.map_or_else(dash, |it| whole(it.middle));
+    let rates = of(|outcome| outcome.ops_per_second);
+    let spread = match rates.filter(|_| rounds.len() > 1) {
+        Some(rates) => format!("{} .. {}", whole(rates.low), whole(rates.high)),
+        None => "one round".to_owned(),
     };
-    let hits = middle(&|outcome| outcome.hit_ratio)
-        .map_or_else(|| "-".to_owned(), |ratio| general(round(ratio)));
+    let hits = of(|it| it.hit_ratio).map_or_else(dash, |it| general(round(it.middle)));
     let memory = rounds
         .iter()
         .filter_map(|outcome| outcome.memory_bytes)
@@ -81,12 +73,12 @@ fn row(text: &mut String, name: &str, rounds: &[&Outcome]) {
     let _ = writeln!(
         text,
         "{name:<20} {:>12} {spread:>25} {hits:>10} {:>12} {:>9} {:>9} {:>9} {:>10}",
-        shown(median(rates())),
-        shown(middle(&|outcome| outcome.timed_ops_per_second)),
-        shown(middle(&|outcome| outcome.p50_ns)),
-        shown(middle(&|outcome| outcome.p99_ns)),
-        shown(middle(&|outcome| outcome.p999_ns)),
-        memory.map_or_else(|| "-".to_owned(), bytes),
+        shown(rates),
+        shown(of(|outcome| outcome.timed_ops_per_second)),
+        shown(of(|outcome| outcome.p50_ns)),
+        shown(of(|outcome| outcome.p99_ns)),
+        shown(of(|outcome| outcome.p999_ns)),
+        memory.map_or_else(dash, bytes),
     );
 }
 
@@ -95,17 +87,10 @@ fn round(ratio: f64) -> f64 {
     (ratio * 1e4).round() / 1e4
 }
 
-/// Returns the median.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let (high, low) = (values.len() / 2, values.len().checked_sub(1)? / 2);
-    Some(f64::midpoint(values[low], values[high]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Status;
     use crate::testing::plan;
 
     fn outcome(cache: &str, rate: f64) -> Outcome {
@@ -152,12 +137,5 @@ mod tests {
             "{text}"
         );
         assert_eq!(table(&[outcome("lru", 4.0)]), "");
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_the_middle_two() {
-        assert_eq!(median([4.0, 1.0, 3.0, 2.0].into_iter()), Some(2.5));
-        assert_eq!(median([4.0].into_iter()), Some(4.0));
-        assert_eq!(median([].into_iter()), None);
     }
 }

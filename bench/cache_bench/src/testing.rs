@@ -14,20 +14,15 @@ pub(crate) fn plan() -> Plan {
         shard_bits: Some(2),
         max_key: 1000,
         value_bytes: 100,
-        skew: 0,
         mix: Mix {
-            lookup_insert: 0,
             insert: 40,
-            blind_insert: 0,
             lookup: 50,
             erase: 10,
+            ..Mix::default()
         },
-        hold: false,
-        lean: false,
-        populate: false,
-        warmup_ops: 0,
         ops_per_thread: 20_000,
         latency_ops: 1000,
         seed: 1000,
+        ..Plan::default()
     }
 }

@@ -78,15 +78,8 @@ pub(crate) fn result(outcome: &Outcome, plan: &Plan) -> String {
     rate(&mut text, outcome, plan);
     held(&mut text, outcome, plan);
     latency(&mut text, outcome);
-    let reason = outcome.reason.as_deref().unwrap_or("no reason given");
-    match outcome.status {
-        Status::Ok => {}
-        Status::Skipped => {
-            let _ = writeln!(text, "{}: skipped ({reason})", plan.cache);
-        }
-        Status::Failed => {
-            let _ = writeln!(text, "{}: FAILED ({reason})", plan.cache);
-        }
+    if let Some((word, reason)) = outcome.lost() {
+        let _ = writeln!(text, "{}: {word} ({reason})", plan.cache);
     }
     text.push('\n');
     text

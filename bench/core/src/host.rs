@@ -1,6 +1,8 @@
 //! The machine and the process: memory, libraries, directories, kernel counters.
 
 pub mod directory;
+pub mod exit_status;
+pub mod facts;
 pub(crate) mod heap_profile;
 pub mod library;
 pub mod load_library;

@@ -2,19 +2,19 @@
 
 mod build;
 mod directory;
-mod fact;
 mod state;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bench_core::host::facts::{cpu, cpus, kernel, kib, value};
 use bench_core::result::civil_date::Civil;
+use rustix::system::uname;
 use serde::Serialize;
 
 use build::{BUILD, Build};
 use directory::Directory;
-use fact::{kib, value};
 use state::MachineState;
 
 pub(crate) use directory::file_system;
@@ -55,7 +55,6 @@ impl Machine {
     /// Returns the facts about this machine and about the file systems of the directories of
     /// `--db`.
     pub(crate) fn here(bases: &[PathBuf], allocator: Option<&Path>) -> Self {
-        let kernel = rustix::system::uname();
         let directories: Vec<Directory> = bases.iter().map(|base| Directory::at(base)).collect();
         let first = directories.first().cloned().unwrap_or_default();
         Self {
@@ -63,16 +62,12 @@ impl Machine {
             db_bench: env!("CARGO_PKG_VERSION"),
             build: BUILD,
             command: std::env::args().collect(),
-            cpu: value("/proc/cpuinfo", "model name"),
-            cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            cpu: cpu(),
+            cpus: cpus(),
             cpu_cache: value("/proc/cpuinfo", "cache size"),
             memory_bytes: kib("MemTotal"),
-            kernel: format!(
-                "{} {}",
-                kernel.sysname().to_string_lossy(),
-                kernel.release().to_string_lossy()
-            ),
-            kernel_build: kernel.version().to_string_lossy().into_owned(),
+            kernel: kernel(),
+            kernel_build: uname().version().to_string_lossy().into_owned(),
             file_system: first.file_system,
             write_cache: first.write_cache,
             directories,

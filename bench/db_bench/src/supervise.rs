@@ -12,6 +12,7 @@ mod process;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use bench_core::host::exit_status::describe;
 use bench_core::measure::runner::Event;
 use bench_core::result::record::{Record, Status};
 use bench_core::result::result_line;
@@ -20,7 +21,7 @@ use bench_core::workload::definition::Workload;
 use bench_core::workload::plan::Plan;
 use bench_core::workload::step::Step;
 
-use process::{Process, describe, is_killed};
+use process::{Process, is_killed};
 
 /// Time without an event from the child (or a quarter of its limit) after which progress shows that
 /// it is still running.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use cairndb_mem::Cache;
 use cairndb_mem::cache::{ClockShard, Shard, ShardedCache};
-use cairndb_mem::{Cache, ClockCache};
 
-use super::lru_cache::{LruCache, LruShard};
+use super::lru_cache::LruShard;
 use super::{Subject, charge};
 use crate::plan::Plan;
 
@@ -18,23 +18,19 @@ pub(crate) struct Ours<S> {
 
 /// Creates the cache that evicts the least recently used value.
 pub(crate) fn lru(plan: &Plan) -> Ours<LruShard> {
-    let bytes = size(plan.cache_bytes);
-    let cache = match plan.shard_bits {
-        Some(bits) => LruCache::with_shards(bytes, 1 << bits),
-        None => LruCache::new(bytes),
-    };
-    Ours {
-        cache,
-        charge: size(charge(plan)),
-    }
+    ours(plan)
 }
 
 /// Creates the cache that evicts with the CLOCK algorithm.
 pub(crate) fn clock(plan: &Plan) -> Ours<ClockShard> {
+    ours(plan)
+}
+
+fn ours<S: Shard>(plan: &Plan) -> Ours<S> {
     let bytes = size(plan.cache_bytes);
     let cache = match plan.shard_bits {
-        Some(bits) => ClockCache::with_shards(bytes, 1 << bits),
-        None => ClockCache::new(bytes),
+        Some(bits) => ShardedCache::with_shards(bytes, 1 << bits),
+        None => ShardedCache::new(bytes),
     };
     Ours {
         cache,

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use cairndb_base::FileNumber;
 use cairndb_env::sync::RwLock;
 
-use cairndb_mem::cache::{NIL, Shard, ShardedCache, Slots, hash_of, is_of_file};
-
-/// A sharded cache with exact least-recently-used eviction within each shard.
-pub(crate) type LruCache = ShardedCache<LruShard>;
+use cairndb_mem::cache::{NIL, Shard, Slots, hash_of, is_of_file};
 
 /// Neighbours in usage order.
 #[derive(Debug)]
@@ -26,7 +23,7 @@ impl Default for Links {
     }
 }
 
-/// One shard of a [`LruCache`].
+/// One shard of a cache, with exact least-recently-used eviction.
 #[derive(Debug)]
 pub(crate) struct LruShard {
     slots: Slots<Links>,

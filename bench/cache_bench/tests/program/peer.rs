@@ -100,7 +100,7 @@ fn what_it_says_is_believed_only_as_far_as_it_can_be_read() {
         ),
         (
             "kill -9 $$",
-            "rocksdb_lru: FAILED (the process was killed by signal 9)",
+            "rocksdb_lru: FAILED (the process was killed by signal 9 (SIGKILL))",
         ),
         (
             "echo 'Complete in soon s; QPS = many'",

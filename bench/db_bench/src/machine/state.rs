@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
+use bench_core::host::facts::{kib, value};
 use bench_core::sparse;
 use serde::Serialize;
-
-use super::fact::{kib, value};
 
 /// Directory in which the kernel lists its processors.
 const PROCESSORS: &str = "/sys/devices/system/cpu";

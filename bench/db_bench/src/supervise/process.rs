@@ -8,12 +8,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bench_core::host::directory;
+use bench_core::host::exit_status::SIGKILL;
 use bench_core::measure::runner::Event;
 use bench_core::workload::plan::Plan;
 
 use crate::child;
-
-const SIGKILL: i32 = 9;
 
 /// Interval at which a child is checked for having ended after its last event.
 const LOOK: Duration = Duration::from_millis(2);
@@ -95,38 +94,6 @@ fn listen(stdout: impl Read, sender: &Sender<Event>) {
 /// Returns whether a process was killed by SIGKILL.
 pub(super) fn is_killed(status: ExitStatus) -> bool {
     status.signal() == Some(SIGKILL)
-}
-
-/// Returns as text how a process ended.
-pub(super) fn describe(status: ExitStatus) -> String {
-    status.signal().map_or_else(
-        || {
-            format!(
-                "the process ended with status {}",
-                status.code().unwrap_or(-1)
-            )
-        },
-        |signal| {
-            let name = signal_name(signal);
-            format!("the process was killed by signal {signal}{name}")
-        },
-    )
-}
-
-/// Returns the name of a signal that crashes cause. A full disk below a mapped file causes a
-/// `SIGBUS`.
-const fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (SIGILL)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        SIGKILL => " (SIGKILL)",
-        11 => " (SIGSEGV)",
-        15 => " (SIGTERM)",
-        25 => " (SIGXFSZ)",
-        _ => "",
-    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,11 @@ use std::sync::Arc;
 
 use cairndb_base::{FileNumber, PageCache};
 use cairndb_mem::Cache;
+use cairndb_mem::cache::ShardedCache;
 
 use super::*;
+
+type LruCache = ShardedCache<LruShard>;
 
 fn page(len: usize, fill: u8) -> Arc<[u8]> {
     vec![fill; len].into()
