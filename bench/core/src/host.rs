@@ -11,3 +11,4 @@ pub mod page_cache;
 pub mod process;
 pub mod self_exe;
 pub mod test_skip;
+pub mod test_text;

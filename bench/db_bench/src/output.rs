@@ -190,6 +190,8 @@ pub(crate) fn notify(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use bench_core::host::test_text::begins;
+
     use super::*;
 
     #[test]
@@ -200,7 +202,7 @@ mod tests {
         lines.line("one").expect("written");
         lines.file = File::open(&path).expect("for reading alone");
         let reported = lines.line("two").expect_err("refused");
-        assert!(reported.starts_with("writing "), "{reported}");
+        begins(&reported, "writing ");
         lines.file = OpenOptions::new().append(true).open(&path).expect("there");
         lines.line("three").expect_err("the second is missing");
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\n");

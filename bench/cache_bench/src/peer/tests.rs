@@ -1,3 +1,5 @@
+use bench_core::host::test_text::{begins, ends};
+
 use super::*;
 use crate::testing::plan;
 
@@ -78,10 +80,7 @@ fn the_output_of_other_versions_is_read() {
 #[test]
 fn an_output_without_a_rate_is_an_error_that_shows_its_last_line() {
     let error = Report::read("Percentages must add to 100.\n\n").expect_err("no rate");
-    assert!(
-        error.ends_with("the last line is: Percentages must add to 100."),
-        "{error}"
-    );
+    ends(&error, "the last line is: Percentages must add to 100.");
     for text in [
         "",
         "Complete in",
@@ -135,9 +134,9 @@ fn a_program_that_is_not_rocksdbs_is_refused_by_name() {
         "--rocksdb_cache_bench=/bin/true: is not RocksDB's cache_bench"
     );
     let error = find(Some(Path::new("/nowhere/cache_bench"))).expect_err("absent");
-    assert!(
-        error.starts_with("--rocksdb_cache_bench=/nowhere/cache_bench: No such file"),
-        "{error}"
+    begins(
+        &error,
+        "--rocksdb_cache_bench=/nowhere/cache_bench: No such file",
     );
 }
 

@@ -1,3 +1,5 @@
+use bench_core::host::test_text::{begins, ends, has};
+
 use super::*;
 use crate::testing::plan;
 
@@ -63,14 +65,14 @@ fn the_modern_head_has_the_lines_of_7_8() {
 fn the_result_line_is_that_of_each_profile() {
     let mut plan = plan();
     let text = result(&outcome(&plan), &plan);
-    assert!(
-        text.starts_with("Complete in 5.231 s; QPS = 3670235\nThread ops/sec = 229389\n"),
-        "{text}"
+    begins(
+        &text,
+        "Complete in 5.231 s; QPS = 3670235\nThread ops/sec = 229389\n",
     );
-    assert!(text.contains("\nLookup hit ratio: 0.000123457\n"), "{text}");
-    assert!(
-        text.contains("\nEntries held: 12, charged 1.50 KB of 1.00 MB in 4 shards; the process grew by 3.00 MB\n"),
-        "{text}"
+    has(&text, "\nLookup hit ratio: 0.000123457\n");
+    has(
+        &text,
+        "\nEntries held: 12, charged 1.50 KB of 1.00 MB in 4 shards; the process grew by 3.00 MB\n",
     );
     "modern".clone_into(&mut plan.profile);
     let mut modern = outcome(&plan);
@@ -82,23 +84,21 @@ fn the_result_line_is_that_of_each_profile() {
         modern.clock_ns,
     ) = (Some(5), Some(9.9), Some(21));
     let text = result(&modern, &plan);
-    assert!(
-        text.starts_with("Population complete (10 entries, 116 average charge)\n"),
-        "{text}"
+    begins(
+        &text,
+        "Population complete (10 entries, 116 average charge)\n",
     );
-    assert!(
-        text.contains("\nComplete in 5.231 s; Rough parallel ops/sec = 3670235\n"),
-        "{text}"
+    has(
+        &text,
+        "\nComplete in 5.231 s; Rough parallel ops/sec = 3670235\n",
     );
-    assert!(
-        text.contains(
-            "\nLatency pass of its own: 5 operations at 9 ops/sec; the clock adds about 21 ns "
-        ),
-        "{text}"
+    has(
+        &text,
+        "\nLatency pass of its own: 5 operations at 9 ops/sec; the clock adds about 21 ns ",
     );
-    assert!(
-        text.ends_with("\n\nOperation latency (ns):\nCount: 5 Average: 1.0000\n\n"),
-        "{text}"
+    ends(
+        &text,
+        "\n\nOperation latency (ns):\nCount: 5 Average: 1.0000\n\n",
     );
 }
 

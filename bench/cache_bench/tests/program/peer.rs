@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bench_core::host::test_text::{begins, ends, has};
+
 use crate::common::{objects, run, run_short, skip, stderr, stdout};
 
 /// A program that passes for RocksDB's and then does `body`.
@@ -63,7 +65,7 @@ fn the_installed_program_runs_beside_ours_over_as_many_keys() {
         );
         assert!(one["p99_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{one}");
     }
-    assert!(text.contains("\nNote: RocksDB's own harness: "), "{text}");
+    has(&text, "\nNote: RocksDB's own harness: ");
 }
 
 #[test]
@@ -71,10 +73,9 @@ fn its_absence_is_an_error_only_where_it_was_named() {
     let nowhere = "--rocksdb_cache_bench=/nowhere/cache_bench";
     let named = run_short(&["--cache=rocksdb_lru", nowhere]);
     assert_eq!(named.status.code(), Some(1));
-    assert!(
-        stderr(&named).starts_with("--rocksdb_cache_bench=/nowhere/cache_bench: No such file"),
-        "{}",
-        stderr(&named)
+    begins(
+        &stderr(&named),
+        "--rocksdb_cache_bench=/nowhere/cache_bench: No such file",
     );
     // Our own program is not mistaken for it, even if it comes first in PATH.
     let own = format!(
@@ -82,11 +83,7 @@ fn its_absence_is_an_error_only_where_it_was_named() {
         env!("CARGO_BIN_EXE_cache_bench")
     );
     let output = run_short(&["--cache=rocksdb_lru", &own]);
-    assert!(
-        stderr(&output).ends_with(": is not RocksDB's cache_bench\n"),
-        "{}",
-        stderr(&output)
-    );
+    ends(&stderr(&output), ": is not RocksDB's cache_bench\n");
 }
 
 #[test]
@@ -139,9 +136,9 @@ fn values_too_small_for_its_hyper_clock_skip_that_row() {
     ]);
     let text = stdout(&output);
     assert!(output.status.success(), "{text}");
-    assert!(text.contains("\nComplete in 1.000 s; QPS = 5\n"), "{text}");
-    assert!(
-        text.contains("\nrocksdb_hyper_clock: skipped (not with values below 96 bytes"),
-        "{text}"
+    has(&text, "\nComplete in 1.000 s; QPS = 5\n");
+    has(
+        &text,
+        "\nrocksdb_hyper_clock: skipped (not with values below 96 bytes",
     );
 }

@@ -1,5 +1,7 @@
 //! Lines, statuses, files.
 
+use bench_core::host::test_text::has;
+
 use crate::common::{objects, run, run_short, stderr, stdout};
 
 #[test]
@@ -60,7 +62,7 @@ fn every_cache_of_ours_runs_in_both_profiles_and_leaves_its_record() {
         let text = stdout(&output);
         assert!(output.status.success(), "{text}{}", stderr(&output));
         assert_eq!(text.matches(line).count(), 10, "{text}");
-        assert!(text.contains("\ncache  "), "{text}");
+        has(&text, "\ncache  ");
         let objects = objects(&path);
         assert_eq!(
             (objects.len(), &objects[0]["type"]),
@@ -146,12 +148,6 @@ fn a_run_over_its_time_fails_by_name_and_costs_itself_alone() {
     let output = run(&[&words[..], &["--max_key=100000", "--cache_size=64M"]].concat());
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(
-        text.contains("\nmoka: FAILED (time limit of 1 s (--timeout))\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("\nmoka                 FAILED: time limit of 1 s"),
-        "{text}"
-    );
+    has(&text, "\nmoka: FAILED (time limit of 1 s (--timeout))\n");
+    has(&text, "\nmoka                 FAILED: time limit of 1 s");
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::host::test_text::{begins, has};
 
 static FAMILY: Family = Family {
     flags: &[
@@ -168,7 +169,7 @@ fn flags_that_cannot_be_followed_are_refused_with_the_reason() {
         ("--column_families", "--column_families needs a value"),
     ] {
         let refused = parse(line).expect_err("refused");
-        assert!(refused.starts_with(said), "{refused}");
+        begins(&refused, said);
     }
 }
 
@@ -182,10 +183,7 @@ fn a_flag_file_is_read_and_its_absence_is_reported() {
     assert!(given.is_on("histogram"));
     std::fs::write(&path, format!("--flagfile={}\n", path.display())).expect("written");
     let endless = parse(&format!("--flagfile={}", path.display())).expect_err("endless");
-    assert!(endless.contains("eight deep"), "{endless}");
+    has(&endless, "eight deep");
     let absent = parse("--flagfile=nowhere/at/all").expect_err("absent");
-    assert!(
-        absent.starts_with("--flagfile=nowhere/at/all: "),
-        "{absent}"
-    );
+    begins(&absent, "--flagfile=nowhere/at/all: ");
 }

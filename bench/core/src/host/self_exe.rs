@@ -26,6 +26,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::host::test_text::has;
 
     /// Environment variable that is set for the restarted program.
     const AGAIN: &str = "CAIRN_STARTED_AGAIN";
@@ -45,7 +46,7 @@ mod tests {
         let output = child(&copy).output().expect("started");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}");
-        assert!(text.contains("here again"), "{text}");
+        has(&text, "here again");
         assert!(!copy.exists());
     }
 

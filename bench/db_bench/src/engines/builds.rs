@@ -146,6 +146,8 @@ fn signatures(bytes: &[u8], namespace: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use bench_core::host::test_text::{ends, has};
+
     use super::*;
 
     fn library() -> Library {
@@ -167,7 +169,7 @@ mod tests {
             .with("absent", false, "is absent");
         let (on, how) = judged(bytes, &signed);
         assert_eq!(on, Some(true));
-        assert!(how.ends_with("for it, and it is ELF"), "{how}");
+        ends(&how, "for it, and it is ELF");
     }
 
     #[test]
@@ -175,7 +177,7 @@ mod tests {
         let bytes = b"\0__assert_fail\0bool snappy::a(int)\0x::log.cc\0";
         let (on, how) = judged(bytes, &library().of_namespace("x::"));
         assert_eq!(on, Some(false));
-        assert!(how.contains("no signature of a function of x::"), "{how}");
+        has(&how, "no signature of a function of x::");
         assert_eq!(
             judged(bytes, &library()).0,
             None,

@@ -210,6 +210,8 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
+    use bench_core::host::test_text::{ends, has};
+
     use bench_core::result::outline::Fingerprint;
 
     use super::*;
@@ -257,7 +259,7 @@ mod tests {
         assert_eq!(journal.status(&Key::of(&asked)), Some(Status::Ok));
         journal.cut(file.path()).expect("cut");
         let text = std::fs::read_to_string(file.path()).expect("there");
-        assert!(text.ends_with("}\n"), "{text}");
+        ends(&text, "}\n");
         assert_eq!(text.lines().count(), 2);
     }
 
@@ -267,15 +269,15 @@ mod tests {
             Journal::read(file.path(), &outline(6)).expect_err("refused")
         };
         let other = refusal(&file(&[line(&outline(5))], ""));
-        assert!(other.contains("num 5 there, 6 here"), "{other}");
+        has(&other, "num 5 there, 6 here");
         let mut older = outline(6);
         older.fingerprint = None;
         let older = refusal(&file(&[line(&older)], ""));
-        assert!(older.contains("does not record what determines"), "{older}");
+        has(&older, "does not record what determines");
         let none = refusal(&file(&[], "letters"));
-        assert!(none.contains("is not a result of a suite"), "{none}");
+        has(&none, "is not a result of a suite");
         let broken = refusal(&file(&["{}\n".into(), "{\n".into()], ""));
-        assert!(broken.contains(":2: "), "{broken}");
+        has(&broken, ":2: ");
     }
 
     #[test]

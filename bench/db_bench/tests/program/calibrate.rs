@@ -1,6 +1,8 @@
 //! `bench/calibrate.sh` over programs that only print: the programs it finds, its verdicts and its
 //! errors.
 
+use bench_core::host::test_text::has;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -59,7 +61,7 @@ fn rows_that_agree_are_calibrated_and_others_are_named() {
         let ours = program(home, "ours", "0.109", "  same=1");
         let (status, text) = said(&calibrate(home, engine, (variable, &theirs), &ours));
         assert_eq!(status, Some(0), "{text}");
-        assert!(text.contains("1.09 (1.09 to 1.09)"), "{text}");
+        has(&text, "1.09 (1.09 to 1.09)");
         assert!(!text.contains("apart"), "{text}");
 
         let ours = program(home, "ours", "0.120", "  same=1");
@@ -83,7 +85,7 @@ fn where_a_round_of_a_row_is_calibrated_another_run_may_tell() {
     let theirs = ("ROCKSDB_DB_BENCH", theirs.as_path());
     let (status, text) = said(&calibrate(home.path(), "rocksdb", theirs, &ours));
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains(&format!("readreverse {reported}")), "{text}");
+    has(&text, &format!("readreverse {reported}"));
 
     let ours = program(home.path(), "ours", "0.150", "  same=1");
     let (status, text) = said(&calibrate(home.path(), "rocksdb", theirs, &ours));
@@ -104,7 +106,7 @@ fn different_options_are_shown_and_nothing_is_judged() {
     let theirs = ("ROCKSDB_DB_BENCH", theirs.as_path());
     let (status, text) = said(&calibrate(home.path(), "rocksdb", theirs, &ours));
     assert_eq!(status, Some(2), "{text}");
-    assert!(text.contains("<   write_buffer_size=1"), "{text}");
+    has(&text, "<   write_buffer_size=1");
     assert!(!text.contains("listeners"), "{text}");
 }
 
@@ -118,7 +120,7 @@ fn our_own_program_is_not_taken_for_theirs() {
     ] {
         let (status, text) = said(&calibrate(home.path(), engine, (variable, own), own));
         assert_eq!(status, Some(2), "{text}");
-        assert!(text.contains("is not"), "{text}");
+        has(&text, "is not");
     }
     let (status, text) = said(&calibrate(
         home.path(),
@@ -127,5 +129,5 @@ fn our_own_program_is_not_taken_for_theirs() {
         own,
     ));
     assert_eq!(status, Some(2), "{text}");
-    assert!(text.contains("sqlite3 is not rocksdb or leveldb"), "{text}");
+    has(&text, "sqlite3 is not rocksdb or leveldb");
 }

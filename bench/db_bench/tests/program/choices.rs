@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use bench_core::host::test_text::{begins, has};
+
 use crate::common::{command, run, stderr, stdout};
 
 #[test]
@@ -16,9 +18,9 @@ fn rocks_format_has_its_fields_where_its_scripts_look() {
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(
-        text.starts_with("Keys:       16 bytes each (+ 0 bytes user-defined timestamp)\n"),
-        "{text}"
+    begins(
+        &text,
+        "Keys:       16 bytes each (+ 0 bytes user-defined timestamp)\n",
     );
     for name in ["fillseq", "readrandom", "seekrandom"] {
         let line = text
@@ -73,7 +75,7 @@ fn a_data_file_is_written_and_read_back() {
     let output = go(&["--benchmarks=fillseq,readseq,fillrandom,readrandom,verify"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("Entries:    3\n"), "{text}");
+    has(&text, "Entries:    3\n");
     assert!(
         !text.contains("failed") && !text.contains("unverified"),
         "{text}"
@@ -82,24 +84,21 @@ fn a_data_file_is_written_and_read_back() {
     assert!(!again.contains("unverified"), "{again}");
     let many = go(&["--num=4", "--benchmarks=fillseq"]);
     assert!(!many.status.success());
-    assert!(
-        stderr(&many).contains("--num=4: a whole number from 1 to 3 is allowed"),
-        "{}",
-        stderr(&many)
+    has(
+        &stderr(&many),
+        "--num=4: a whole number from 1 to 3 is allowed",
     );
     let sized = go(&["--value_size=5", "--benchmarks=fillseq"]);
-    assert!(
-        stderr(&sized).contains("--value_size: keys and values come from --data="),
-        "{}",
-        stderr(&sized)
+    has(
+        &stderr(&sized),
+        "--value_size: keys and values come from --data=",
     );
     std::fs::write(&path, "pear\tgreen\napple red\n").expect("written");
     let broken = go(&["--benchmarks=fillseq"]);
     assert!(!broken.status.success());
-    assert!(
-        stderr(&broken).contains("records.tsv: line 2: no tab between key and value"),
-        "{}",
-        stderr(&broken)
+    has(
+        &stderr(&broken),
+        "records.tsv: line 2: no tab between key and value",
     );
 }
 
@@ -135,14 +134,8 @@ fn times_come_from_a_pass_of_their_own() {
     // One name is unknown; the other workloads run.
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let reported = stderr(&output);
-    assert!(
-        reported.contains("timed first, in a separate pass"),
-        "{reported}"
-    );
-    assert!(
-        reported.contains("the times of fillseq come from a separate pass"),
-        "{reported}"
-    );
+    has(&reported, "timed first, in a separate pass");
+    has(&reported, "the times of fillseq come from a separate pass");
     let text = stdout(&output);
     assert_eq!(
         text.matches("Microseconds per op:\nCount: ").count(),
@@ -171,8 +164,8 @@ fn both_passes_find_an_existing_database_as_it_was() {
     ]);
     let text = stdout(&output);
     assert!(output.status.success(), "{text}{}", stderr(&output));
-    assert!(text.contains("(500 of 500 found)\n"), "{text}");
-    assert!(text.contains("(0 of 500 found)\n"), "{text}");
+    has(&text, "(500 of 500 found)\n");
+    has(&text, "(0 of 500 found)\n");
     assert!(!text.contains("unverified"), "{text}");
     let mut left: Vec<String> = std::fs::read_dir(home.path())
         .expect("there")
@@ -210,17 +203,17 @@ fn command_lines_of_the_pages_work_as_they_stand() {
         stdout(&output)
     };
     let first = go(&["--benchmarks=fillseq"]);
-    assert!(first.contains("\nfillseq      : "), "{first}");
+    has(&first, "\nfillseq      : ");
     let second = go(&["--benchmarks=fillseq,stats", "--statistics"]);
     assert!(
         second.contains("Compactions\n") && second.contains("STATISTICS:\n"),
         "{second}"
     );
     let third = go(&["--benchmarks=readrandom", "--use_existing_db"]);
-    assert!(third.contains("(1000 of 1000 found)\n"), "{third}");
+    has(&third, "(1000 of 1000 found)\n");
     let fourth = go(&["--benchmarks=fillseq,readrandom,readseq"]);
     for name in ["fillseq", "readrandom", "readseq"] {
-        assert!(fourth.contains(&format!("\n{name:<12} : ")), "{fourth}");
+        has(&fourth, &format!("\n{name:<12} : "));
     }
 }
 
@@ -229,12 +222,6 @@ fn a_count_of_which_a_section_takes_too_many_times_is_refused() {
     let output = run(&["--suite=scale", "--num=2000000000", "--engine=null"]);
     assert_eq!(output.status.code(), Some(1));
     let reported = stderr(&output);
-    assert!(
-        reported.starts_with("--num=2000000000: section "),
-        "{reported}"
-    );
-    assert!(
-        reported.contains(" and at most 2147483646 are"),
-        "{reported}"
-    );
+    begins(&reported, "--num=2000000000: section ");
+    has(&reported, " and at most 2147483646 are");
 }

@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use bench_core::host::test_text::{ends, has};
+
 use crate::common::{command, stderr, stdout, unable};
 use crate::peers::with_library;
 use crate::suites::results;
@@ -124,7 +126,7 @@ fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
         if !*MAY_MOUNT {
             // It maps a file of its maximum size, which is refused.
             let reported = format!("open error: {}\n", refusal());
-            assert!(stderr(&output).ends_with(&reported), "{}", stderr(&output));
+            ends(&stderr(&output), &reported);
             return;
         }
         let text = stdout(&output);
@@ -138,7 +140,7 @@ fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
             rows[1],
             "fillrandom   : failed (the process was killed by signal 7 (SIGBUS))"
         );
-        assert!(rows[2].contains("skipped ("), "{}", rows[2]);
+        has(&rows[2], "skipped (");
         for at in [0, 3, 4] {
             assert!(rows[at].contains(" micros/op;"), "{}", rows[at]);
         }

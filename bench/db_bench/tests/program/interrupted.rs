@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use bench_core::host::test_text::has;
+
 use crate::common::{command, stderr};
 
 /// Longer than the files of a run can be newer than its last sign of life.
@@ -107,11 +109,7 @@ fn what_is_put_there_after_a_row_was_given_up_is_refused_at_once() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     std::fs::write(db.join("thesis.txt"), "precious").expect("written");
     let next = again(&db);
-    assert!(
-        stderr(&next).contains("holds thesis.txt"),
-        "{}",
-        stderr(&next)
-    );
+    has(&stderr(&next), "holds thesis.txt");
     assert!(db.join("thesis.txt").exists());
 }
 
@@ -129,11 +127,7 @@ fn a_suite_does_not_remove_what_it_was_refused() {
         .output()
         .expect("runs");
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("holds letter.txt"),
-        "{}",
-        stderr(&output)
-    );
+    has(&stderr(&output), "holds letter.txt");
     assert!(letter.exists());
 }
 
@@ -144,11 +138,7 @@ fn two_runs_do_not_share_a_directory() {
     let mut first = at_work(&db);
     let second = again(&db);
     assert_eq!(second.status.code(), Some(1));
-    assert!(
-        stderr(&second).contains("another db_bench is using "),
-        "{}",
-        stderr(&second)
-    );
+    has(&stderr(&second), "another db_bench is using ");
     assert!(first.try_wait().expect("asked").is_none(), "still running");
     end(first, "-KILL");
 }

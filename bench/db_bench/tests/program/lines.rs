@@ -1,5 +1,7 @@
 //! LevelDB's lines, character for character.
 
+use bench_core::host::test_text::{begins, ends, has};
+
 use crate::common::{command, run, stderr, stdout};
 
 /// Returns whether `line` has the shape of `name         : number micros/op; rest`.
@@ -80,19 +82,19 @@ fn header_and_results_are_levels() {
         .iter()
         .find(|line| line.starts_with("fillsync "))
         .expect("ran");
-    assert!(fillsync.ends_with(" MB/s (200 ops)"), "{fillsync}");
+    ends(&fillsync, " MB/s (200 ops)");
     let crc = lines
         .iter()
         .find(|line| line.starts_with("crc32c "))
         .expect("ran");
-    assert!(crc.ends_with(" MB/s (4K per op)"), "{crc}");
+    ends(&crc, " MB/s (4K per op)");
 }
 
 #[test]
 fn the_environment_goes_to_stderr() {
     let output = run(&["--engine=null", "--num=10", "--benchmarks=fillseq"]);
     let text = stderr(&output);
-    assert!(text.starts_with("Null:       version "), "{text}");
+    begins(&text, "Null:       version ");
     assert!(
         text.contains("\nDate:       ") && text.contains("\nCPU:        "),
         "{text}"
@@ -103,11 +105,7 @@ fn the_environment_goes_to_stderr() {
 #[test]
 fn an_unknown_benchmark_is_reported_in_levels_words_and_the_list_goes_on() {
     let output = run(&["--engine=null", "--num=10", "--benchmarks=nosuch,,fillseq"]);
-    assert!(
-        stderr(&output).contains("unknown benchmark 'nosuch'\n"),
-        "{}",
-        stderr(&output)
-    );
+    has(&stderr(&output), "unknown benchmark 'nosuch'\n");
     assert!(stdout(&output).contains("\nfillseq      : "));
     assert_eq!(output.status.code(), Some(1), "not everything was run");
 }
@@ -158,10 +156,7 @@ fn without_a_directory_each_engine_has_one_of_its_own() {
         1,
         "{reported}"
     );
-    assert!(
-        reported.contains("readrandom reads an empty database: "),
-        "{reported}"
-    );
+    has(&reported, "readrandom reads an empty database: ");
 }
 
 #[test]
@@ -176,22 +171,14 @@ fn a_histogram_follows_its_line() {
     let (_, after) = text.split_once("\nfillseq ").expect("the row");
     let lines: Vec<&str> = after.lines().collect();
     assert_eq!(lines[1], "Microseconds per op:");
-    assert!(
-        lines[2].starts_with("Count: 1000  Average: "),
-        "{}",
-        lines[2]
-    );
+    begins(&lines[2], "Count: 1000  Average: ");
     assert!(
         lines[3].starts_with("Min: ") && lines[3].contains("  Median: "),
         "{}",
         lines[3]
     );
     assert_eq!(lines[4], "-".repeat(54));
-    assert!(
-        lines[5].starts_with("[       0,       1 ) "),
-        "{}",
-        lines[5]
-    );
+    begins(&lines[5], "[       0,       1 ) ");
 }
 
 #[test]
@@ -207,8 +194,5 @@ fn help_and_list_name_flags_engines_and_workloads() {
             && list.contains("\n  fillrandbatch          -- "),
         "{list}"
     );
-    assert!(
-        list.contains(", not a store: the bare loop of writes and reads\n"),
-        "{list}"
-    );
+    has(&list, ", not a store: the bare loop of writes and reads\n");
 }

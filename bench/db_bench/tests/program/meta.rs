@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use bench_core::host::test_text::{begins, has};
+
 use crate::common::{command, run, skip, stderr, stdout};
 use crate::peers::with_library;
 
@@ -29,7 +31,7 @@ fn a_seed_of_0_is_chosen_reported_and_written_down() {
     let rows = std::fs::read_to_string(json).expect("written");
     // Skips the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
-        assert!(row.contains(&format!("\"seed\":{seed},")), "{row}");
+        has(&row, &format!("\"seed\":{seed},"));
     }
     // The same seed draws the same keys.
     let found = |text: &str| {
@@ -75,10 +77,7 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
             let output = run(&[&format!("--engine={engine}"), "--num=3000", list]);
             let (text, reported) = (stdout(&output), stderr(&output));
             assert!(output.status.success(), "{reported}");
-            assert!(
-                reported.contains("the engine's counters were set to zero\n"),
-                "{reported}"
-            );
+            has(&reported, "the engine's counters were set to zero\n");
             assert!(counter(&text, name, 0) >= 3000, "{text}");
             // A counter that is 0 may be omitted.
             let left = text.matches(name).count();
@@ -87,10 +86,7 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
     }
     let output = run(&["--engine=null", "--num=10", list]);
     let text = stdout(&output);
-    assert!(
-        text.contains("\nresetstats   : skipped (not supported by null)\n"),
-        "{text}"
-    );
+    has(&text, "\nresetstats   : skipped (not supported by null)\n");
 }
 
 #[test]
@@ -114,9 +110,9 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
         .expect("runs");
     let (text, reported) = (stdout(&output), stderr(&output));
     assert!(output.status.success(), "{reported}");
-    assert!(
-        text.contains("Write rate: 1392000 bytes/second\nRead rate: 15000 ops/second\n"),
-        "{text}"
+    has(
+        &text,
+        "Write rate: 1392000 bytes/second\nRead rate: 15000 ops/second\n",
     );
     for (name, most) in [("fillseq", 13_000.0), ("readrandom", 16_000.0)] {
         let line = text
@@ -137,7 +133,7 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
     }
     assert!(!reported.contains("... finished "), "{reported}");
     let qps = std::fs::read_to_string(file).expect("written");
-    assert!(qps.starts_with("secs_elapsed,interval_qps\n1,"), "{qps}");
+    begins(&qps, "secs_elapsed,interval_qps\n1,");
     let sum: u64 = qps
         .lines()
         .skip(1)
@@ -178,10 +174,7 @@ fn a_heap_profile_comes_from_an_allocator_that_keeps_one() {
     let plain = command(&db, &["--num=10", list]).output().expect("runs");
     assert!(plain.status.success());
     let said = stderr(&plain);
-    assert!(
-        said.contains("heap profiling not supported: no allocator here"),
-        "{said}"
-    );
+    has(&said, "heap profiling not supported: no allocator here");
     let Some(library) = profiler(home.path()) else {
         skip("heap profiles: install a C compiler");
         return;
@@ -192,7 +185,7 @@ fn a_heap_profile_comes_from_an_allocator_that_keeps_one() {
         .env_remove("HEAPPROFILE")
         .output()
         .expect("runs");
-    assert!(stderr(&off).contains("profiler is off"), "{}", stderr(&off));
+    has(&stderr(&off), "profiler is off");
     let on = command(&db, &words)
         .env("HEAPPROFILE", home.path().join("unused"))
         .output()
@@ -200,7 +193,7 @@ fn a_heap_profile_comes_from_an_allocator_that_keeps_one() {
     for number in ["0001", "0002"] {
         let path = home.path().join(format!("db.heap-{number}"));
         let reported = format!("heap profile: {}\n", path.display());
-        assert!(stderr(&on).contains(&reported), "{}", stderr(&on));
+        has(&stderr(&on), &reported);
         let text = std::fs::read_to_string(&path).expect("written");
         assert_eq!(text, "heap profile: 1 of 2\n");
     }

@@ -1,5 +1,7 @@
 //! The real libraries over every workload, at a small count, with every answer checked.
 
+use bench_core::host::test_text::{begins, has};
+
 use crate::common::{run, skip, stderr, stdout};
 
 /// All workloads that access a store, but for `syncburst`, which few stores support, those of
@@ -192,57 +194,35 @@ fn the_libraries_tell_their_versions() {
             "--num=10",
             "--benchmarks=fillseq,stats,sstables",
         ]);
-        assert!(
-            stderr(&output).starts_with("LevelDB:    version 1."),
-            "{}",
-            stderr(&output)
-        );
+        begins(&stderr(&output), "LevelDB:    version 1.");
         let text = stdout(&output);
-        assert!(
-            text.contains("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n"),
-            "{text}"
+        has(
+            &text,
+            "Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n",
         );
-        assert!(text.contains("--- level 0 ---\n"), "{text}");
+        has(&text, "--- level 0 ---\n");
     });
     with_library("rocksdb", "librocksdb7.8", || {
         let list = "--benchmarks=fillseq,stats,sstables,levelstats";
         let output = run(&["--engine=rocksdb", "--num=10", list, "--statistics"]);
         let reported = stderr(&output);
-        assert!(reported.starts_with("RocksDB:    version 7."), "{reported}");
-        assert!(
-            reported.contains(" write_buffer_size=2097152 "),
-            "{reported}"
-        );
-        assert!(reported.contains("block_cache=2097152 "), "{reported}");
+        begins(&reported, "RocksDB:    version 7.");
+        has(&reported, " write_buffer_size=2097152 ");
+        has(&reported, "block_cache=2097152 ");
         let text = stdout(&output);
-        assert!(text.contains("** DB Stats **"), "{text}");
-        assert!(
-            text.contains("rocksdb.number.keys.written COUNT : 10\n"),
-            "{text}"
-        );
+        has(&text, "** DB Stats **");
+        has(&text, "rocksdb.number.keys.written COUNT : 10\n");
     });
     with_library("sqlite3", "libsqlite3-0", || {
         let output = run(&["--engine=sqlite3", "--num=10", "--benchmarks=fillseq,stats"]);
         let reported = stderr(&output);
-        assert!(reported.starts_with("SQLite:     version 3."), "{reported}");
-        assert!(
-            stdout(&output).contains("page count "),
-            "{}",
-            stdout(&output)
-        );
+        begins(&reported, "SQLite:     version 3.");
+        has(&stdout(&output), "page count ");
     });
     with_library("lmdb", "liblmdb0", || {
         let output = run(&["--engine=lmdb", "--num=10", "--benchmarks=fillseq,stats"]);
-        assert!(
-            stderr(&output).starts_with("LMDB:       version 0.9."),
-            "{}",
-            stderr(&output)
-        );
-        assert!(
-            stdout(&output).contains("entries 10,"),
-            "{}",
-            stdout(&output)
-        );
+        begins(&stderr(&output), "LMDB:       version 0.9.");
+        has(&stdout(&output), "entries 10,");
     });
 }
 
@@ -269,7 +249,7 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
         let file = builds[0]["library"].as_str().expect("a path");
         let bytes = std::fs::metadata(file).expect("the file exists").len();
         assert_eq!(builds[0]["library_bytes"], bytes);
-        assert!(file.contains("libsqlite3.so"), "{file}");
+        has(&file, "libsqlite3.so");
         assert!(builds[0]["assertions"].is_boolean(), "{}", builds[0]);
         assert_eq!(
             builds[0]["version"].as_str().map(|text| &text[..2]),

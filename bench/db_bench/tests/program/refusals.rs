@@ -1,5 +1,7 @@
 //! Refused command lines and their error messages.
 
+use bench_core::host::test_text::{begins, ends, has};
+
 use crate::common::{command, run, stderr, stdout};
 
 #[test]
@@ -34,7 +36,7 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
     ] {
         let output = run(&words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");
-        assert!(stderr(&output).starts_with(hint), "{}", stderr(&output));
+        begins(&stderr(&output), hint);
         assert!(stdout(&output).is_empty());
     }
 }
@@ -42,9 +44,9 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
 #[test]
 fn a_name_close_to_an_engine_is_suggested() {
     let reported = stderr(&run(&["--engine=leveldv"]));
-    assert!(
-        reported.ends_with("wiredtiger or all is allowed; did you mean leveldb?\n"),
-        "{reported}"
+    ends(
+        &reported,
+        "wiredtiger or all is allowed; did you mean leveldb?\n",
     );
 }
 
@@ -52,11 +54,7 @@ fn a_name_close_to_an_engine_is_suggested() {
 fn the_tree_of_wiredtiger_is_picked_by_a_flag_that_goes_with_it() {
     let output = run(&["--use_lsm=0", "--engine=lmdb", "--benchmarks="]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("--engine=wiredtiger"),
-        "{}",
-        stderr(&output)
-    );
+    has(&stderr(&output), "--engine=wiredtiger");
     for (flag, engine) in [("--use_lsm=0", "_btree"), ("--use_lsm", "_lsm")] {
         let words = [
             flag,
@@ -65,10 +63,7 @@ fn the_tree_of_wiredtiger_is_picked_by_a_flag_that_goes_with_it() {
             "--benchmarks=",
         ];
         let reported = stderr(&run(&words));
-        assert!(
-            reported.starts_with(&format!("wiredtiger{engine}: nowhere.so: ")),
-            "{reported}"
-        );
+        begins(&reported, &format!("wiredtiger{engine}: nowhere.so: "));
     }
 }
 
@@ -90,7 +85,7 @@ fn another_library_is_refused_by_the_symbol_it_lacks() {
     ] {
         let output = run(&words);
         assert_eq!(output.status.code(), Some(1));
-        assert!(stderr(&output).contains(symbol), "{}", stderr(&output));
+        has(&stderr(&output), symbol);
     }
 }
 
@@ -104,18 +99,14 @@ fn several_directories_without_a_suite_are_refused() {
     let refused = run().expect("runs");
     assert_eq!(refused.status.code(), Some(1));
     let reported = "only a suite takes several directories";
-    assert!(stderr(&refused).contains(reported), "{}", stderr(&refused));
+    has(&stderr(&refused), reported);
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
     std::fs::create_dir(&two).expect("created");
     let named = run().expect("runs");
     assert!(named.status.success(), "{}", stderr(&named));
     let none = command(std::path::Path::new(""), &["--engine=null"]).output();
     let none = none.expect("runs");
-    assert!(
-        stderr(&none).contains("--db=: name a directory"),
-        "{}",
-        stderr(&none)
-    );
+    has(&stderr(&none), "--db=: name a directory");
 }
 
 #[test]
@@ -128,10 +119,9 @@ fn somebodys_files_are_left_alone() {
         .output()
         .expect("runs");
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("photos holds files that db_bench did not create"),
-        "{}",
-        stderr(&output)
+    has(
+        &stderr(&output),
+        "photos holds files that db_bench did not create",
     );
     assert_eq!(
         std::fs::read_to_string(db.join("cat.jpg")).expect("still there"),
@@ -152,7 +142,7 @@ fn a_missing_database_is_not_made_up() {
             "open error: --use_existing_db: there is no database in {}\n",
             db.display()
         );
-        assert!(stderr(&output).ends_with(&reported), "{}", stderr(&output));
+        ends(&stderr(&output), &reported);
         assert!(!stdout(&output).contains("readseq"), "{}", stdout(&output));
         let made = std::fs::read_dir(&db).map_or(0, Iterator::count);
         assert_eq!(made, 0, "{}", db.display());
@@ -171,11 +161,7 @@ fn an_absent_library_is_an_error_only_when_its_engine_was_named() {
     ];
     let named = run(&[&["--engine=leveldb"], &words[..]].concat());
     assert_eq!(named.status.code(), Some(1));
-    assert!(
-        stderr(&named).contains("leveldb: /nowhere/libleveldb.so: "),
-        "{}",
-        stderr(&named)
-    );
+    has(&stderr(&named), "leveldb: /nowhere/libleveldb.so: ");
     let all = run(&[&["--engine=all"], &words[..]].concat());
     assert_eq!(all.status.code(), Some(0), "{}", stderr(&all));
     assert!(stdout(&all).contains("Engine:     null (round 1 of 1)\n"));
@@ -192,5 +178,5 @@ fn a_flag_of_rocksdb_warns_and_runs() {
     ]);
     assert!(output.status.success());
     let warning = "warning: --level0_stop_writes_trigger is a flag of LevelDB's or RocksDB's db_bench that means nothing here; it is ignored\n";
-    assert!(stderr(&output).starts_with(warning), "{}", stderr(&output));
+    begins(&stderr(&output), warning);
 }

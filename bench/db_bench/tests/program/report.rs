@@ -1,5 +1,7 @@
 //! `--report` and `--render`.
 
+use bench_core::host::test_text::{begins, has};
+
 use crate::common::{run, stderr, stdout};
 
 const FORMS: [&str; 4] = ["index.html", "report.md", "report.csv", "report.json"];
@@ -19,7 +21,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("\n## Rules of fairness\n"), "{text}");
+    has(&text, "\n## Rules of fairness\n");
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");
     assert!(page.contains("1. Baseline Performance"));
     assert!(page.contains("--suite=quick"), "the command line is shown");
@@ -55,14 +57,7 @@ fn what_is_no_report_is_refused_by_its_line() {
     let output = run(&[&format!("--render={}", file.display())]);
     assert!(!output.status.success());
     let reported = stderr(&output);
-    assert!(
-        reported.contains("records.jsonl: line 2: not a result: "),
-        "{reported}"
-    );
+    has(&reported, "records.jsonl: line 2: not a result: ");
     let output = run(&["--render=nowhere.json"]);
-    assert!(
-        stderr(&output).starts_with("nowhere.json: "),
-        "{}",
-        stderr(&output)
-    );
+    begins(&stderr(&output), "nowhere.json: ");
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use bench_core::host::test_text::{ends, has};
+
 use crate::common::{command, run, stderr, stdout};
 
 /// Runs with `--json` and returns the objects.
@@ -119,18 +121,15 @@ fn statistics_are_the_engines_own_or_a_line() {
         "--benchmarks=fillseq",
         "--statistics",
     ]));
-    assert!(none.ends_with("STATISTICS:\n(null keeps none)\n"), "{none}");
+    ends(&none, "STATISTICS:\n(null keeps none)\n");
     let ours = stdout(&run(&[
         "--engine=cairndb",
         "--num=10",
         "--benchmarks=fillseq,stats",
         "--statistics",
     ]));
-    assert!(
-        ours.contains("\n                               Compactions\n"),
-        "{ours}"
-    );
-    assert!(ours.contains("STATISTICS:\ncairndb.stats: {"), "{ours}");
+    has(&ours, "\n                               Compactions\n");
+    has(&ours, "STATISTICS:\ncairndb.stats: {");
 }
 
 #[test]
@@ -144,16 +143,16 @@ fn a_database_left_after_is_read_and_judged_again() {
         "--benchmarks=fillseq,readrandom,readseq",
         "--use_existing_db",
     ]);
-    assert!(
-        text.contains("fillseq      : skipped (--use_existing_db is true)\n"),
-        "{text}"
+    has(
+        &text,
+        "fillseq      : skipped (--use_existing_db is true)\n",
     );
     assert!(
         text.contains(" of 2000 found)\n") && !text.contains("unverified"),
         "{text}"
     );
     let other = go(&["--num=2001", "--benchmarks=readrandom", "--use_existing_db"]);
-    assert!(other.contains("found) unverified\n"), "{other}");
+    has(&other, "found) unverified\n");
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
+use bench_core::host::test_text::{ends, has};
+
 use crate::common::{command, stderr, stdout};
 use crate::suites::results;
 
@@ -118,10 +120,9 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
             .any(|note| note.contains("stopped and resumed")),
         "{notes:?}"
     );
-    assert!(
-        stdout(&output).contains("> **Note.** this run was stopped and resumed: "),
-        "{}",
-        stdout(&output)
+    has(
+        &stdout(&output),
+        "> **Note.** this run was stopped and resumed: ",
     );
 }
 
@@ -151,17 +152,14 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     let after = std::fs::read_to_string(&json).expect("there");
     assert_eq!(after, before, "nothing is appended");
     let reported = stdout(&again);
-    assert!(
-        reported.contains("own.json is complete, started on 20"),
-        "{reported}"
-    );
-    assert!(reported.contains(" UTC by db_bench "), "{reported}");
-    assert!(
-        reported.contains("remove that file to measure again"),
-        "{reported}"
-    );
+    has(&reported, "own.json is complete, started on 20");
+    has(&reported, " UTC by db_bench ");
+    has(&reported, "remove that file to measure again");
     assert!(!reported.contains("resumed"), "{reported}");
-    assert!(reported.contains("### own write: fillseq\n"), "the table is printed");
+    assert!(
+        reported.contains("### own write: fillseq\n"),
+        "the table is printed"
+    );
     let page = std::fs::read_to_string(report.join("report.md")).expect("written");
     assert!(
         !page.contains("resumed") && !page.contains("the stop"),
@@ -197,11 +195,9 @@ fn rounds_are_added_to_a_complete_run_of_the_same_settings() {
     }
     let other = small(home.path(), &["--add_rounds", "--num=200"]);
     assert!(other.status.success(), "{}", stderr(&other));
-    assert!(
-        stderr(&other)
-            .contains("has another run (num 100 there, 200 here), which this one replaces"),
-        "{}",
-        stderr(&other)
+    has(
+        &stderr(&other),
+        "has another run (num 100 there, 200 here), which this one replaces",
     );
     assert_eq!(rounds_and_ops(), [(1, 200)]);
 }
@@ -216,10 +212,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     assert!(once.status.success());
     let render = format!("--render={}", json.display());
     let reported = stderr(&once);
-    assert!(
-        reported.contains(&format!(" {render}\nTo resume:\n")),
-        "{reported}"
-    );
+    has(&reported, &format!(" {render}\nTo resume:\n"));
     let text = std::fs::read_to_string(&json).expect("written");
     let end = "{\"type\":\"end\",\"suite\":\"own\"}\n";
     let rows = results(&json).len();
@@ -228,10 +221,10 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
         .output()
         .expect("runs");
     let word = "Suite own did not run to its end";
-    assert!(stdout(&shown).contains(word), "{}", stdout(&shown));
+    has(&stdout(&shown), word);
     assert!(small(home.path(), &[]).status.success());
     let after = std::fs::read_to_string(&json).expect("there");
-    assert!(after.ends_with(end), "{after}");
+    ends(&after, end);
     assert_eq!(results(&json).len(), rows, "nothing was run again");
     assert!(stdout(&small(home.path(), &[])).contains("own.json is complete"));
 }
@@ -250,7 +243,7 @@ fn a_finished_suite_with_an_engine_that_was_not_there_is_finished() {
     let before = std::fs::read_to_string(&json).expect("written");
     let again = small(home.path(), &words);
     assert_eq!(again.status.code(), Some(1));
-    assert!(stdout(&again).contains("is complete"), "{}", stdout(&again));
+    has(&stdout(&again), "is complete");
     assert_eq!(std::fs::read_to_string(&json).expect("there"), before);
 }
 
@@ -350,10 +343,9 @@ fn a_file_that_does_not_record_what_decided_its_figures_is_refused() {
     std::fs::write(&json, text).expect("written");
     let other = small(home.path(), &[]);
     assert_eq!(other.status.code(), Some(1));
-    assert!(
-        stderr(&other).contains("it does not record what determines its figures"),
-        "{}",
-        stderr(&other)
+    has(
+        &stderr(&other),
+        "it does not record what determines its figures",
     );
 }
 
@@ -392,11 +384,8 @@ fn another_build_is_refused_and_the_way_out_is_reported() {
         let other = changed(name, value, false);
         let said = stderr(&other);
         assert_eq!(other.status.code(), Some(1), "{said}");
-        assert!(said.contains(wanted), "{said}");
-        assert!(
-            said.contains("or remove that file to start over\n"),
-            "{said}"
-        );
+        has(&said, wanted);
+        has(&said, "or remove that file to start over\n");
     }
     let absent = changed("build of null", None, false);
     assert!(absent.status.success(), "it was not there: nothing to mix");
@@ -419,20 +408,15 @@ fn two_runs_share_neither_file_nor_directory() {
     let same_file = command(&home.path().join("other"), &own)
         .output()
         .expect("runs");
-    assert!(
-        stderr(&same_file).contains("another suite writes its results into it"),
-        "{}",
-        stderr(&same_file)
+    has(
+        &stderr(&same_file),
+        "another suite writes its results into it",
     );
     let json = format!("--json={}", home.path().join("other.json").display());
     let same_directory = command(&db, &[own[0], &json, "--engine=null"])
         .output()
         .expect("runs");
-    assert!(
-        stderr(&same_directory).contains("another suite runs in it"),
-        "{}",
-        stderr(&same_directory)
-    );
+    has(&stderr(&same_directory), "another suite runs in it");
     first.kill().expect("killed");
     first.wait().expect("ended");
 }

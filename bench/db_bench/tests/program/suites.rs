@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use bench_core::host::test_text::{begins, has};
+
 use crate::common::{command, run, skip, stderr, stdout};
 
 /// Returns the objects of a JSON lines file that are results.
@@ -48,7 +50,10 @@ fn quick_prints_every_row_and_removes_its_databases() {
     ] {
         let title = format!(" {row}");
         let mut titles = text.lines().filter(|line| line.starts_with("### "));
-        assert!(titles.any(|line| line.ends_with(&title)), "{row} in\n{text}");
+        assert!(
+            titles.any(|line| line.ends_with(&title)),
+            "{row} in\n{text}"
+        );
     }
     for heading in [
         "\n1A Sequential Reads (ops/sec): ",
@@ -76,19 +81,16 @@ fn limits_of_time_count_from_when_the_suite_was_asked_for() {
     let output = own(home.path(), text, &["--engine=null", &started]);
     let reported = stderr(&output);
     assert!(output.status.success(), "{reported}");
-    assert!(
-        reported.contains("rounds 2 to 3 were left out after 5"),
-        "{reported}"
-    );
-    assert!(
-        reported.contains("the pass that times each operation was left out after 5"),
-        "{reported}"
+    has(&reported, "rounds 2 to 3 were left out after 5");
+    has(
+        &reported,
+        "the pass that times each operation was left out after 5",
     );
     let output = own(home.path(), text, &["--engine=null"]);
     assert!(!stderr(&output).contains("left out"), "{}", stderr(&output));
     let output = own(home.path(), text, &["--started=no/such/file"]);
     let refused = "--started=no/such/file: No such file or directory";
-    assert!(stderr(&output).starts_with(refused), "{}", stderr(&output));
+    begins(&stderr(&output), refused);
     let output = run(&[&started, "--engine=null"]);
     assert!(stderr(&output).starts_with("--started: only a suite"));
 }
@@ -217,11 +219,9 @@ fn a_file_that_is_wrong_is_refused_before_anything_runs() {
     let output = own(home.path(), &text, &[]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(
-        said.contains(
-            "own.toml:18: workload \"updatrandom\" is unknown; did you mean updaterandom?"
-        ),
-        "{said}"
+    has(
+        &said,
+        "own.toml:18: workload \"updatrandom\" is unknown; did you mean updaterandom?",
     );
     assert!(!home.path().join("db").exists());
 }
@@ -229,29 +229,13 @@ fn a_file_that_is_wrong_is_refused_before_anything_runs() {
 #[test]
 fn flags_that_a_suite_sets_itself_are_refused() {
     let output = run(&["--suite=quick", "--memory=8M"]);
-    assert!(
-        stderr(&output).starts_with("--memory: a suite sets this"),
-        "{}",
-        stderr(&output)
-    );
+    begins(&stderr(&output), "--memory: a suite sets this");
     let output = run(&["--resume", "--benchmarks=fillseq"]);
-    assert!(
-        stderr(&output).starts_with("--resume: only a suite"),
-        "{}",
-        stderr(&output)
-    );
+    begins(&stderr(&output), "--resume: only a suite");
     let output = run(&["--resume", "--suite=quick"]);
-    assert!(
-        stderr(&output).starts_with("--resume needs --json=FILE"),
-        "{}",
-        stderr(&output)
-    );
+    begins(&stderr(&output), "--resume needs --json=FILE");
     let output = run(&["--suite=quik"]);
-    assert!(
-        stderr(&output).contains("did you mean quick?"),
-        "{}",
-        stderr(&output)
-    );
+    has(&stderr(&output), "did you mean quick?");
 }
 
 #[test]
@@ -279,7 +263,7 @@ fn two_directories_are_compared() {
         places[0].ends_with("/one") && places[2].ends_with("/two"),
         "{places:?}"
     );
-    assert!(stdout(&output).contains("/two\n"), "{}", stdout(&output));
+    has(&stdout(&output), "/two\n");
 }
 
 #[test]
@@ -291,16 +275,12 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(
-        said.starts_with("--allocator=libnowhere.so.1: the loader cannot find or load"),
-        "{said}"
+    begins(
+        &said,
+        "--allocator=libnowhere.so.1: the loader cannot find or load",
     );
     let output = run(&["--allocator=/nowhere/x.so", "--benchmarks=fillseq"]);
-    assert!(
-        stderr(&output).starts_with("--allocator=/nowhere/x.so: "),
-        "{}",
-        stderr(&output)
-    );
+    begins(&stderr(&output), "--allocator=/nowhere/x.so: ");
     // Any existing library can stand in for an allocator here: it is preloaded and recorded.
     let output = run(&[
         "--allocator=libm.so.6",
@@ -326,10 +306,10 @@ workloads = ["acquireload"]
     let output = own(home.path(), suite, &["--engine=null"]);
     let reported = stderr(&output);
     for text in ["round 1 null", " acquireload: running for 1 s, limit 2 s\n"] {
-        assert!(reported.contains(text), "{reported}");
+        has(&reported, text);
     }
     let summary = stdout(&output);
-    assert!(summary.contains("time limit of 2 s"), "{summary}");
+    has(&summary, "time limit of 2 s");
 }
 
 #[test]
@@ -399,9 +379,9 @@ fn a_shuffle_is_refused_where_a_section_draws_some_keys_more_often() {
     let output = run(&["--suite=ycsb", "--shuffle"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(
-        said.contains("--shuffle takes every key once, but section \"zipfian\" has"),
-        "{said}"
+    has(
+        &said,
+        "--shuffle takes every key once, but section \"zipfian\" has",
     );
 }
 
@@ -474,12 +454,9 @@ workloads = ["fillseq"]
             let bytes = if num == 300 { 16 } else { 1000 };
             assert_eq!(row["value_bytes"], bytes, "{row}");
         }
-        assert!(
-            stdout(&output).contains(
-                "section again: left out, because it repeats others with the data set json"
-            ),
-            "{}",
-            stdout(&output)
+        has(
+            &stdout(&output),
+            "section again: left out, because it repeats others with the data set json",
         );
     }
     let data = format!("--data={own_file}");
@@ -487,8 +464,8 @@ workloads = ["fillseq"]
     let output = own(home.path(), &larger, &["--engine=null", &data]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(
-        said.contains("section one needs 600 entries, and there are only 300"),
-        "{said}"
+    has(
+        &said,
+        "section one needs 600 entries, and there are only 300",
     );
 }

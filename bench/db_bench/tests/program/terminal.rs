@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bench_core::host::test_text::has;
+
 use crate::common::{command, skip, stderr, stdout};
 use crate::suites::own;
 
@@ -83,11 +85,7 @@ fn verbose_prints_every_row() {
         .lines()
         .filter(|line| line.starts_with("round 1 s0 "));
     assert_eq!(rows.count(), 2, "{progress}");
-    assert!(
-        stdout(&output).contains("## Every row"),
-        "{}",
-        stdout(&output)
-    );
+    has(&stdout(&output), "## Every row");
 }
 
 /// Runs a command under `script`, which gives it a terminal; `None` without that program.
@@ -137,6 +135,6 @@ fn a_terminal_gets_one_line_that_is_rewritten_and_a_summary() {
     let (progress, summary) = text.rsplit_once('\r').expect("a progress line");
     assert!(progress.lines().count() < 10, "{progress}");
     fits(summary);
-    assert!(summary.contains("\n1D fillrandom "), "{summary}");
-    assert!(summary.contains("\nreport: "), "{summary}");
+    has(&summary, "\n1D fillrandom ");
+    has(&summary, "\nreport: ");
 }

@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::host::test_text::has;
 
 #[test]
 fn somebodys_files_are_never_removed() {
@@ -113,7 +114,7 @@ fn a_note_is_about_one_directory() {
     fs::create_dir(&db).expect("created");
     fs::write(db.join("thesis.txt"), "precious").expect("written");
     let fault = make_fresh(&db).expect_err("another directory").to_string();
-    assert!(fault.contains("did not create"), "{fault}");
+    has(&fault, "did not create");
     remove(&db).expect("nothing done");
     assert!(db.join("thesis.txt").exists());
 }
@@ -132,7 +133,7 @@ fn what_was_put_in_later_is_not_removed() {
     let fault = make_fresh(&db)
         .expect_err("something was added")
         .to_string();
-    assert!(fault.contains("letters"), "{fault}");
+    has(&fault, "letters");
     fs::remove_dir(db.join("letters")).expect("removed");
     make_fresh(&db).expect("ours again");
 }
@@ -155,20 +156,20 @@ fn what_took_the_place_of_ours_or_went_into_a_folder_of_ours_is_kept() {
     fs::write(db.join("folder/letter.txt"), "mine").expect("written");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
     let wanted = "holds folder/letter.txt, test.db, put there or changed";
-    assert!(fault.contains(wanted), "{fault}");
+    has(&fault, wanted);
     remove(&db).expect("nothing done");
     // After another run uses it, they still count as the user's.
     enter(&db).expect("ours");
     leave(&db, std::process::id()).expect("listed");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
-    assert!(fault.contains(wanted), "{fault}");
+    has(&fault, wanted);
     fs::remove_file(db.join("test.db")).expect("removed");
     fs::remove_file(db.join("folder/letter.txt")).expect("removed");
     // The time of a change cannot be set back.
     pause(Duration::from_secs(4));
     fs::write(db.join("same.db"), "mine").expect("written");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
-    assert!(fault.contains("holds same.db, put there"), "{fault}");
+    has(&fault, "holds same.db, put there");
     fs::remove_file(db.join("same.db")).expect("removed");
     make_fresh(&db).expect("ours again");
 }
@@ -180,7 +181,7 @@ fn a_file_where_the_note_goes_is_kept() {
     for beside in [note(&db), new_note(&db)] {
         fs::write(&beside, "keep").expect("written");
         let fault = make_fresh(&db).expect_err("somebody's").to_string();
-        assert!(fault.contains("db.db_bench"), "{fault}");
+        has(&fault, "db.db_bench");
         assert_eq!(fs::read_to_string(&beside).expect("there"), "keep");
         fs::remove_file(&beside).expect("removed");
     }
@@ -244,10 +245,7 @@ fn what_was_put_in_after_a_run_had_been_killed_is_kept_and_its_own_leftovers_are
     fs::write(db.join("folder/letter.txt"), "mine").expect("written");
     for _ in 0..2 {
         let fault = make_fresh(&db).expect_err("somebody's").to_string();
-        assert!(
-            fault.contains("folder, folder/letter.txt, thesis.txt"),
-            "{fault}"
-        );
+        has(&fault, "folder, folder/letter.txt, thesis.txt");
         assert!(!fault.contains("00000"), "{fault}");
         remove(&db).expect("nothing done");
         assert!(db.join("thesis.txt").exists() && db.join("000001.log").exists());
@@ -271,7 +269,7 @@ fn what_a_lost_process_left_is_listed_by_the_one_that_waited_for_it() {
     leave(&db, std::process::id()).expect("listed");
     fs::write(db.join("letter.txt"), "mine").expect("written");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
-    assert!(fault.contains("letter.txt"), "{fault}");
+    has(&fault, "letter.txt");
     remove(&db).expect("nothing done");
     assert!(db.join("letter.txt").exists());
 }
@@ -292,7 +290,7 @@ fn a_run_over_an_existing_database_does_not_make_somebodys_files_its_own() {
     keep(&db, &plan, &model).expect("ours");
     leave(&db, std::process::id()).expect("listed");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
-    assert!(fault.contains("holds letter.txt, put there"), "{fault}");
+    has(&fault, "holds letter.txt, put there");
     fs::remove_file(db.join("letter.txt")).expect("removed");
     make_fresh(&db).expect("ours again");
 }

@@ -8,6 +8,7 @@ mod shapes;
 
 use super::*;
 use crate::engine::{Survival, Variant};
+use crate::host::test_text::{begins, ends, has};
 use crate::result::record::{Record, Status};
 use crate::testing::{Defect, FaultyEngine, plan};
 
@@ -163,9 +164,9 @@ fn a_dropped_key_in_ten_thousand_fails_the_row_that_dropped_it() {
     );
     assert_eq!(rows[0].status, Status::Failed);
     let reason = rows[0].reason.as_deref().expect("failed");
-    assert!(
-        reason.contains("key 0000000000009999: expected its last value, got nothing"),
-        "{reason}"
+    has(
+        &reason,
+        "key 0000000000009999: expected its last value, got nothing",
     );
     assert_eq!(rows[2].status, Status::Failed);
     assert!(caught(Defect::DropsPuts, 20_000, &["fillrandbatch"]).contains("fillrandbatch"));
@@ -224,7 +225,7 @@ fn an_error_fails_its_row_and_the_list_goes_on() {
     }
     let reason = rows[1].reason.as_deref().expect("skipped");
     assert_eq!(rows[1].status, Status::Skipped);
-    assert!(reason.ends_with("fillseq before it failed"), "{reason}");
+    ends(&reason, "fillseq before it failed");
     assert_eq!(rows[2].status, Status::Ok, "it needs no database");
 }
 
@@ -250,14 +251,8 @@ fn what_an_engine_cannot_do_is_skipped_by_name() {
         .map(|row| row.workload.as_str())
         .collect();
     assert_eq!(skipped, ["fillbatch", "readreverse", "compact"]);
-    assert!(
-        text.contains("readreverse  : skipped (not supported by faulty)\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("( updates:1000) (read-modify-write)\n"),
-        "{text}"
-    );
+    has(&text, "readreverse  : skipped (not supported by faulty)\n");
+    has(&text, "( updates:1000) (read-modify-write)\n");
 }
 
 #[test]
@@ -278,11 +273,9 @@ fn unknown_names_and_texts_are_levels() {
         &plan(&home.path().join("db"), 100, &list),
     );
     assert_eq!(rows.len(), 1);
-    assert!(
-        text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by faulty)\nheap profiling not supported: no allocator here keeps a profile; --allocator=libtcmalloc.so.4 with HEAPPROFILE=PREFIX set does\nresetstats   : skipped (not supported by faulty)\n"
-        ),
-        "{text}"
+    ends(
+        &text,
+        "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by faulty)\nheap profiling not supported: no allocator here keeps a profile; --allocator=libtcmalloc.so.4 with HEAPPROFILE=PREFIX set does\nresetstats   : skipped (not supported by faulty)\n",
     );
 }
 
@@ -297,9 +290,9 @@ fn an_existing_database_is_judged_by_its_note_and_fresh_rows_are_skipped() {
         ..plan(&db, 1000, &["fillseq", "readrandom", "readseq"])
     };
     let (rows, text) = rows_of(&engine, &again);
-    assert!(
-        text.contains("fillseq      : skipped (--use_existing_db is true)\n"),
-        "{text}"
+    has(
+        &text,
+        "fillseq      : skipped (--use_existing_db is true)\n",
     );
     assert_eq!(rows[1].verified, Some(true));
     // With another value size the note does not match, so the row is marked unverified.
@@ -309,7 +302,7 @@ fn an_existing_database_is_judged_by_its_note_and_fresh_rows_are_skipped() {
     };
     let (rows, text) = rows_of(&engine, &other);
     assert_eq!(rows[1].verified, Some(false));
-    assert!(text.contains("found) unverified\n"), "{text}");
+    has(&text, "found) unverified\n");
 }
 
 #[test]
@@ -365,9 +358,9 @@ fn a_resumed_list_compacts_again_and_ends_where_that_fails() {
             assert_eq!(rows, ["readseq"]);
         } else {
             let reported = ended.expect_err("not compacted").to_string();
-            assert!(
-                reported.starts_with("compact, repeated for the rows after it, failed: no space"),
-                "{reported}"
+            begins(
+                &reported,
+                "compact, repeated for the rows after it, failed: no space",
             );
             assert!(rows.is_empty(), "{rows:?}");
         }
@@ -383,9 +376,9 @@ fn repeats_and_warm_ups_print_rocks_lines() {
         &plan(&home.path().join("db"), 500, &list),
     );
     assert_eq!(rows.len(), 4);
-    assert!(
-        text.contains("Warming up benchmark by running 2 times\nRunning benchmark for 3 times\n"),
-        "{text}"
+    has(
+        &text,
+        "Warming up benchmark by running 2 times\nRunning benchmark for 3 times\n",
     );
     assert!(
         text.contains("readseq [AVG    3 runs] : ") && text.contains("readseq [MEDIAN 3 runs] : "),
@@ -538,8 +531,8 @@ fn a_variant_the_engine_has_not_skips_its_rows() {
     };
     let (rows, text) = rows_of(&FaultyEngine::new(Defect::None), &plan);
     assert!(rows.iter().all(|row| row.status == Status::Skipped));
-    assert!(
-        text.contains("fillseq      : skipped (faulty has no seed settings)\n"),
-        "{text}"
+    has(
+        &text,
+        "fillseq      : skipped (faulty has no seed settings)\n",
     );
 }

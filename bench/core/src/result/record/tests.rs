@@ -1,4 +1,5 @@
 use super::*;
+use crate::host::test_text::begins;
 
 #[test]
 fn cells_are_quoted_where_they_must_be() {
@@ -13,7 +14,7 @@ fn cells_are_quoted_where_they_must_be() {
         ..Record::default()
     };
     let line = record.to_csv();
-    assert!(line.starts_with(r#""a ""b"", c",,x,"#), "{line}");
+    begins(&line, r#""a ""b"", c",,x,"#);
     for part in [",failed,y,", ",1 2,", ",true,", ",o=p q=r,"] {
         assert!(line.contains(part), "{part} in {line}");
     }

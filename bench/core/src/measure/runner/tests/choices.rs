@@ -1,6 +1,7 @@
 //! Tests of flags: data sets, keys, draws, batches, formats.
 
 use super::*;
+use crate::host::test_text::has;
 use crate::workload::plan::{Data, Distribution, Format, Keys};
 
 /// Runs a list with a modified plan over a correct engine; every row must succeed.
@@ -184,7 +185,7 @@ fn a_scan_that_swaps_values_fails_ycsb_e() {
     let plan = plan(&home.path().join("db"), 2000, &["fillseq", "ycsbe"]);
     let (rows, _) = rows_of(&engine, &plan);
     let reported = rows[1].reason.as_deref().expect("failed");
-    assert!(reported.contains("another value of the pool"), "{reported}");
+    has(&reported, "another value of the pool");
 }
 
 #[test]
@@ -244,10 +245,7 @@ fn rocks_format_counts_reads_and_names_the_path() {
         plan.format = Format::RocksDb;
         plan.reads = 250;
     });
-    assert!(text.contains("/db]\nfillseq      : "), "{text}");
-    assert!(text.contains(" MB/s (250 of 250 found)\n\n"), "{text}");
-    assert!(
-        text.contains(" 250 operations; (0 of 250 found)\n\n"),
-        "{text}"
-    );
+    has(&text, "/db]\nfillseq      : ");
+    has(&text, " MB/s (250 of 250 found)\n\n");
+    has(&text, " 250 operations; (0 of 250 found)\n\n");
 }
