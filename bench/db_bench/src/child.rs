@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use bench_core::host::library::Library;
 use bench_core::host::local_peers;
 use bench_core::host::self_exe;
 use bench_core::measure::runner::Event;
 use bench_core::workload::plan::Plan;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::engines::{self, Trouble};
+use crate::engines::{self, Build, Trouble};
 
 /// First argument that makes this program a child; not for users.
 pub(crate) const WORD: &str = "--child-of-db-bench";
@@ -23,8 +22,8 @@ pub(crate) const WORD: &str = "--child-of-db-bench";
 /// Argument that makes a child print its mapped files.
 const MAPS: &str = "--maps";
 
-/// Argument that makes a child report the version of an engine and the file of its library.
-const LOADED: &str = "--loaded";
+/// Argument that makes a child report the build of an engine.
+const BUILD: &str = "--build";
 
 /// The library of `--allocator`.
 static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
@@ -70,28 +69,14 @@ pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A child's report about an engine: its version, or why it cannot be used.
-pub(crate) fn probe(engine: &str) -> String {
-    let output = command(&[engine]).and_then(|mut command| command.output());
-    output.map_or_else(
-        |error| error.to_string(),
-        |output| {
-            String::from_utf8_lossy(&output.stdout)
-                .trim_end()
-                .to_owned()
-        },
-    )
+/// Returns the build of an engine, as a child loads it, or why it cannot be loaded.
+pub(crate) fn build(engine: &str, library: Option<&Path>) -> Result<Build, String> {
+    let output = command(&[BUILD, engine]).and_then(|mut command| command.args(library).output());
+    let output = output.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?
 }
 
-/// Returns the version of an engine and the library it is loaded from; `None` if it cannot be
-/// loaded.
-pub(crate) fn loaded(engine: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
-    let mut command = command(&[LOADED, engine]).ok()?;
-    let output = command.args(library).output().ok()?;
-    serde_json::from_slice(&output.stdout).ok()
-}
-
-/// Runs the plan from stdin, or reports on the named engine.
+/// Runs the plan from stdin, or reports the build of an engine.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     // A killed parent takes its child with it, so that no child keeps using a directory that
     // another run uses. If the kernel lacks the feature, the child ends at its next line of output.
@@ -101,23 +86,11 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         let _ = io::stdout().write_all(maps.as_bytes());
         return ExitCode::SUCCESS;
     }
-    if let [word, engine, library @ ..] = words
-        && word == LOADED
-    {
-        let library = library.first().map(Path::new);
-        if let Some(reported) = engines::loaded_from(engine, library) {
-            // Nobody reads the output, so there is nothing else to do.
-            let _ = serde_json::to_writer(io::stdout(), &reported);
-        }
-        return ExitCode::SUCCESS;
-    }
-    if let Some(engine) = words.first() {
-        let text = engines::probe(engine).map_or_else(
-            |fault| fault.to_string(),
-            |version| format!("version {version}"),
-        );
-        // Nobody reads the output, so there is nothing else to do.
-        let _ = writeln!(io::stdout(), "{text}");
+    if let [_, engine, library @ ..] = words {
+        let build = engines::build(engine, library.first().map(Path::new));
+        let build = build.map_err(|fault| fault.to_string());
+        // If nobody reads the output, there is nothing else to do.
+        let _ = serde_json::to_writer(io::stdout(), &build);
         return ExitCode::SUCCESS;
     }
     let mut text = String::new();

@@ -101,24 +101,16 @@ impl Use for Run<'_> {
     }
 }
 
-/// Returns the engine's version.
-struct Version;
+/// The version of an engine, and the library that it was loaded from.
+pub(crate) type Build = (String, Option<Library>);
 
-impl Use for Version {
-    type Output = String;
-
-    fn with<E: Engine>(self, engine: &E) -> Result<String, Fault> {
-        Ok(engine.version())
-    }
-}
-
-/// Returns the engine's version and the path of its library.
+/// Returns the build of the engine.
 struct Loaded;
 
 impl Use for Loaded {
-    type Output = (String, Option<Library>);
+    type Output = Build;
 
-    fn with<E: Engine>(self, engine: &E) -> Result<Self::Output, Fault> {
+    fn with<E: Engine>(self, engine: &E) -> Result<Build, Fault> {
         Ok((engine.version(), engine.library()))
     }
 }
@@ -172,20 +164,12 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
 }
 
-/// Returns the version of an engine if its library can be loaded, or else the reason.
-pub(crate) fn probe(name: &str) -> Result<String, Fault> {
+/// Returns the build of an engine, or why its library cannot be loaded.
+pub(crate) fn build(name: &str, library: Option<&Path>) -> Result<Build, Fault> {
     if extra::named(name).is_some() {
-        return Ok(env!("CARGO_PKG_VERSION").to_owned());
+        return Ok((env!("CARGO_PKG_VERSION").to_owned(), None));
     }
-    using(name, None, Version).map_err(|trouble| match trouble {
+    using(name, library, Loaded).map_err(|trouble| match trouble {
         Trouble::Absent(fault) | Trouble::Broken(fault) => fault,
     })
-}
-
-/// Returns the version of an engine and the library it was loaded from, if it can be loaded.
-pub(crate) fn loaded_from(name: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
-    if extra::named(name).is_some() {
-        return Some((env!("CARGO_PKG_VERSION").to_owned(), None));
-    }
-    using(name, library, Loaded).ok()
 }

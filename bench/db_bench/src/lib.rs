@@ -98,7 +98,8 @@ fn run(words: &[String]) -> Result<bool, String> {
 fn list() -> String {
     let mut text = String::from("engines:\n");
     for name in engines::names() {
-        let found = child::probe(name);
+        let build = child::build(name, None).map(|(version, _)| format!("version {version}"));
+        let found = build.unwrap_or_else(|reason| reason);
         // Writing to a String cannot fail, here and below.
         let _ = match engines::stands_for(name) {
             Some(what) => writeln!(text, "  {name:<16} {found}, {what}"),

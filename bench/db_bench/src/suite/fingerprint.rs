@@ -69,7 +69,7 @@ fn builds(config: &Config) -> Settings {
     for engine in &config.engines {
         let mut named = config.libraries().iter();
         let library = named.find_map(|(name, path)| (name == engine).then_some(path.as_path()));
-        let Some((version, library)) = child::loaded(engine, library) else {
+        let Ok((version, library)) = child::build(engine, library) else {
             continue;
         };
         let path = library.and_then(|library| library.path);
