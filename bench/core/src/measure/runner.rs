@@ -30,7 +30,6 @@ use crate::workload::definition::{Action, Workload};
 use crate::workload::plan::Plan;
 use crate::workload::step::Step;
 
-use conditions::Conditions;
 use contents::Contents;
 use costs::Costs;
 pub use events::Event;
@@ -42,7 +41,6 @@ use slot::StoreSlot;
 struct Runner<'r, E: Engine> {
     engine: &'r E,
     plan: &'r Plan,
-    conditions: Conditions<'r, E>,
     events: Events<'r>,
     slot: StoreSlot<'r, E>,
     contents: Contents<'r>,
@@ -63,7 +61,6 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
     let mut runner = Runner {
         engine,
         plan,
-        conditions: Conditions { engine, plan },
         events: Events::new(emit),
         slot: StoreSlot::new(engine, plan),
         contents,
@@ -98,7 +95,7 @@ impl<E: Engine> Runner<'_, E> {
             Durability::Os
         })?;
         // A resumed list has already printed its header.
-        self.events.set_silent(plan.resume_at > 0);
+        self.events.silent = plan.resume_at > 0;
         self.events.send(Event::Engine {
             title: self.engine.title().to_owned(),
             version: self.engine.version(),
@@ -114,7 +111,7 @@ impl<E: Engine> Runner<'_, E> {
         if text.is_empty() {
             return Ok(());
         }
-        self.events.set_silent(index < self.plan.resume_at);
+        self.events.silent = index < self.plan.resume_at;
         self.events.send(Event::Begin(index));
         let step = match Step::parse(text) {
             Ok(step) => step,
@@ -131,16 +128,16 @@ impl<E: Engine> Runner<'_, E> {
         if self.plan.lost.contains(&index) {
             self.ordinals.count_instance(workload);
             let threads = Task::threads(self.plan, workload);
-            self.ordinals.count_threads(threads);
+            self.ordinals.threads += threads;
             if workload.fresh {
                 self.contents.set_missing(workload);
             }
             return Ok(());
         }
-        if self.events.is_silent() && !workload.touches() && !workload.fresh {
+        if self.events.silent && !workload.touches() && !workload.fresh {
             // It changed nothing; only the seeds of the later rows depend on it.
             self.ordinals.count_instance(workload);
-            self.ordinals.count_threads(self.plan.threads);
+            self.ordinals.threads += self.plan.threads;
             return Ok(());
         }
         if workload.is_text() {
@@ -150,7 +147,7 @@ impl<E: Engine> Runner<'_, E> {
         let last = self.plan.benchmarks[index + 1..]
             .iter()
             .all(String::is_empty);
-        if self.plan.kill && last && !self.events.is_silent() {
+        if self.plan.kill && last && !self.events.silent {
             return self.die_after(workload);
         }
         self.step(workload, &step);
@@ -193,7 +190,7 @@ impl<E: Engine> Runner<'_, E> {
 
     /// Resets the engine's counters; returns `None` if the engine cannot.
     fn reset_statistics(&self) -> Option<Event> {
-        match self.slot.store()?.reset_statistics() {
+        match self.slot.store.as_ref()?.reset_statistics() {
             Ok(true) => Some(Event::Note(
                 "the engine's counters were set to zero\n".into(),
             )),
@@ -217,7 +214,7 @@ impl<E: Engine> Runner<'_, E> {
             self.events.note(text);
         }
         // Reported even if the whole list was complete.
-        self.events.set_silent(false);
+        self.events.silent = false;
         self.events.send(Event::End);
         Ok(())
     }

@@ -1,21 +1,23 @@
 //! The requirements of the flags on a row, and whether the engine can run it.
 
+use super::Runner;
 use crate::engine::{Durability, End, Engine, Survival, Variant};
 use crate::measure::loops::{Task, by_hand};
 use crate::result::record::Record;
 use crate::workload::definition::{Action, Pattern, Workload};
-use crate::workload::plan::{Data, Plan};
+use crate::workload::plan::Data;
 
-/// The engine and the flags, which are the same for all rows.
-pub(super) struct Conditions<'r, E> {
-    pub(super) engine: &'r E,
-    pub(super) plan: &'r Plan,
-}
+impl<E: Engine> Runner<'_, E> {
+    /// Returns why a row cannot be run, if it cannot.
+    pub(super) fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
+        let nothing_to_do = || Task::ops(self.plan, workload) == 0;
+        self.unsupported(workload)
+            .or_else(|| self.contents.missing(workload))
+            .or_else(|| nothing_to_do().then(|| "no operations at this --num".into()))
+    }
 
-impl<E: Engine> Conditions<'_, E> {
-    /// Returns why a row cannot be run over a database created for values of this size, if it
-    /// cannot.
-    pub(super) fn reason_to_skip(&self, workload: &Workload, value_bytes: usize) -> Option<String> {
+    /// Returns why the engine or the flags do not allow a row, if they do not.
+    fn unsupported(&self, workload: &Workload) -> Option<String> {
         if workload.fresh && self.plan.use_existing_db {
             return Some("--use_existing_db is true".into());
         }
@@ -64,7 +66,7 @@ impl<E: Engine> Conditions<'_, E> {
             } else {
                 // For an existing database, the value size is known only from the row's name.
                 let of_row = Task::value_bytes(self.plan, workload);
-                (of_row.max(value_bytes), Durability::Os)
+                (of_row.max(self.slot.made_for.1), Durability::Os)
             };
             let declined = self.engine.declines(value_bytes, durability);
             return declined.map(str::to_owned);
@@ -111,6 +113,7 @@ impl<E: Engine> Conditions<'_, E> {
         record.value_bytes = Some(Task::value_bytes(plan, workload) as u64);
         record.by_hand = by_hand(workload, self.engine.capabilities());
         record.seed = Some(plan.seed);
+        record.options = self.slot.options();
         record
     }
 

@@ -15,10 +15,11 @@ pub(super) struct Contents<'r> {
     plan: &'r Plan,
     /// Whether the engine keeps what is written.
     stores: bool,
-    pool: Pool,
-    model: Model,
+    /// The values are cut from it.
+    pub(super) pool: Pool,
+    pub(super) model: Model,
     /// Whether no row has written since the directory was created.
-    empty: bool,
+    pub(super) empty: bool,
     /// Whether the note next to the database describes its contents.
     noted: bool,
     /// The reason why there is no database for rows that need one.
@@ -91,27 +92,12 @@ impl<'r> Contents<'r> {
         directory::keep(&self.plan.db, self.plan, &self.model)
     }
 
-    /// Records that a row has written.
-    pub(super) const fn set_written(&mut self) {
-        self.empty = false;
-    }
-
-    /// Records that a row failed that may or may not have written.
-    pub(super) const fn set_unknown(&mut self) {
-        self.model.set_unknown();
-    }
-
     /// Records that there is no database for the rows that need that of `workload`.
     pub(super) fn set_missing(&mut self, workload: &Workload) {
         self.missing = Some(format!(
             "the database it needs does not exist: {} before it failed",
             workload.name
         ));
-    }
-
-    /// Whether no row has written since the directory was created.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.empty
     }
 
     /// Returns why there is no database for a row that needs one.
@@ -139,16 +125,6 @@ impl<'r> Contents<'r> {
     pub(super) fn live_bytes(&self) -> Option<u64> {
         let known = self.model.is_known() && self.stores;
         known.then(|| self.model.live_bytes(&self.pool))
-    }
-
-    /// Returns the pool that values are cut from.
-    pub(super) const fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    /// Returns the model of the contents.
-    pub(super) const fn model(&self) -> &Model {
-        &self.model
     }
 
     /// Reserves space for keys that a row adds.

@@ -71,7 +71,7 @@ impl<'r> Costs<'r> {
         if moves_data && is_here {
             record.disk_bytes = disk_bytes(&self.plan.db).ok();
         }
-        let after = self.read(slot.store());
+        let after = self.read(slot.store.as_ref());
         let (counters, earlier) = (&after.counters, &before.counters);
         let difference =
             |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));

@@ -59,21 +59,13 @@ pub enum Event {
 /// The destination of events. Rows that are repeated for the rows after them are silent.
 pub(super) struct Events<'r> {
     emit: &'r mut dyn FnMut(Event),
-    silent: bool,
+    pub(super) silent: bool,
 }
 
 impl<'r> Events<'r> {
     pub(super) fn new(emit: &'r mut dyn FnMut(Event)) -> Self {
         let silent = false;
         Self { emit, silent }
-    }
-
-    pub(super) const fn set_silent(&mut self, silent: bool) {
-        self.silent = silent;
-    }
-
-    pub(super) const fn is_silent(&self) -> bool {
-        self.silent
     }
 
     pub(super) fn send(&mut self, event: Event) {

@@ -4,16 +4,13 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
-use super::contents::Contents;
-use super::costs::Costs;
+use super::Runner;
 use super::counted::Counted;
-use super::slot::StoreSlot;
 use super::totals::Totals;
-use crate::engine::{Capabilities, Cursor as _, Durability, Engine, Role, Session as _, Store};
+use crate::engine::{Cursor as _, Durability, Engine, Role, Session as _, Store};
 use crate::fault::Fault;
 use crate::measure::loops::{self, Report, Task, deletions, storeless};
 use crate::workload::definition::{Action, Order, Workload};
-use crate::workload::plan::Plan;
 
 /// The combined results of the threads of a row.
 struct Joined {
@@ -23,21 +20,10 @@ struct Joined {
     before: Counted,
 }
 
-/// The measurement of one row and the state that it uses.
-pub(super) struct Measuring<'m, 'r, E: Engine> {
-    pub(super) plan: &'r Plan,
-    pub(super) capabilities: Capabilities,
-    pub(super) slot: &'m mut StoreSlot<'r, E>,
-    pub(super) contents: &'m mut Contents<'r>,
-    pub(super) costs: &'m Costs<'r>,
-    /// The seed of the first thread.
-    pub(super) first_seed: u32,
-}
-
-impl<E: Engine> Measuring<'_, '_, E> {
+impl<E: Engine> Runner<'_, E> {
     /// Runs the row once. The answers of a reading row are still to be checked.
-    pub(super) fn row(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
-        let before = self.costs.read(self.slot.store());
+    pub(super) fn measure(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
+        let before = self.costs.read(self.slot.store.as_ref());
         let mut totals = match workload.action {
             Action::Open => return self.reopen(workload),
             Action::Stall | Action::SyncBurst => return self.threads(workload),
@@ -67,7 +53,9 @@ impl<E: Engine> Measuring<'_, '_, E> {
             }
             Action::Verify => {
                 let mut checked = Totals::default();
-                self.contents.judge(self.slot.store()).check(&mut checked)?;
+                self.contents
+                    .judge(self.slot.store.as_ref())
+                    .check(&mut checked)?;
                 let mut totals = Totals::timed(start, checked.found.unwrap_or(1));
                 totals.found = checked.found;
                 totals.wrong = checked.wrong;
@@ -85,7 +73,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
         // The first close writes and syncs what the previous rows left, which can take milliseconds
         // that belong to them.
         self.slot.reopen()?;
-        let before = self.costs.read(self.slot.store());
+        let before = self.costs.read(self.slot.store.as_ref());
         let start = Instant::now();
         for _ in 0..count {
             self.slot.reopen()?;
@@ -97,7 +85,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
 
     /// Runs the threads of a row that does not use a store.
     fn engineless(&self, workload: &Workload) -> Totals {
-        let (mut totals, plan, pool) = (Totals::default(), self.plan, self.contents.pool());
+        let (mut totals, plan, pool) = (Totals::default(), self.plan, &self.contents.pool);
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..plan.threads)
                 .map(|_| scope.spawn(|| storeless::run_engineless(plan, pool, workload)))
@@ -114,7 +102,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
 
     /// Runs the threads of a row over the store.
     fn threads(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
-        let records = self.contents.model().keys() as u64;
+        let records = self.contents.model.keys() as u64;
         let additions = Task::additions(self.plan, workload);
         self.contents.make_room(additions)?;
         let joined = self.reports(workload, records)?;
@@ -130,14 +118,14 @@ impl<E: Engine> Measuring<'_, '_, E> {
 
     /// Returns the role of each of `sessions` sessions.
     fn role(&self, workload: &Workload, sessions: u32) -> Role {
-        let empty = self.contents.is_empty();
+        let empty = self.contents.empty;
         let appending = match workload.action {
             Action::Fill(Order::Sequential) => empty && sessions == 1,
             Action::Append => true,
             _ => false,
         };
         Role {
-            durability: self.slot.opened_for(),
+            durability: self.slot.opened_for,
             appending,
             empty,
             sessions,
@@ -150,11 +138,11 @@ impl<E: Engine> Measuring<'_, '_, E> {
         let count = Task::threads(self.plan, workload);
         // In rows of turns, each thread has its own keys.
         let is_apart = matches!(workload.action, Action::Turns { .. });
-        let (pool, model) = (self.contents.pool(), self.contents.model());
+        let (pool, model) = (&self.contents.pool, &self.contents.model);
         let task = Task {
             plan: self.plan,
             workload,
-            capabilities: self.capabilities,
+            capabilities: self.engine.capabilities(),
             pool,
             model,
             values: pool.set(workload.values),
@@ -198,7 +186,7 @@ impl<E: Engine> Measuring<'_, '_, E> {
         role: Role,
         count: u32,
     ) -> (Result<Vec<Report>, Fault>, Counted) {
-        let first_seed = self.first_seed;
+        let first_seed = self.plan.seed + self.ordinals.threads + 1;
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..count)
                 .map(|index| {

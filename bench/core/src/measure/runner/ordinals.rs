@@ -9,7 +9,8 @@ use crate::workload::definition::Workload;
 #[derive(Debug, Default)]
 pub(super) struct Ordinals {
     instances: BTreeMap<&'static str, u32>,
-    threads: u32,
+    /// Number of threads that have run.
+    pub(super) threads: u32,
 }
 
 impl Ordinals {
@@ -23,15 +24,5 @@ impl Ordinals {
         let number = self.next_instance(workload);
         self.instances.insert(workload.name, number);
         number
-    }
-
-    /// Returns the number of threads that have run.
-    pub(super) const fn threads(&self) -> u32 {
-        self.threads
-    }
-
-    /// Counts the threads of a row.
-    pub(super) const fn count_threads(&mut self, threads: u32) {
-        self.threads += threads;
     }
 }

@@ -3,7 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Runner;
-use super::measure::Measuring;
 use super::totals::Totals;
 use super::verdict::Verdict;
 use crate::engine::Engine;
@@ -80,7 +79,7 @@ impl<E: Engine> Runner<'_, E> {
     /// Warns that nothing will be found because the list started with a fresh database, which is
     /// rarely intended.
     fn warn_of_emptiness(&mut self, workload: &Workload) {
-        if self.contents.is_empty() && workload.only_reads() && self.engine.capabilities().stores {
+        if self.contents.empty && workload.only_reads() && self.engine.capabilities().stores {
             let name = workload.name;
             self.events.note(format!(
                 "{name} reads an empty database: a list starts with one; fill it first, or pass --use_existing_db\n"
@@ -111,8 +110,8 @@ impl<E: Engine> Runner<'_, E> {
             result_line::failed(workload.name, &fault.to_string())
         );
         self.events.row(text, String::new(), record);
-        self.slot.set_hurt();
-        if self.events.is_silent() && workload.action == Action::Compact {
+        self.slot.hurt = true;
+        if self.events.silent && workload.action == Action::Compact {
             let name = workload.name;
             self.undone = Some(Fault::new(format!(
                 "{name}, repeated for the rows after it, failed: {fault}"
@@ -120,7 +119,7 @@ impl<E: Engine> Runner<'_, E> {
         }
         if workload.changes() {
             // The failed call may or may not have taken effect.
-            self.contents.set_unknown();
+            self.contents.model.set_unknown();
             // If closing a broken store crashes, that must happen here and not in the next row.
             let _ = self.slot.close();
         }
@@ -129,14 +128,14 @@ impl<E: Engine> Runner<'_, E> {
             return;
         }
         // The row `open` may leave the store closed too.
-        if self.slot.store().is_none() && self.slot.reopen().is_err() {
+        if self.slot.store.is_none() && self.slot.reopen().is_err() {
             self.contents.set_missing(workload);
         }
     }
 
     /// Brings the store into the initial state of a row.
     pub(super) fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
-        let durability = self.conditions.asked(workload);
+        let durability = self.asked(workload);
         if workload.fresh {
             self.slot.close()?;
             self.contents.begin_anew()?;
@@ -146,7 +145,7 @@ impl<E: Engine> Runner<'_, E> {
                 Values::Large => self.plan.num / workload.divisor,
             };
             let value_bytes = Task::value_bytes(self.plan, workload);
-            self.slot.make_for(entries, value_bytes);
+            self.slot.made_for = (entries, value_bytes);
             return self.slot.open(durability);
         }
         if workload.is_engineless() {
@@ -155,8 +154,8 @@ impl<E: Engine> Runner<'_, E> {
         if workload.changes() {
             self.contents.forget_note()?;
         }
-        let other = durability != self.slot.opened_for() && workload.changes();
-        if self.slot.store().is_none() || other {
+        let other = durability != self.slot.opened_for && workload.changes();
+        if self.slot.store.is_none() || other {
             return self.slot.open(durability);
         }
         Ok(())
@@ -202,29 +201,16 @@ impl<E: Engine> Runner<'_, E> {
     fn run_once(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let measured = self.measure(workload);
         let threads = Task::threads(self.plan, workload);
-        self.ordinals.count_threads(threads);
+        self.ordinals.threads += threads;
         if workload.changes() {
-            self.contents.set_written();
+            self.contents.empty = false;
         }
         measured
     }
 
-    /// Measures the row. Its answers are still to be checked.
-    pub(super) fn measure(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
-        let mut measuring = Measuring {
-            plan: self.plan,
-            capabilities: self.engine.capabilities(),
-            slot: &mut self.slot,
-            contents: &mut self.contents,
-            costs: &self.costs,
-            first_seed: self.plan.seed + self.ordinals.threads() + 1,
-        };
-        measuring.row(workload)
-    }
-
     /// Compares what the row has stored or read with what was written.
     pub(super) fn judge(&self, workload: &Workload, totals: &mut Totals) -> Result<(), Fault> {
-        let judge = self.contents.judge(self.slot.store());
+        let judge = self.contents.judge(self.slot.store.as_ref());
         judge.row(workload, totals)
     }
 
@@ -242,25 +228,6 @@ impl<E: Engine> Runner<'_, E> {
             judged: self.contents.judged(),
         };
         verdict.give(totals, record)
-    }
-
-    /// Returns why a row cannot be run, if it cannot.
-    pub(super) fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
-        let made_for = self.slot.value_bytes();
-        let nothing_to_do = || Task::ops(self.plan, workload) == 0;
-        self.conditions
-            .reason_to_skip(workload, made_for)
-            .or_else(|| self.contents.missing(workload))
-            .or_else(|| nothing_to_do().then(|| "no operations at this --num".into()))
-    }
-
-    /// Returns a record with the fields that do not depend on the measurement.
-    pub(super) fn blank(&self, workload: &Workload, instance: u32) -> Record {
-        let mut record = self.conditions.blank(workload, instance);
-        if !workload.is_engineless() {
-            record.options = self.slot.options();
-        }
-        record
     }
 }
 

@@ -16,12 +16,13 @@ const LEVELS: &str = "rocksdb.levelstats";
 pub(super) struct StoreSlot<'r, E: Engine> {
     engine: &'r E,
     plan: &'r Plan,
-    store: Option<E::Store>,
-    opened_for: Durability,
+    pub(super) store: Option<E::Store>,
+    /// The durability for which the store was last opened.
+    pub(super) opened_for: Durability,
     /// Number of entries and value size that the current directory was created for.
-    made_for: (u64, usize),
+    pub(super) made_for: (u64, usize),
     /// Whether a row has failed with an error since the store was opened.
-    hurt: bool,
+    pub(super) hurt: bool,
 }
 
 impl<'r, E: Engine> StoreSlot<'r, E> {
@@ -79,11 +80,6 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
         }
     }
 
-    /// Returns the store, if it is open.
-    pub(super) const fn store(&self) -> Option<&E::Store> {
-        self.store.as_ref()
-    }
-
     /// Returns the store, which must be open.
     pub(super) fn opened(&mut self) -> Result<&mut E::Store, Fault> {
         self.store.as_mut().ok_or_else(not_open)
@@ -92,26 +88,6 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
     /// Returns the store, which must be open, for several threads.
     pub(super) fn shared(&self) -> Result<&E::Store, Fault> {
         self.store.as_ref().ok_or_else(not_open)
-    }
-
-    /// Returns the durability for which the store was last opened.
-    pub(super) const fn opened_for(&self) -> Durability {
-        self.opened_for
-    }
-
-    /// Sets the number of entries and the value size for which the store is opened from now on.
-    pub(super) const fn make_for(&mut self, entries: u64, value_bytes: usize) {
-        self.made_for = (entries, value_bytes);
-    }
-
-    /// Returns the value size in bytes that the current directory was created for.
-    pub(super) const fn value_bytes(&self) -> usize {
-        self.made_for.1
-    }
-
-    /// Records that a row has failed with an error.
-    pub(super) const fn set_hurt(&mut self) {
-        self.hurt = true;
     }
 
     /// Returns the settings in effect.
