@@ -13,7 +13,6 @@ use bench_core::workload::pool;
 use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::flags::{clock_seed, nearest};
-use crate::output::detail::Detail;
 use crate::output::interval_file::IntervalFile;
 use crate::resume::Resume;
 use crate::{child, engines, machine};
@@ -54,8 +53,8 @@ pub(crate) struct Config {
     pub(crate) intervals: Option<IntervalFile>,
     /// What to do with the run in the JSON file.
     pub(crate) resume: Resume,
-    /// Amount of output of a suite.
-    pub(crate) detail: Detail,
+    /// Whether a suite prints every row as it ends, and the whole report at the end.
+    pub(crate) verbose: bool,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
     /// Time since the suite was requested; its time limits count from that moment.
@@ -122,7 +121,7 @@ impl Config {
             csv: given.given("csv").map(PathBuf::from),
             intervals: intervals(given),
             resume,
-            detail: Detail::of(given.is_on("verbose")),
+            verbose: given.is_on("verbose"),
             suite,
             spent: spent(given)?,
             bases,

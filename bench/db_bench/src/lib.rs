@@ -24,7 +24,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::output::detail::Detail;
 use crate::output::{notify, print};
 
 pub use engines::extra::{Extra, Run};
@@ -70,7 +69,7 @@ fn run(words: &[String]) -> Result<bool, String> {
     }
     if let Some(file) = given.given("render") {
         let dir = given.given("report").map(Path::new);
-        report::render(Path::new(file), dir, Detail::of(given.is_on("verbose")))?;
+        report::render(Path::new(file), dir, given.is_on("verbose"))?;
         return Ok(true);
     }
     let config = config::Config::new(&given)?;

@@ -1,6 +1,5 @@
 //! Output: the files of `--json` and `--csv`, stdout, stderr.
 
-pub(crate) mod detail;
 pub(crate) mod interval_file;
 pub(crate) mod status;
 

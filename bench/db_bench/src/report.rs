@@ -8,7 +8,6 @@ use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 
 use crate::config::Config;
-use crate::output::detail::Detail;
 use crate::output::{notify, print};
 
 /// Width assumed if that of the terminal is unknown.
@@ -35,21 +34,21 @@ pub(crate) fn shown(config: &Config, lines: &str) -> Result<String, String> {
         Some(records) if records.is_file() => read(records)?,
         _ => Report::from_text(lines).map_err(|error| error.to_string())?,
     };
-    Ok(text(&report, config.detail))
+    Ok(text(&report, config.verbose))
 }
 
 /// Returns the summary of a report, or all of it as Markdown.
-fn text(report: &Report, detail: Detail) -> String {
-    match detail {
-        Detail::Full => report.markdown(),
-        Detail::Summary => report.summary(terminal().unwrap_or(COLUMNS_DEFAULT)),
+fn text(report: &Report, verbose: bool) -> String {
+    if verbose {
+        return report.markdown();
     }
+    report.summary(terminal().unwrap_or(COLUMNS_DEFAULT))
 }
 
 /// Makes the report of a file again, and prints it.
-pub(crate) fn render(file: &Path, dir: Option<&Path>, detail: Detail) -> Result<(), String> {
+pub(crate) fn render(file: &Path, dir: Option<&Path>, verbose: bool) -> Result<(), String> {
     let report = read(file)?;
-    print(&text(&report, detail));
+    print(&text(&report, verbose));
     let beside = || file.parent().map(Path::to_owned).unwrap_or_default();
     let dir: PathBuf = dir.map_or_else(beside, Path::to_owned);
     report.write(&dir).map_err(|error| error.to_string())?;

@@ -62,7 +62,9 @@ pub(crate) struct Start {
 
 /// The outcome of one child.
 enum ChildEnding {
-    Told(Told),
+    End,
+    Unavailable(String),
+    Broken(String),
     /// The child ended without a last event, in this entry of the list if any was reached.
     Lost {
         entry: Option<usize>,
@@ -72,12 +74,6 @@ enum ChildEnding {
         /// Whether the child was killed because it was too slow.
         slow: bool,
     },
-}
-
-enum Told {
-    End,
-    Unavailable(String),
-    Broken(String),
 }
 
 /// A job in progress.
@@ -117,9 +113,9 @@ impl Job<'_> {
         while part < self.parts.len() {
             let plan = self.plan(part, report_from);
             match self.child(part, &plan) {
-                ChildEnding::Told(Told::End) => part += 1,
-                ChildEnding::Told(Told::Unavailable(reason)) => return Ending::Unavailable(reason),
-                ChildEnding::Told(Told::Broken(reason)) => return Ending::Broken { part, reason },
+                ChildEnding::End => part += 1,
+                ChildEnding::Unavailable(reason) => return Ending::Unavailable(reason),
+                ChildEnding::Broken(reason) => return Ending::Broken { part, reason },
                 ChildEnding::Lost {
                     entry: None,
                     reason,
@@ -174,7 +170,7 @@ impl Job<'_> {
         run_child(plan, self.limit, &mut |event| {
             match &event {
                 Event::Begin(entry) => at.entry = *entry,
-                Event::Row { record, .. } if is_error(record) => errors.push(at),
+                Event::Row { record, .. } if record.is_error() => errors.push(at),
                 _ => {}
             }
             sink(part, event);
@@ -202,17 +198,12 @@ impl Job<'_> {
     /// Returns the next row, in the same part or at the start of the next one.
     fn after(&self, at: Position) -> Position {
         let rest = &self.parts[at.part].benchmarks[at.entry + 1..];
-        if rest.iter().all(String::is_empty) {
-            Position {
-                part: at.part + 1,
-                entry: 0,
-            }
+        let (part, entry) = if rest.iter().all(String::is_empty) {
+            (at.part + 1, 0)
         } else {
-            Position {
-                part: at.part,
-                entry: at.entry + 1,
-            }
-        }
+            (at.part, at.entry + 1)
+        };
+        Position { part, entry }
     }
 }
 
@@ -223,11 +214,6 @@ fn bare(entry: &str) -> &str {
 /// Returns whether the workload of an entry `does` something.
 fn is(entry: &str, does: fn(&Workload) -> bool) -> bool {
     catalog::named(bare(entry)).is_some_and(does)
-}
-
-/// Returns whether a row ended with an error. A row with only wrong answers has figures.
-fn is_error(record: &Record) -> bool {
-    record.status == Status::Failed && record.ops.is_none()
 }
 
 /// Returns the note about a child that died between two rows, or after the last.
@@ -318,7 +304,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
         Ok(started) => started,
         Err(error) => {
             let reason = format!("starting a child process: {error}");
-            return ChildEnding::Told(Told::Broken(reason));
+            return ChildEnding::Broken(reason);
         }
     };
     // Entries before the one to resume at are repeated unreported; each has its own time limit.
@@ -329,9 +315,9 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     let last_word = loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match child.event(left.min(limit / 4).min(SILENCE)) {
-            Ok(Event::End) => break Told::End,
-            Ok(Event::Unavailable(reason)) => break Told::Unavailable(reason),
-            Ok(Event::Broken(reason)) => break Told::Broken(reason),
+            Ok(Event::End) => break ChildEnding::End,
+            Ok(Event::Unavailable(reason)) => break ChildEnding::Unavailable(reason),
+            Ok(Event::Broken(reason)) => break ChildEnding::Broken(reason),
             Ok(event) => {
                 if reached.look(plan, &event) {
                     begun = Instant::now();
@@ -355,7 +341,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
             Err(RecvTimeoutError::Disconnected) => {
                 let reason = match child.end(limit) {
                     Ok(Some(status)) if plan.kill && reached.over && is_killed(status) => {
-                        return ChildEnding::Told(Told::End);
+                        return ChildEnding::End;
                     }
                     Ok(Some(status)) => describe(status),
                     Ok(None) => lingered(limit),
@@ -369,7 +355,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
         let (engine, reason) = (&plan.engine, lingered(limit));
         sink(Event::Broken(format!("{engine}: {reason}")));
     }
-    ChildEnding::Told(last_word)
+    last_word
 }
 
 /// Returns the note about a child that has sent its last event and still runs.

@@ -157,6 +157,11 @@ impl Record {
         cells.collect::<Vec<_>>().join(",")
     }
 
+    /// Returns whether the row ended with an error. A row with only wrong answers has figures.
+    pub fn is_error(&self) -> bool {
+        self.status == Status::Failed && self.ops.is_none()
+    }
+
     /// Returns the operations per second, if measured.
     pub fn rate(&self) -> Option<f64> {
         self.a_second(self.ops?)

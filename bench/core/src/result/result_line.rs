@@ -87,85 +87,68 @@ pub fn failed(name: &str, reason: &str) -> String {
 }
 
 /// Returns RocksDB's line over the runs of a repeated workload so far; empty for a single run.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "whole operations per second, as RocksDB shows them"
-)]
 pub fn combined(name: &str, ops: &[f64], mbs: &[f64]) -> String {
-    let runs = ops.len();
-    if runs < 2 {
+    if ops.len() < 2 {
         return String::new();
     }
-    let (rate, spread) = mean_and_interval(ops);
-    let mut line = format!(
-        "{name} [AVG {runs} runs] : {} (\u{b1} {}) ops/sec",
-        rate as i64, spread as i64
-    );
-    if mbs.len() == runs {
-        let (mean, interval) = mean_and_interval(mbs);
-        let _ = write!(line, "; {mean:6.1} (\u{b1} {interval:.1}) MB/sec");
-    }
-    line.push('\n');
-    line
+    let title = format!("{name} [AVG {} runs]", ops.len());
+    average(&title, ops, mbs, "") + "\n"
 }
 
 /// Returns RocksDB's lines over all runs; empty for a single run.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "whole operations per second, as RocksDB shows them"
-)]
 pub fn combined_at_the_end(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     let runs = ops.len();
     if runs < 2 {
         return String::new();
     }
-    let (rate, spread) = mean_and_interval(ops);
+    let (rate, _) = mean_and_interval(ops);
     let millis = if rate > 0.0 { 1000.0 / rate } else { 0.0 };
-    let mut text = format!(
-        "\n{name} [AVG    {runs} runs] : {} (\u{b1} {}) ops/sec; {millis:.3} ms/op",
-        rate as i64, spread as i64
-    );
+    let title = format!("\n{name} [AVG    {runs} runs]");
+    let text = average(&title, ops, mbs, &format!("; {millis:.3} ms/op"));
     let mut median = format!(
         "{name} [MEDIAN {runs} runs] : {} ops/sec",
-        median(ops) as i64
+        whole(median(ops))
     );
     if mbs.len() == runs {
-        let (mean, interval) = mean_and_interval(mbs);
-        let _ = write!(text, "; {mean:6.1} (\u{b1} {interval:.1}) MB/sec");
         let _ = write!(median, "; {:6.1} MB/sec", self::median(mbs));
     }
-    let _ = writeln!(text, "\n{median}");
-    text
+    format!("{text}\n{median}\n")
 }
 
 /// Returns RocksDB's line of `--confidence_interval_only`; empty for a single run.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "whole operations per second, as RocksDB shows them"
-)]
 pub fn interval(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     let runs = ops.len();
     if runs < 2 {
         return String::new();
     }
     let (rate, spread) = mean_and_interval(ops);
-    let (rate, spread) = (rate as i64, spread as i64);
-    let mut line = format!(
-        "{name} [CI95 {runs} runs] : ({}, {}) ops/sec",
-        rate - spread,
-        rate + spread
-    );
+    let (rate, spread) = (whole(rate), whole(spread));
+    let (low, high) = (rate - spread, rate + spread);
+    let mut line = format!("{name} [CI95 {runs} runs] : ({low}, {high}) ops/sec");
     if mbs.len() == runs {
         let (mean, spread) = mean_and_interval(mbs);
-        let _ = write!(
-            line,
-            "; ({:.1}, {:.1}) MB/sec",
-            mean - spread,
-            mean + spread
-        );
+        let (low, high) = (mean - spread, mean + spread);
+        let _ = write!(line, "; ({low:.1}, {high:.1}) MB/sec");
     }
-    line.push('\n');
-    line
+    line + "\n"
+}
+
+/// Returns a title, and the means with their intervals; `more` follows the first.
+fn average(title: &str, ops: &[f64], mbs: &[f64], more: &str) -> String {
+    let (rate, spread) = mean_and_interval(ops);
+    let (rate, spread) = (whole(rate), whole(spread));
+    let mut text = format!("{title} : {rate} (\u{b1} {spread}) ops/sec{more}");
+    if mbs.len() == ops.len() {
+        let (mean, interval) = mean_and_interval(mbs);
+        let _ = write!(text, "; {mean:6.1} (\u{b1} {interval:.1}) MB/sec");
+    }
+    text
+}
+
+/// Cuts a rate to whole operations per second, as RocksDB shows them.
+#[expect(clippy::cast_possible_truncation, reason = "that is how it is shown")]
+const fn whole(rate: f64) -> i64 {
+    rate as i64
 }
 
 /// Returns the mean and half of the 95 % confidence interval of a normal distribution.

@@ -1,24 +1,23 @@
 //! The JSON file of a run as a journal: it records what earlier processes finished before they were
 //! stopped.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 
 use bench_core::result::civil_date::Civil;
 use bench_core::result::outline::{Fact, Note, Outline, SuiteEnd};
-use bench_core::result::record::{Record, Status};
+use bench_core::result::record::Record;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fingerprint;
 
 /// Earlier results, by key.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
-    known: HashMap<Key, Status>,
-    /// Rows that ended with an error and have no figures.
-    errors: HashSet<Key>,
+    /// Positions of the results.
+    known: HashMap<String, usize>,
     /// Results in the order of the file.
     pub(crate) records: Vec<Record>,
     /// Notes for the reader.
@@ -26,46 +25,26 @@ pub(crate) struct Journal {
     /// Machine lines, one for each process that worked on the run.
     begun: Vec<Begun>,
     /// Outline of the run.
-    outline: Option<Outline>,
+    pub(super) outline: Option<Outline>,
     /// Whether the last line marks the run as complete.
-    ended: bool,
+    pub(super) ended: bool,
     /// Length of the complete lines in bytes.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// Rounds of a complete run to which this one adds rounds, or 0.
     pub(crate) kept_rounds: u32,
 }
 
-/// The key of a record: the row that it is a result of.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    engine: String,
-    variant: Option<String>,
-    data: Option<String>,
-    file_system: Option<String>,
-    section: Option<String>,
-    workload: String,
-    instance: u32,
-    round: u32,
-    pass: Option<String>,
-}
-
-impl Key {
-    /// Returns the key of a record. The plain settings of an engine with several variants have a
-    /// name in records but none in suites.
-    pub(crate) fn of(record: &Record) -> Self {
-        let fair = bench_core::workload::settings::Variant::Fair.word();
-        Self {
-            engine: record.engine.clone(),
-            variant: record.variant.clone().filter(|name| name != fair),
-            data: record.data.clone(),
-            file_system: record.file_system.clone(),
-            section: record.section.clone(),
-            workload: record.workload.clone(),
-            instance: record.instance,
-            round: record.round,
-            pass: record.pass.clone(),
-        }
-    }
+/// Returns the key of a record: the row that it is a result of. The plain settings of an engine with
+/// several variants have a name in records but none in suites.
+pub(crate) fn key(record: &Record) -> String {
+    let fair = bench_core::workload::settings::Variant::Fair.word();
+    let variant = record.variant.as_ref().filter(|name| *name != fair);
+    let (names, numbers) = (
+        (&record.engine, variant, &record.data, &record.file_system),
+        (record.instance, record.round),
+    );
+    let place = (&record.section, &record.workload, &record.pass);
+    json!([names, place, numbers]).to_string()
 }
 
 /// The relevant fields of a machine line.
@@ -89,21 +68,8 @@ impl Journal {
     pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Option<Self>, String> {
         let shown = path.display();
         let text = std::fs::read(path).map_err(|error| format!("--resume: {shown}: {error}"))?;
-        let mut journal = Self {
-            bytes: text
-                .iter()
-                .rposition(|&byte| byte == b'\n')
-                .map_or(0, |at| at + 1),
-            ..Self::default()
-        };
-        let mut found = None;
-        let lines = text[..journal.bytes].split(|&byte| byte == b'\n');
-        for (at, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
-            journal
-                .line(line, &mut found)
-                .map_err(|error| format!("--resume: {shown}:{}: {error}", at + 1))?;
-        }
-        let Some(found) = found else {
+        let journal = Self::parse(&text).map_err(|what| format!("--resume: {shown}:{what}"))?;
+        let Some(found) = &journal.outline else {
             let stopped = journal.records.is_empty() && journal.notes.is_empty();
             let machine = br#"{"type":"machine","#;
             let torn = text.starts_with(machine) || machine.starts_with(&text);
@@ -113,11 +79,25 @@ impl Journal {
                 Err(format!("--resume: {shown} is not a result of a suite"))
             };
         };
-        if let Some(what) = fingerprint::difference_but_builds(&found, outline) {
-            return Err(of_another_run(path, &what));
+        match fingerprint::difference_but_builds(found, outline) {
+            Some(what) => Err(of_another_run(path, &what)),
+            None => Ok(Some(journal)),
         }
-        journal.outline = Some(found);
-        Ok(Some(journal))
+    }
+
+    /// Reads whole lines; an error names the line.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let end = text.iter().rposition(|&byte| byte == b'\n');
+        let mut journal = Self {
+            bytes: end.map_or(0, |at| at + 1),
+            ..Self::default()
+        };
+        let lines = text[..journal.bytes].split(|&byte| byte == b'\n');
+        for (at, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
+            let added = journal.line(line);
+            added.map_err(|error| format!("{}: {error}", at + 1))?;
+        }
+        Ok(journal)
     }
 
     /// Refuses to continue a run started by another build.
@@ -130,20 +110,16 @@ impl Journal {
     }
 
     /// Adds a line.
-    fn line(&mut self, line: &[u8], found: &mut Option<Outline>) -> serde_json::Result<()> {
+    fn line(&mut self, line: &[u8]) -> serde_json::Result<()> {
         let value: Value = serde_json::from_slice(line)?;
         self.ended = false;
         match value.get("type").and_then(Value::as_str) {
             None => {
                 let record: Record = serde_json::from_value(value)?;
-                let key = Key::of(&record);
-                if record.status == Status::Failed && record.ops.is_none() {
-                    self.errors.insert(key.clone());
-                }
-                self.known.insert(key, record.status);
+                self.known.insert(key(&record), self.records.len());
                 self.records.push(record);
             }
-            Some(Outline::KIND) => *found = Some(serde_json::from_value(value)?),
+            Some(Outline::KIND) => self.outline = Some(serde_json::from_value(value)?),
             Some(SuiteEnd::KIND) => self.ended = true,
             Some("note") => self.notes.push(serde_json::from_value(value)?),
             Some("machine") => self.begun.push(serde_json::from_value(value)?),
@@ -157,11 +133,6 @@ impl Journal {
         self.bytes > 0
     }
 
-    /// Returns whether the last line marks the run as complete.
-    pub(crate) const fn is_ended(&self) -> bool {
-        self.ended
-    }
-
     /// Removes an incomplete last line.
     pub(crate) fn cut(&self, path: &Path) -> Result<(), String> {
         let cut = OpenOptions::new()
@@ -171,14 +142,18 @@ impl Journal {
         cut.map_err(|error| format!("--resume: {}: {error}", path.display()))
     }
 
-    /// Returns whether the row ended with an error, and not only with wrong answers.
-    pub(crate) fn is_error(&self, key: &Key) -> bool {
-        self.errors.contains(key)
+    /// Returns the result with this key.
+    pub(super) fn result(&self, key: &str) -> Option<&Record> {
+        self.known.get(key).map(|&at| &self.records[at])
     }
 
-    /// Returns the status of the row, if it ended.
-    pub(crate) fn status(&self, key: &Key) -> Option<Status> {
-        self.known.get(key).copied()
+    /// Returns the last round, if `planned` rounds were planned.
+    pub(super) fn last_round(&self, planned: u32) -> u32 {
+        let left_out = self.facts().find_map(|fact| match fact {
+            Fact::Rounds(from) => Some(from.saturating_sub(1)),
+            _ => None,
+        });
+        left_out.unwrap_or(planned)
     }
 
     /// Returns the relevant facts from earlier processes.
@@ -256,7 +231,7 @@ mod tests {
             variant: None,
             ..record
         };
-        assert_eq!(journal.status(&Key::of(&asked)), Some(Status::Ok));
+        assert!(journal.result(&key(&asked)).is_some());
         journal.cut(file.path()).expect("cut");
         let text = std::fs::read_to_string(file.path()).expect("there");
         ends(&text, "}\n");

@@ -9,7 +9,6 @@ use bench_core::workload::catalog;
 use bench_core::workload::definition::Workload;
 use bench_core::workload::settings::Variant;
 
-use crate::output::detail::Detail;
 use crate::output::{notify, status};
 
 /// The form in which progress is shown.
@@ -57,9 +56,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(detail: Detail) -> Self {
+    pub(super) fn new(verbose: bool) -> Self {
         let style = match status::columns() {
-            _ if detail == Detail::Full => Style::Rows,
+            _ if verbose => Style::Rows,
             Some(columns) => Style::Line(columns),
             None => Style::Sections,
         };
@@ -279,7 +278,7 @@ mod tests {
     }
 
     fn progress(deadline: Option<Duration>) -> Progress {
-        let mut progress = Progress::new(Detail::Full);
+        let mut progress = Progress::new(true);
         let turns = [(1, "a"), (1, "b"), (2, "a"), (2, "b"), (0, "a")];
         let turns = turns.map(|(round, engine)| turn(round, engine)).to_vec();
         progress.plan(2, turns, deadline.map(|left| Instant::now() + left));

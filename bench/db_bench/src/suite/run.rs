@@ -49,7 +49,7 @@ impl<'c> Run<'c> {
             output: Output::default(),
             journal,
             results: Results::of(journal),
-            progress: Progress::new(config.detail),
+            progress: Progress::new(config.verbose),
             started: Instant::now(),
         }
     }
@@ -232,15 +232,13 @@ impl<'c> Run<'c> {
         let mut open = false;
         for (at, listed, shown) in turn.shown() {
             let key = turn.key(listed, shown, self.outline);
-            match self.journal.status(&key) {
-                Some(_) if !open => {
+            match self.journal.result(&key) {
+                Some(result) if !open => {
                     start.at = Position {
                         entry: at.entry + 1,
                         ..at
                     };
-                    if self.journal.is_error(&key) {
-                        start.lost.push(at);
-                    }
+                    start.lost.extend(result.is_error().then_some(at));
                 }
                 Some(_) => {}
                 None => open = true,

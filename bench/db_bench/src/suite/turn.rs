@@ -4,7 +4,7 @@ use bench_core::result::outline::Outline;
 use bench_core::result::record::{Record, Status};
 
 use super::job::{COMPACT, COMPACTED, Entry, Job, Shown};
-use super::journal::{Journal, Key};
+use super::journal::{self, Journal};
 use crate::supervise::Position;
 
 /// The pass that times each operation.
@@ -103,11 +103,11 @@ impl<'t> JobTurn<'t> {
     }
 
     /// Returns the key of an entry's result.
-    pub(super) fn key(&self, listed: &Entry, shown: &Shown, outline: &Outline) -> Key {
+    pub(super) fn key(&self, listed: &Entry, shown: &Shown, outline: &Outline) -> String {
         let mut record = Record::default();
         self.mark(&mut record, listed, shown, outline);
         self.engine.clone_into(&mut record.engine);
-        Key::of(&record)
+        journal::key(&record)
     }
 
     /// Does the same from what an earlier process reported about the entries before `until`.
@@ -117,8 +117,7 @@ impl<'t> JobTurn<'t> {
         };
         for (_, listed, shown) in self.shown().filter(compacts) {
             let key = self.key(listed, shown, outline);
-            let mut reported = journal.records.iter();
-            if let Some(reported) = reported.find(|reported| Key::of(reported) == key) {
+            if let Some(reported) = journal.result(&key) {
                 self.look(listed, reported);
             }
         }

@@ -10,21 +10,12 @@ use crate::suite::progress::Planned;
 use crate::turn_order;
 
 impl Run<'_> {
-    /// Returns the last round, unless time runs out earlier.
-    fn last_round(&self) -> u32 {
-        let left_out = self.journal.facts().find_map(|fact| match fact {
-            Fact::Rounds(from) => Some(from.saturating_sub(1)),
-            _ => None,
-        });
-        left_out.unwrap_or(self.outline.rounds)
-    }
-
     /// Returns whether earlier processes have reported every row.
     pub(in crate::suite) fn is_complete(&self, jobs: &[Job]) -> bool {
-        if !self.journal.is_ended() {
+        if !self.journal.ended {
             return false;
         }
-        let last = self.last_round();
+        let last = self.journal.last_round(self.outline.rounds);
         !self.passes(jobs, last).any(|(round, latency, at)| {
             let job = &jobs[at];
             self.engines(at, job, round, latency).iter().any(|engine| {
@@ -42,7 +33,7 @@ impl Run<'_> {
 
     /// Runs all rounds, then the pass that times each operation.
     pub(in crate::suite) fn everything(&mut self, jobs: &[Job]) -> Result<(), String> {
-        let rounds = self.last_round();
+        let rounds = self.journal.last_round(self.outline.rounds);
         let turns = self.planned(jobs, rounds);
         self.progress.plan(rounds, turns, self.deadline());
         let mut lasted = vec![Duration::ZERO; jobs.len()];
