@@ -11,6 +11,8 @@ mod kind;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
+
 pub use kind::FlagKind;
 
 /// One flag.
@@ -343,6 +345,11 @@ impl Given {
     /// Returns the value of a flag as a non-negative integer.
     pub fn count(&self, name: &str) -> u64 {
         u64::try_from(self.number(name)).unwrap_or(0)
+    }
+
+    /// Returns the value that a given word stands for.
+    pub fn word<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.given(name)?.into()).ok()
     }
 
     /// Returns the value of a flag if it was given and is not negative.

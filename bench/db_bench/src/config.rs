@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bench_core::flags::Given;
 use bench_core::result::outline::Aggregate;
-use bench_core::workload::plan::{Data, Distribution, Every, Format, Keys, Plan};
+use bench_core::workload::plan::{Data, Distribution, Every, Plan};
 use bench_core::workload::pool;
-use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
+use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory};
 
 use crate::flags::{clock_seed, nearest};
 use crate::output::interval_file::IntervalFile;
@@ -103,16 +103,12 @@ impl Config {
         }
         let own_records = matches!(plan.data, Data::File { .. });
         let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let aggregate = given.given("aggregate").map(|word| match word {
-            "trimmed" => Aggregate::Trimmed,
-            _ => Aggregate::Median,
-        });
         Ok(Self {
             engines,
             named,
             rounds: rounds(given.count("rounds")),
             suite_rounds: given.chosen("rounds").map(rounds),
-            aggregate,
+            aggregate: given.word("aggregate"),
             num: given.chosen("num").or(own_records.then_some(plan.num)),
             data: given.given("data").map(str::to_owned),
             row_timeout: given.chosen("row_timeout").map(Duration::from_secs),
@@ -326,13 +322,11 @@ fn key_count(given: &Given, shape: Option<pool::FileShape>) -> Result<u64, Strin
 
 /// Returns `--distribution`, and refuses a combination with `--shuffle` that contradicts it.
 fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
-    let Some(word) = given.given("distribution") else {
-        return Ok(None);
-    };
-    let distribution = Distribution::named(word);
-    if given.is_on("shuffle") && distribution != Some(Distribution::Uniform) {
+    let distribution = given.word("distribution");
+    if given.is_on("shuffle") && distribution.is_some_and(|it| it != Distribution::Uniform) {
         return Err(format!(
-            "--shuffle takes every key once, but --distribution={word} takes some more often; use only one"
+            "--shuffle takes every key once, but --distribution={} takes some more often; use only one",
+            given.text("distribution")
         ));
     }
     Ok(distribution)
@@ -351,10 +345,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
         confidence_interval_only: given.is_on("confidence_interval_only"),
         statistics: given.is_on("statistics"),
         verify: given.is_on("verify"),
-        format: match given.text("format") {
-            "rocksdb" => Format::RocksDb,
-            _ => Format::LevelDb,
-        },
+        format: given.word("format").unwrap_or_default(),
         progress: true,
         every: every(given),
         round: 1,
@@ -416,10 +407,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
         threads: small(given, "threads"),
         seed: small(given, "seed"),
         distribution: distribution(given)?,
-        keys: match given.text("keys") {
-            "rocksdb" => Keys::RocksDb,
-            _ => Keys::LevelDb,
-        },
+        keys: given.word("keys").unwrap_or_default(),
         shuffle: given.is_on("shuffle"),
         duration: given.count("duration"),
         write_rate_limit: given.count("benchmark_write_rate_limit"),
@@ -440,7 +428,7 @@ fn stored(given: &Given, plan: Plan) -> Plan {
     Plan {
         store: given.given("store").map(str::to_owned),
         sync: given.is_on("sync"),
-        variant: variant(given),
+        variant: given.word("variant").unwrap_or_default(),
         memory: memory(given, plan.use_existing_db),
         compression: given.is_on("compression") && !uncompressed,
         bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
@@ -450,14 +438,6 @@ fn stored(given: &Given, plan: Plan) -> Plan {
             .ok()
             .filter(|&files| files > 0),
         ..plan
-    }
-}
-
-fn variant(given: &Given) -> Variant {
-    if given.text("variant") == Variant::Seed.word() {
-        Variant::Seed
-    } else {
-        Variant::Fair
     }
 }
 

@@ -70,11 +70,16 @@ fn empty(db: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns a path with an ending on its last component.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 /// Returns the staging directory, in which directories are created in a block group of their own.
 fn staging(db: &Path) -> PathBuf {
-    let mut name = note(db).into_os_string();
-    name.push(".dir");
-    PathBuf::from(name)
+    with_ending(&note(db), ".dir")
 }
 
 /// Creates `db` as an empty directory owned by this program, or empties it.

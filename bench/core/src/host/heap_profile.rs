@@ -12,6 +12,8 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
+use super::directory::with_ending;
+
 /// Why there is no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoProfile {
@@ -72,9 +74,7 @@ fn profile() -> Result<Vec<u8>, NoProfile> {
 /// path.
 pub(crate) fn write(db: &Path, number: u32) -> Result<PathBuf, NoProfile> {
     let bytes = profile()?;
-    let mut name = db.as_os_str().to_owned();
-    name.push(format!(".heap-{number:04}"));
-    let path = PathBuf::from(name);
+    let path = with_ending(db, &format!(".heap-{number:04}"));
     match std::fs::write(&path, bytes) {
         Ok(()) => Ok(path),
         Err(error) => Err(NoProfile::Write(format!("{}: {error}", path.display()))),

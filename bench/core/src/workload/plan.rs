@@ -48,8 +48,10 @@ impl Data {
 pub enum Keys {
     /// 16 digits, drawn by a Lehmer generator.
     #[default]
+    #[serde(alias = "leveldb")]
     LevelDb,
     /// The index in eight bytes, padded with `0`, drawn by a Mersenne twister.
+    #[serde(alias = "rocksdb")]
     RocksDb,
 }
 
@@ -58,8 +60,10 @@ pub enum Keys {
 pub enum Format {
     /// LevelDB's.
     #[default]
+    #[serde(alias = "leveldb")]
     LevelDb,
     /// RocksDB's.
+    #[serde(alias = "rocksdb")]
     RocksDb,
 }
 
@@ -87,16 +91,6 @@ pub struct Every {
 impl Distribution {
     /// The words used in flags and suites.
     pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
-
-    /// Returns the value for a word.
-    pub fn named(word: &str) -> Option<Self> {
-        match word {
-            "uniform" => Some(Self::Uniform),
-            "zipfian" => Some(Self::Zipfian),
-            "latest" => Some(Self::Latest),
-            _ => None,
-        }
-    }
 }
 
 /// One engine, one round, one list of workloads over one directory.

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench_core::host::directory;
+use bench_core::host::directory::{self, with_ending};
 use bench_core::measure::runner::Event;
 use bench_core::result::record::Record;
 use bench_core::workload::catalog;
@@ -25,26 +25,8 @@ use crate::supervise::{self, Start};
 #[derive(Debug, Default)]
 pub(crate) struct Timed {
     rows: BTreeMap<(usize, u32), (String, Record)>,
-    place: PassPlace,
-}
-
-/// Position of a pass in the list.
-#[derive(Clone, Copy, Debug, Default)]
-struct PassPlace {
-    entry: usize,
-    run: u32,
-}
-
-impl PassPlace {
-    fn begin(&mut self, entry: usize) {
-        *self = Self { entry, run: 0 };
-    }
-
-    /// Returns the position of the row that has ended.
-    fn row(&mut self) -> (usize, u32) {
-        self.run += 1;
-        (self.entry, self.run)
-    }
+    /// The entry of the list that runs, and how many of its runs have ended.
+    at: (usize, u32),
 }
 
 impl Timed {
@@ -64,16 +46,16 @@ impl Timed {
             &Start::default(),
             row_timeout,
             &mut |_, event| match event {
-                Event::Begin(entry) => timed.place.begin(entry),
+                Event::Begin(entry) => timed.at = (entry, 0),
                 Event::Row {
                     histogram, record, ..
                 } => {
-                    timed.rows.insert(timed.place.row(), (histogram, *record));
+                    timed.at.1 += 1;
+                    timed.rows.insert(timed.at, (histogram, *record));
                 }
                 _ => {}
             },
         );
-        timed.place = PassPlace::default();
         if let Some(copy) = copy {
             directory::remove(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
         }
@@ -83,11 +65,12 @@ impl Timed {
     /// Adds the times of the same row to an event of the other pass.
     pub(crate) fn complete(&mut self, event: Event) -> Event {
         match event {
-            Event::Begin(entry) => self.place.begin(entry),
+            Event::Begin(entry) => self.at = (entry, 0),
             Event::Row {
                 text, mut record, ..
             } => {
-                let known = self.rows.get(&self.place.row());
+                self.at.1 += 1;
+                let known = self.rows.get(&self.at);
                 if let Some((_, times)) = known {
                     record.p50_ns = times.p50_ns;
                     record.p90_ns = times.p90_ns;
@@ -120,18 +103,11 @@ fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
     if !plan.use_existing_db || !plan.benchmarks.iter().any(writes) {
         return Ok(None);
     }
-    let copy = beside(&plan.db, ".timed");
+    let copy = with_ending(&plan.db, ".timed");
     directory::make_fresh(&copy).map_err(|fault| fault.to_string())?;
     let copied = copy_files(&plan.db, &copy).and_then(|()| directory::copy_note(&plan.db, &copy));
     copied.map_err(|error| format!("copying {}: {error}", plan.db.display()))?;
     Ok(Some(copy))
-}
-
-/// Returns a path with a suffix on its last component.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 /// Copies the files of a directory and of its subdirectories.

@@ -144,7 +144,7 @@ pub(crate) struct Section {
     pub(crate) batch_size: Option<u64>,
     /// Distribution of random keys in `workloads`, but not in `before`; by default that of
     /// `--distribution` or the workload.
-    pub(crate) distribution: Option<Spanned<String>>,
+    pub(crate) distribution: Option<Distribution>,
     /// Number of entries read after each seek of `workloads`; by default `--seek_nexts`.
     pub(crate) seek_nexts: Option<u64>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
@@ -262,12 +262,12 @@ impl SuiteText<'_> {
         format!("{}:{line}: {what}", self.name)
     }
 
-    /// Returns the error of the TOML reader, with the nearest key if a key is unknown.
+    /// Returns the error of the TOML reader, with the nearest key or word if one is unknown.
     fn malformed(&self, error: &toml::de::Error) -> String {
         let message = error.message().trim_end();
         let at = error.span().map_or(0, |span| span.start);
         let mut words = message.split('`').skip(1).step_by(2);
-        let hint = if message.starts_with("unknown field") {
+        let hint = if message.starts_with("unknown") {
             let wrong = words.next().unwrap_or_default();
             nearest(wrong, words)
         } else {
@@ -335,10 +335,6 @@ impl SuiteText<'_> {
         }
         for data in section.data.iter().flatten() {
             self.data_set(data)?;
-        }
-        if let Some(distribution) = &section.distribution {
-            let known = Distribution::WORDS.iter().copied();
-            self.among("distribution", distribution, known)?;
         }
         for engine in section.engines.iter().flatten() {
             self.among("engine", engine, engines::names())?;

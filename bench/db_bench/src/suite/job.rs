@@ -264,9 +264,7 @@ impl Maker<'_> {
         let split = section.split.unwrap_or_default();
         let num = scaled(num, inherited(chain, section, |section| section.times));
         let value_size = inherited(chain, section, |section| section.value_size).unwrap_or(100);
-        let distribution = inherited(chain, section, |section| {
-            Distribution::named(section.distribution.as_ref()?.get_ref())
-        });
+        let distribution = inherited(chain, section, |section| section.distribution);
         let plan = Plan {
             num,
             memory: self.memory(chain, section, split),

@@ -34,8 +34,8 @@ pub(crate) struct Journal {
     pub(crate) kept_rounds: u32,
 }
 
-/// Returns the key of a record: the row that it is a result of. The plain settings of an engine with
-/// several variants have a name in records but none in suites.
+/// Returns the key of a record: the row that it is a result of. The plain settings of an engine
+/// with several variants have a name in records but none in suites.
 pub(crate) fn key(record: &Record) -> String {
     let fair = bench_core::workload::settings::Variant::Fair.word();
     let variant = record.variant.as_ref().filter(|name| *name != fair);

@@ -56,7 +56,8 @@ pub(super) fn plan(config: &Config, name: &str, json: &Path) -> Result<(RunPlan,
 /// Returns the lines of a run as if it had been planned with `outline` and stopped.
 fn planned_as(text: &[u8], outline: &Outline) -> serde_json::Result<Vec<u8>> {
     let mut kept = Vec::new();
-    for line in text.split_inclusive(|&byte| byte == b'\n') {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    for line in lines.filter(|line| line.len() > 1) {
         let object: Value = serde_json::from_slice(line)?;
         // What lack of time left out may be run now.
         let left_out = matches!(fact(&object), Some(Fact::Rounds(_) | Fact::Latency));

@@ -1,7 +1,7 @@
 //! `RunPlan`: what the program will do with a suite, before anything has run.
 
 use bench_core::result::outline::{self, Aggregate, Outline};
-use bench_core::workload::plan::Data;
+use bench_core::workload::plan::{Data, Distribution};
 
 use super::file::{self, File};
 use super::fingerprint;
@@ -54,21 +54,17 @@ impl RunPlan {
 
 /// Refuses `--shuffle` with a section that draws some keys more often than others.
 fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
-    if !config.plan.shuffle {
-        return Ok(());
+    let skewed = |it: &&file::Section| {
+        it.distribution
+            .is_some_and(|it| it != Distribution::Uniform)
+    };
+    match file.section.iter().find(skewed) {
+        Some(section) if config.plan.shuffle => Err(format!(
+            "--shuffle takes every key once, but section {:?} has another distribution",
+            section.name.get_ref()
+        )),
+        _ => Ok(()),
     }
-    for section in &file.section {
-        if let Some(word) = &section.distribution
-            && word.get_ref() != "uniform"
-        {
-            return Err(format!(
-                "--shuffle takes every key once, but section {:?} has distribution = {:?}",
-                section.name.get_ref(),
-                word.get_ref()
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Returns the section and the number of entries of the first part with more than `most` entries.

@@ -115,16 +115,15 @@ pub(super) fn note(db: &Path) -> PathBuf {
     if plain.file_name().is_none() {
         plain = fs::canonicalize(db).unwrap_or(plain);
     }
-    let mut name = plain.into_os_string();
-    name.push(".db_bench");
-    PathBuf::from(name)
+    plain.as_mut_os_string().push(".db_bench");
+    plain
 }
 
 /// Returns the temporary path of the note, before it is renamed into place.
 pub(super) fn new_note(db: &Path) -> PathBuf {
-    let mut name = note(db).into_os_string();
-    name.push(".new");
-    PathBuf::from(name)
+    let mut path = note(db);
+    path.as_mut_os_string().push(".new");
+    path
 }
 
 /// Writes the note atomically: if the process is killed during the write, the previous note

@@ -90,7 +90,7 @@ fn unknown_words_are_refused_with_line_and_suggestion() {
         ),
         (
             format!("{GOOD}distribution = \"zipfan\"\n"),
-            "own.toml:4: distribution \"zipfan\" is unknown; did you mean zipfian?",
+            "own.toml:4: unknown variant `zipfan`, expected one of `uniform`, `zipfian`, `latest`; did you mean zipfian?",
         ),
         (
             format!("data = [\"yson\"]\n{GOOD}"),
