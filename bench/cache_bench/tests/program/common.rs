@@ -5,19 +5,28 @@ pub(crate) use bench_core::host::test_skip::skip;
 use std::process::{Command, Output};
 
 /// Flags of a run that is short enough for a test.
-pub(crate) const SHORT: &[&str] = &["--threads=2", "--ops_per_thread=3000", "--max_key=5000"];
+pub(crate) const SHORT: &str = "--threads=2 --ops_per_thread=3000 --max_key=5000";
 
-/// Runs the program with these arguments.
+/// Runs the program with these arguments, several of which may be one text.
 pub(crate) fn run(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cache_bench"))
-        .args(words)
-        .output()
-        .expect("the program starts")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cache_bench"));
+    for words in words {
+        command.args(words.replace(" -", "\n-").lines());
+    }
+    command.output().expect("the program starts")
 }
 
 /// Runs the program with these arguments and those in [`SHORT`].
 pub(crate) fn run_short(words: &[&str]) -> Output {
-    run(&[SHORT, words].concat())
+    run(&[&[SHORT], words].concat())
+}
+
+/// Returns what a run that succeeded printed.
+#[track_caller]
+pub(crate) fn good(output: &Output) -> String {
+    let text = stdout(output);
+    assert!(output.status.success(), "{text}{}", stderr(output));
+    text
 }
 
 pub(crate) fn stdout(output: &Output) -> String {

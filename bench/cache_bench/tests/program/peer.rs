@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use bench_core::host::test_text::{begins, ends, has};
 
-use crate::common::{objects, run, run_short, skip, stderr, stdout};
+use crate::common::{good, objects, run, run_short, skip, stderr, stdout};
 
 /// A program that passes for RocksDB's and then does `body`.
 fn impostor(home: &Path, body: &str) -> PathBuf {
@@ -34,9 +34,7 @@ fn the_installed_program_runs_beside_ours_over_as_many_keys() {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("results.json");
     let words = [
-        "--cache=lru,rocksdb_lru,rocksdb_hyper_clock",
-        "--cache_size=4M",
-        "--value_bytes=1024",
+        "--cache=lru,rocksdb_lru,rocksdb_hyper_clock --cache_size=4M --value_bytes=1024",
         &format!("--json={}", path.display()),
     ];
     let output = run_short(&words);
@@ -44,8 +42,7 @@ fn the_installed_program_runs_beside_ours_over_as_many_keys() {
         skip("cache_bench beside RocksDB's: install rocksdb-tools");
         return;
     }
-    let text = stdout(&output);
-    assert!(output.status.success(), "{text}{}", stderr(&output));
+    let text = good(&output);
     for one in &objects(&path)[2..] {
         assert!(
             one["title"]
@@ -128,14 +125,10 @@ fn values_too_small_for_its_hyper_clock_skip_that_row() {
     let home = tempfile::tempdir().expect("a directory");
     let program = impostor(home.path(), "echo 'Complete in 1.0 s; QPS = 5'");
     let program = format!("--rocksdb_cache_bench={}", program.display());
-    let output = run(&[
-        "--cache=rocksdb_lru,rocksdb_hyper_clock",
-        "--threads=1",
-        "--ops_per_thread=5",
+    let text = good(&run(&[
+        "--cache=rocksdb_lru,rocksdb_hyper_clock --threads=1 --ops_per_thread=5",
         &program,
-    ]);
-    let text = stdout(&output);
-    assert!(output.status.success(), "{text}");
+    ]));
     has(&text, "\nComplete in 1.000 s; QPS = 5\n");
     has(
         &text,

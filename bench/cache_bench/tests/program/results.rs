@@ -2,13 +2,11 @@
 
 use bench_core::host::test_text::has;
 
-use crate::common::{objects, run, run_short, stderr, stdout};
+use crate::common::{good, objects, run, run_short, stderr, stdout};
 
 #[test]
 fn help_lists_the_flags_of_the_five_series_with_their_defaults() {
-    let output = run(&["--help"]);
-    assert!(output.status.success());
-    let text = stdout(&output);
+    let text = good(&run(&["--help"]));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "-cache_size (Number of bytes to use as a cache of uncompressed data.) type: int64 default: 8388608",
@@ -23,9 +21,7 @@ fn help_lists_the_flags_of_the_five_series_with_their_defaults() {
 
 #[test]
 fn the_default_is_the_classic_program_over_the_lru_cache() {
-    let output = run_short(&[]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+    let text = good(&run_short(&[]));
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     assert!(has("Cache               : CairnDB "), "{text}");
     assert!(has("Cache size          : 8388608"), "{text}");
@@ -51,16 +47,11 @@ fn every_cache_of_ours_runs_in_both_profiles_and_leaves_its_record() {
         ("modern", " s; Rough parallel ops/sec = "),
     ] {
         let words = [
-            "--cache=null,lru,clock,quick_cache,moka",
-            "--cache_size=4M",
-            "--value_bytes=300",
-            "--rounds=2",
+            "--cache=null,lru,clock,quick_cache,moka --cache_size=4M --value_bytes=300 --rounds=2",
             &format!("--profile={profile}"),
             &json,
         ];
-        let output = run_short(&words);
-        let text = stdout(&output);
-        assert!(output.status.success(), "{text}{}", stderr(&output));
+        let text = good(&run_short(&words));
         assert_eq!(text.matches(line).count(), 10, "{text}");
         has(&text, "\ncache  ");
         let objects = objects(&path);
@@ -103,10 +94,7 @@ fn every_cache_of_ours_runs_in_both_profiles_and_leaves_its_record() {
 fn one_thread_finds_the_same_share_in_every_run() {
     let ratio = || {
         let text = stdout(&run(&[
-            "--threads=1",
-            "--ops_per_thread=5000",
-            "--max_key=300",
-            "--latency_ops=0",
+            "--threads=1 --ops_per_thread=5000 --max_key=300 --latency_ops=0",
         ]));
         text.lines()
             .find(|line| line.starts_with("Lookup hit ratio: "))
@@ -120,8 +108,8 @@ fn one_thread_finds_the_same_share_in_every_run() {
 
 #[test]
 fn a_flag_of_rocksdb_without_a_meaning_warns_and_runs() {
-    let output = run_short(&["--report_problems", "--pinned_ratio=0.1", "--cache_size=1M"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run_short(&["--report_problems --pinned_ratio=0.1 --cache_size=1M"]);
+    good(&output);
     let warnings = stderr(&output);
     assert_eq!(
         warnings
@@ -138,14 +126,10 @@ fn a_flag_of_rocksdb_without_a_meaning_warns_and_runs() {
 
 #[test]
 fn a_run_over_its_time_fails_by_name_and_costs_itself_alone() {
-    let words = [
-        "--cache=moka,null",
-        "--threads=1",
-        "--ops_per_thread=20000000",
-        "--timeout=1",
-        "--latency_ops=0",
-    ];
-    let output = run(&[&words[..], &["--max_key=100000", "--cache_size=64M"]].concat());
+    let output = run(&[
+        "--cache=moka,null --threads=1 --ops_per_thread=20000000 --timeout=1 --latency_ops=0",
+        "--max_key=100000 --cache_size=64M",
+    ]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     has(&text, "\nmoka: FAILED (time limit of 1 s (--timeout))\n");

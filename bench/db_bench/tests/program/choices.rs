@@ -1,23 +1,17 @@
 //! Data sets, keys, formats, and the pass that times single operations.
 
-use std::path::Path;
-
 use bench_core::host::test_text::{begins, has};
 
-use crate::common::{command, run, stderr, stdout};
+use crate::common::{good, run, run_at, run_in, stderr, stdout};
 
 #[test]
 fn rocks_format_has_its_fields_where_its_scripts_look() {
     let list = "--benchmarks=fillseq,readrandom,seekrandom";
-    let output = run(&[
-        "-engine=null",
-        "-num=2000",
+    let text = good(&run(&[
+        "-engine=null -num=2000",
         list,
-        "-format=rocksdb",
-        "-histogram",
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+        "-format=rocksdb -histogram",
+    ]));
     begins(
         &text,
         "Keys:       16 bytes each (+ 0 bytes user-defined timestamp)\n",
@@ -70,25 +64,25 @@ fn a_data_file_is_written_and_read_back() {
     let db = home.path().join("db");
     let go = |words: &[&str]| {
         let words = [words, &[data.as_str()]].concat();
-        command(&db, &words).output().expect("runs")
+        run_at(&db, &words)
     };
-    let output = go(&["--benchmarks=fillseq,readseq,fillrandom,readrandom,verify"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+    let text = good(&go(&[
+        "--benchmarks=fillseq,readseq,fillrandom,readrandom,verify",
+    ]));
     has(&text, "Entries:    3\n");
     assert!(
         !text.contains("failed") && !text.contains("unverified"),
         "{text}"
     );
-    let again = stdout(&go(&["--benchmarks=readseq", "--use_existing_db"]));
+    let again = stdout(&go(&["--benchmarks=readseq --use_existing_db"]));
     assert!(!again.contains("unverified"), "{again}");
-    let many = go(&["--num=4", "--benchmarks=fillseq"]);
+    let many = go(&["--num=4 --benchmarks=fillseq"]);
     assert!(!many.status.success());
     has(
         &stderr(&many),
         "--num=4: a whole number from 1 to 3 is allowed",
     );
-    let sized = go(&["--value_size=5", "--benchmarks=fillseq"]);
+    let sized = go(&["--value_size=5 --benchmarks=fillseq"]);
     has(
         &stderr(&sized),
         "--value_size: keys and values come from --data=",
@@ -104,14 +98,10 @@ fn a_data_file_is_written_and_read_back() {
 
 #[test]
 fn json_values_and_rocks_keys_are_read_back() {
-    let output = run(&[
-        "--num=3000",
-        "--data=json",
-        "--keys=rocksdb",
+    let text = good(&run(&[
+        "--num=3000 --data=json --keys=rocksdb",
         "--benchmarks=fillrandom,readrandom,readseq,readreverse,compact,readmissing,verify",
-    ]);
-    let text = stdout(&output);
-    assert!(output.status.success(), "{text}{}", stderr(&output));
+    ]));
     assert!(
         text.contains(" of 3000 found)\n") && !text.contains("unverified"),
         "{text}"
@@ -123,14 +113,10 @@ fn times_come_from_a_pass_of_their_own() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("results.json");
     let words = [
-        "--num=500",
-        "--benchmarks=fillseq,readrandom[X2],crc32c,nosuch,deleteseq",
-        "--histogram",
+        "--num=500 --benchmarks=fillseq,readrandom[X2],crc32c,nosuch,deleteseq --histogram",
         &format!("--json={}", json.display()),
     ];
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
+    let output = run_in(home.path(), &words);
     // One name is unknown; the other workloads run.
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let reported = stderr(&output);
@@ -154,16 +140,11 @@ fn times_come_from_a_pass_of_their_own() {
 fn both_passes_find_an_existing_database_as_it_was() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
-    let go = |words: &[&str]| command(&db, words).output().expect("runs");
-    go(&["--num=500", "--benchmarks=fillseq"]);
-    let output = go(&[
-        "--num=500",
-        "--benchmarks=readrandom,deleteseq,readrandom",
-        "--use_existing_db",
-        "--histogram",
-    ]);
-    let text = stdout(&output);
-    assert!(output.status.success(), "{text}{}", stderr(&output));
+    let go = |words: &[&str]| run_at(&db, words);
+    go(&["--num=500 --benchmarks=fillseq"]);
+    let text = good(&go(&[
+        "--num=500 --benchmarks=readrandom,deleteseq,readrandom --use_existing_db --histogram",
+    ]));
     has(&text, "(500 of 500 found)\n");
     has(&text, "(0 of 500 found)\n");
     assert!(!text.contains("unverified"), "{text}");
@@ -196,20 +177,16 @@ fn command_lines_of_the_pages_work_as_they_stand() {
     let home = tempfile::tempdir().expect("a directory");
     let go = |words: &[&str]| {
         let words = [words, &["--num=1000"]].concat();
-        let output = command(Path::new(&home.path().join("db")), &words)
-            .output()
-            .expect("runs");
-        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
-        stdout(&output)
+        good(&run_in(home.path(), &words))
     };
     let first = go(&["--benchmarks=fillseq"]);
     has(&first, "\nfillseq      : ");
-    let second = go(&["--benchmarks=fillseq,stats", "--statistics"]);
+    let second = go(&["--benchmarks=fillseq,stats --statistics"]);
     assert!(
         second.contains("Compactions\n") && second.contains("STATISTICS:\n"),
         "{second}"
     );
-    let third = go(&["--benchmarks=readrandom", "--use_existing_db"]);
+    let third = go(&["--benchmarks=readrandom --use_existing_db"]);
     has(&third, "(1000 of 1000 found)\n");
     let fourth = go(&["--benchmarks=fillseq,readrandom,readseq"]);
     for name in ["fillseq", "readrandom", "readseq"] {
@@ -219,7 +196,7 @@ fn command_lines_of_the_pages_work_as_they_stand() {
 
 #[test]
 fn a_count_of_which_a_section_takes_too_many_times_is_refused() {
-    let output = run(&["--suite=scale", "--num=2000000000", "--engine=null"]);
+    let output = run(&["--suite=scale --num=2000000000 --engine=null"]);
     assert_eq!(output.status.code(), Some(1));
     let reported = stderr(&output);
     begins(&reported, "--num=2000000000: section ");

@@ -59,12 +59,10 @@ fn a_killed_child_costs_its_row_alone() {
 #[test]
 fn a_row_past_its_time_limit_is_ended() {
     let words = [
-        "--engine=null",
-        "--num=10000000",
-        "--reads=1000",
-        "--benchmarks=readrandom,acquireload,readseq",
+        "--engine=null --num=10000000 --reads=1000",
+        "--benchmarks=readrandom,acquireload,readseq --row_timeout=2",
     ];
-    let output = run(&[&words[..], &["--row_timeout=2"]].concat());
+    let output = run(&words);
     let text = stdout(&output);
     assert!(
         text.contains("acquireload  : failed (time limit of 2 s)\n"),

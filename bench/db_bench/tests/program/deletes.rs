@@ -1,6 +1,6 @@
 //! The suite of deletions.
 
-use crate::common::{command, stderr};
+use crate::common::{good, run_in};
 use crate::suites::results;
 
 #[test]
@@ -8,16 +8,10 @@ fn every_row_of_deletes_runs_and_counts_what_cursors_pass() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("deletes.json");
     let words = [
-        "--suite=deletes",
-        "--num=4000",
-        "--rounds=1",
-        "--engine=cairndb,null",
+        "--suite=deletes --num=4000 --rounds=1 --engine=cairndb,null",
         &format!("--json={}", json.display()),
     ];
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&run_in(home.path(), &words));
     let rows = results(&json);
     // Ten rows of two engines with one thread and four, at full speed and with each turn timed.
     assert_eq!(rows.len(), 80);

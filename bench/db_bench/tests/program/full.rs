@@ -285,7 +285,7 @@ fn a_full_output_is_a_failure_and_a_closed_one_is_not() {
     };
     let home = tempfile::tempdir().expect("a directory");
     let of = |words: &[&str]| command(&home.path().join("db"), words);
-    let run = ["--benchmarks=fillseq", "--num=100", "--engine=null"];
+    let run = ["--benchmarks=fillseq --num=100 --engine=null"];
     for words in [&run[..], &["--version"], &["--help"], &["--list"]] {
         let ended = of(words).stdout(full()).output().expect("it starts");
         assert_eq!(ended.status.code(), Some(1), "{words:?}: {ended:?}");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bench_core::host::test_text::has;
 
-use crate::common::{command, stderr};
+use crate::common::{command, good, run_at, stderr};
 
 /// Longer than the files of a run can be newer than its last sign of life.
 const LATER: Duration = Duration::from_secs(4);
@@ -15,7 +15,7 @@ const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 
 /// Starts a run that uses `db` and would take long.
 fn at_work(db: &Path) -> Child {
-    let words = ["--benchmarks=fillrandom", "--num=100000000"];
+    let words = ["--benchmarks=fillrandom --num=100000000"];
     let reported = db.with_extension("reported");
     let mut program = command(db, &words)
         .stdout(Stdio::null())
@@ -55,7 +55,7 @@ fn end(mut program: Child, signal: &str) {
 }
 
 fn again(db: &Path) -> Output {
-    command(db, SHORT).output().expect("runs")
+    run_at(db, SHORT)
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_run_that_was_ended_leaves_nothing_in_the_way_of_the_next() {
         end(at_work(&db), signal);
         rest(wait);
         let next = again(&db);
-        assert!(next.status.success(), "{signal}: {}", stderr(&next));
+        good(&next);
     }
 }
 
@@ -100,12 +100,8 @@ fn what_is_put_there_after_a_row_was_given_up_is_refused_at_once() {
     let db = home.path().join("db");
     // More work than the limit on any machine. The limit also covers what is prepared before the
     // directory is made, which took more than a second on a busy one.
-    let words = [
-        "--benchmarks=fillrandom",
-        "--num=40000000",
-        "--row_timeout=3",
-    ];
-    let output = command(&db, &words).output().expect("runs");
+    let words = ["--benchmarks=fillrandom --num=40000000 --row_timeout=3"];
+    let output = run_at(&db, &words);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     std::fs::write(db.join("thesis.txt"), "precious").expect("written");
     let next = again(&db);
@@ -123,9 +119,7 @@ fn a_suite_does_not_remove_what_it_was_refused() {
     let letter = db.join("cairndb/letter.txt");
     std::fs::write(&letter, "mine").expect("written");
     let suite = format!("--suite={}", file.display());
-    let output = command(&db, &[&suite, "--engine=cairndb"])
-        .output()
-        .expect("runs");
+    let output = run_at(&db, &[&suite, "--engine=cairndb"]);
     assert_eq!(output.status.code(), Some(1));
     has(&stderr(&output), "holds letter.txt");
     assert!(letter.exists());

@@ -2,7 +2,7 @@
 
 use bench_core::host::test_text::{begins, ends, has};
 
-use crate::common::{command, run, stderr, stdout};
+use crate::common::{command, good, program, run, stderr, stdout};
 
 /// Returns whether `line` has the shape of `name         : number micros/op; rest`.
 fn is_result(line: &str, name: &str, rest: &str) -> bool {
@@ -40,9 +40,7 @@ fn is_rate(after: &str) -> bool {
 #[test]
 fn header_and_results_are_levels() {
     let list = "--benchmarks=fillseq,fillsync,readrandom,readmissing,seekrandom,readseq,deleteseq,compact,crc32c";
-    let output = run(&["--engine=null", "--num=20000", list]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+    let text = good(&run(&["--engine=null --num=20000", list]));
     let lines: Vec<&str> = text.lines().collect();
     let warning = usize::from(lines[5].starts_with("WARNING: Assertions"));
     assert_eq!(
@@ -82,17 +80,17 @@ fn header_and_results_are_levels() {
         .iter()
         .find(|line| line.starts_with("fillsync "))
         .expect("ran");
-    ends(&fillsync, " MB/s (200 ops)");
+    ends(fillsync, " MB/s (200 ops)");
     let crc = lines
         .iter()
         .find(|line| line.starts_with("crc32c "))
         .expect("ran");
-    ends(&crc, " MB/s (4K per op)");
+    ends(crc, " MB/s (4K per op)");
 }
 
 #[test]
 fn the_environment_goes_to_stderr() {
-    let output = run(&["--engine=null", "--num=10", "--benchmarks=fillseq"]);
+    let output = run(&["--engine=null --num=10 --benchmarks=fillseq"]);
     let text = stderr(&output);
     begins(&text, "Null:       version ");
     assert!(
@@ -104,7 +102,7 @@ fn the_environment_goes_to_stderr() {
 
 #[test]
 fn an_unknown_benchmark_is_reported_in_levels_words_and_the_list_goes_on() {
-    let output = run(&["--engine=null", "--num=10", "--benchmarks=nosuch,,fillseq"]);
+    let output = run(&["--engine=null --num=10 --benchmarks=nosuch,,fillseq"]);
     has(&stderr(&output), "unknown benchmark 'nosuch'\n");
     assert!(stdout(&output).contains("\nfillseq      : "));
     assert_eq!(output.status.code(), Some(1), "not everything was run");
@@ -131,26 +129,23 @@ fn a_slip_of_the_pen_is_reported_before_the_directory_is_looked_at() {
 fn without_a_directory_each_engine_has_one_of_its_own() {
     let home = tempfile::tempdir().expect("a directory");
     let run = |words: &[&str]| {
-        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_db_bench"));
-        program.env("TEST_TMPDIR", home.path()).args(words);
-        let output = program.output().expect("the program starts");
-        assert!(output.status.success(), "{}", stderr(&output));
+        let mut program = program(words);
+        let output = program.env("TEST_TMPDIR", home.path()).output();
+        let output = output.expect("the program starts");
+        good(&output);
         output
     };
     let leveldbs = home.path().join("dbbench");
     std::fs::create_dir(&leveldbs).expect("created");
     std::fs::write(leveldbs.join("CURRENT"), "MANIFEST-000002\n").expect("written");
-    let fill = ["--num=100", "--benchmarks=fillseq"];
+    let fill = ["--num=100 --benchmarks=fillseq"];
     run(&[&fill[..], &["--engine=cairndb,null"]].concat());
     run(&fill);
     run(&[&fill[..], &["--engine=null,cairndb"]].concat());
-    let read = ["--num=100", "--benchmarks=readseq", "--use_existing_db"];
+    let read = ["--num=100 --benchmarks=readseq --use_existing_db"];
     assert!(!stderr(&run(&read)).contains("empty database"));
     assert!(home.path().join("db_bench/cairndb").is_dir());
-    let reported = stderr(&run(&[
-        "--num=100",
-        "--benchmarks=readrandom,fillseq,readseq",
-    ]));
+    let reported = stderr(&run(&["--num=100 --benchmarks=readrandom,fillseq,readseq"]));
     assert_eq!(
         reported.matches("reads an empty database").count(),
         1,
@@ -161,24 +156,19 @@ fn without_a_directory_each_engine_has_one_of_its_own() {
 
 #[test]
 fn a_histogram_follows_its_line() {
-    let output = run(&[
-        "--engine=null",
-        "--num=1000",
-        "--benchmarks=fillseq",
-        "--histogram",
-    ]);
+    let output = run(&["--engine=null --num=1000 --benchmarks=fillseq --histogram"]);
     let text = stdout(&output);
     let (_, after) = text.split_once("\nfillseq ").expect("the row");
     let lines: Vec<&str> = after.lines().collect();
     assert_eq!(lines[1], "Microseconds per op:");
-    begins(&lines[2], "Count: 1000  Average: ");
+    begins(lines[2], "Count: 1000  Average: ");
     assert!(
         lines[3].starts_with("Min: ") && lines[3].contains("  Median: "),
         "{}",
         lines[3]
     );
     assert_eq!(lines[4], "-".repeat(54));
-    begins(&lines[5], "[       0,       1 ) ");
+    begins(lines[5], "[       0,       1 ) ");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use bench_core::host::test_text::{begins, has};
 
-use crate::common::{command, run, skip, stderr, stdout};
+use crate::common::{command, good, run, run_at, run_in, skip, stderr, stdout};
 use crate::peers::with_library;
 
 #[test]
@@ -13,16 +13,10 @@ fn a_seed_of_0_is_chosen_reported_and_written_down() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("results.json");
     let words = [
-        "--seed=0",
-        "--num=500",
-        "--benchmarks=fillrandom,readrandom",
+        "--seed=0 --num=500 --benchmarks=fillrandom,readrandom",
         &format!("--json={}", json.display()),
     ];
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+    let text = good(&run_in(home.path(), &words));
     let reported = text
         .strip_prefix("Set seed to ")
         .and_then(|rest| rest.split_once(" because --seed was 0\nKeys: "));
@@ -40,8 +34,7 @@ fn a_seed_of_0_is_chosen_reported_and_written_down() {
     };
     let again = run(&[
         &format!("--seed={seed}"),
-        "--num=500",
-        "--benchmarks=fillrandom,readrandom",
+        "--num=500 --benchmarks=fillrandom,readrandom",
     ]);
     assert!(found(&text).is_some());
     assert_eq!(found(&text), found(&stdout(&again)));
@@ -76,7 +69,7 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
         with_library(engine, package, || {
             let output = run(&[&format!("--engine={engine}"), "--num=3000", list]);
             let (text, reported) = (stdout(&output), stderr(&output));
-            assert!(output.status.success(), "{reported}");
+            good(&output);
             has(&reported, "the engine's counters were set to zero\n");
             assert!(counter(&text, name, 0) >= 3000, "{text}");
             // A counter that is 0 may be omitted.
@@ -84,7 +77,7 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
             assert!(left == 1 || counter(&text, name, 1) < 100, "{text}");
         });
     }
-    let output = run(&["--engine=null", "--num=10", list]);
+    let output = run(&["--engine=null --num=10", list]);
     let text = stdout(&output);
     has(&text, "\nresetstats   : skipped (not supported by null)\n");
 }
@@ -105,11 +98,9 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
         "--report_interval_seconds=1",
         &format!("--report_file={}", file.display()),
     ];
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
+    let output = run_in(home.path(), &words);
     let (text, reported) = (stdout(&output), stderr(&output));
-    assert!(output.status.success(), "{reported}");
+    good(&output);
     has(
         &text,
         "Write rate: 1392000 bytes/second\nRead rate: 15000 ops/second\n",
@@ -171,8 +162,8 @@ fn a_heap_profile_comes_from_an_allocator_that_keeps_one() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
     let list = "--benchmarks=fillseq,heapprofile,fillseq,heapprofile";
-    let plain = command(&db, &["--num=10", list]).output().expect("runs");
-    assert!(plain.status.success());
+    let plain = run_at(&db, &["--num=10", list]);
+    good(&plain);
     let said = stderr(&plain);
     has(&said, "heap profiling not supported: no allocator here");
     let Some(library) = profiler(home.path()) else {

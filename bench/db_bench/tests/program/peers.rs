@@ -2,7 +2,7 @@
 
 use bench_core::host::test_text::{begins, has};
 
-use crate::common::{run, skip, stderr, stdout};
+use crate::common::{good, run, skip, stderr, stdout};
 
 /// All workloads that access a store, but for `syncburst`, which few stores support, those of
 /// YCSB, which `suites.rs` runs, and half of the rows of turns, which take long where a cursor is
@@ -39,7 +39,7 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     let text = stdout(&output);
     // Errors that end the program itself are printed to stderr.
     let reported = format!("{text}\n{}", stderr(&output));
-    assert!(output.status.success(), "{words:?}\n{reported}");
+    good(&output);
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| line.contains(" : skipped (") || line.contains(" : failed ("))
@@ -97,8 +97,7 @@ fn rocksdb_merges_rightly_over_several_runs() {
     with_library("rocksdb", "librocksdb7.8", || {
         let list =
             "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
-        let output = run(&["--engine=rocksdb", "--num=100000", list]);
-        assert!(output.status.success(), "{}", stdout(&output));
+        good(&run(&["--engine=rocksdb --num=100000", list]));
     });
 }
 
@@ -157,8 +156,7 @@ fn cairndb_answers_every_workload_rightly() {
 fn cairndb_merges_rightly_over_several_runs() {
     // Enough operands that background merges combine them before any of them has its base.
     let list = "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
-    let output = run(&["--num=300000", list]);
-    assert!(output.status.success(), "{}", stdout(&output));
+    good(&run(&["--num=300000", list]));
 }
 
 /// A run after a warm-up used to append existing keys, which LMDB and a bulk cursor refuse.
@@ -173,12 +171,9 @@ fn a_fill_after_its_warm_up_is_none_of_an_empty_store() {
             let words = [
                 &format!("--engine={engine}"),
                 &format!("--variant={variant}"),
-                "--benchmarks=fillseq[X2-W1],readseq",
-                "--num=2000",
+                "--benchmarks=fillseq[X2-W1],readseq --num=2000",
             ];
-            let output = run(&words);
-            let text = stdout(&output);
-            assert!(output.status.success(), "{engine}: {text}");
+            let text = good(&run(&words));
             assert!(!text.contains(" : failed ("), "{engine}: {text}");
             let rows = text.matches("\nfillseq      : ").count();
             assert_eq!(rows, 2, "{engine}: {text}");
@@ -189,11 +184,7 @@ fn a_fill_after_its_warm_up_is_none_of_an_empty_store() {
 #[test]
 fn the_libraries_tell_their_versions() {
     with_library("leveldb", "libleveldb1d", || {
-        let output = run(&[
-            "--engine=leveldb",
-            "--num=10",
-            "--benchmarks=fillseq,stats,sstables",
-        ]);
+        let output = run(&["--engine=leveldb --num=10 --benchmarks=fillseq,stats,sstables"]);
         begins(&stderr(&output), "LevelDB:    version 1.");
         let text = stdout(&output);
         has(
@@ -204,7 +195,7 @@ fn the_libraries_tell_their_versions() {
     });
     with_library("rocksdb", "librocksdb7.8", || {
         let list = "--benchmarks=fillseq,stats,sstables,levelstats";
-        let output = run(&["--engine=rocksdb", "--num=10", list, "--statistics"]);
+        let output = run(&["--engine=rocksdb --num=10", list, "--statistics"]);
         let reported = stderr(&output);
         begins(&reported, "RocksDB:    version 7.");
         has(&reported, " write_buffer_size=2097152 ");
@@ -214,13 +205,13 @@ fn the_libraries_tell_their_versions() {
         has(&text, "rocksdb.number.keys.written COUNT : 10\n");
     });
     with_library("sqlite3", "libsqlite3-0", || {
-        let output = run(&["--engine=sqlite3", "--num=10", "--benchmarks=fillseq,stats"]);
+        let output = run(&["--engine=sqlite3 --num=10 --benchmarks=fillseq,stats"]);
         let reported = stderr(&output);
         begins(&reported, "SQLite:     version 3.");
         has(&stdout(&output), "page count ");
     });
     with_library("lmdb", "liblmdb0", || {
-        let output = run(&["--engine=lmdb", "--num=10", "--benchmarks=fillseq,stats"]);
+        let output = run(&["--engine=lmdb --num=10 --benchmarks=fillseq,stats"]);
         begins(&stderr(&output), "LMDB:       version 0.9.");
         has(&stdout(&output), "entries 10,");
     });
@@ -232,13 +223,10 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("rows.jsonl");
         let json = format!("--json={}", path.display());
-        let output = run(&[
-            "--engine=sqlite3",
-            "--num=100",
-            "--benchmarks=fillseq",
+        good(&run(&[
+            "--engine=sqlite3 --num=100 --benchmarks=fillseq",
             &json,
-        ]);
-        assert!(output.status.success(), "{}", stderr(&output));
+        ]));
         let text = std::fs::read_to_string(path).expect("written");
         let builds: Vec<serde_json::Value> = text
             .lines()
@@ -263,14 +251,9 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
 fn a_store_that_syncs_no_delete_of_an_absent_key_is_believed() {
     with_library("lmdb", "liblmdb0", || {
         let words = [
-            "--engine=lmdb",
-            "--sync",
-            "--num=3000",
-            "--writes=100",
-            "--deletes=300",
+            "--engine=lmdb --sync --num=3000 --writes=100 --deletes=300",
             "--benchmarks=fillseq,deleterandom",
         ];
-        let output = run(&words);
-        assert!(output.status.success(), "{}", stdout(&output));
+        good(&run(&words));
     });
 }

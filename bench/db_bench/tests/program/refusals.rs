@@ -2,7 +2,7 @@
 
 use bench_core::host::test_text::{begins, ends, has};
 
-use crate::common::{command, run, stderr, stdout};
+use crate::common::{command, good, run, run_at, stderr, stdout};
 
 #[test]
 fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
@@ -52,15 +52,13 @@ fn a_name_close_to_an_engine_is_suggested() {
 
 #[test]
 fn the_tree_of_wiredtiger_is_picked_by_a_flag_that_goes_with_it() {
-    let output = run(&["--use_lsm=0", "--engine=lmdb", "--benchmarks="]);
+    let output = run(&["--use_lsm=0 --engine=lmdb --benchmarks="]);
     assert_eq!(output.status.code(), Some(1));
     has(&stderr(&output), "--engine=wiredtiger");
     for (flag, engine) in [("--use_lsm=0", "_btree"), ("--use_lsm", "_lsm")] {
         let words = [
             flag,
-            "--engine=wiredtiger",
-            "--wiredtiger_lib=nowhere.so",
-            "--benchmarks=",
+            "--engine=wiredtiger --wiredtiger_lib=nowhere.so --benchmarks=",
         ];
         let reported = stderr(&run(&words));
         begins(&reported, &format!("wiredtiger{engine}: nowhere.so: "));
@@ -95,15 +93,14 @@ fn another_library_is_refused_by_the_symbol_it_lacks() {
 fn several_directories_without_a_suite_are_refused() {
     let home = tempfile::tempdir().expect("a directory");
     let two = home.path().join("a,b");
-    let run = || command(&two, &["--engine=null", "--benchmarks=fillseq", "--num=10"]).output();
+    let run = || command(&two, &["--engine=null --benchmarks=fillseq --num=10"]).output();
     let refused = run().expect("runs");
     assert_eq!(refused.status.code(), Some(1));
     let reported = "only a suite takes several directories";
     has(&stderr(&refused), reported);
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
     std::fs::create_dir(&two).expect("created");
-    let named = run().expect("runs");
-    assert!(named.status.success(), "{}", stderr(&named));
+    good(&run().expect("runs"));
     let none = command(std::path::Path::new(""), &["--engine=null"]).output();
     let none = none.expect("runs");
     has(&stderr(&none), "--db=: name a directory");
@@ -115,9 +112,7 @@ fn somebodys_files_are_left_alone() {
     let db = home.path().join("photos");
     std::fs::create_dir(&db).expect("created");
     std::fs::write(db.join("cat.jpg"), "a cat").expect("written");
-    let output = command(&db, &["--engine=null", "--benchmarks=fillseq", "--num=10"])
-        .output()
-        .expect("runs");
+    let output = run_at(&db, &["--engine=null --benchmarks=fillseq --num=10"]);
     assert_eq!(output.status.code(), Some(1));
     has(
         &stderr(&output),
@@ -135,8 +130,8 @@ fn a_missing_database_is_not_made_up() {
     let empty = home.path().join("empty");
     std::fs::create_dir(&empty).expect("created");
     for db in [home.path().join("missing"), empty] {
-        let words = ["--benchmarks=readseq", "--use_existing_db", "--num=10"];
-        let output = command(&db, &words).output().expect("runs");
+        let words = ["--benchmarks=readseq --use_existing_db --num=10"];
+        let output = run_at(&db, &words);
         assert_eq!(output.status.code(), Some(1));
         let reported = format!(
             "open error: --use_existing_db: there is no database in {}\n",
@@ -152,12 +147,8 @@ fn a_missing_database_is_not_made_up() {
 #[test]
 fn an_absent_library_is_an_error_only_when_its_engine_was_named() {
     let words = [
-        "--benchmarks=fillseq",
-        "--num=100",
-        "--leveldb_lib=/nowhere/libleveldb.so",
-        "--rocksdb_lib=/nowhere/x.so",
-        "--sqlite3_lib=/nowhere/x.so",
-        "--lmdb_lib=/nowhere/x.so",
+        "--benchmarks=fillseq --num=100 --leveldb_lib=/nowhere/libleveldb.so",
+        "--rocksdb_lib=/nowhere/x.so --sqlite3_lib=/nowhere/x.so --lmdb_lib=/nowhere/x.so",
     ];
     let named = run(&[&["--engine=leveldb"], &words[..]].concat());
     assert_eq!(named.status.code(), Some(1));
@@ -170,13 +161,10 @@ fn an_absent_library_is_an_error_only_when_its_engine_was_named() {
 #[test]
 fn a_flag_of_rocksdb_warns_and_runs() {
     let output = run(&[
-        "--engine=null",
-        "--num=10",
-        "--benchmarks=fillseq",
-        "--level0_stop_writes_trigger",
+        "--engine=null --num=10 --benchmarks=fillseq --level0_stop_writes_trigger",
         "20",
     ]);
-    assert!(output.status.success());
+    good(&output);
     let warning = "warning: --level0_stop_writes_trigger is a flag of LevelDB's or RocksDB's db_bench that means nothing here; it is ignored\n";
     begins(&stderr(&output), warning);
 }

@@ -2,7 +2,7 @@
 
 use bench_core::host::test_text::{begins, has};
 
-use crate::common::{run, stderr, stdout};
+use crate::common::{good, run, stderr, stdout};
 
 const FORMS: [&str; 4] = ["index.html", "report.md", "report.csv", "report.json"];
 
@@ -11,16 +11,10 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     let home = tempfile::tempdir().expect("a directory");
     let first = home.path().join("first");
     let flag = format!("--report={}", first.display());
-    let output = run(&[
+    let text = good(&run(&[
         &flag,
-        "--suite=quick",
-        "--num=1000",
-        "--rounds=1",
-        "--engine=cairndb,null",
-        "--verbose",
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+        "--suite=quick --num=1000 --rounds=1 --engine=cairndb,null --verbose",
+    ]));
     has(&text, "\n## Rules of fairness\n");
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");
     assert!(page.contains("1. Baseline Performance"));
@@ -29,7 +23,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     let second = home.path().join("second");
     let source = format!("--render={}", first.join("report.json").display());
     let output = run(&[&source, &format!("--report={}", second.display())]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&output);
     assert!(stdout(&output).contains("\n1C fillseq "));
     for name in FORMS {
         let read = |dir: &std::path::Path| std::fs::read(dir.join(name)).expect("written");
@@ -41,8 +35,8 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
 fn a_list_has_a_report_too_and_no_summary() {
     let home = tempfile::tempdir().expect("a directory");
     let flag = format!("--report={}", home.path().display());
-    let output = run(&[&flag, "--benchmarks=fillseq,readseq", "--num=1000"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run(&[&flag, "--benchmarks=fillseq,readseq --num=1000"]);
+    good(&output);
     assert!(!stdout(&output).contains("best peer"));
     let page = std::fs::read_to_string(home.path().join("index.html")).expect("written");
     assert!(page.contains("\"label\":\"readseq\""));

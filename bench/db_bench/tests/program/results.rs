@@ -4,17 +4,14 @@ use serde_json::Value;
 
 use bench_core::host::test_text::{ends, has};
 
-use crate::common::{command, run, stderr, stdout};
+use crate::common::{good, run, run_at, run_in, stdout};
 
 /// Runs with `--json` and returns the objects.
 fn objects(words: &[&str]) -> Vec<Value> {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("results.json");
     let json = format!("--json={}", path.display());
-    let output = command(&home.path().join("db"), &[words, &[&json]].concat())
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&run_in(home.path(), &[words, &[&json]].concat()));
     let text = std::fs::read_to_string(path).expect("written");
     text.lines()
         .map(|line| serde_json::from_str(line).expect("one object per line"))
@@ -24,10 +21,7 @@ fn objects(words: &[&str]) -> Vec<Value> {
 #[test]
 fn each_row_is_an_object_of_known_fields() {
     let objects = objects(&[
-        "--engine=null",
-        "--num=1000",
-        "--benchmarks=fillseq,readrandom,readrandom",
-        "--histogram",
+        "--engine=null --num=1000 --benchmarks=fillseq,readrandom,readrandom --histogram",
     ]);
     assert_eq!(objects[0]["type"], "machine");
     assert!(objects[0]["cpus"].as_u64().is_some_and(|cpus| cpus > 0));
@@ -86,17 +80,8 @@ fn each_row_is_an_object_of_known_fields() {
 #[test]
 fn rounds_rotate_and_start_from_nothing() {
     let home = tempfile::tempdir().expect("a directory");
-    let words = [
-        "--engine=null,cairndb",
-        "--rounds=2",
-        "--num=500",
-        "--benchmarks=readseq,fillseq,readseq",
-    ];
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+    let words = ["--engine=null,cairndb --rounds=2 --num=500 --benchmarks=readseq,fillseq,readseq"];
+    let text = good(&run_in(home.path(), &words));
     let order: Vec<&str> = text
         .lines()
         .filter(|line| line.starts_with("Engine:"))
@@ -116,17 +101,11 @@ fn rounds_rotate_and_start_from_nothing() {
 #[test]
 fn statistics_are_the_engines_own_or_a_line() {
     let none = stdout(&run(&[
-        "--engine=null",
-        "--num=10",
-        "--benchmarks=fillseq",
-        "--statistics",
+        "--engine=null --num=10 --benchmarks=fillseq --statistics",
     ]));
     ends(&none, "STATISTICS:\n(null keeps none)\n");
     let ours = stdout(&run(&[
-        "--engine=cairndb",
-        "--num=10",
-        "--benchmarks=fillseq,stats",
-        "--statistics",
+        "--engine=cairndb --num=10 --benchmarks=fillseq,stats --statistics",
     ]));
     has(&ours, "\n                               Compactions\n");
     has(&ours, "STATISTICS:\ncairndb.stats: {");
@@ -136,13 +115,9 @@ fn statistics_are_the_engines_own_or_a_line() {
 fn a_database_left_after_is_read_and_judged_again() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
-    let go = |words: &[&str]| stdout(&command(&db, words).output().expect("runs"));
-    go(&["--num=2000", "--benchmarks=fillrandom"]);
-    let text = go(&[
-        "--num=2000",
-        "--benchmarks=fillseq,readrandom,readseq",
-        "--use_existing_db",
-    ]);
+    let go = |words: &[&str]| stdout(&run_at(&db, words));
+    go(&["--num=2000 --benchmarks=fillrandom"]);
+    let text = go(&["--num=2000 --benchmarks=fillseq,readrandom,readseq --use_existing_db"]);
     has(
         &text,
         "fillseq      : skipped (--use_existing_db is true)\n",
@@ -151,13 +126,13 @@ fn a_database_left_after_is_read_and_judged_again() {
         text.contains(" of 2000 found)\n") && !text.contains("unverified"),
         "{text}"
     );
-    let other = go(&["--num=2001", "--benchmarks=readrandom", "--use_existing_db"]);
+    let other = go(&["--num=2001 --benchmarks=readrandom --use_existing_db"]);
     has(&other, "found) unverified\n");
 }
 
 #[test]
 fn the_machines_line_shows_where_the_program_and_the_databases_come_from() {
-    let objects = objects(&["--engine=null", "--num=1000", "--benchmarks=fillseq"]);
+    let objects = objects(&["--engine=null --num=1000 --benchmarks=fillseq"]);
     let machine = &objects[0];
     for text in [
         "commit",

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use bench_core::host::test_text::{ends, has};
 
-use crate::common::{command, stderr, stdout};
+use crate::common::{command, good, run_at, run_in, stderr, stdout};
 use crate::suites::results;
 
 const SUITE: &str = r#"
@@ -92,15 +92,8 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
     }
     let words = words(home.path());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
-    assert!(
-        output.status.success(),
-        "{}\n{}",
-        stdout(&output),
-        stderr(&output)
-    );
+    let output = run_in(home.path(), &words);
+    good(&output);
     let rows = results(&json);
     assert_eq!(rows.len(), ROWS);
     assert_eq!(keys(&rows).len(), ROWS, "no row twice");
@@ -132,7 +125,7 @@ fn small(home: &Path, more: &[&str]) -> Output {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     words.extend(["--num=100", "--rounds=1"]);
     words.extend(more);
-    command(&home.join("db"), &words).output().expect("runs")
+    run_in(home, &words)
 }
 
 #[test]
@@ -148,7 +141,7 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
         format!("--report={}", report.display()),
     );
     let again = small(home.path(), &[&csv_word, &report_word]);
-    assert!(again.status.success(), "{}", stderr(&again));
+    good(&again);
     let after = std::fs::read_to_string(&json).expect("there");
     assert_eq!(after, before, "nothing is appended");
     let reported = stdout(&again);
@@ -188,13 +181,13 @@ fn rounds_are_added_to_a_complete_run_of_the_same_settings() {
     };
     for (run, rounds) in [(1, vec![(1, 100)]), (2, vec![(1, 100), (2, 100)])] {
         let output = small(home.path(), &["--add_rounds"]);
-        assert!(output.status.success(), "{}", stderr(&output));
+        good(&output);
         assert_eq!(rounds_and_ops(), rounds, "after run {run}");
         let note = "earlier runs of this build measured 1 of the 2 rounds";
         assert_eq!(stdout(&output).contains(note), run == 2);
     }
-    let other = small(home.path(), &["--add_rounds", "--num=200"]);
-    assert!(other.status.success(), "{}", stderr(&other));
+    let other = small(home.path(), &["--add_rounds --num=200"]);
+    good(&other);
     has(
         &stderr(&other),
         "has another run (num 100 there, 200 here), which this one replaces",
@@ -209,7 +202,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
     let once = small(home.path(), &[]);
-    assert!(once.status.success());
+    good(&once);
     let render = format!("--render={}", json.display());
     let reported = stderr(&once);
     has(&reported, &format!(" {render}\nTo resume:\n"));
@@ -217,9 +210,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let end = "{\"type\":\"end\",\"suite\":\"own\"}\n";
     let rows = results(&json).len();
     std::fs::write(&json, text.strip_suffix(end).expect("the last line")).expect("written");
-    let shown = command(&home.path().join("db"), &[&render])
-        .output()
-        .expect("runs");
+    let shown = run_in(home.path(), &[&render]);
     let word = "Suite own did not run to its end";
     has(&stdout(&shown), word);
     assert!(small(home.path(), &[]).status.success());
@@ -233,11 +224,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
 fn a_finished_suite_with_an_engine_that_was_not_there_is_finished() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
-    let words = [
-        "--engine=null,leveldb",
-        "--rounds=2",
-        "--leveldb_lib=/nowhere/libleveldb.so",
-    ];
+    let words = ["--engine=null,leveldb --rounds=2 --leveldb_lib=/nowhere/libleveldb.so"];
     let once = small(home.path(), &words);
     assert_eq!(once.status.code(), Some(1), "requested but absent");
     let before = std::fs::read_to_string(&json).expect("written");
@@ -311,9 +298,7 @@ fn another_run_is_refused_with_what_it_differs_in() {
         std::fs::write(file, text).expect("written");
         let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
         words.extend(["--num=100", "--rounds=1"]);
-        let other = command(&home.path().join("db"), &words)
-            .output()
-            .expect("runs");
+        let other = run_in(home.path(), &words);
         let said = stderr(&other);
         assert_eq!(other.status.code(), Some(1), "{to}: {}", stdout(&other));
         assert!(said.contains(wanted), "{to}: {said}");
@@ -388,7 +373,7 @@ fn another_build_is_refused_and_the_way_out_is_reported() {
         has(&said, "or remove that file to start over\n");
     }
     let absent = changed("build of null", None, false);
-    assert!(absent.status.success(), "it was not there: nothing to mix");
+    good(&absent);
 }
 
 #[test]
@@ -405,17 +390,13 @@ fn two_runs_share_neither_file_nor_directory() {
     let reported = BufReader::new(first.stderr.take().expect("piped"));
     let mut reported = reported.lines().map_while(Result::ok);
     assert!(reported.any(|line| line.starts_with("round ")), "it runs");
-    let same_file = command(&home.path().join("other"), &own)
-        .output()
-        .expect("runs");
+    let same_file = run_at(&home.path().join("other"), &own);
     has(
         &stderr(&same_file),
         "another suite writes its results into it",
     );
     let json = format!("--json={}", home.path().join("other.json").display());
-    let same_directory = command(&db, &[own[0], &json, "--engine=null"])
-        .output()
-        .expect("runs");
+    let same_directory = run_at(&db, &[own[0], &json, "--engine=null"]);
     has(&stderr(&same_directory), "another suite runs in it");
     first.kill().expect("killed");
     first.wait().expect("ended");

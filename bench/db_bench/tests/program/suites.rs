@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use bench_core::host::test_text::{begins, has};
 
-use crate::common::{command, run, skip, stderr, stdout};
+use crate::common::{good, program, run, run_at, run_in, skip, stderr, stdout};
 
 /// Returns the objects of a JSON lines file that are results.
 pub(crate) fn results(path: &Path) -> Vec<Value> {
@@ -21,33 +21,11 @@ pub(crate) fn results(path: &Path) -> Vec<Value> {
 fn quick_prints_every_row_and_removes_its_databases() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
-    let words = [
-        "--suite=quick",
-        "--num=1000",
-        "--rounds=1",
-        "--engine=cairndb,null",
-        "--verbose",
-    ];
-    let output = command(&db, &words).output().expect("runs");
-    let text = stdout(&output);
-    assert!(output.status.success(), "{text}\n{}", stderr(&output));
-    for row in [
-        "overwrite",
-        "fillsync",
-        "readseq",
-        "readrandom",
-        "readmissing",
-        "seekrandom",
-        "deleteseq",
-        "open",
-        "compact",
-        "fillseq",
-        "fillrandom",
-        "fillbatch",
-        "fill100K",
-        "readrandom, after compact",
-        "readseq, after compact",
-    ] {
+    let words = "--suite=quick --num=1000 --rounds=1 --engine=cairndb,null --verbose";
+    let text = good(&run_at(&db, &[words]));
+    let rows = "overwrite|fillsync|readseq|readrandom|readmissing|seekrandom|deleteseq|open|compact|\
+        fillseq|fillrandom|fillbatch|fill100K|readrandom, after compact|readseq, after compact";
+    for row in rows.split('|') {
         let title = format!(" {row}");
         let mut titles = text.lines().filter(|line| line.starts_with("### "));
         assert!(
@@ -80,7 +58,7 @@ fn limits_of_time_count_from_when_the_suite_was_asked_for() {
         [[section]]\nname = \"a\"\nworkloads = [\"fillseq\"]\n";
     let output = own(home.path(), text, &["--engine=null", &started]);
     let reported = stderr(&output);
-    assert!(output.status.success(), "{reported}");
+    good(&output);
     has(&reported, "rounds 2 to 3 were left out after 5");
     has(
         &reported,
@@ -120,9 +98,7 @@ pub(crate) fn own(home: &Path, text: &str, words: &[&str]) -> std::process::Outp
     let file = home.join("own.toml");
     std::fs::write(&file, text).expect("written");
     let suite = format!("--suite={}", file.display());
-    command(&home.join("db"), &[&[suite.as_str()], words].concat())
-        .output()
-        .expect("runs")
+    run_in(home, &[&[suite.as_str()], words].concat())
 }
 
 const OWN: &str = r#"
@@ -154,8 +130,7 @@ fn a_file_of_ones_own_is_a_suite() {
         &format!("--json={}", json.display()),
         &format!("--csv={}", csv.display()),
     ];
-    let output = own(home.path(), OWN, &words);
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&own(home.path(), OWN, &words));
     let rows = results(&json);
     let of = |engine: &str, wanted: &str| -> Vec<&Value> {
         let same = |row: &&Value| row["engine"] == engine && row["pass"].is_null();
@@ -228,11 +203,11 @@ fn a_file_that_is_wrong_is_refused_before_anything_runs() {
 
 #[test]
 fn flags_that_a_suite_sets_itself_are_refused() {
-    let output = run(&["--suite=quick", "--memory=8M"]);
+    let output = run(&["--suite=quick --memory=8M"]);
     begins(&stderr(&output), "--memory: a suite sets this");
-    let output = run(&["--resume", "--benchmarks=fillseq"]);
+    let output = run(&["--resume --benchmarks=fillseq"]);
     begins(&stderr(&output), "--resume: only a suite");
-    let output = run(&["--resume", "--suite=quick"]);
+    let output = run(&["--resume --suite=quick"]);
     begins(&stderr(&output), "--resume needs --json=FILE");
     let output = run(&["--suite=quik"]);
     has(&stderr(&output), "did you mean quick?");
@@ -246,14 +221,13 @@ fn two_directories_are_compared() {
     let file = home.path().join("fs.toml");
     std::fs::write(&file, text).expect("written");
     let json = home.path().join("fs.json");
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_db_bench"))
-        .arg(format!("--suite={}", file.display()))
-        .arg(format!("--db={},{}", one.display(), two.display()))
-        .arg(format!("--json={}", json.display()))
-        .args(["--engine=cairndb", "--verbose"])
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{}", stderr(&output));
+    let words = [
+        &format!("--suite={}", file.display()),
+        &format!("--db={},{}", one.display(), two.display()),
+        &format!("--json={}", json.display()),
+        "--engine=cairndb --verbose",
+    ];
+    let output = program(&words).output().expect("runs");
     let places: Vec<String> = results(&json)
         .iter()
         .map(|row| row["file_system"].as_str().expect("a text").to_owned())
@@ -263,32 +237,24 @@ fn two_directories_are_compared() {
         places[0].ends_with("/one") && places[2].ends_with("/two"),
         "{places:?}"
     );
-    has(&stdout(&output), "/two\n");
+    has(&good(&output), "/two\n");
 }
 
 #[test]
 fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
-    let output = run(&[
-        "--allocator=libnowhere.so.1",
-        "--benchmarks=fillseq",
-        "--num=10",
-    ]);
+    let output = run(&["--allocator=libnowhere.so.1 --benchmarks=fillseq --num=10"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     begins(
         &said,
         "--allocator=libnowhere.so.1: the loader cannot find or load",
     );
-    let output = run(&["--allocator=/nowhere/x.so", "--benchmarks=fillseq"]);
+    let output = run(&["--allocator=/nowhere/x.so --benchmarks=fillseq"]);
     begins(&stderr(&output), "--allocator=/nowhere/x.so: ");
     // Any existing library can stand in for an allocator here: it is preloaded and recorded.
-    let output = run(&[
-        "--allocator=libm.so.6",
-        "--benchmarks=fillseq",
-        "--num=10",
-        "--engine=null",
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&run(&[
+        "--allocator=libm.so.6 --benchmarks=fillseq --num=10 --engine=null",
+    ]));
 }
 
 #[test]
@@ -326,8 +292,7 @@ heading = "Both"
 workloads = ["fillrandom", "readrandom"]
 "#;
     let words = ["--engine=cairndb", &format!("--json={}", json.display())];
-    let output = own(home.path(), suite, &words);
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&own(home.path(), suite, &words));
     for data in ["synthetic", "json"] {
         let rows = results(&json);
         let verified = rows
@@ -342,16 +307,10 @@ fn ycsb_runs_every_mix_as_it_is_drawn_and_judges_it() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("ycsb.json");
     let words = [
-        "--suite=ycsb",
-        "--num=300",
-        "--rounds=1",
-        "--engine=cairndb",
+        "--suite=ycsb --num=300 --rounds=1 --engine=cairndb",
         &format!("--json={}", json.display()),
     ];
-    let output = command(&home.path().join("db"), &words)
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&run_in(home.path(), &words));
     let rows = results(&json);
     for data in ["synthetic", "json"] {
         for (section, mixes) in [
@@ -376,7 +335,7 @@ fn ycsb_runs_every_mix_as_it_is_drawn_and_judges_it() {
 
 #[test]
 fn a_shuffle_is_refused_where_a_section_draws_some_keys_more_often() {
-    let output = run(&["--suite=ycsb", "--shuffle"]);
+    let output = run(&["--suite=ycsb --shuffle"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     has(
@@ -393,8 +352,7 @@ fn turns(home: &Path, more: &[&str]) -> Vec<String> {
     let suite = format!("num = 10\nrounds = 2\nlatency = false\n{sections}");
     let json_word = format!("--json={}", json.display());
     let words = [&["--engine=cairndb,null", json_word.as_str()], more].concat();
-    let output = own(home, &suite, &words);
-    assert!(output.status.success(), "{}", stderr(&output));
+    good(&own(home, &suite, &words));
     let engine = |row: &Value| row["engine"].as_str().expect("a text").to_owned();
     results(&json).iter().map(engine).collect()
 }
@@ -445,7 +403,7 @@ workloads = ["fillseq"]
         let data = format!("--data={word}");
         let words = ["--engine=cairndb", json_word.as_str(), data.as_str()];
         let output = own(home.path(), suite, &words);
-        assert!(output.status.success(), "{}", stderr(&output));
+        good(&output);
         let rows = results(&json);
         assert_eq!(rows.len(), 2);
         for row in &rows {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use bench_core::host::test_text::has;
 
-use crate::common::{command, skip, stderr, stdout};
+use crate::common::{command, good, skip, stderr, stdout};
 use crate::suites::own;
 
 /// Sections named like those of the page of 2011, and enough others to fill a screen.
@@ -48,7 +48,7 @@ fn a_pipe_gets_a_line_a_section_and_round_and_a_summary() {
     let home = tempfile::tempdir().expect("a directory");
     let output = own(home.path(), &suite(), &["--engine=cairndb,null"]);
     let (text, progress) = (stdout(&output), stderr(&output));
-    assert!(output.status.success(), "{progress}");
+    good(&output);
     assert!(
         !text.contains('\r') && !progress.contains('\r'),
         "{progress}"
@@ -75,11 +75,7 @@ fn a_pipe_gets_a_line_a_section_and_round_and_a_summary() {
 #[test]
 fn verbose_prints_every_row() {
     let home = tempfile::tempdir().expect("a directory");
-    let output = own(
-        home.path(),
-        &suite(),
-        &["--engine=cairndb,null", "--verbose"],
-    );
+    let output = own(home.path(), &suite(), &["--engine=cairndb,null --verbose"]);
     let progress = stderr(&output);
     let rows = progress
         .lines()
