@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bench_core::host::facts::{cpu, cpus, kernel, kib, value};
-use bench_core::result::civil_date::Civil;
+use bench_core::result::civil_date::civil;
 use rustix::system::uname;
 use serde::Serialize;
 
@@ -121,12 +121,12 @@ fn date(seconds: u64) -> String {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
-    let at = Civil::of(seconds);
-    let month = usize::try_from(at.month - 1).unwrap_or(0);
-    format!(
-        "{} {} {:2} {:02}:{:02}:{:02} {}",
-        DAYS[at.weekday], MONTHS[month], at.day, at.hour, at.minute, at.second, at.year
-    )
+    let ([year, month, day, hour, minute, second], weekday) = civil(seconds);
+    let (weekday, month) = (
+        DAYS[weekday],
+        MONTHS[usize::try_from(month - 1).unwrap_or(0)],
+    );
+    format!("{weekday} {month} {day:2} {hour:02}:{minute:02}:{second:02} {year}")
 }
 
 #[cfg(test)]

@@ -1,56 +1,30 @@
 //! Seconds since 1970 as a UTC date and time.
 
-/// A UTC date and time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Civil {
-    /// Year.
-    pub year: u64,
-    /// Month, 1 for January.
-    pub month: u64,
-    /// Day of the month, from 1.
-    pub day: u64,
-    /// Days since Sunday.
-    pub weekday: usize,
-    /// Hour.
-    pub hour: u64,
-    /// Minute.
-    pub minute: u64,
-    /// Second.
-    pub second: u64,
-}
-
-impl Civil {
-    /// Returns the date and time `seconds` seconds after the start of 1970.
-    pub fn of(seconds: u64) -> Self {
-        let days = seconds / 86_400;
-        let leap = |year: u64| {
-            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-        };
-        let (mut year, mut rest) = (1970, days);
-        while rest >= 365 + u64::from(leap(year)) {
-            rest -= 365 + u64::from(leap(year));
-            year += 1;
-        }
-        let february = 28 + u64::from(leap(year));
-        let mut month = 1;
-        for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-            if rest < length {
-                break;
-            }
-            rest -= length;
-            month += 1;
-        }
-        Self {
-            year,
-            month,
-            day: rest + 1,
-            // 1970 started on a Thursday.
-            weekday: usize::try_from((days + 4) % 7).unwrap_or(0),
-            hour: seconds / 3600 % 24,
-            minute: seconds / 60 % 60,
-            second: seconds % 60,
-        }
+/// Returns the year, month, day, hour, minute and second `seconds` seconds after the start of 1970,
+/// and the number of days since Sunday. Months and days count from 1.
+pub fn civil(seconds: u64) -> ([u64; 6], usize) {
+    let days = seconds / 86_400;
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let (mut year, mut rest) = (1970, days);
+    while rest >= 365 + u64::from(leap(year)) {
+        rest -= 365 + u64::from(leap(year));
+        year += 1;
     }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if rest < length {
+            break;
+        }
+        rest -= length;
+        month += 1;
+    }
+    // 1970 started on a Thursday.
+    let weekday = usize::try_from((days + 4) % 7).unwrap_or(0);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    ([year, month, rest + 1, hour, minute, second], weekday)
 }
 
 #[cfg(test)]
@@ -59,15 +33,9 @@ mod tests {
 
     #[test]
     fn leap_days_and_ends_of_years_are_right() {
-        let reported = |seconds| {
-            let at = Civil::of(seconds);
-            (
-                at.year, at.month, at.day, at.weekday, at.hour, at.minute, at.second,
-            )
-        };
-        assert_eq!(reported(0), (1970, 1, 1, 4, 0, 0, 0));
-        assert_eq!(reported(951_782_400), (2000, 2, 29, 2, 0, 0, 0));
-        assert_eq!(reported(978_307_199), (2000, 12, 31, 0, 23, 59, 59));
-        assert_eq!(reported(1_311_811_199), (2011, 7, 27, 3, 23, 59, 59));
+        assert_eq!(civil(0), ([1970, 1, 1, 0, 0, 0], 4));
+        assert_eq!(civil(951_782_400), ([2000, 2, 29, 0, 0, 0], 2));
+        assert_eq!(civil(978_307_199), ([2000, 12, 31, 23, 59, 59], 0));
+        assert_eq!(civil(1_311_811_199), ([2011, 7, 27, 23, 59, 59], 3));
     }
 }

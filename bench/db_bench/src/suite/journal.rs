@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use bench_core::result::civil_date::Civil;
+use bench_core::result::civil_date::civil;
 use bench_core::result::outline::{Fact, Note, Outline, SuiteEnd};
 use bench_core::result::record::Record;
 use serde::Deserialize;
@@ -163,7 +163,8 @@ impl Journal {
 
     /// Returns when the run was started, and by which builds.
     pub(crate) fn origin(&self) -> String {
-        let at = Civil::of(self.begun.first().map_or(0, |begun| begun.started_at));
+        let began = self.begun.first().map_or(0, |begun| begun.started_at);
+        let ([year, month, day, hour, minute, _], _) = civil(began);
         let mut builds: Vec<String> = Vec::new();
         for begun in &self.begun {
             let build = format!("{} ({})", begun.db_bench, begun.commit);
@@ -172,12 +173,7 @@ impl Journal {
             }
         }
         format!(
-            "started on {}-{:02}-{:02} at {:02}:{:02} UTC by db_bench {}",
-            at.year,
-            at.month,
-            at.day,
-            at.hour,
-            at.minute,
+            "started on {year}-{month:02}-{day:02} at {hour:02}:{minute:02} UTC by db_bench {}",
             builds.join(" and ")
         )
     }

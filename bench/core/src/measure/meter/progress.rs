@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::mode::MeterMode;
-use crate::result::civil_date::Civil;
+use crate::result::civil_date::civil;
 use crate::workload::plan::Every;
 
 /// The progress output and when it is due next.
@@ -157,16 +157,10 @@ fn unix_seconds() -> u64 {
 /// their times.
 #[expect(clippy::cast_precision_loss, reason = "rates with one decimal")]
 fn interval_line(at: u64, thread: u32, ops: (u64, u64), took: (Duration, Duration)) -> String {
-    let at = Civil::of(at);
+    let ([year, month, day, hour, minute, second], _) = civil(at);
     let rate = |ops: u64, took: Duration| ops as f64 / took.as_secs_f64().max(1e-9);
     format!(
-        "{:04}/{:02}/{:02}-{:02}:{:02}:{:02}  ... thread {thread}: ({},{}) ops and ({:.1},{:.1}) ops/second in ({:.6},{:.6}) seconds",
-        at.year,
-        at.month,
-        at.day,
-        at.hour,
-        at.minute,
-        at.second,
+        "{year:04}/{month:02}/{day:02}-{hour:02}:{minute:02}:{second:02}  ... thread {thread}: ({},{}) ops and ({:.1},{:.1}) ops/second in ({:.6},{:.6}) seconds",
         ops.0,
         ops.1,
         rate(ops.0, took.0),
