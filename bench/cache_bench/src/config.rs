@@ -163,28 +163,22 @@ fn chosen_seed() -> u64 {
 }
 
 fn mix(profile: Profile, given: &Given) -> Result<Mix, String> {
-    let percent = |name| count(profile, given, name);
-    let mix = Mix {
-        lookup_insert: percent("lookup_insert_percent"),
-        insert: percent("insert_percent"),
-        blind_insert: percent("blind_insert_percent"),
-        lookup: percent("lookup_percent"),
-        erase: percent("erase_percent"),
-    };
-    if mix.sum() == 100 {
-        return Ok(mix);
+    let names = ["lookup_insert", "insert", "blind_insert", "lookup", "erase"];
+    let names = names.map(|name| format!("{name}_percent"));
+    let percents = names.each_ref().map(|name| count(profile, given, name));
+    let sum: u64 = percents.iter().sum();
+    if sum != 100 {
+        let each = names.iter().zip(percents);
+        let each: Vec<String> = each.map(|(name, it)| format!("{name}={it}")).collect();
+        let (each, profile) = (each.join(" "), profile.word());
+        return Err(format!(
+            "Percentages must add to 100: {each} add to {sum} (--profile={profile})"
+        ));
     }
-    Err(format!(
-        "Percentages must add to 100: lookup_insert_percent={} insert_percent={} blind_insert_percent={} \
-         lookup_percent={} erase_percent={} add to {} (--profile={})",
-        mix.lookup_insert,
-        mix.insert,
-        mix.blind_insert,
-        mix.lookup,
-        mix.erase,
-        mix.sum(),
-        profile.word(),
-    ))
+    let [lookup_insert, insert, blind_insert, lookup, erase] = percents;
+    #[rustfmt::skip]
+    let mix = Mix { lookup_insert, insert, blind_insert, lookup, erase };
+    Ok(mix)
 }
 
 #[cfg(test)]

@@ -17,13 +17,6 @@ pub(crate) struct Mix {
     pub(crate) erase: u64,
 }
 
-impl Mix {
-    /// Returns the sum of all shares.
-    pub(crate) const fn sum(self) -> u64 {
-        self.lookup_insert + self.insert + self.blind_insert + self.lookup + self.erase
-    }
-}
-
 /// The plan of one cache in one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {

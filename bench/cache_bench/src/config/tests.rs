@@ -34,7 +34,7 @@ fn the_modern_profile_derives_its_keys() {
         (plan.max_key, plan.value_bytes, plan.skew),
         (524_288, 8192, 5)
     );
-    assert_eq!((plan.mix.lookup_insert, plan.mix.sum()), (87, 100));
+    assert_eq!(plan.mix.lookup_insert, 87);
     assert!(plan.populate && plan.hold);
     let plan = config("--cache_size=1000 --resident_ratio=2 --value_bytes=1000")
         .expect("few")
