@@ -6,14 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Paths of the program's sources, below the project's folder.
-const PARTS: [&str; 6] = [
-    "adapters",
-    "bench",
-    "clients",
-    "engine",
-    "Cargo.toml",
-    "Cargo.lock",
-];
+#[rustfmt::skip]
+const PARTS: [&str; 6] = ["adapters", "bench", "clients", "engine", "Cargo.toml", "Cargo.lock"];
 
 /// Value of a fact that cannot be determined.
 const UNKNOWN: &str = "unknown";

@@ -8,23 +8,16 @@ use bench_core::result::spread::Spread;
 use crate::outcome::Outcome;
 use crate::text::{bytes, general, whole};
 
+/// The titles of the columns.
+const HEAD: &str = "cache                     ops/sec         lowest .. highest  hit ratio  \
+    timed ops/s    P50 ns    P99 ns  P99.9 ns     memory\n";
+
 /// Returns the lines of all caches, in the order of their first runs; empty for a single result.
 pub(crate) fn table(outcomes: &[Outcome]) -> String {
     if outcomes.len() < 2 {
         return String::new();
     }
-    let mut text = format!(
-        "{:<20} {:>12} {:>25} {:>10} {:>12} {:>9} {:>9} {:>9} {:>10}\n",
-        "cache",
-        "ops/sec",
-        "lowest .. highest",
-        "hit ratio",
-        "timed ops/s",
-        "P50 ns",
-        "P99 ns",
-        "P99.9 ns",
-        "memory",
-    );
+    let mut text = HEAD.to_owned();
     let mut seen: Vec<&str> = Vec::new();
     for outcome in outcomes {
         let name = name(outcome);

@@ -28,18 +28,10 @@ pub(crate) use using::Trouble;
 use using::Use;
 
 /// All engines, in the order of a table's first round.
+#[rustfmt::skip]
 pub(crate) const NAMES: &[&str] = &[
-    "cairndb",
-    "leveldb",
-    "rocksdb",
-    "sqlite3",
-    "kyoto_treedb",
-    "wiredtiger_btree",
-    "wiredtiger_lsm",
-    "lmdb",
-    "redb",
-    "disk",
-    "null",
+    "cairndb", "leveldb", "rocksdb", "sqlite3", "kyoto_treedb", "wiredtiger_btree",
+    "wiredtiger_lsm", "lmdb", "redb", "disk", "null",
 ];
 
 /// Engines that run only if they are named: CairnDB through a C interface, which shows what the

@@ -4,15 +4,9 @@ use bench_core::flags::FlagKind::{Bool, Number, Ratio, Text, Word};
 use bench_core::flags::{Family, Flag, FlagKind, flag};
 
 /// The caches that `--cache` may name, in the order of `all`.
-pub(crate) const NAMES: &[&str] = &[
-    "null",
-    "lru",
-    "clock",
-    "quick_cache",
-    "moka",
-    "rocksdb_lru",
-    "rocksdb_hyper_clock",
-];
+#[rustfmt::skip]
+pub(crate) const NAMES: &[&str] =
+    &["null", "lru", "clock", "quick_cache", "moka", "rocksdb_lru", "rocksdb_hyper_clock"];
 
 const BYTES_MAX: i64 = 1 << 50;
 const VALUE_MAX: i64 = 1 << 30;
@@ -27,17 +21,11 @@ pub(super) const OURS: &str = "Flags of this program only";
 pub(super) const TOPICS: &[&str] = &[CLASSIC, LATER, OURS];
 
 /// Defaults of the modern profile that differ.
+#[rustfmt::skip]
 pub(super) const MODERN: &[(&str, &str)] = &[
-    ("cache_size", "1073741824"),
-    ("erase_percent", "1"),
-    ("insert_percent", "2"),
-    ("lookup_insert_percent", "87"),
-    ("lookup_percent", "10"),
-    ("max_key", ""),
-    ("num_shard_bits", "6"),
-    ("ops_per_thread", "2000000"),
-    ("populate_cache", "1"),
-    ("skew", "5"),
+    ("cache_size", "1073741824"), ("erase_percent", "1"), ("insert_percent", "2"),
+    ("lookup_insert_percent", "87"), ("lookup_percent", "10"), ("max_key", ""),
+    ("num_shard_bits", "6"), ("ops_per_thread", "2000000"), ("populate_cache", "1"), ("skew", "5"),
     ("value_bytes", "8192"),
 ];
 

@@ -45,26 +45,16 @@ pub(crate) fn file_system(path: &Path) -> Option<String> {
         let stat = rustix::fs::statfs(existing(path)?).ok()?;
         // Negative if the field has 32 bits and the number uses all of them; not reported then.
         let magic = u64::try_from(stat.f_type).ok()?;
-        Some(
-            MAGICS
-                .iter()
-                .find(|(number, _)| *number == magic)?
-                .1
-                .to_owned(),
-        )
+        let (_, kind) = MAGICS.iter().find(|(number, _)| *number == magic)?;
+        Some((*kind).to_owned())
     })
 }
 
 /// Numbers of file systems from the kernel's `magic.h`, and their types.
+#[rustfmt::skip]
 const MAGICS: [(u64, &str); 9] = [
-    (0xef53, "ext2/3/4"),
-    (0x5846_5342, "xfs"),
-    (0x9123_683e, "btrfs"),
-    (0xf2f5_2010, "f2fs"),
-    (0x2fc1_2fc1, "zfs"),
-    (0x794c_7630, "overlay"),
-    (0x0102_1994, "tmpfs"),
-    (0x0102_1997, "9p"),
+    (0xef53, "ext2/3/4"), (0x5846_5342, "xfs"), (0x9123_683e, "btrfs"), (0xf2f5_2010, "f2fs"),
+    (0x2fc1_2fc1, "zfs"), (0x794c_7630, "overlay"), (0x0102_1994, "tmpfs"), (0x0102_1997, "9p"),
     (0x6969, "nfs"),
 ];
 

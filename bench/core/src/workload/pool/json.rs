@@ -18,31 +18,20 @@ enum FieldKind {
 }
 
 /// The fields in order; a record takes as many as fit.
+#[rustfmt::skip]
 const FIELDS: &[(&str, FieldKind)] = &[
     ("id", FieldKind::Digits(7)),
     ("user", FieldKind::Name(8)),
-    (
-        "city",
-        FieldKind::Word(&[
-            "Athens", "Bergen", "Cusco", "Dakar", "Essen", "Fes", "Ghent", "Hanoi", "Izmir",
-            "Jena", "Kyoto", "Lima", "Minsk", "Nice", "Oslo", "Porto",
-        ]),
-    ),
-    (
-        "state",
-        FieldKind::Word(&["new", "paid", "packed", "sent", "returned", "lost"]),
-    ),
+    ("city", FieldKind::Word(&[
+        "Athens", "Bergen", "Cusco", "Dakar", "Essen", "Fes", "Ghent", "Hanoi", "Izmir",
+        "Jena", "Kyoto", "Lima", "Minsk", "Nice", "Oslo", "Porto",
+    ])),
+    ("state", FieldKind::Word(&["new", "paid", "packed", "sent", "returned", "lost"])),
     ("created", FieldKind::Digits(10)),
     ("amount", FieldKind::Digits(5)),
-    (
-        "currency",
-        FieldKind::Word(&["CHF", "EUR", "GBP", "JPY", "SEK", "USD"]),
-    ),
+    ("currency", FieldKind::Word(&["CHF", "EUR", "GBP", "JPY", "SEK", "USD"])),
     ("session", FieldKind::Name(24)),
-    (
-        "agent",
-        FieldKind::Word(&["terminal", "browser", "phone", "kiosk"]),
-    ),
+    ("agent", FieldKind::Word(&["terminal", "browser", "phone", "kiosk"])),
     ("latency", FieldKind::Digits(3)),
 ];
 
