@@ -67,16 +67,12 @@ pub(crate) fn unnamed() -> impl Iterator<Item = &'static str> + Clone {
 pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
 
 /// Returns the flag that names another build of an engine's library.
+#[rustfmt::skip]
 pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
-    ("cairndb-c", "cairndb_lib"),
-    ("leveldb-on-cairndb", "cairndb_lib"),
-    ("leveldb", "leveldb_lib"),
-    ("rocksdb", "rocksdb_lib"),
-    ("sqlite3", "sqlite3_lib"),
-    ("kyoto_treedb", "kyotocabinet_lib"),
-    ("wiredtiger_btree", "wiredtiger_lib"),
-    ("wiredtiger_lsm", "wiredtiger_lib"),
-    ("lmdb", "lmdb_lib"),
+    ("cairndb-c", "cairndb_lib"), ("leveldb-on-cairndb", "cairndb_lib"),
+    ("leveldb", "leveldb_lib"), ("rocksdb", "rocksdb_lib"), ("sqlite3", "sqlite3_lib"),
+    ("kyoto_treedb", "kyotocabinet_lib"), ("wiredtiger_btree", "wiredtiger_lib"),
+    ("wiredtiger_lsm", "wiredtiger_lib"), ("lmdb", "lmdb_lib"),
 ];
 
 /// Runs a plan over the engine.

@@ -55,16 +55,11 @@ fn run(words: &[String]) -> Result<bool, String> {
     for warning in &given.warnings {
         notify(&format!("warning: {warning}\n"));
     }
-    if given.is_on("help") {
-        print(&flags::help());
-        return Ok(true);
-    }
-    if given.is_on("version") {
-        print(&format!("db_bench {}\n", env!("CARGO_PKG_VERSION")));
-        return Ok(true);
-    }
-    if given.is_on("list") {
-        print(&list());
+    let version = || format!("db_bench {}\n", env!("CARGO_PKG_VERSION"));
+    let texts: [(_, fn() -> String); 3] =
+        [("help", flags::help), ("version", version), ("list", list)];
+    if let Some((_, text)) = texts.iter().find(|(flag, _)| given.is_on(flag)) {
+        print(&text());
         return Ok(true);
     }
     if let Some(file) = given.given("render") {

@@ -8,25 +8,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use bench_core::host::library::Library;
+use bench_core::sparse;
 use serde::Serialize;
 
 /// The function that C's `assert` calls on failure.
 const FAILED: &[u8] = b"\0__assert_fail\0";
-/// A `build` line of the JSON file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename = "build")]
-pub(crate) struct Build {
-    engine: String,
-    version: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    library: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    library_bytes: Option<u64>,
-    /// Whether assertions are compiled in; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    assertions: Option<bool>,
-    /// Evidence for `assertions`, or the reason it is unknown.
-    evidence: String,
+
+sparse! {
+    /// A `build` line of the JSON file.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+    #[serde(tag = "type", rename = "build")]
+    pub(crate) struct Build {
+        engine: String,
+        version: String,
+        library: Option<String>,
+        library_bytes: Option<u64>,
+        /// Whether assertions are compiled in; absent if unknown.
+        assertions: Option<bool>,
+        /// Evidence for `assertions`, or the reason it is unknown.
+        evidence: String,
+    }
 }
 
 /// The builds reported so far.
@@ -57,10 +58,7 @@ fn build(engine: &str, version: &str, library: Option<&Library>) -> Build {
     let mut build = Build {
         engine: engine.to_owned(),
         version: version.to_owned(),
-        library: None,
-        library_bytes: None,
-        assertions: None,
-        evidence: String::new(),
+        ..Build::default()
     };
     let Some(library) = library else {
         build.assertions = Some(cfg!(debug_assertions));
