@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::engine::{Capabilities, Cursor, Durability, Engine, Role, Session, Store, Survival};
 use crate::fault::Fault;
-use crate::workload::plan::{Data, Format, Keys, Plan};
+use crate::workload::plan::Plan;
 use crate::workload::settings::{Memory, Settings, Variant};
 
 /// The defects that the engine can have.
@@ -348,13 +348,8 @@ impl Cursor for FaultyCursor {
 pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
     Plan {
         engine: "faulty".into(),
-        library: None,
         benchmarks: benchmarks.iter().map(|&name| name.to_owned()).collect(),
-        resume_at: 0,
-        lost: Vec::new(),
-        kill: false,
         db: db.to_owned(),
-        store: None,
         num,
         reads: num,
         writes: num,
@@ -364,38 +359,14 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         compression_ratio: 0.5,
         key_len: 16,
         seed: 1000,
-        distribution: None,
-        data: Data::Synthetic,
-        keys: Keys::LevelDb,
-        format: Format::LevelDb,
-        shuffle: false,
-        duration: 0,
-        write_rate_limit: 0,
-        read_rate_limit: 0,
-        batch_size: 0,
-        seek_nexts: 0,
         readwritepercent: 90,
         mergereadpercent: 70,
-        sync: false,
-        variant: Variant::Fair,
         // Far more than other tests of this process can use at the same time.
         memory: Memory::split(1 << 30, false),
         compression: true,
-        bloom_bits: None,
-        block_size: None,
-        max_file_size: None,
-        open_files: None,
-        use_existing_db: false,
-        histogram: false,
-        confidence_interval_only: false,
-        statistics: false,
         verify: true,
-        progress: false,
-        every: None,
         round: 1,
-        suite: None,
-        section: None,
-        label: None,
         ranked: true,
+        ..Plan::default()
     }
 }

@@ -39,49 +39,15 @@ fn run_list(defect: Defect, num: u64, list: &[&str]) -> Vec<Record> {
 }
 
 /// All workloads that need a store and are fast.
+#[rustfmt::skip]
 const EVERYTHING: &[&str] = &[
-    "fillseq",
-    "readseq",
-    "readreverse",
-    "readrandom",
-    "readmissing",
-    "readhot",
-    "seekordered",
-    "deleterandom",
-    "deleteseq",
-    "fillrandom",
-    "overwrite",
-    "readrandom",
-    "readseq",
-    "multireadrandom",
-    "updaterandom",
-    "mergerandom",
-    "readrandommergerandom",
-    "readrandomwriterandom",
-    "readwhilewriting",
-    "readwhilemerging",
-    "readseq",
-    "ycsba",
-    "ycsbb",
-    "ycsbc",
-    "ycsbd",
-    "ycsbe",
-    "ycsbf",
-    "readseq",
-    "compact",
-    "open",
-    "verify",
-    "fillbatch",
-    "readseq",
-    "fillrandbatch",
-    "readreverse",
-    "filluniquerandom",
-    "readseq",
-    "fill100K",
-    "readseq",
-    "readrandom",
-    "fillseq100K",
-    "readseq",
+    "fillseq", "readseq", "readreverse", "readrandom", "readmissing", "readhot", "seekordered",
+    "deleterandom", "deleteseq", "fillrandom", "overwrite", "readrandom", "readseq",
+    "multireadrandom", "updaterandom", "mergerandom", "readrandommergerandom",
+    "readrandomwriterandom", "readwhilewriting", "readwhilemerging", "readseq", "ycsba", "ycsbb",
+    "ycsbc", "ycsbd", "ycsbe", "ycsbf", "readseq", "compact", "open", "verify", "fillbatch",
+    "readseq", "fillrandbatch", "readreverse", "filluniquerandom", "readseq", "fill100K",
+    "readseq", "readrandom", "fillseq100K", "readseq",
 ];
 
 #[test]
@@ -107,21 +73,11 @@ fn an_honest_engine_passes_every_row() {
 #[test]
 fn several_threads_are_judged_without_false_alarms() {
     let home = tempfile::tempdir().expect("a directory");
+    #[rustfmt::skip]
     let list = [
-        "fillrandom",
-        "readrandom",
-        "overwrite",
-        "readwhilewriting",
-        "readwhilemerging",
-        "mergerandom",
-        "readrandomwriterandom",
-        "readseq",
-        "ycsba",
-        "ycsbd",
-        "ycsbf",
-        "readseq",
-        "fillrandbatch",
-        "readreverse",
+        "fillrandom", "readrandom", "overwrite", "readwhilewriting", "readwhilemerging",
+        "mergerandom", "readrandomwriterandom", "readseq", "ycsba", "ycsbd", "ycsbf", "readseq",
+        "fillrandbatch", "readreverse",
     ];
     let plan = Plan {
         threads: 4,
@@ -165,7 +121,7 @@ fn a_dropped_key_in_ten_thousand_fails_the_row_that_dropped_it() {
     assert_eq!(rows[0].status, Status::Failed);
     let reason = rows[0].reason.as_deref().expect("failed");
     has(
-        &reason,
+        reason,
         "key 0000000000009999: expected its last value, got nothing",
     );
     assert_eq!(rows[2].status, Status::Failed);
@@ -225,7 +181,7 @@ fn an_error_fails_its_row_and_the_list_goes_on() {
     }
     let reason = rows[1].reason.as_deref().expect("skipped");
     assert_eq!(rows[1].status, Status::Skipped);
-    ends(&reason, "fillseq before it failed");
+    ends(reason, "fillseq before it failed");
     assert_eq!(rows[2].status, Status::Ok, "it needs no database");
 }
 
@@ -258,15 +214,9 @@ fn what_an_engine_cannot_do_is_skipped_by_name() {
 #[test]
 fn unknown_names_and_texts_are_levels() {
     let home = tempfile::tempdir().expect("a directory");
+    #[rustfmt::skip]
     let list = [
-        "fillseq",
-        "",
-        "nosuch",
-        "stats",
-        "levelstats",
-        "sstables",
-        "heapprofile",
-        "resetstats",
+        "fillseq", "", "nosuch", "stats", "levelstats", "sstables", "heapprofile", "resetstats",
     ];
     let (rows, text) = rows_of(
         &FaultyEngine::new(Defect::None),
@@ -480,15 +430,10 @@ fn writes_below_os_are_shown_and_not_ranked() {
 #[test]
 fn rows_that_an_engine_declines_are_skipped_and_its_others_not_ranked() {
     let home = tempfile::tempdir().expect("a directory");
+    #[rustfmt::skip]
     let list = [
-        "fillseq",
-        "readrandom",
-        "fillseqsync",
-        "fillseq100K",
-        "readseq100K",
-        "readrand100K",
-        "fillrandom",
-        "readrandom",
+        "fillseq", "readrandom", "fillseqsync", "fillseq100K", "readseq100K", "readrand100K",
+        "fillrandom", "readrandom",
     ];
     let mut engine = FaultyEngine::new(Defect::None);
     engine.least = Some(1000);

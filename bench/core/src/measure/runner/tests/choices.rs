@@ -17,18 +17,10 @@ fn rows_with(num: u64, list: &[&str], change: impl FnOnce(&mut Plan)) -> (Vec<Re
     (rows, text)
 }
 
+#[rustfmt::skip]
 const MIXED: &[&str] = &[
-    "fillrandom",
-    "readrandom",
-    "readmissing",
-    "seekrandom",
-    "readseq",
-    "readreverse",
-    "updaterandom",
-    "mergerandom",
-    "deleterandom",
-    "readseq",
-    "verify",
+    "fillrandom", "readrandom", "readmissing", "seekrandom", "readseq", "readreverse",
+    "updaterandom", "mergerandom", "deleterandom", "readseq", "verify",
 ];
 
 #[test]
@@ -185,7 +177,7 @@ fn a_scan_that_swaps_values_fails_ycsb_e() {
     let plan = plan(&home.path().join("db"), 2000, &["fillseq", "ycsbe"]);
     let (rows, _) = rows_of(&engine, &plan);
     let reported = rows[1].reason.as_deref().expect("failed");
-    has(&reported, "another value of the pool");
+    has(reported, "another value of the pool");
 }
 
 #[test]

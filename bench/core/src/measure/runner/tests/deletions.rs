@@ -4,18 +4,10 @@ use super::*;
 use crate::engine::Capabilities;
 use crate::host::test_text::has;
 
+#[rustfmt::skip]
 const LIST: &[&str] = &[
-    "queue",
-    "queueheld[X2]",
-    "stack",
-    "stackheld",
-    "window",
-    "windowheld",
-    "deleteall",
-    "deleteallheld",
-    "deleterange",
-    "deleterangeheld[X2]",
-    "verify",
+    "queue", "queueheld[X2]", "stack", "stackheld", "window", "windowheld", "deleteall",
+    "deleteallheld", "deleterange", "deleterangeheld[X2]", "verify",
 ];
 
 #[test]

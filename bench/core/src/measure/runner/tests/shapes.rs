@@ -4,23 +4,11 @@ use super::*;
 use crate::host::test_text::has;
 use crate::workload::plan::Data;
 
+#[rustfmt::skip]
 const LIST: &[&str] = &[
-    "filluniquebatch",
-    "readiter",
-    "popfirst",
-    "poplast",
-    "verify",
-    "extract",
-    "readiter",
-    "deletebatch",
-    "appendbatch",
-    "appendbatch",
-    "verify",
-    "poplast",
-    "stallafterbatch",
-    "readseq",
-    "syncburst",
-    "verify",
+    "filluniquebatch", "readiter", "popfirst", "poplast", "verify", "extract", "readiter",
+    "deletebatch", "appendbatch", "appendbatch", "verify", "poplast", "stallafterbatch", "readseq",
+    "syncburst", "verify",
 ];
 
 fn rows_over(data: Data, threads: u32) -> Vec<Record> {
@@ -70,7 +58,7 @@ fn rows_whose_operations_depend_on_each_other_have_one_thread() {
 fn a_wrong_value_is_noticed_while_entries_are_extracted() {
     let rows = run_list(Defect::SwapsValues, 1200, &["fillseq", "extract"]);
     let reason = rows[1].reason.as_deref().expect("failed");
-    has(&reason, "a scan that deletes came to");
+    has(reason, "a scan that deletes came to");
 }
 
 #[test]
