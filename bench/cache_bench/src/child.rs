@@ -22,13 +22,8 @@ const OUTPUT_MAX: u64 = 16 << 20;
 
 /// Runs the plan on stdin and writes the result to stdout.
 pub(crate) fn main() -> ExitCode {
-    let mut text = String::new();
-    let plan: Plan = match io::stdin()
-        .read_to_string(&mut text)
-        .map(|_| serde_json::from_str(&text))
-    {
-        Ok(Ok(plan)) => plan,
-        _ => return ExitCode::FAILURE,
+    let Ok(plan) = serde_json::from_reader::<_, Plan>(io::stdin().lock()) else {
+        return ExitCode::FAILURE;
     };
     let outcome = run::run(&plan).unwrap_or_else(|reason| {
         Outcome::of(&plan, subject::title(&plan.cache)).ended(Status::Failed, reason)
@@ -42,26 +37,16 @@ pub(crate) fn main() -> ExitCode {
 
 /// Runs a plan in a child process.
 pub(crate) fn measure(plan: &Plan, timeout: Duration) -> Outcome {
-    let failed = |reason: String| {
+    let run = || -> Result<Outcome, String> {
+        let input = serde_json::to_string(plan).map_err(|error| error.to_string())?;
+        let program = self_exe::program();
+        let program = program.map_err(|error| format!("starting a child process: {error}"))?;
+        let output = complete(Command::new(program).arg(WORD), &input, timeout)?;
+        serde_json::from_str(&output).map_err(|error| format!("the child's result: {error}"))
+    };
+    run().unwrap_or_else(|reason| {
         Outcome::of(plan, subject::title(&plan.cache)).ended(Status::Failed, reason)
-    };
-    let input = match serde_json::to_string(plan) {
-        Ok(input) => input,
-        Err(error) => return failed(error.to_string()),
-    };
-    let command = self_exe::program().map(|program| {
-        let mut command = Command::new(program);
-        command.arg(WORD);
-        command
-    });
-    let output = command
-        .map_err(|error| format!("starting a child process: {error}"))
-        .and_then(|mut command| complete(&mut command, &input, timeout));
-    match output {
-        Ok(output) => serde_json::from_str(&output)
-            .unwrap_or_else(|error| failed(format!("the child's result: {error}"))),
-        Err(reason) => failed(reason),
-    }
+    })
 }
 
 /// Runs a program to completion and returns its stdout.

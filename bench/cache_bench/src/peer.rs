@@ -98,14 +98,12 @@ pub(crate) fn measure(program: &Path, plan: &Plan, timeout: Duration) -> Outcome
     let mut command = command(program);
     command.args(words(plan)).stderr(Stdio::inherit());
     let (title, mut notes) = (plan.cache.clone(), notes(plan));
-    let outcome = match child::complete(&mut command, "", timeout) {
-        Ok(text) => match Report::read(&text) {
-            Ok(report) => {
-                notes.extend(report.warnings.iter().cloned());
-                report.outcome(plan)
-            }
-            Err(reason) => Outcome::of(plan, title).ended(Status::Failed, reason),
-        },
+    let printed = child::complete(&mut command, "", timeout);
+    let outcome = match printed.and_then(|text| Report::read(&text)) {
+        Ok(report) => {
+            notes.extend(report.warnings.iter().cloned());
+            report.outcome(plan)
+        }
         Err(reason) => Outcome::of(plan, title).ended(Status::Failed, reason),
     };
     Outcome { notes, ..outcome }

@@ -3,7 +3,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
@@ -93,13 +93,8 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         let _ = serde_json::to_writer(io::stdout(), &build);
         return ExitCode::SUCCESS;
     }
-    let mut text = String::new();
-    let plan: Plan = match io::stdin()
-        .read_to_string(&mut text)
-        .map(|_| serde_json::from_str(&text))
-    {
-        Ok(Ok(plan)) => plan,
-        _ => return ExitCode::FAILURE,
+    let Ok(plan) = serde_json::from_reader::<_, Plan>(io::stdin().lock()) else {
+        return ExitCode::FAILURE;
     };
     let result = engines::run(&plan, &mut |event| send(&event));
     match result {
