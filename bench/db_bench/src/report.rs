@@ -4,11 +4,9 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use bench_report::Report;
-use rustix::termios::tcgetwinsize;
-
 use crate::config::Config;
-use crate::output::{notify, print};
+use crate::output::{notify, print, status};
+use bench_report::Report;
 
 /// Width assumed if that of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
@@ -68,9 +66,8 @@ fn terminal() -> Option<usize> {
     if !stdout.is_terminal() {
         return None;
     }
-    let reported = std::env::var("COLUMNS").ok();
-    let reported = reported.and_then(|text| text.parse().ok());
-    let own = || Some(usize::from(tcgetwinsize(&stdout).ok()?.ws_col));
-    let known = |&columns: &usize| columns > 0;
-    reported.filter(known).or_else(own).filter(known)
+    let set = std::env::var("COLUMNS").ok();
+    let set = set.and_then(|text| text.parse().ok());
+    set.filter(|&columns: &usize| columns > 0)
+        .or_else(|| status::width(&stdout))
 }

@@ -1,6 +1,7 @@
 //! The status line of a terminal: one line on stderr that is rewritten in place.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::os::fd::AsFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::termios::tcgetwinsize;
@@ -18,16 +19,14 @@ fn shown() -> MutexGuard<'static, usize> {
 /// Returns the width of the terminal that stderr goes to; `None` if it goes elsewhere.
 pub(crate) fn columns() -> Option<usize> {
     let stderr = io::stderr();
-    if !stderr.is_terminal() {
-        return None;
-    }
-    let size = tcgetwinsize(&stderr).ok();
-    let columns = size.map(|size| usize::from(size.ws_col));
-    Some(
-        columns
-            .filter(|&columns| columns > 0)
-            .unwrap_or(COLUMNS_DEFAULT),
-    )
+    let columns = stderr.is_terminal().then(|| width(&stderr));
+    columns.map(|columns| columns.unwrap_or(COLUMNS_DEFAULT))
+}
+
+/// Returns the width that a terminal reports; `None` if it does not.
+pub(crate) fn width(terminal: impl AsFd) -> Option<usize> {
+    let columns = usize::from(tcgetwinsize(terminal).ok()?.ws_col);
+    (columns > 0).then_some(columns)
 }
 
 /// Replaces the status line with a text, cut to fit the terminal.
