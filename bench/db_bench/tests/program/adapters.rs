@@ -5,23 +5,18 @@
 mod edits;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use bench_core::engine::{
     Cursor as _, Durability, Engine, Role, Session as _, Store, Survival, Variant,
 };
-use bench_core::fault::Fault;
 use bench_core::workload::settings::{Memory, Settings};
-use engine_wiredtiger::TreeKind;
 
 use bench_core::host::test_text::begins;
 
 use crate::common::{skip, unable};
-
-/// Packages of the libraries.
-const KYOTO: &str = "libkyotocabinet16v5";
-const WIREDTIGER: &str = "libwiredtiger0";
+use crate::engines::{Act, act, for_each_engine};
 
 /// Number of attempts to copy a directory.
 const TRIES: u32 = 20;
@@ -181,45 +176,45 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied, "not copied in {TRIES} tries");
 }
 
-fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
-    let engine = match loaded {
-        Ok(engine) => engine,
-        Err(fault) => return skip(&format!("an adapter ({fault}): install {package}")),
-    };
-    // Less than a write buffer, so that no file is created or removed during the copy.
-    for value_bytes in [100, 1000] {
-        let home = tempfile::tempdir().expect("a directory");
-        let (dir, after) = (home.path().join("db"), home.path().join("after"));
-        std::fs::create_dir(&dir).expect("created");
-        let settings = settings(value_bytes);
-        let mut store = engine.open(&dir, &settings).expect("opens");
-        assert!(contents(&store).is_empty());
-        let mut model = write(&engine, &store, value_bytes);
-        if engine.survival(Durability::Os, Variant::Fair) != Survival::BelowOs {
-            // Nothing was closed, so the contents of the copy had left the process.
-            copy(&dir, &after);
-            let survivor = engine.open(&after, &settings).expect("opens");
-            assert_eq!(contents(&survivor), model);
-            survivor.close().expect("closes");
-        }
-        check_reads(&store, &model);
-        check_cursors(&engine, &store, &model);
-        if engine.capabilities().flush {
-            store.flush().expect("flushed");
-        }
-        if engine.capabilities().compact {
-            store.compact().expect("compacted");
-        }
-        store.quiesce().expect("quiet");
-        check_reads(&store, &model);
-        check_cursors(&engine, &store, &model);
-        edits::check_edits(&engine, &store, &mut model);
-        assert!(!store.options().is_empty());
-        store.close().expect("closes");
-        let store = engine.open(&dir, &settings).expect("reopens");
-        assert_eq!(contents(&store), model);
-        if engine.capabilities().reverse {
-            edits::drain(&store, model);
+struct Conforms;
+
+impl Act for Conforms {
+    fn with<E: Engine>(&self, engine: &E) {
+        // Less than a write buffer, so that no file is created or removed during the copy.
+        for value_bytes in [100, 1000] {
+            let home = tempfile::tempdir().expect("a directory");
+            let (dir, after) = (home.path().join("db"), home.path().join("after"));
+            std::fs::create_dir(&dir).expect("created");
+            let settings = settings(value_bytes);
+            let mut store = engine.open(&dir, &settings).expect("opens");
+            assert!(contents(&store).is_empty());
+            let mut model = write(engine, &store, value_bytes);
+            if engine.survival(Durability::Os, Variant::Fair) != Survival::BelowOs {
+                // Nothing was closed, so the contents of the copy had left the process.
+                copy(&dir, &after);
+                let survivor = engine.open(&after, &settings).expect("opens");
+                assert_eq!(contents(&survivor), model);
+                survivor.close().expect("closes");
+            }
+            check_reads(&store, &model);
+            check_cursors(engine, &store, &model);
+            if engine.capabilities().flush {
+                store.flush().expect("flushed");
+            }
+            if engine.capabilities().compact {
+                store.compact().expect("compacted");
+            }
+            store.quiesce().expect("quiet");
+            check_reads(&store, &model);
+            check_cursors(engine, &store, &model);
+            edits::check_edits(engine, &store, &mut model);
+            assert!(!store.options().is_empty());
+            store.close().expect("closes");
+            let store = engine.open(&dir, &settings).expect("reopens");
+            assert_eq!(contents(&store), model);
+            if engine.capabilities().reverse {
+                edits::drain(&store, model);
+            }
         }
     }
 }
@@ -230,132 +225,62 @@ fn refusal<E: Engine>(engine: &E, dir: &Path) -> String {
     opened.map(|_| ()).expect_err("refused").to_string()
 }
 
-#[test]
-fn cairndb_conforms() {
-    conforms(Ok(engine_cairndb::Cairn), "");
+fn conforms(engine: &str) {
+    act(engine, &Conforms);
 }
 
-#[test]
-fn disk_conforms() {
-    conforms(Ok(engine_disk::Disk), "");
-}
-
-#[test]
-fn leveldb_conforms() {
-    let loaded = engine_leveldb::LevelDb::load(None);
-    conforms(loaded.as_ref().map_err(Clone::clone), "libleveldb1d");
-}
-
-/// The C library, which a build of the workspace leaves beside this test.
-fn c_library() -> PathBuf {
-    let test = std::env::current_exe().expect("a path");
-    test.with_file_name("libcairndb_capi.so")
-}
-
-/// What to run if it is missing, after the word "install".
-const C_LIBRARY: &str = "the C library: cargo build --package cairndb-capi";
-
-#[test]
-fn cairndb_conforms_through_its_c_interface() {
-    let loaded = engine_cairndb_c::CairnC::load(Some(&c_library()));
-    conforms(loaded.as_ref().map_err(Clone::clone), C_LIBRARY);
-}
-
-#[test]
-fn cairndb_conforms_through_leveldbs_c_interface() {
-    let loaded = engine_leveldb::LevelDb::load_cairndb(Some(&c_library()));
-    conforms(loaded.as_ref().map_err(Clone::clone), C_LIBRARY);
-}
-
-#[test]
-fn rocksdb_conforms() {
-    let loaded = engine_rocksdb::RocksDb::load(None);
-    conforms(loaded.as_ref().map_err(Clone::clone), "librocksdb7.8");
-}
-
-#[test]
-fn sqlite3_conforms() {
-    let loaded = engine_sqlite3::Sqlite::load(None);
-    conforms(loaded.as_ref().map_err(Clone::clone), "libsqlite3-0");
-}
-
-#[test]
-fn lmdb_conforms() {
-    let loaded = engine_lmdb::Lmdb::load(None);
-    conforms(loaded.as_ref().map_err(Clone::clone), "liblmdb0");
-}
-
-#[test]
-fn redb_conforms() {
-    conforms(Ok(engine_redb::Redb), "");
-}
-
-#[test]
-fn kyoto_treedb_conforms() {
-    let loaded = engine_kyoto::TreeDb::load(None);
-    conforms(loaded.as_ref().map_err(Clone::clone), KYOTO);
-}
-
-#[test]
-fn wiredtiger_btree_conforms() {
-    let loaded = engine_wiredtiger::WiredTiger::load(None, TreeKind::Btree);
-    conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
-}
-
-#[test]
-fn wiredtiger_lsm_conforms() {
-    let loaded = engine_wiredtiger::WiredTiger::load(None, TreeKind::Lsm);
-    conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
+for_each_engine! { conforms:
+    cairndb_conforms "cairndb",
+    cairndb_conforms_through_its_c_interface "cairndb-c",
+    cairndb_conforms_through_leveldbs_c_interface "leveldb-on-cairndb",
+    disk_conforms "disk",
+    kyoto_treedb_conforms "kyoto_treedb",
+    leveldb_conforms "leveldb",
+    lmdb_conforms "lmdb",
+    redb_conforms "redb",
+    rocksdb_conforms "rocksdb",
+    sqlite3_conforms "sqlite3",
+    wiredtiger_btree_conforms "wiredtiger_btree",
+    wiredtiger_lsm_conforms "wiredtiger_lsm",
 }
 
 /// A read of several keys sees no write made after one that it missed. (SQLite is tested in its own
 /// crate: its only connection makes writers wait.)
-fn reads_at_one_moment<E: Engine>(loaded: Result<E, Fault>, package: &str) {
-    let engine = match loaded {
-        Ok(engine) => engine,
-        Err(fault) => {
-            return skip(&format!(
-                "reads of several keys ({fault}): install {package}"
-            ));
+struct ReadsAtOneMoment;
+
+impl Act for ReadsAtOneMoment {
+    fn with<E: Engine>(&self, engine: &E) {
+        let home = tempfile::tempdir().expect("a directory");
+        let dir = home.path().join("db");
+        std::fs::create_dir(&dir).expect("created");
+        let store = engine.open(&dir, &settings(100)).expect("opens");
+        let mut writer = store.session(ROLE).expect("a session");
+        writer.put(&key(1), b"old").expect("put");
+        writer.put(&key(2), b"old").expect("put");
+        let mut reader = store.session(ROLE).expect("a session");
+        let keys = [key(1), key(2)];
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        for (expected, value) in [(b"old", b"new"), (b"new", b"end")] {
+            let mut answers = Vec::new();
+            let each = |at, found: Option<&[u8]>| {
+                if at == 0 {
+                    writer.put(&key(2), value).expect("put");
+                }
+                answers.push(found.map(<[u8]>::to_vec));
+            };
+            reader.multi_get(&keys, each).expect("read");
+            let expected = [Some(b"old".to_vec()), Some(expected.to_vec())];
+            assert_eq!(answers, expected);
         }
-    };
-    let home = tempfile::tempdir().expect("a directory");
-    let dir = home.path().join("db");
-    std::fs::create_dir(&dir).expect("created");
-    let store = engine.open(&dir, &settings(100)).expect("opens");
-    let mut writer = store.session(ROLE).expect("a session");
-    writer.put(&key(1), b"old").expect("put");
-    writer.put(&key(2), b"old").expect("put");
-    let mut reader = store.session(ROLE).expect("a session");
-    let keys = [key(1), key(2)];
-    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    for (expected, value) in [(b"old", b"new"), (b"new", b"end")] {
-        let mut answers = Vec::new();
-        let each = |at, found: Option<&[u8]>| {
-            if at == 0 {
-                writer.put(&key(2), value).expect("put");
-            }
-            answers.push(found.map(<[u8]>::to_vec));
-        };
-        reader.multi_get(&keys, each).expect("read");
-        let expected = [Some(b"old".to_vec()), Some(expected.to_vec())];
-        assert_eq!(answers, expected);
+        drop((writer, reader));
+        store.close().expect("closes");
     }
-    drop((writer, reader));
-    store.close().expect("closes");
 }
 
 #[test]
 fn several_keys_are_read_at_one_moment() {
-    reads_at_one_moment(Ok(engine_cairndb::Cairn), "");
-    let rocksdb = engine_rocksdb::RocksDb::load(None);
-    reads_at_one_moment(rocksdb.as_ref().map_err(Clone::clone), "librocksdb7.8");
-    let lmdb = engine_lmdb::Lmdb::load(None);
-    reads_at_one_moment(lmdb.as_ref().map_err(Clone::clone), "liblmdb0");
-    reads_at_one_moment(Ok(engine_redb::Redb), "");
-    for kind in [TreeKind::Btree, TreeKind::Lsm] {
-        let tiger = engine_wiredtiger::WiredTiger::load(None, kind);
-        reads_at_one_moment(tiger.as_ref().map_err(Clone::clone), WIREDTIGER);
+    for engine in "cairndb,lmdb,redb,rocksdb,wiredtiger_btree,wiredtiger_lsm".split(',') {
+        act(engine, &ReadsAtOneMoment);
     }
 }
 

@@ -6,6 +6,7 @@ mod choices;
 mod common;
 mod crash;
 mod deletes;
+mod engines;
 mod full;
 mod interrupted;
 mod lines;

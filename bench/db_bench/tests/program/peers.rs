@@ -2,7 +2,8 @@
 
 use bench_core::host::test_text::{begins, has};
 
-use crate::common::{good, run, skip, stderr, stdout};
+use crate::common::{good, run, stderr, stdout};
+use crate::engines::{for_each_engine, with_library};
 
 /// All workloads that access a store, but for `syncburst`, which few stores support, those of
 /// YCSB, which `suites.rs` runs, and half of the rows of turns, which take long where a cursor is
@@ -15,23 +16,7 @@ deleteseq,verify,filluniquerandom,readseq,readrandomsmall,fillseqbatch,fill100K,
 filluniquebatch,readiter,popfirst,poplast,extract,deletebatch,appendbatch,verify,stallafterbatch,verify,\
 queue,stackheld,window,deleteall,deleterangeheld";
 
-/// Runs three forms of the list over an engine that supports all of it.
-fn every_workload(engine: &str, num: &str) {
-    workloads_but(engine, num, &[]);
-}
-
-/// Runs three forms of the list; exactly the given lines are skips.
-fn workloads_but(engine: &str, num: &str, skips: &[&str]) {
-    for extra in [
-        &[][..],
-        &["--shuffle", "--key_prefix=5", "--value_size=400"],
-        &["--threads=2"],
-    ] {
-        list_over(engine, &[&[num], extra].concat(), skips);
-    }
-}
-
-/// Runs the list over an engine once.
+/// Runs the list over an engine; exactly the given lines are skips.
 fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     let name = format!("--engine={engine}");
     let words = [&[name.as_str(), "--benchmarks", LIST], words].concat();
@@ -53,68 +38,15 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     assert_eq!(rows, expected, "{words:?}\n{reported}");
 }
 
-/// Runs `test` if the library of `engine` can be loaded.
-pub(crate) fn with_library(engine: &str, package: &str, test: impl FnOnce()) {
-    let list = stdout(&run(&["--list"]));
-    let found = list
-        .lines()
-        .any(|line| line.starts_with(&format!("  {engine:<16} version ")));
-    if found {
-        test();
-    } else {
-        skip(&format!("db_bench over {engine}: install {package}"));
-    }
-}
-
-#[test]
-fn leveldb_answers_every_workload_rightly() {
-    with_library("leveldb", "libleveldb1d", || {
-        let skips = ["flush        : skipped (not supported by leveldb)"];
-        workloads_but("leveldb", "--num=3000", &skips);
-    });
-}
-
-#[test]
-fn rocksdb_answers_every_workload_rightly() {
-    with_library("rocksdb", "librocksdb7.8", || {
-        every_workload("rocksdb", "--num=3000");
-    });
-}
-
-#[test]
-fn sqlite3_answers_every_workload_rightly() {
-    with_library("sqlite3", "libsqlite3-0", || {
-        let skips = [
+/// Returns the lines of the list that an engine does not run.
+fn skips(engine: &str) -> &'static [&'static str] {
+    match engine {
+        "leveldb" => &["flush        : skipped (not supported by leveldb)"],
+        "sqlite3" => &[
             "stackheld    : skipped (not supported by sqlite3)",
             "deleterangeheld : skipped (not supported by sqlite3)",
-        ];
-        workloads_but("sqlite3", "--num=3000", &skips);
-    });
-}
-
-#[test]
-fn rocksdb_merges_rightly_over_several_runs() {
-    with_library("rocksdb", "librocksdb7.8", || {
-        let list =
-            "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
-        good(&run(&["--engine=rocksdb --num=100000", list]));
-    });
-}
-
-#[test]
-fn lmdb_answers_every_workload_rightly() {
-    with_library("lmdb", "liblmdb0", || every_workload("lmdb", "--num=3000"));
-}
-
-#[test]
-fn redb_answers_every_workload_rightly() {
-    every_workload("redb", "--num=3000");
-}
-
-#[test]
-fn kyoto_treedb_answers_every_workload_rightly() {
-    with_library("kyoto_treedb", "libkyotocabinet16v5", || {
-        let skips = [
+        ],
+        "kyoto_treedb" => &[
             "fillbatch    : skipped (not supported by kyoto_treedb: not atomic)",
             "fillrandbatch : skipped (not supported by kyoto_treedb: not atomic)",
             "compact      : skipped (not supported by kyoto_treedb)",
@@ -126,30 +58,46 @@ fn kyoto_treedb_answers_every_workload_rightly() {
             "stallafterbatch : skipped (not supported by kyoto_treedb)",
             "stackheld    : skipped (not supported by kyoto_treedb)",
             "deleterangeheld : skipped (not supported by kyoto_treedb)",
-        ];
-        workloads_but("kyoto_treedb", "--num=3000", &skips);
+        ],
+        _ => &[],
+    }
+}
+
+fn answers_rightly(engine: &str) {
+    with_library(engine, || {
+        let skips = skips(engine);
+        for extra in [
+            "",
+            "--shuffle --key_prefix=5 --value_size=400",
+            "--threads=2",
+        ] {
+            list_over(engine, &["--num=3000", extra], skips);
+        }
+        if engine.starts_with("wiredtiger") {
+            list_over(engine, &["--num=3000 --variant=seed"], skips);
+        }
     });
 }
 
-#[test]
-fn wiredtiger_btree_answers_every_workload_rightly() {
-    with_library("wiredtiger_btree", "libwiredtiger0", || {
-        every_workload("wiredtiger_btree", "--num=3000");
-        list_over("wiredtiger_btree", &["--num=3000", "--variant=seed"], &[]);
-    });
+for_each_engine! { answers_rightly:
+    cairndb_answers_every_workload_rightly "cairndb",
+    kyoto_treedb_answers_every_workload_rightly "kyoto_treedb",
+    leveldb_answers_every_workload_rightly "leveldb",
+    lmdb_answers_every_workload_rightly "lmdb",
+    redb_answers_every_workload_rightly "redb",
+    rocksdb_answers_every_workload_rightly "rocksdb",
+    sqlite3_answers_every_workload_rightly "sqlite3",
+    wiredtiger_btree_answers_every_workload_rightly "wiredtiger_btree",
+    wiredtiger_lsm_answers_every_workload_rightly "wiredtiger_lsm",
 }
 
 #[test]
-fn wiredtiger_lsm_answers_every_workload_rightly() {
-    with_library("wiredtiger_lsm", "libwiredtiger0", || {
-        every_workload("wiredtiger_lsm", "--num=3000");
-        list_over("wiredtiger_lsm", &["--num=3000", "--variant=seed"], &[]);
+fn rocksdb_merges_rightly_over_several_runs() {
+    with_library("rocksdb", || {
+        let list =
+            "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
+        good(&run(&["--engine=rocksdb --num=100000", list]));
     });
-}
-
-#[test]
-fn cairndb_answers_every_workload_rightly() {
-    every_workload("cairndb", "--num=3000");
 }
 
 #[test]
@@ -162,12 +110,12 @@ fn cairndb_merges_rightly_over_several_runs() {
 /// A run after a warm-up used to append existing keys, which LMDB and a bulk cursor refuse.
 #[test]
 fn a_fill_after_its_warm_up_is_none_of_an_empty_store() {
-    for (engine, package, variant) in [
-        ("lmdb", "liblmdb0", "fair"),
-        ("wiredtiger_btree", "libwiredtiger0", "seed"),
-        ("wiredtiger_lsm", "libwiredtiger0", "seed"),
+    for (engine, variant) in [
+        ("lmdb", "fair"),
+        ("wiredtiger_btree", "seed"),
+        ("wiredtiger_lsm", "seed"),
     ] {
-        with_library(engine, package, || {
+        with_library(engine, || {
             let words = [
                 &format!("--engine={engine}"),
                 &format!("--variant={variant}"),
@@ -183,7 +131,7 @@ fn a_fill_after_its_warm_up_is_none_of_an_empty_store() {
 
 #[test]
 fn the_libraries_tell_their_versions() {
-    with_library("leveldb", "libleveldb1d", || {
+    with_library("leveldb", || {
         let output = run(&["--engine=leveldb --num=10 --benchmarks=fillseq,stats,sstables"]);
         begins(&stderr(&output), "LevelDB:    version 1.");
         let text = stdout(&output);
@@ -193,7 +141,7 @@ fn the_libraries_tell_their_versions() {
         );
         has(&text, "--- level 0 ---\n");
     });
-    with_library("rocksdb", "librocksdb7.8", || {
+    with_library("rocksdb", || {
         let list = "--benchmarks=fillseq,stats,sstables,levelstats";
         let output = run(&["--engine=rocksdb --num=10", list, "--statistics"]);
         let reported = stderr(&output);
@@ -204,13 +152,13 @@ fn the_libraries_tell_their_versions() {
         has(&text, "** DB Stats **");
         has(&text, "rocksdb.number.keys.written COUNT : 10\n");
     });
-    with_library("sqlite3", "libsqlite3-0", || {
+    with_library("sqlite3", || {
         let output = run(&["--engine=sqlite3 --num=10 --benchmarks=fillseq,stats"]);
         let reported = stderr(&output);
         begins(&reported, "SQLite:     version 3.");
         has(&stdout(&output), "page count ");
     });
-    with_library("lmdb", "liblmdb0", || {
+    with_library("lmdb", || {
         let output = run(&["--engine=lmdb --num=10 --benchmarks=fillseq,stats"]);
         begins(&stderr(&output), "LMDB:       version 0.9.");
         has(&stdout(&output), "entries 10,");
@@ -219,7 +167,7 @@ fn the_libraries_tell_their_versions() {
 
 #[test]
 fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
-    with_library("sqlite3", "libsqlite3-0", || {
+    with_library("sqlite3", || {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("rows.jsonl");
         let json = format!("--json={}", path.display());
@@ -237,7 +185,7 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
         let file = builds[0]["library"].as_str().expect("a path");
         let bytes = std::fs::metadata(file).expect("the file exists").len();
         assert_eq!(builds[0]["library_bytes"], bytes);
-        has(&file, "libsqlite3.so");
+        has(file, "libsqlite3.so");
         assert!(builds[0]["assertions"].is_boolean(), "{}", builds[0]);
         assert_eq!(
             builds[0]["version"].as_str().map(|text| &text[..2]),
@@ -249,7 +197,7 @@ fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
 /// The engine used to be mistaken for one whose flushes never reach the device.
 #[test]
 fn a_store_that_syncs_no_delete_of_an_absent_key_is_believed() {
-    with_library("lmdb", "liblmdb0", || {
+    with_library("lmdb", || {
         let words = [
             "--engine=lmdb --sync --num=3000 --writes=100 --deletes=300",
             "--benchmarks=fillseq,deleterandom",

@@ -5,18 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bench_core::engine::{Durability, Engine, Role, Session, Store, Survival, Variant};
-use bench_core::fault::Fault;
 use bench_core::workload::settings::{Memory, Settings};
-use engine_cairndb::Cairn;
-use engine_kyoto::TreeDb;
-use engine_leveldb::LevelDb;
-use engine_lmdb::Lmdb;
-use engine_redb::Redb;
-use engine_rocksdb::RocksDb;
-use engine_sqlite3::Sqlite;
-use engine_wiredtiger::{TreeKind, WiredTiger};
 
-use crate::common::skip;
+use crate::engines::{Act, act, for_each_engine};
 
 /// Variable that names what the child writes and where: an engine, `os` or `sync`, and a directory.
 const PLACE: &str = "CAIRN_SURVIVAL";
@@ -45,36 +36,6 @@ fn key(index: u32) -> String {
 
 fn value(index: u32) -> String {
     format!("{index:0100}")
-}
-
-/// A use of an available engine.
-trait Act {
-    fn with<E: Engine>(&self, engine: &E);
-}
-
-/// Uses the engine, or reports the missing library.
-fn act(name: &str, act: &impl Act) {
-    fn loaded<L>(library: Result<L, Fault>, act: &impl Act)
-    where
-        for<'e> &'e L: Engine,
-    {
-        match library {
-            Ok(engine) => act.with(&&engine),
-            Err(fault) => skip(&format!("survival: {fault}")),
-        }
-    }
-    match name {
-        "cairndb" => act.with(&Cairn),
-        "leveldb" => loaded(LevelDb::load(None), act),
-        "rocksdb" => loaded(RocksDb::load(None), act),
-        "sqlite3" => loaded(Sqlite::load(None), act),
-        "lmdb" => loaded(Lmdb::load(None), act),
-        "redb" => act.with(&Redb),
-        "kyoto_treedb" => loaded(TreeDb::load(None), act),
-        "wiredtiger_btree" => loaded(WiredTiger::load(None, TreeKind::Btree), act),
-        "wiredtiger_lsm" => loaded(WiredTiger::load(None, TreeKind::Lsm), act),
-        other => panic!("{other} is not known here"),
-    }
 }
 
 /// Writes everything, then dies.
@@ -162,47 +123,14 @@ fn as_promised(name: &str) {
     }
 }
 
-#[test]
-fn cairndb_survives_as_promised() {
-    as_promised("cairndb");
-}
-
-#[test]
-fn leveldb_survives_as_promised() {
-    as_promised("leveldb");
-}
-
-#[test]
-fn rocksdb_survives_as_promised() {
-    as_promised("rocksdb");
-}
-
-#[test]
-fn sqlite3_survives_as_promised() {
-    as_promised("sqlite3");
-}
-
-#[test]
-fn lmdb_survives_as_promised() {
-    as_promised("lmdb");
-}
-
-#[test]
-fn redb_survives_as_promised() {
-    as_promised("redb");
-}
-
-#[test]
-fn kyoto_treedb_survives_as_promised() {
-    as_promised("kyoto_treedb");
-}
-
-#[test]
-fn wiredtiger_btree_survives_as_promised() {
-    as_promised("wiredtiger_btree");
-}
-
-#[test]
-fn wiredtiger_lsm_survives_as_promised() {
-    as_promised("wiredtiger_lsm");
+for_each_engine! { as_promised:
+    cairndb_survives_as_promised "cairndb",
+    kyoto_treedb_survives_as_promised "kyoto_treedb",
+    leveldb_survives_as_promised "leveldb",
+    lmdb_survives_as_promised "lmdb",
+    redb_survives_as_promised "redb",
+    rocksdb_survives_as_promised "rocksdb",
+    sqlite3_survives_as_promised "sqlite3",
+    wiredtiger_btree_survives_as_promised "wiredtiger_btree",
+    wiredtiger_lsm_survives_as_promised "wiredtiger_lsm",
 }

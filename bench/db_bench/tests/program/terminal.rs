@@ -131,6 +131,6 @@ fn a_terminal_gets_one_line_that_is_rewritten_and_a_summary() {
     let (progress, summary) = text.rsplit_once('\r').expect("a progress line");
     assert!(progress.lines().count() < 10, "{progress}");
     fits(summary);
-    has(&summary, "\n1D fillrandom ");
-    has(&summary, "\nreport: ");
+    has(summary, "\n1D fillrandom ");
+    has(summary, "\nreport: ");
 }
